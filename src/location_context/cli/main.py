@@ -1,0 +1,26 @@
+"""The command `location-context`: one file for each command, put together here."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from location_context.cli import console
+from location_context.errors import LocationContextError
+
+app = typer.Typer(
+    name="location-context",
+    help="What surrounds a stay: serve it, issue keys, load data.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+
+def main() -> None:
+    """Run the command; an error of ours is one sentence on stderr and exit code 1."""
+    try:
+        app()
+    except LocationContextError as error:
+        console.err().print(error.message, style="red", markup=False)
+        sys.exit(1)

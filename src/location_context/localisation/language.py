@@ -1,0 +1,143 @@
+"""Languages: which one is answered, its words (gettext catalogues) and its CLDR conventions.
+
+Catalogues are `locale/<tag>.po` beside this file, read once by `Languages.load`. Look-up follows
+RFC 4647 section 3.4: subtags are cut from the end until a catalogue is found, else English.
+Bare `en` formats as en-GB; a region in the asked tag is kept for formats (`en-US`, `de-AT`).
+"""
+
+from __future__ import annotations
+
+import gettext
+import io
+import re
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import TYPE_CHECKING, Self
+
+from babel import Locale
+from babel.core import UnknownLocaleError
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+
+from location_context.errors import InvalidLanguage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+SOURCE = "en"
+_TAG = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
+_CHINESE = {"zh-cn": "zh-hans", "zh-sg": "zh-hans", "zh": "zh-hans"}
+
+
+@dataclass(frozen=True)
+class Language:
+    """One language: `tag` is what Content-Language says; equal when the tag is equal."""
+
+    tag: str
+    locale: Locale = field(compare=False, repr=False)
+    translations: gettext.NullTranslations = field(compare=False, repr=False)
+
+    @property
+    def direction(self) -> str:
+        """`ltr` or `rtl`."""
+        return self.locale.text_direction
+
+    def gettext(self, message: str) -> str:
+        return self.translations.gettext(message)
+
+    def ngettext(self, one: str, many: str, count: int) -> str:
+        return self.translations.ngettext(one, many, count)
+
+    def pgettext(self, context: str, message: str) -> str:
+        return self.translations.pgettext(context, message)
+
+
+class Languages:
+    """The languages that have a catalogue, and the choice among them."""
+
+    def __init__(self, catalogues: Mapping[str, gettext.NullTranslations]) -> None:
+        self._catalogues = {tag.lower(): (tag, words) for tag, words in catalogues.items()}
+        self._catalogues.setdefault(SOURCE, (SOURCE, gettext.NullTranslations()))
+
+    @classmethod
+    def load(cls) -> Self:
+        """All catalogues of the package."""
+        folder = resources.files("location_context.localisation") / "locale"
+        files = [f for f in folder.iterdir() if f.name.endswith(".po")] if folder.is_dir() else []
+        return cls({f.name[:-3]: _read(f.read_bytes()) for f in files})
+
+    @property
+    def tags(self) -> list[str]:
+        return sorted(tag for tag, _ in self._catalogues.values())
+
+    @property
+    def english(self) -> Language:
+        return self.choose(SOURCE)
+
+    def choose(self, tag: str) -> Language:
+        """The language for a BCP 47 tag; English when there is none for it.
+
+        Raises:
+            InvalidLanguage: the tag is malformed.
+        """
+        if not _TAG.fullmatch(tag) or len(tag) > 64:
+            raise InvalidLanguage(
+                f"lang is {tag[:64]!r}; accepted: a BCP 47 tag such as en or de-AT"
+            )
+        return self._find(tag) or self._make(SOURCE, SOURCE)
+
+    def accept(self, header: str) -> Language:
+        """The best language for an Accept-Language header; junk in it is passed over."""
+        for tag in _by_quality(header):
+            if found := self._find(tag):
+                return found
+        return self._make(SOURCE, SOURCE)
+
+    def _find(self, tag: str) -> Language | None:
+        parts = _CHINESE.get(tag.lower(), tag.lower()).split("-")
+        while parts:
+            if "-".join(parts) in self._catalogues:
+                return self._make("-".join(parts), tag)
+            parts.pop()
+            if parts and len(parts[-1]) == 1:
+                parts.pop()
+        return None
+
+    def _make(self, key: str, asked: str) -> Language:
+        tag, words = self._catalogues[key]
+        locale = _locale(asked, tag)
+        region = f"-{locale.territory}" if locale.territory and "-" in asked else ""
+        return Language(tag + region, locale, words)
+
+
+def _read(data: bytes) -> gettext.GNUTranslations:
+    compiled = io.BytesIO()
+    write_mo(compiled, read_po(io.BytesIO(data)))
+    compiled.seek(0)
+    return gettext.GNUTranslations(compiled)
+
+
+def _locale(asked: str, tag: str) -> Locale:
+    """CLDR conventions: the asked region where CLDR knows it in this language."""
+    if asked.lower() == SOURCE:
+        return Locale("en", "GB")
+    base = Locale.parse(tag, sep="-")
+    region = next((p.upper() for p in asked.split("-")[1:] if len(p) == 2 and p.isalpha()), None)
+    if region is None:
+        return Locale("en", "GB") if base.language == SOURCE else base
+    try:
+        return Locale(base.language, region, base.script)
+    except UnknownLocaleError:
+        return _locale(tag, tag)
+
+
+def _by_quality(header: str) -> Iterator[str]:
+    """The well-formed tags of an Accept-Language header, best first (RFC 9110 section 12.5.4)."""
+    ranked = []
+    for position, part in enumerate(header[:1000].split(",")):
+        tag, _, parameter = part.strip().partition(";")
+        match = re.fullmatch(r"\s*q\s*=\s*(0(\.\d{0,3})?|1(\.0{0,3})?)\s*", parameter)
+        quality = float(match[1]) if match else 1.0
+        if _TAG.fullmatch(tag.strip()) and quality > 0 and (match or not parameter):
+            ranked.append((-quality, position, tag.strip()))
+    return (tag for _, _, tag in sorted(ranked))

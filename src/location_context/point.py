@@ -1,0 +1,65 @@
+"""Point: coordinates checked and rounded, with the zone, country and region they lie in.
+
+`canonical` is the one place where coordinates are rounded; every section computes from its result.
+Distances are great-circle distances on the mean Earth radius (IUGG, 6371.0088 km).
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+if TYPE_CHECKING:
+    from datetime import date, datetime
+
+EARTH_RADIUS_KM = 6371.0088
+
+
+class Point(msgspec.Struct, frozen=True, dict=True):
+    """A place on Earth. `lat` and `lng` in decimal degrees with four decimals (WGS84)."""
+
+    lat: float
+    lng: float
+    timezone: str
+    country: str | None = None
+    region: str | None = None
+
+    @cached_property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.timezone)
+
+    def local(self, moment: datetime) -> datetime:
+        """The same moment with the local offset of the point."""
+        return moment.astimezone(self.zone)
+
+    def today(self, now: datetime) -> date:
+        """The calendar date at the point at the moment `now`."""
+        return self.local(now).date()
+
+
+def canonical(lat: float, lng: float) -> tuple[float, float]:
+    """Coordinates in their one form: 4 decimals, -180 as 180, -0 as 0, lng 0 at the poles."""
+    lat, lng = round(lat, 4) + 0.0, round(lng, 4) + 0.0
+    if abs(lat) == 90:
+        lng = 0.0
+    return lat, 180.0 if lng == -180 else lng
+
+
+def distance_km(lat: float, lng: float, to_lat: float, to_lng: float) -> float:
+    """Great-circle distance in km (haversine, exact at small distances)."""
+    phi, to_phi = math.radians(lat), math.radians(to_lat)
+    half = math.sin((to_phi - phi) / 2) ** 2
+    half += math.cos(phi) * math.cos(to_phi) * math.sin(math.radians(to_lng - lng) / 2) ** 2
+    return 2 * EARTH_RADIUS_KM * math.asin(min(1.0, math.sqrt(half)))
+
+
+def bearing(lat: float, lng: float, to_lat: float, to_lng: float) -> float:
+    """Initial great-circle bearing in degrees, 0 to 360 clockwise from north."""
+    phi, to_phi, turn = math.radians(lat), math.radians(to_lat), math.radians(to_lng - lng)
+    east = math.sin(turn) * math.cos(to_phi)
+    north = math.cos(phi) * math.sin(to_phi) - math.sin(phi) * math.cos(to_phi) * math.cos(turn)
+    return math.degrees(math.atan2(east, north)) % 360

@@ -1,0 +1,58 @@
+"""Stay: checked dates, and what they mean seen from today at the point."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FIRST_DATE = date(1900, 1, 1)
+LAST_DATE = date(2050, 12, 31)
+LONGEST_DAYS = 92
+HORIZON_DAYS = 16
+
+
+class Clock(Protocol):
+    """What tells the time: a moment with a zone. Handed in, so that a test can move it."""
+
+    def __call__(self) -> datetime: ...
+
+
+def system_clock() -> datetime:
+    """The moment now, in UTC."""
+    return datetime.now(UTC)
+
+
+class Stay(msgspec.Struct, frozen=True, order=True):
+    """Dates from `start` to `end`, both included, at most 92 days."""
+
+    start: date
+    end: date
+
+    @property
+    def days(self) -> int:
+        """How many dates the stay holds."""
+        return (self.end - self.start).days + 1
+
+    def dates(self) -> Iterator[date]:
+        return (self.start + timedelta(days=n) for n in range(self.days))
+
+    def __contains__(self, day: date) -> bool:
+        return self.start <= day <= self.end
+
+    def is_past(self, today: date) -> bool:
+        """Whether the stay has ended at the point."""
+        return self.end < today
+
+    def within_horizon(self, today: date) -> bool:
+        """Whether its last day is among the 16 days that begin today."""
+        return self.end <= horizon(today)
+
+
+def horizon(today: date) -> date:
+    """The last date a forecast covers."""
+    return today + timedelta(days=HORIZON_DAYS - 1)

@@ -1,0 +1,76 @@
+"""Budget: how many weighted units a provider may be asked for in each window.
+
+Windows slide in 60 buckets, so that no stretch of a window's length ever holds more than its
+limit. Public (widget) traffic may spend at most half of each, so that keyed calls keep theirs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+_BUCKETS = 60
+
+
+@dataclass
+class _Window:
+    """Units spent in the last `seconds`, in buckets of a sixtieth of it."""
+
+    seconds: float
+    limit: float
+    spent: float = 0.0
+    public: float = 0.0
+    buckets: deque[tuple[int, float, float]] = field(default_factory=deque)
+
+    def drop_old(self, now: float) -> None:
+        oldest = int(now / self.seconds * _BUCKETS) - _BUCKETS
+        while self.buckets and self.buckets[0][0] < oldest:
+            _, units, public = self.buckets.popleft()
+            self.spent -= units
+            self.public -= public
+
+    def allows(self, units: float, *, public: bool) -> bool:
+        if self.spent + units > self.limit:
+            return False
+        return not public or self.public + units <= self.limit / 2
+
+    def add(self, now: float, units: float, *, public: bool) -> None:
+        bucket = int(now / self.seconds * _BUCKETS)
+        self.spent += units
+        self.public += units if public else 0.0
+        self.buckets.append((bucket, units, units if public else 0.0))
+
+
+class Budget:
+    """Weighted units for one provider. An empty mapping of limits allows everything."""
+
+    def __init__(
+        self, limits: Mapping[float, float], now: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`limits` maps a window's length in seconds to its units."""
+        self._windows = [_Window(seconds, limit) for seconds, limit in limits.items()]
+        self._now = now
+
+    def take(self, units: float, *, public: bool = False) -> bool:
+        """Spend `units` if every window allows it; False, and nothing spent, if one does not."""
+        now = self._now()
+        for window in self._windows:
+            window.drop_old(now)
+        if not all(window.allows(units, public=public) for window in self._windows):
+            return False
+        for window in self._windows:
+            window.add(now, units, public=public)
+        return True
+
+    def spent(self) -> dict[float, float]:
+        """Units spent in each window, by its length in seconds."""
+        now = self._now()
+        for window in self._windows:
+            window.drop_old(now)
+        return {window.seconds: window.spent for window in self._windows}

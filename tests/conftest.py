@@ -1,0 +1,30 @@
+"""What all tests share. Tests beside the project's data skip, saying so, where it is not there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data beside the project."""
+    folder = ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the shared data folder is not beside the project")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def ci() -> bool:
+    """Whether a missing part is an error."""
+    return os.environ.get("CI") == "true"

@@ -1,0 +1,121 @@
+"""A real HTTP server on loopback, in its own thread, that answers as a test tells it.
+
+Providers' stand-ins give it a `respond` function. Faults are ways of answering: `hang` accepts and
+never answers, `drop` closes the connection, `drip` sends a byte at a time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request as it came: path, query (first values; all in `every`), headers in lower case."""
+
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    every: Mapping[str, list[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What to answer. A body that is not bytes is sent as JSON."""
+
+    body: object = b""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    fault: str | None = None  # hang, drop or drip
+
+    def encoded(self) -> bytes:
+        return self.body if isinstance(self.body, bytes) else msgspec.json.encode(self.body)
+
+
+Respond = Callable[[Asked], Answered]
+
+
+class StandIn:
+    """The server while it runs: its address, what it was asked, and how it answers."""
+
+    def __init__(self, respond: Respond) -> None:
+        self.respond = respond
+        self.asked: list[Asked] = []
+        self.stopping = threading.Event()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+        self._server.block_on_close = False
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        standin = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:  # noqa: N802  the name http.server calls
+                parts = urlsplit(self.path)
+                every = parse_qs(parts.query, keep_blank_values=True)
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                first = {name: values[0] for name, values in every.items()}
+                asked = Asked(parts.path, first, headers, every)
+                standin.asked.append(asked)
+                self._send(standin.respond(asked))
+
+            def _send(self, answer: Answered) -> None:
+                if answer.fault == "hang":
+                    standin.stopping.wait(60)
+                if answer.fault in {"hang", "drop"}:
+                    self.close_connection = True
+                    return
+                body = answer.encoded()
+                self.send_response(answer.status)
+                headers = {"Content-Type": "application/json", **answer.headers}
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                if answer.fault == "drip":
+                    self._drip(body)
+                else:
+                    self.wfile.write(body)
+
+            def _drip(self, body: bytes) -> None:
+                for position in range(len(body)):
+                    self.wfile.write(body[position : position + 1])
+                    self.wfile.flush()
+                    if standin.stopping.wait(1):
+                        return
+
+            def handle(self) -> None:
+                try:
+                    super().handle()
+                except OSError:
+                    self.close_connection = True  # the client went away, as clients do
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing: what was asked is kept in `asked`."""
+
+        return Handler
+
+    @contextmanager
+    def running(self) -> Iterator[StandIn]:
+        thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self.stopping.set()
+            self._server.shutdown()
+            self._server.server_close()
+            thread.join()
