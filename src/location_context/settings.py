@@ -33,6 +33,9 @@ class Secret(str):
     def reveal(self) -> str:
         return str.__str__(self)
 
+    def __str__(self) -> str:
+        return "***" if self.reveal() else ""
+
     def __repr__(self) -> str:
         return "Secret('***')" if self.reveal() else "Secret('')"
 
@@ -131,9 +134,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         values = {
             n: v for n, raw in given.items() if (v := _convert(cls, n, raw, wrong)) is not _BAD
         }
-        settings = None if wrong else cls(**values)
-        wrong += [] if settings is None else list(_problems(settings))
-        if wrong or settings is None:
+        settings = cls(**values)
+        wrong += _problems(settings)
+        if wrong:
             raise OperatorError("These settings are wrong:\n" + "\n".join(f"- {w}" for w in wrong))
         return settings
 
@@ -278,11 +281,7 @@ def _is_address(text: str, schemes: set[str]) -> bool:
 def _number_problems(settings: Settings) -> list[str]:
     said = []
     radii = settings.guide_radii
-    if (
-        len(radii) != 5
-        or radii[-1] <= 0
-        or any(a <= b for a, b in pairwise(radii))
-    ):
+    if len(radii) != 5 or radii[-1] <= 0 or any(a <= b for a, b in pairwise(radii)):
         said.append(f"{PREFIX}GUIDE_RADII is {radii}; accepted: five strictly decreasing numbers")
     for name in (
         "json_deadline",
