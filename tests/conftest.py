@@ -7,6 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.databases import (  # noqa: F401  fixtures for every folder of tests
+    database,
+    database_settings,
+    postgresql_settings,
+    postgresql_url,
+    redis_url,
+    sqlite_settings,
+)
+
 ROOT = Path(__file__).parents[1]
 
 

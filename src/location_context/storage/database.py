@@ -1,0 +1,154 @@
+"""Database: SQLite or PostgreSQL behind two doors, `read` and `write`.
+
+`open` checks the version of the schema, and makes the schema in a new database. On SQLite one
+writer works at a time, in this process and among processes; readers never wait.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from sqlalchemy import make_url, text
+
+from location_context.errors import StorageError
+from location_context.storage import schema
+from location_context.storage.engines import postgresql_engine, sqlite_engine, told_clearly
+from location_context.storage.writer import Writer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from sqlalchemy import URL
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+    from location_context.settings import Settings
+
+_MIGRATING = 7_236_001  # the number of the lock that replicas hold while one of them migrates
+
+
+class Database:
+    """One database while it is open. Everything it raises itself is a `StorageError`."""
+
+    def __init__(
+        self, shown: str, reading: AsyncEngine, writing: AsyncEngine, writer: Writer | None
+    ) -> None:
+        self._shown = shown
+        self._reading = reading
+        self._writing = writing
+        self._writer = writer
+
+    @classmethod
+    async def open(cls, settings: Settings) -> Self:
+        """The database of the settings, with the schema it needs.
+
+        Raises:
+            StorageError: it cannot be reached or is damaged.
+            OperatorError: its schema is another version's; the sentence has the command to run.
+        """
+        database = cls._connect(make_url(settings.database))
+        try:
+            if (revision := await database.revision()) is None:
+                await database.migrate()
+            else:
+                schema.check(revision)
+            await database.check()
+        except BaseException:
+            await database.close()
+            raise
+        return database
+
+    @classmethod
+    async def upgrade(cls, settings: Settings) -> tuple[str | None, str]:
+        """Bring the schema up to date; the revisions before and after."""
+        database = cls._connect(make_url(settings.database))
+        try:
+            before = await database.revision()
+            await database.migrate()
+            return before, schema.head()
+        finally:
+            await database.close()
+
+    @classmethod
+    def _connect(cls, url: URL) -> Self:
+        if url.get_backend_name() != "sqlite":
+            engine = postgresql_engine(url)
+            return cls(f"{url.host}:{url.port or 5432}/{url.database}", engine, engine, None)
+        path = Path(url.database or "").absolute()
+        with told_clearly(str(path)):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        url = url.set(drivername="sqlite+aiosqlite", database=str(path))
+        return cls(
+            str(path),
+            sqlite_engine(url, writes=False, read_only=_unwritable(path)),
+            sqlite_engine(url, writes=True),
+            Writer(path.with_name(path.name + ".lock")),
+        )
+
+    @property
+    def is_sqlite(self) -> bool:
+        return self._writer is not None
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[AsyncConnection]:
+        """A connection that reads one consistent state."""
+        with told_clearly(self._shown):
+            async with self._reading.connect() as connection:
+                yield connection
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[AsyncConnection]:
+        """A connection in one transaction: committed at the end, rolled back on any error."""
+        async with self._writer.hold() if self._writer else nullcontext():
+            with told_clearly(self._shown):
+                async with self._writing.begin() as connection:
+                    yield connection
+
+    async def revision(self) -> str | None:
+        """The revision of the schema; None for a new database."""
+        async with self.read() as connection:
+            return await connection.run_sync(schema.current)
+
+    async def migrate(self) -> None:
+        """Bring the schema up to date in one transaction."""
+        async with self.write() as connection:
+            if not self.is_sqlite:
+                await connection.execute(text(f"SELECT pg_advisory_xact_lock({_MIGRATING})"))
+            await connection.run_sync(schema.upgrade)
+
+    async def check(self) -> None:
+        """Read every page once (SQLite), or reach the server.
+
+        Raises:
+            StorageError: the database is damaged or not there.
+        """
+        async with self.read() as connection:
+            if not self.is_sqlite:
+                await connection.execute(text("SELECT 1"))
+                return
+            said = (await connection.execute(text("PRAGMA quick_check(1)"))).scalar_one()
+        if said != "ok":
+            raise StorageError(
+                f"The database {self._shown} is damaged: restore a copy of it, or move it away to "
+                f"begin anew. SQLite says: {said}"
+            )
+
+    async def close(self) -> None:
+        """Give back every connection."""
+        await self._reading.dispose()
+        await self._writing.dispose()
+
+
+def _unwritable(path: Path) -> bool:
+    """Whether an existing file lies where WAL cannot make its shared memory."""
+    if not path.exists():
+        return False
+    try:
+        with path.open("r+b"):
+            pass
+        probe = path.with_name(path.name + ".lock")
+        probe.touch()
+    except OSError:
+        return not path.with_name(path.name + "-wal").exists()
+    return False

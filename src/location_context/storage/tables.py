@@ -1,0 +1,58 @@
+"""Every table, in one metadata: what the stores query. The migrations create the same tables.
+
+Moments are kept as `Moment`: an aware datetime in UTC, whatever the database.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Column, DateTime, Integer, LargeBinary, MetaData, String, Table
+from sqlalchemy.types import TypeDecorator
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Dialect
+
+metadata = MetaData()
+
+
+class Moment(TypeDecorator[datetime]):
+    """An aware moment; SQLite keeps no zone, so it goes in and comes out as UTC."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, _: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a moment needs a zone")
+        return value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, _: Dialect) -> datetime | None:
+        if value is None or value.tzinfo is not None:
+            return value
+        return value.replace(tzinfo=UTC)
+
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("name", String(200), nullable=False),
+    Column("digest", LargeBinary(32), nullable=False, unique=True),
+    Column("per_minute", Integer, nullable=False),
+    Column("per_day", Integer, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    Column("expires_at", Moment),
+    Column("revoked_at", Moment),
+    Column("replaced_by", String(32)),
+)
+
+facts = Table(  # single values about this database, such as the check of the pepper
+    "facts",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    Column("value", String(200), nullable=False),
+)

@@ -1,0 +1,96 @@
+"""Throw-away databases and Redis for tests: `database` runs each test on SQLite and PostgreSQL.
+
+A test session makes one PostgreSQL database of its own and drops it at the end; each test gets it
+with empty tables. What is not there is skipped with how to get it, and fails when CI is true.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import uuid
+from typing import TYPE_CHECKING
+
+import asyncpg
+import pytest
+import redis
+from sqlalchemy import text
+
+from location_context.settings import Secret, Settings
+from location_context.storage.database import Database
+from location_context.storage.tables import metadata
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+
+_SERVER = os.environ.get("TEST_POSTGRESQL_URL", "postgresql://postgres@127.0.0.1:5432")
+_REDIS = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/0")
+
+
+def _missing(sentence: str) -> None:
+    if os.environ.get("CI") == "true":
+        pytest.fail(sentence)
+    pytest.skip(sentence)
+
+
+async def _administer(statement: str) -> None:
+    connection = await asyncpg.connect(f"{_SERVER}/postgres", timeout=5)
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+@pytest.fixture(scope="session")
+def postgresql_url() -> Iterator[str]:
+    """The address of a PostgreSQL database of this session's own."""
+    name = f"location_context_test_{uuid.uuid4().hex[:12]}"
+    try:
+        asyncio.run(_administer(f"CREATE DATABASE {name}"))
+    except (OSError, asyncpg.PostgresError, TimeoutError):
+        _missing("PostgreSQL does not answer on 127.0.0.1:5432 (apt-get install postgresql)")
+    yield f"{_SERVER}/{name}"
+    asyncio.run(_administer(f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> str:
+    """The address of a Redis or Valkey; tests use keys under a prefix of their own."""
+    try:
+        client = redis.Redis.from_url(_REDIS, socket_connect_timeout=2)
+        client.ping()
+        client.close()
+    except (OSError, redis.RedisError):
+        _missing("Redis does not answer on 127.0.0.1:6379 (apt-get install redis-server)")
+    return _REDIS
+
+
+@pytest.fixture
+def sqlite_settings(tmp_path: Path) -> Settings:
+    return Settings(data_dir=tmp_path)
+
+
+@pytest.fixture
+def postgresql_settings(tmp_path: Path, postgresql_url: str) -> Settings:
+    return Settings(
+        data_dir=tmp_path, database_url=Secret(postgresql_url), key_pepper=Secret("a test's pepper")
+    )
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_settings(request: pytest.FixtureRequest) -> Settings:
+    """Settings that name an empty database, once on SQLite and once on PostgreSQL."""
+    return request.getfixturevalue(f"{request.param}_settings")
+
+
+@pytest.fixture
+async def database(database_settings: Settings) -> AsyncIterator[Database]:
+    """An open database with empty tables, once on SQLite and once on PostgreSQL."""
+    opened = await Database.open(database_settings)
+    if not opened.is_sqlite:
+        names = ", ".join(table.name for table in metadata.sorted_tables)
+        async with opened.write() as connection:
+            await connection.execute(text(f"TRUNCATE {names} CASCADE"))
+    yield opened
+    await opened.close()

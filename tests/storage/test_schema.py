@@ -1,0 +1,33 @@
+"""The schema: new databases make it, old ones are refused, and it is what `tables.py` says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+
+from location_context.storage import schema
+from location_context.storage.tables import metadata
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from location_context.storage.database import Database
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_new_database_makes_its_schema_at_first_opening(database: Database) -> None:
+    assert await database.revision() == schema.head()
+
+
+async def test_migrations_make_exactly_the_tables_of_the_metadata(database: Database) -> None:
+    def differences(connection: Connection) -> list[object]:
+        options = {"version_table": schema.VERSION_TABLE, "compare_type": True}
+        context = MigrationContext.configure(connection, opts=options)
+        return compare_metadata(context, metadata)
+
+    async with database.read() as connection:
+        assert await connection.run_sync(differences) == []
