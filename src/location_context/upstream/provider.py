@@ -174,7 +174,11 @@ class Upstream:
         try:
             async with asyncio.timeout(self._limits.timeout), self._slots:
                 async for attempt in stamina.retry_context(
-                    on=self._worth_retrying, attempts=2, timeout=None, wait_initial=0.05
+                    on=self._worth_retrying,
+                    attempts=2,
+                    timeout=None,
+                    wait_initial=0.05,
+                    wait_jitter=0.05,
                 ):
                     with attempt:
                         return await self._once(params, path, headers)

@@ -1,0 +1,76 @@
+"""Language: RFC 4647 look-up, CLDR region kept for formats, junk never fails a header."""
+
+from __future__ import annotations
+
+import gettext
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from location_context.errors import InvalidLanguage
+from location_context.localisation.language import Languages
+
+TAGS = ("de", "fr", "zh-Hans", "ar", "pt")
+LANGUAGES = Languages({tag: gettext.NullTranslations() for tag in TAGS})
+
+
+@pytest.mark.parametrize(
+    ("asked", "tag", "locale"),
+    [
+        ("en", "en", "en_GB"),
+        ("EN", "en", "en_GB"),
+        ("en-US", "en-US", "en_US"),
+        ("de", "de", "de"),
+        ("de-AT", "de-AT", "de_AT"),
+        ("de-AT-1901", "de-AT", "de_AT"),
+        ("de-XX", "de", "de"),
+        ("zh", "zh-Hans", "zh_Hans"),
+        ("zh-CN", "zh-Hans-CN", "zh_Hans_CN"),
+        ("zh-TW", "en", "en_GB"),
+        ("ar-EG", "ar-EG", "ar_EG"),
+        ("sv", "en", "en_GB"),
+        ("x-klingon-very", None, None),
+    ],
+)
+def test_look_up_cuts_subtags_until_a_catalogue_fits(asked, tag, locale):
+    if tag is None:
+        with pytest.raises(InvalidLanguage):
+            LANGUAGES.choose(asked)
+        return
+    language = LANGUAGES.choose(asked)
+    assert (language.tag, str(language.locale)) == (tag, locale)
+
+
+@pytest.mark.parametrize(
+    "asked", ["", "d", "de_DE", "de--AT", "de-", "../../etc", "ドイツ", "a" * 99]
+)
+def test_a_malformed_tag_is_refused_with_a_sentence(asked: str):
+    with pytest.raises(InvalidLanguage, match="accepted: a BCP 47 tag"):
+        LANGUAGES.choose(asked)
+
+
+@pytest.mark.parametrize(
+    ("header", "tag"),
+    [
+        ("fr-CH, fr;q=0.9, en;q=0.8, de;q=0.7, *;q=0.5", "fr-CH"),
+        ("sv, de;q=0.5", "de"),
+        ("en;q=0.2, ar;q=0.9", "ar"),
+        ("de;q=0, fr;q=0.1", "fr"),
+        ("", "en"),
+        ("*", "en"),
+        (";;;q=,,de;q=2,fr;q=abc", "en"),
+    ],
+)
+def test_the_accept_language_header_is_read_by_quality(header: str, tag: str):
+    assert LANGUAGES.accept(header).tag == tag
+
+
+@given(st.text(max_size=200))
+def test_no_header_whatever_fails(header: str):
+    assert LANGUAGES.accept(header).tag
+
+
+def test_arabic_reads_from_right_to_left():
+    assert LANGUAGES.choose("ar").direction == "rtl"
+    assert LANGUAGES.english.direction == "ltr"

@@ -1,0 +1,99 @@
+"""Settings: read from a mapping, all problems at once, secrets never shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from location_context.errors import OperatorError
+from location_context.settings import PREFIX, Secret, Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def read(**given: str) -> Settings:
+    return Settings.read({PREFIX + name.upper(): value for name, value in given.items()})
+
+
+def test_nothing_given_is_a_working_configuration():
+    settings = read()
+    assert settings.database.startswith("sqlite:///")
+    assert settings.database.endswith("data/location-context.sqlite3")
+    assert settings.forecast_url == "https://api.open-meteo.com/v1/forecast"
+    assert settings.uses_open_meteo_free
+
+
+def test_a_key_of_a_paying_customer_moves_both_addresses_to_the_customer_hosts():
+    settings = read(open_meteo_api_key="k")
+    assert settings.forecast_url == "https://customer-api.open-meteo.com/v1/forecast"
+    assert settings.archive_url == "https://customer-archive-api.open-meteo.com/v1/archive"
+    assert not settings.uses_open_meteo_free
+
+
+def test_an_empty_address_switches_a_provider_off():
+    settings = read(open_meteo_forecast_url="", nasa_power_url="")
+    assert settings.forecast_url == ""
+    assert settings.nasa_power_url == ""
+
+
+def test_everything_wrong_is_listed_in_one_message_and_secrets_are_masked():
+    with pytest.raises(OperatorError) as raised:
+        read(
+            redis_url="ftp://user:hunter2@host",
+            database_url="mysql://root:hunter2@host/db",
+            max_in_flight="many",
+            guide_radii="1,2,3,4,5",
+            trusted_proxies="10.0.0.0/8, nonsense",
+            json_deadline="-1",
+            log_level="loud",
+            feeds_allow_private="maybe",
+        )
+    message = raised.value.message
+    for name in (
+        "REDIS_URL", "DATABASE_URL", "MAX_IN_FLIGHT", "GUIDE_RADII", "TRUSTED_PROXIES",
+        "JSON_DEADLINE", "LOG_LEVEL", "FEEDS_ALLOW_PRIVATE", "KEY_PEPPER",
+    ):  # fmt: skip
+        assert f"{PREFIX}{name} " in message
+    assert "hunter2" not in message
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "0"])
+def test_a_deadline_is_a_positive_number(value: str):
+    with pytest.raises(OperatorError, match="JSON_DEADLINE"):
+        read(json_deadline=value)
+
+
+def test_postgresql_needs_a_pepper():
+    with pytest.raises(OperatorError, match="KEY_PEPPER is missing"):
+        read(database_url="postgresql://127.0.0.1/x")
+    assert read(database_url="postgresql://127.0.0.1/x", key_pepper="p").key_pepper.reveal() == "p"
+
+
+def test_a_file_gives_settings_and_the_environment_wins_over_it(tmp_path: Path):
+    file = tmp_path / "settings.toml"
+    file.write_text(
+        'contact = "a@b.example"\nguide_radii = [50, 20, 10, 2, 1]\nlog_level = "error"\n'
+    )
+    settings = read(config=str(file), log_level="debug")
+    assert settings.contact == "a@b.example"
+    assert settings.guide_radii == (50.0, 20.0, 10.0, 2.0, 1.0)
+    assert settings.log_level == "debug"
+
+
+def test_a_file_with_an_unknown_name_or_that_is_missing_is_refused(tmp_path: Path):
+    file = tmp_path / "settings.toml"
+    file.write_text("colour = 1\n")
+    with pytest.raises(OperatorError, match="colour is no setting"):
+        read(config=str(file))
+    with pytest.raises(OperatorError, match="cannot be read"):
+        read(config=str(tmp_path / "none.toml"))
+
+
+def test_a_secret_shows_itself_only_when_asked():
+    secret = Secret("hunter2")
+    shown = f"{secret} {secret!r} {secret!s} {[secret]}"
+    assert "hunter2" not in shown
+    assert secret.reveal() == "hunter2"
+    assert "hunter2" not in repr(read(key_pepper="hunter2"))

@@ -1,0 +1,56 @@
+"""Budget: no stretch of a window's length ever holds more than its limit."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from location_context.upstream.budget import DAY, MINUTE, Budget
+
+calls = st.lists(
+    st.tuples(st.floats(0, 30), st.floats(0.1, 20), st.booleans()), min_size=1, max_size=200
+)
+
+
+@given(calls)
+def test_whatever_is_asked_a_sliding_minute_never_exceeds_its_limit(wanted):
+    now = [0.0]
+    budget = Budget({MINUTE: 60.0, DAY: 500.0}, now=lambda: now[0])
+    taken: list[tuple[float, float, bool]] = []
+    for wait, units, public in wanted:
+        now[0] += wait
+        if budget.take(units, public=public):
+            taken.append((now[0], units, public))
+    for at, _, _ in taken:
+        inside = [(units, public) for t, units, public in taken if at - MINUTE < t <= at]
+        assert sum(units for units, _ in inside) <= 60.0 + 1e-6
+        assert sum(units for units, public in inside if public) <= 30.0 + 1e-6
+    assert sum(units for _, units, _ in taken) <= 500.0 + 1e-6
+
+
+def test_a_spent_window_opens_again_when_it_has_passed():
+    now = [0.0]
+    budget = Budget({MINUTE: 10.0}, now=lambda: now[0])
+    assert budget.take(10)
+    assert not budget.take(1)
+    now[0] = 62.0
+    assert budget.take(10)
+
+
+def test_widget_traffic_leaves_half_to_keyed_calls():
+    budget = Budget({DAY: 100.0}, now=lambda: 0.0)
+    while budget.take(1, public=True):
+        pass
+    assert budget.spent() == {DAY: 50.0}
+    assert all(budget.take(1) for _ in range(50))
+    assert not budget.take(1)
+
+
+def test_a_refused_call_spends_nothing_in_any_window():
+    budget = Budget({MINUTE: 5.0, DAY: 100.0}, now=lambda: 0.0)
+    assert not budget.take(6)
+    assert budget.spent() == {MINUTE: 0.0, DAY: 0.0}
+
+
+def test_no_limits_allow_everything():
+    assert Budget({}).take(1e9)
