@@ -1,0 +1,51 @@
+"""Write docs/settings.md from the Settings Struct, so that it is always true.
+
+Usage: python scripts/document_settings.py [--check]
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import msgspec
+
+from location_context.settings import PREFIX, Secret, Settings
+
+PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
+HEAD = f"""# Settings
+
+From the environment, each with the prefix `{PREFIX}`, over the TOML file that
+`{PREFIX}CONFIG` names (same names in lower case, without the prefix). Everything wrong is
+listed at start, in one message.
+
+| name | default | meaning |
+|---|---|---|
+"""
+
+
+def shown(default: object) -> str:
+    """A default as an operator would write it."""
+    if isinstance(default, Secret) or default in ("", (), None):
+        return ""
+    if isinstance(default, tuple):
+        return f"`{','.join(f'{value:g}' for value in default)}`"
+    return f"`{str(default).lower() if isinstance(default, bool) else default}`"
+
+
+def page() -> str:
+    rows = []
+    for field in msgspec.inspect.type_info(Settings).fields:
+        described = field.type
+        meaning = (described.extra_json_schema or {}).get("description", "")
+        default = getattr(Settings(), field.name)
+        if field.name in {"open_meteo_forecast_url", "open_meteo_archive_url"}:
+            default = "the public host, the customer's once the key is set"
+        rows.append(f"| `{field.name.upper()}` | {shown(default)} | {meaning} |\n")
+    return HEAD + "".join(rows)
+
+
+if __name__ == "__main__":
+    if "--check" in sys.argv:
+        sys.exit(PAGE.read_text(encoding="utf-8") != page())
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,58 @@
+"""The documents are true: settings, dependencies, versions and links."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+
+import location_context
+from tests.conftest import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def test_the_settings_page_is_what_the_settings_say():
+    script = ROOT / "scripts" / "document_settings.py"
+    assert subprocess.run([sys.executable, script, "--check"], check=False).returncode == 0
+
+
+def test_each_dependency_has_its_reason_in_a_decision():
+    decisions = "\n".join(p.read_text() for p in (ROOT / "docs" / "decisions").glob("*.md")).lower()
+    names = [re.split(r"[\[<>=~! ]", wanted)[0] for wanted in PROJECT["dependencies"]]
+    missing = [n for n in names if n not in decisions and n.replace("-", "_") not in decisions]
+    assert missing == []
+
+
+def test_the_changelog_knows_this_version():
+    assert f"## {location_context.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_links_between_documents_lead_somewhere():
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    broken = [
+        f"{page.relative_to(ROOT)}: {target}"
+        for page in pages
+        for target in re.findall(r"\]\(([^)#\s]+)", page.read_text())
+        if "://" not in target and not (page.parent / target).exists()
+    ]
+    assert broken == []
+
+
+def test_nothing_committed_names_this_machine_or_a_registry_host():
+    listed = subprocess.run(
+        ["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, text=True, check=True
+    ).stdout.split("\0")
+    forbidden = re.compile(
+        "/" + r"work/(main|shared|\.library)|files\.python" + "hosted|pypi" + r"\.org/simple"
+    )
+    found = []
+    for name in filter(None, listed):
+        try:
+            text = (ROOT / name).read_text()
+        except (UnicodeDecodeError, FileNotFoundError):
+            continue
+        if forbidden.search(text):
+            found.append(name)
+    assert found == []
