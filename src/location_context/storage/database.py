@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from sqlalchemy import make_url, text
+from sqlalchemy.dialects import postgresql, sqlite
 
 from location_context.errors import StorageError
 from location_context.storage import schema
@@ -20,7 +21,7 @@ from location_context.storage.writer import Writer
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from sqlalchemy import URL
+    from sqlalchemy import URL, Table
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
     from location_context.settings import Settings
@@ -104,6 +105,10 @@ class Database:
             with told_clearly(self._shown):
                 async with self._writing.begin() as connection:
                     yield connection
+
+    def insert(self, table: Table) -> sqlite.Insert | postgresql.Insert:
+        """An INSERT that knows ON CONFLICT, which both databases spell the same way."""
+        return sqlite.insert(table) if self.is_sqlite else postgresql.insert(table)
 
     async def revision(self) -> str | None:
         """The revision of the schema; None for a new database."""

@@ -1,0 +1,96 @@
+"""The client's address: which one counts behind proxies, and how it is disguised.
+
+An address is believed only as far as the chain of trusted proxies reaches: the right-most one in
+X-Forwarded-For that is not theirs. It is never kept: the limiter sees an HMAC of it (of the /64
+of an IPv6 address) under a secret that is random and renewed every day.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+from typing import TYPE_CHECKING
+
+import structlog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from location_context.access.quota import Counter
+    from location_context.stay import Clock
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+_LONGEST_CHAIN = 32
+
+
+def parse(text: str) -> Address | None:
+    """The address in one element of X-Forwarded-For, which may carry a port; None for junk."""
+    text = text.strip().strip('"')
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    mapped = getattr(address, "ipv4_mapped", None)
+    return mapped or address
+
+
+class TrustedProxies:
+    """The proxies whose X-Forwarded-For is believed."""
+
+    def __init__(self, cidrs: Iterable[str]) -> None:
+        self._networks: list[Network] = [ipaddress.ip_network(c, strict=False) for c in cidrs]
+        self._warned = False
+
+    def trust(self, address: Address | None) -> bool:
+        return address is not None and any(address in network for network in self._networks)
+
+    def client(self, peer: str, forwarded_for: Sequence[str]) -> str:
+        """The client's address: the peer, or the right-most untrusted one it forwards for.
+
+        `forwarded_for` are the values of all X-Forwarded-For headers, in order. Behind an element
+        that is no address nothing is believed.
+        """
+        found = parse(peer)
+        if not self.trust(found):
+            if forwarded_for and not self._warned:
+                self._warned = True
+                structlog.get_logger().warning(
+                    "forwarded_header_ignored", hint="set TRUSTED_PROXIES if a proxy sends it"
+                )
+            return str(found) if found else peer
+        chain = ",".join(forwarded_for).split(",")[-_LONGEST_CHAIN:]
+        for element in reversed(chain):
+            if (address := parse(element)) is None:
+                break
+            found = address
+            if not self.trust(address):
+                break
+        return str(found)
+
+
+class Disguise:
+    """Turns an address into a name that tells clients apart for a day, and nothing else."""
+
+    def __init__(self, counter: Counter, clock: Clock) -> None:
+        self._counter = counter
+        self._clock = clock
+
+    async def name(self, address: str) -> str:
+        """The same name for the same client (IPv6 by its /64) until midnight UTC."""
+        day = self._clock().date().isoformat()
+        secret = await self._counter.secret(f"address:{day}")
+        return hmac.digest(secret, _client(address), hashlib.sha256).hex()[:32]
+
+
+def _client(address: str) -> bytes:
+    parsed = parse(address)
+    if parsed is None:
+        return address[:64].encode(errors="replace")
+    return parsed.packed[:8] if parsed.version == 6 else parsed.packed

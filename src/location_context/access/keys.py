@@ -1,0 +1,203 @@
+"""API keys: how one is made, told from junk, kept and ended.
+
+A key is `lc_live_`, 43 base62 characters of 32 random bytes, and 6 of the CRC32 of all before it,
+so that a mistyped key is refused without a look-up and a leaked one is found by secret scanners.
+Only its HMAC-SHA-256 under the pepper is kept: whoever reads the database holds no key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+import string
+import zlib
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from location_context.errors import OperatorError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime, timedelta
+
+    from location_context.stay import Clock
+
+PREFIX = "lc_live_"
+PER_MINUTE, PER_DAY = 600, 50_000
+_BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+_FORM = re.compile(rf"{PREFIX}[0-9A-Za-z]{{49}}", re.ASCII)
+_RANDOM_CHARACTERS, _CHECK_CHARACTERS = 43, 6
+
+KeyStatus = Literal["active", "expired", "revoked"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApiKey:
+    """What is kept of a key. `replaced_by` is the id of the key that a rotation made."""
+
+    id: str
+    name: str
+    digest: bytes = field(repr=False)
+    per_minute: int = PER_MINUTE
+    per_day: int = PER_DAY
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    replaced_by: str | None = None
+
+    def status(self, now: datetime) -> KeyStatus:
+        if self.revoked_at is not None and self.revoked_at <= now:
+            return "revoked"
+        if self.expires_at is not None and self.expires_at <= now:
+            return "expired"
+        return "active"
+
+
+@dataclass(frozen=True)
+class MintedKey:
+    """A key just made, and the only time its secret is held."""
+
+    record: ApiKey
+    secret: str = field(repr=False)
+
+
+class KeyStore(Protocol):
+    """Where keys are kept. Every change gives `version` a new value."""
+
+    async def version(self) -> str: ...
+
+    async def all(self) -> Sequence[ApiKey]:
+        """Every key ever made, oldest first."""
+        ...
+
+    async def add(self, record: ApiKey) -> None: ...
+
+    async def revoke(self, key_id: str, at: datetime) -> ApiKey | None:
+        """End a key; an earlier end stays. None when there is no such key."""
+        ...
+
+    async def rotate(self, key_id: str, until: datetime, successor: ApiKey) -> None:
+        """Keep `successor`, and end the key at `until` unless it ends before, as one change."""
+        ...
+
+    async def pepper_check(self) -> str | None: ...
+
+    async def set_pepper_check(self, value: str) -> None: ...
+
+
+def mint() -> str:
+    """A new key."""
+    body = PREFIX + _base62(int.from_bytes(secrets.token_bytes(32)), _RANDOM_CHARACTERS)
+    return body + _check(body)
+
+
+def well_formed(key: str) -> bool:
+    """Whether the key has the form and its checksum; no look-up is needed to say no."""
+    if not _FORM.fullmatch(key):
+        return False
+    return key[-_CHECK_CHARACTERS:] == _check(key[:-_CHECK_CHARACTERS])
+
+
+def digest(pepper: bytes, key: str) -> bytes:
+    """What is kept of a key."""
+    return hmac.digest(pepper, key.encode(), hashlib.sha256)
+
+
+def _check(text: str) -> str:
+    return _base62(zlib.crc32(text.encode()), _CHECK_CHARACTERS)
+
+
+def _base62(number: int, width: int) -> str:
+    characters = []
+    for _ in range(width):
+        number, remainder = divmod(number, 62)
+        characters.append(_BASE62[remainder])
+    return "".join(reversed(characters))
+
+
+class ApiKeys:
+    """What the operator does with keys."""
+
+    def __init__(self, store: KeyStore, pepper: bytes, clock: Clock) -> None:
+        self._store = store
+        self._pepper = pepper
+        self._clock = clock
+
+    async def create(
+        self,
+        name: str,
+        *,
+        per_minute: int = PER_MINUTE,
+        per_day: int = PER_DAY,
+        expires_at: datetime | None = None,
+    ) -> MintedKey:
+        """Make a key.
+
+        Raises:
+            OperatorError: the name is empty or too long, or the end is not in the future.
+        """
+        name = " ".join(name.split())
+        if not 1 <= len(name) <= 200 or not name.isprintable():
+            raise OperatorError("The name of a key needs 1 to 200 printable characters.")
+        if expires_at is not None and expires_at <= self._clock():
+            raise OperatorError("A key must expire in the future.")
+        minted = self._mint(
+            ApiKey(
+                id="",
+                name=name,
+                digest=b"",
+                per_minute=per_minute,
+                per_day=per_day,
+                created_at=self._clock(),
+                expires_at=expires_at,
+            )
+        )
+        await self._store.add(minted.record)
+        return minted
+
+    async def list(self) -> Sequence[ApiKey]:
+        """Every key ever made, oldest first."""
+        return await self._store.all()
+
+    async def revoke(self, key_id: str) -> ApiKey:
+        """End a key now.
+
+        Raises:
+            OperatorError: there is no such key.
+        """
+        if (record := await self._store.revoke(key_id, self._clock())) is None:
+            raise _unknown(key_id)
+        return record
+
+    async def rotate(self, key_id: str, grace: timedelta) -> MintedKey:
+        """Make a key with the same name, limits and end; the old one works for `grace` longer.
+
+        Raises:
+            OperatorError: there is no such key, or it has ended or was rotated already.
+        """
+        now = self._clock()
+        old = next((key for key in await self._store.all() if key.id == key_id), None)
+        if old is None:
+            raise _unknown(key_id)
+        if old.status(now) != "active":
+            raise OperatorError(f"The key {key_id} is {old.status(now)}; create a new one.")
+        if old.replaced_by is not None:
+            raise OperatorError(
+                f"The key {key_id} was rotated already; its successor is {old.replaced_by}."
+            )
+        minted = self._mint(replace(old, created_at=now))
+        await self._store.rotate(key_id, now + grace, minted.record)
+        return minted
+
+    def _mint(self, record: ApiKey) -> MintedKey:
+        secret = mint()
+        key_id = "key_" + _base62(secrets.randbits(80), 14)
+        return MintedKey(replace(record, id=key_id, digest=digest(self._pepper, secret)), secret)
+
+
+def _unknown(key_id: str) -> OperatorError:
+    if PREFIX in key_id:  # a key is never repeated, not even to its operator's terminal
+        return OperatorError("That is a key itself; give its id, which `keys list` shows.")
+    return OperatorError(f"There is no key {key_id[:64]!r}; `keys list` shows them.")

@@ -1,0 +1,86 @@
+"""The pepper: the secret under which keys are kept, and the proof that it is the right one.
+
+Given as a setting, or made once in the data directory for its owner's eyes only. A check value
+beside the keys tells a wrong pepper at start, before every key would be refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+from typing import TYPE_CHECKING
+
+import anyio
+
+from location_context.errors import OperatorError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from location_context.access.keys import KeyStore
+    from location_context.settings import Settings
+
+FILE = "key-pepper"
+
+
+async def open_pepper(settings: Settings, store: KeyStore) -> bytes:
+    """The pepper that fits the stored keys.
+
+    Raises:
+        OperatorError: it is missing or does not fit; the sentence says what to do.
+    """
+    path = settings.data_dir / FILE
+    check = await store.pepper_check()
+    pepper = settings.key_pepper.reveal().encode() or await anyio.to_thread.run_sync(_read, path)
+    if not pepper:
+        if check is not None and await store.all():
+            raise OperatorError(
+                f"The pepper of the stored keys is missing: restore {path} from a copy, or set "
+                "LOCATION_CONTEXT_KEY_PEPPER to it. Without it the stored keys cannot be checked."
+            )
+        pepper = await anyio.to_thread.run_sync(_make, path)
+    if check is None or not await store.all():
+        await store.set_pepper_check(_check(pepper))
+    elif not hmac.compare_digest(check, _check(pepper)):
+        origin = "LOCATION_CONTEXT_KEY_PEPPER" if settings.key_pepper else str(path)
+        raise OperatorError(
+            f"The pepper in {origin} does not fit the stored keys: every key would be refused. "
+            "Give the pepper the keys were made with."
+        )
+    return pepper
+
+
+def _check(pepper: bytes) -> str:
+    return hmac.digest(pepper, b"location-context: the pepper of these keys", hashlib.sha256).hex()
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes().strip()
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise OperatorError(f"The pepper {path} cannot be read: {error.strerror}") from None
+
+
+def _make(path: Path) -> bytes:
+    """Write the file whole or not at all; the first of several processes wins."""
+    draft = path.with_name(f"{FILE}.{secrets.token_hex(4)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_urlsafe(32) + "\n")
+            file.flush()
+            os.fsync(descriptor)
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass  # another process was first: its pepper is ours
+        finally:
+            draft.unlink()
+    except OSError as error:
+        raise OperatorError(f"The pepper {path} cannot be made: {error.strerror}") from None
+    return _read(path)
