@@ -1,0 +1,176 @@
+"""Download: addresses an operator gives (feeds, imports), fetched so that none reaches inside.
+
+Only http and https. The host is resolved first, every address it has must be public unless
+`allow_private`, and the connection goes to the very address that was checked, so that a second
+look-up cannot answer otherwise. Each redirect is checked the same way. The body is capped unpacked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+import zlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import httpx2
+
+from location_context.errors import (
+    OperatorError,
+    ProviderAnswerInvalid,
+    ProviderError,
+    ProviderRefused,
+    ProviderTimeout,
+    ProviderUnreachable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_NAME = "download"
+_REDIRECTS = 5
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_SHARED = ipaddress.ip_network("100.64.0.0/10")  # carriers' inside; some clouds' metadata too
+
+
+@dataclass(frozen=True)
+class Downloaded:
+    """What came. Header names are in lower case; `body` is unpacked, empty with a 304."""
+
+    body: bytes = field(repr=False)
+    headers: Mapping[str, str]
+    final_url: str
+    status: int
+
+
+async def download(  # noqa: PLR0913  each argument is one bound of this call
+    client: httpx2.AsyncClient,
+    url: str,
+    *,
+    allow_private: bool,
+    max_bytes: int,
+    headers: Mapping[str, str] | None = None,
+    timeout: float = 30.0,  # noqa: ASYNC109  the bound of the whole call, redirects included
+) -> Downloaded:
+    """GET `url`, following at most five redirects, within `timeout` seconds in all.
+
+    Raises:
+        OperatorError: the address, or one it redirects to, may not be asked.
+        ProviderError: nothing usable came.
+    """
+    try:
+        async with asyncio.timeout(timeout):
+            for _ in range(_REDIRECTS + 1):
+                asked = await _checked(url, allow_private=allow_private)
+                downloaded = await _fetch(client, asked, url, max_bytes, headers or {})
+                if downloaded.status not in {301, 302, 303, 307, 308}:
+                    return downloaded
+                url = _target(url, downloaded.headers.get("location", ""))
+    except TimeoutError:
+        raise ProviderTimeout(_NAME, "did not answer in time") from None
+    raise ProviderAnswerInvalid(_NAME, f"redirects more than {_REDIRECTS} times")
+
+
+def _target(url: str, location: str) -> str:
+    try:
+        return str(httpx2.URL(url).join(location))
+    except httpx2.InvalidURL:
+        raise ProviderAnswerInvalid(_NAME, "redirects to no address") from None
+
+
+@dataclass(frozen=True)
+class _Checked:
+    """An address that may be asked: the host's name for TLS and Host, and the IP to connect to."""
+
+    url: httpx2.URL
+    ip: str
+
+
+async def _checked(url: str, *, allow_private: bool) -> _Checked:
+    try:
+        parsed = httpx2.URL(url)
+    except (httpx2.InvalidURL, ValueError):
+        raise OperatorError("The address is not one; accepted: http://… or https://…") from None
+    if parsed.scheme not in {"http", "https"} or not parsed.host:
+        raise OperatorError(f"The address has the scheme {parsed.scheme!r}; accepted: http, https")
+    addresses = await _resolve(
+        parsed.host, parsed.port or {"http": 80, "https": 443}[parsed.scheme]
+    )
+    if not allow_private and any(not is_public(address) for address in addresses):
+        raise OperatorError(
+            f"The host {parsed.host} lies in a loopback, link-local or private range; "
+            "LOCATION_CONTEXT_FEEDS_ALLOW_PRIVATE=true allows that"
+        )
+    return _Checked(parsed, addresses[0])
+
+
+def is_public(address: str) -> bool:
+    """Whether an IP address is one of the public internet, also when wrapped in IPv6."""
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo or (None, None))[1]
+        if inner is None and ip in _NAT64:
+            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+        if inner is not None:
+            return is_public(str(inner))
+    elif ip in _SHARED:
+        return False
+    return ip.is_global and not ip.is_multicast and not ip.is_reserved
+
+
+async def _resolve(host: str, port: int) -> list[str]:
+    loop = asyncio.get_running_loop()
+    try:
+        found = await loop.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise ProviderUnreachable(_NAME, "the host has no address") from None
+    return sorted({str(entry[4][0]) for entry in found}, key=lambda ip: ":" in ip)
+
+
+async def _fetch(
+    client: httpx2.AsyncClient,
+    asked: _Checked,
+    url: str,
+    max_bytes: int,
+    headers: Mapping[str, str],
+) -> Downloaded:
+    request = client.build_request(
+        "GET",
+        asked.url.copy_with(host=asked.ip),
+        headers={**headers, "Accept-Encoding": "gzip", "Host": asked.url.netloc.decode("ascii")},
+        extensions={"sni_hostname": asked.url.host},
+    )
+    try:
+        response = await client.send(request, stream=True, follow_redirects=False)
+        try:
+            kept = {name.lower(): value for name, value in response.headers.items()}
+            if response.status_code >= 400:
+                raise ProviderRefused(_NAME, response.status_code)
+            wanted = response.status_code == 200
+            body = await _body(response, max_bytes) if wanted else b""
+            return Downloaded(body, kept, url, response.status_code)
+        finally:
+            await response.aclose()
+    except httpx2.TimeoutException:
+        raise ProviderTimeout(_NAME, "did not answer in time") from None
+    except (httpx2.HTTPError, httpx2.InvalidURL):
+        raise ProviderUnreachable(_NAME, "the connection failed") from None
+
+
+async def _body(response: httpx2.Response, cap: int) -> bytes:
+    """The unpacked body, refused as soon as it grows over the cap."""
+    packed = response.headers.get("content-encoding", "").lower() == "gzip"
+    unpack = zlib.decompressobj(31) if packed else None
+    body = bytearray()
+    async for chunk in response.aiter_raw():
+        try:
+            body += unpack.decompress(chunk, cap + 1) if unpack else chunk
+        except zlib.error:
+            raise ProviderAnswerInvalid(_NAME, "the answer is damaged") from None
+        if len(body) > cap:
+            raise ProviderAnswerInvalid(_NAME, f"the answer is larger than {cap} bytes")
+    return bytes(body)
+
+
+__all__ = ["Downloaded", "ProviderError", "download", "is_public"]
