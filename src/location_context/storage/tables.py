@@ -8,7 +8,18 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Column, DateTime, Integer, LargeBinary, MetaData, String, Table
+from sqlalchemy import (
+    Boolean,
+    Column,
+    DateTime,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
 from sqlalchemy.types import TypeDecorator
 
 if TYPE_CHECKING:
@@ -55,4 +66,29 @@ facts = Table(  # single values about this database, such as the check of the pe
     metadata,
     Column("name", String(64), primary_key=True),
     Column("value", String(200), nullable=False),
+)
+
+guide_versions = Table(
+    "guide_versions",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("provenance", Text, nullable=False),
+    Column("rows", Integer, nullable=False),
+    Column("imported_at", Moment, nullable=False),
+    Column("replaces", Integer),
+    Column("active", Boolean, nullable=False),
+)
+
+guide_restaurants = Table(  # read whole into the catalogue, so a record is one JSON text
+    "guide_restaurants",
+    metadata,
+    Column(
+        "version",
+        Integer,
+        ForeignKey("guide_versions.number", ondelete="CASCADE"),
+        primary_key=True,
+        autoincrement=False,
+    ),
+    Column("id", String(64), primary_key=True),
+    Column("record", Text, nullable=False),
 )

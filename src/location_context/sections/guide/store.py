@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from location_context.sections.guide.records import GuideVersion, Provenance, Restaurant
 
@@ -26,7 +27,7 @@ class GuideStore(Protocol):
         ...
 
     async def replace(
-        self, provenance: Provenance, restaurants: Sequence[Restaurant]
+        self, provenance: Provenance, restaurants: Sequence[Restaurant], imported_at: datetime
     ) -> GuideVersion:
         """Keep a new version and make it the active one, both or neither."""
         ...

@@ -1,0 +1,135 @@
+"""Guides: versions of the restaurant guide. A new one comes whole and active, or not at all.
+
+The newest few versions are kept, and always the active one and the one it would roll back to.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from sqlalchemy import delete, func, insert, select, text, update
+
+from location_context.errors import OperatorError
+from location_context.sections.guide.records import GuideVersion, Provenance, Restaurant
+from location_context.storage.tables import guide_restaurants, guide_versions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from location_context.storage.database import Database
+
+KEPT = 5
+_BATCH = 1000
+_REPLACING = 7_236_002  # the number of the lock that one import at a time holds on PostgreSQL
+
+_restaurant = msgspec.json.Decoder(Restaurant)
+_provenance = msgspec.json.Decoder(Provenance)
+
+
+class Guides:
+    """The `GuideStore` in the database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def active(self) -> GuideVersion | None:
+        async with self._database.read() as connection:
+            return await _active(connection)
+
+    async def versions(self) -> list[GuideVersion]:
+        """All versions kept, newest first."""
+        query = select(guide_versions).order_by(guide_versions.c.number.desc())
+        async with self._database.read() as connection:
+            return [_version(row) for row in await connection.execute(query)]
+
+    async def load(self, number: int) -> list[Restaurant]:
+        """The restaurants of a version; empty when it is gone."""
+        query = select(guide_restaurants.c.record).where(guide_restaurants.c.version == number)
+        async with self._database.read() as connection:
+            return [_restaurant.decode(record) for record in await connection.scalars(query)]
+
+    async def replace(
+        self, provenance: Provenance, restaurants: Sequence[Restaurant], imported_at: datetime
+    ) -> GuideVersion:
+        """Keep a new version and make it the active one, in one transaction."""
+        async with self._database.write() as connection:
+            await self._alone(connection)
+            before = await _active(connection)
+            newest = await connection.scalar(select(func.max(guide_versions.c.number)))
+            version = GuideVersion(
+                number=(newest or 0) + 1,
+                provenance=provenance,
+                rows=len(restaurants),
+                imported_at=imported_at,
+                replaces=before.number if before else None,
+                active=True,
+            )
+            await connection.execute(update(guide_versions).values(active=False))
+            await _insert(connection, version, restaurants)
+            await _prune(connection, version)
+            return version
+
+    async def rollback(self) -> GuideVersion:
+        """Make the version active that the active one replaced.
+
+        Raises:
+            OperatorError: there is none.
+        """
+        async with self._database.write() as connection:
+            await self._alone(connection)
+            active = await _active(connection)
+            number = active.replaces if active else None
+            last = select(guide_versions).where(guide_versions.c.number == number)
+            row = (await connection.execute(last)).first() if number else None
+            if row is None:
+                raise OperatorError("There is no earlier version of the guide to return to.")
+            await connection.execute(
+                update(guide_versions).values(active=guide_versions.c.number == number)
+            )
+            return msgspec.structs.replace(_version(row), active=True)
+
+    async def _alone(self, connection: AsyncConnection) -> None:
+        if not self._database.is_sqlite:
+            await connection.execute(text(f"SELECT pg_advisory_xact_lock({_REPLACING})"))
+
+
+async def _active(connection: AsyncConnection) -> GuideVersion | None:
+    row = (await connection.execute(select(guide_versions).where(guide_versions.c.active))).first()
+    return _version(row) if row else None
+
+
+async def _insert(
+    connection: AsyncConnection, version: GuideVersion, restaurants: Sequence[Restaurant]
+) -> None:
+    values = msgspec.structs.asdict(version)
+    values["provenance"] = msgspec.json.encode(version.provenance).decode()
+    await connection.execute(insert(guide_versions).values(**values))
+    for start in range(0, len(restaurants), _BATCH):
+        rows = [
+            {
+                "version": version.number,
+                "id": restaurant.id,
+                "record": msgspec.json.encode(restaurant).decode(),
+            }
+            for restaurant in restaurants[start : start + _BATCH]
+        ]
+        await connection.execute(insert(guide_restaurants), rows)
+
+
+async def _prune(connection: AsyncConnection, active: GuideVersion) -> None:
+    """Drop old versions, but for the active one and the one before it."""
+    oldest = active.number - KEPT + 1
+    await connection.execute(
+        delete(guide_versions).where(
+            guide_versions.c.number < oldest, guide_versions.c.number != (active.replaces or 0)
+        )
+    )
+
+
+def _version(row: Any) -> GuideVersion:
+    values = dict(row._mapping)  # noqa: SLF001  SQLAlchemy's documented name
+    return GuideVersion(**{**values, "provenance": _provenance.decode(values["provenance"])})
