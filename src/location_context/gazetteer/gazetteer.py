@@ -1,0 +1,64 @@
+"""Gazetteer: the zone, country and region at any point of Earth, and cities by name, all offline.
+
+Zones are OpenStreetMap's boundaries as tzfpy carries them; see `countries` and `regions` for the
+rest. At sea the zone is the nautical one and there is no country.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Self
+
+import tzfpy
+
+from location_context.gazetteer.cities import Cities, City
+from location_context.gazetteer.countries import corrected, is_nautical, zone_countries
+from location_context.gazetteer.regions import iso_regions, refined
+from location_context.point import Point, canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["City", "Gazetteer"]
+
+_KEPT = 16_384
+
+
+class Gazetteer:
+    """Built once; a point seen before is answered from memory."""
+
+    def __init__(self, countries: Mapping[str, str], cities: Cities) -> None:
+        self._countries = countries
+        self._cities = cities
+        self._located = lru_cache(maxsize=_KEPT)(self._locate)
+
+    @classmethod
+    def load(cls) -> Self:
+        """From the tables of the installed packages."""
+        return cls(zone_countries(), Cities.load(iso_regions()))
+
+    def point(self, lat: float, lng: float) -> Point:
+        """The point at these coordinates, in their one form."""
+        return self._located(*canonical(lat, lng))
+
+    def search(self, text: str, limit: int = 8) -> list[City]:
+        """Cities whose name begins with `text`, the most populous first."""
+        return self._cities.search(text, limit)
+
+    def nearest_city(self, lat: float, lng: float) -> City | None:
+        """The nearest city, of whatever country."""
+        return self._cities.nearest(lat, lng)
+
+    def _locate(self, lat: float, lng: float) -> Point:
+        zone = tzfpy.get_tz(lng, lat) or nautical(lng)
+        zone, country = corrected(lat, lng, zone, self._countries.get(zone))
+        if is_nautical(zone):
+            country = None
+        region = self._cities.region(lat, lng, country) if country else None
+        return Point(lat, lng, zone, country, refined(region, lat, lng) if region else None)
+
+
+def nautical(lng: float) -> str:
+    """The zone at sea: 15 degrees wide; POSIX counts hours west, so the sign is turned."""
+    hours = round(lng / 15)
+    return f"Etc/GMT{-hours:+d}" if hours else "Etc/GMT"
