@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING
 import asyncpg
 import pytest
 import redis
-from sqlalchemy import text
 
 from location_context.settings import Secret, Settings
 from location_context.storage.database import Database
-from location_context.storage.tables import metadata
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -27,6 +25,14 @@ if TYPE_CHECKING:
 _SERVER = os.environ.get("TEST_POSTGRESQL_URL", "postgresql://postgres@127.0.0.1:5432")
 _REDIS = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/0")
 
+_EMPTY = """
+DO $$ DECLARE names text; BEGIN
+  SELECT string_agg(quote_ident(tablename), ', ') INTO names FROM pg_tables
+    WHERE schemaname = 'public' AND tablename <> 'schema_version';
+  IF names IS NOT NULL THEN EXECUTE 'TRUNCATE ' || names || ' CASCADE'; END IF;
+END $$
+"""
+
 
 def _missing(sentence: str) -> None:
     if os.environ.get("CI") == "true":
@@ -34,8 +40,8 @@ def _missing(sentence: str) -> None:
     pytest.skip(sentence)
 
 
-async def _administer(statement: str) -> None:
-    connection = await asyncpg.connect(f"{_SERVER}/postgres", timeout=5)
+async def _administer(statement: str, database: str = f"{_SERVER}/postgres") -> None:
+    connection = await asyncpg.connect(database, timeout=5)
     try:
         await connection.execute(statement)
     finally:
@@ -73,6 +79,7 @@ def sqlite_settings(tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def postgresql_settings(tmp_path: Path, postgresql_url: str) -> Settings:
+    asyncio.run(_administer(_EMPTY, postgresql_url))
     return Settings(
         data_dir=tmp_path, database_url=Secret(postgresql_url), key_pepper=Secret("a test's pepper")
     )
@@ -88,9 +95,5 @@ def database_settings(request: pytest.FixtureRequest) -> Settings:
 async def database(database_settings: Settings) -> AsyncIterator[Database]:
     """An open database with empty tables, once on SQLite and once on PostgreSQL."""
     opened = await Database.open(database_settings)
-    if not opened.is_sqlite:
-        names = ", ".join(table.name for table in metadata.sorted_tables)
-        async with opened.write() as connection:
-            await connection.execute(text(f"TRUNCATE {names} CASCADE"))
     yield opened
     await opened.close()

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from location_context.cli import console
+from location_context.cli import console, keys, migrate
 from location_context.errors import LocationContextError
 
 app = typer.Typer(
@@ -15,6 +15,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+app.add_typer(keys.commands, name="keys")
+migrate.register(app)
 
 
 def main() -> None:

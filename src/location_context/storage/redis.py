@@ -120,6 +120,10 @@ class RedisCounter:
         await self._redis.aclose()
         await self._redis.connection_pool.disconnect()
 
+    def ask_again(self) -> None:
+        """Ask Redis at the next request, however short its absence."""
+        self._alone_until = 0.0
+
     async def _ask(self, command: Callable[[], Awaitable[Any]]) -> Any:
         """What Redis answers; None while it is gone."""
         if self.degraded and time.monotonic() < self._alone_until:

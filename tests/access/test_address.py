@@ -1,0 +1,82 @@
+"""The client's address behind proxies, and its disguise."""
+
+from __future__ import annotations
+
+import pytest
+import structlog
+from hypothesis import given
+from hypothesis import strategies as st
+
+from location_context.access.address import Disguise, TrustedProxies
+from location_context.access.quota import MemoryCounter
+from tests.moved_clock import MovedClock
+
+PROXIES = TrustedProxies(["10.0.0.0/8", "fd00::/8"])
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "client"),
+    [
+        ("203.0.113.7", [], "203.0.113.7"),
+        ("203.0.113.7", ["1.1.1.1"], "203.0.113.7"),
+        ("10.0.0.1", [], "10.0.0.1"),
+        ("10.0.0.1", ["203.0.113.7"], "203.0.113.7"),
+        ("10.0.0.1", ["6.6.6.6, 203.0.113.7, 10.0.0.2"], "203.0.113.7"),
+        ("10.0.0.1", ["6.6.6.6", "203.0.113.7"], "203.0.113.7"),
+        ("10.0.0.1", ["10.0.0.9, 10.0.0.2"], "10.0.0.9"),
+        ("10.0.0.1", ["203.0.113.7, junk"], "10.0.0.1"),
+        ("10.0.0.1", ["junk, 203.0.113.7"], "203.0.113.7"),
+        ("10.0.0.1", ["203.0.113.7:8080"], "203.0.113.7"),
+        ("fd00::1", ["[2001:db8::5]:443"], "2001:db8::5"),
+        ("::ffff:10.0.0.1", ["203.0.113.7"], "203.0.113.7"),
+        ("::ffff:203.0.113.7", ["1.1.1.1"], "203.0.113.7"),
+        ("10.0.0.1", [""], "10.0.0.1"),
+        ("", ["1.1.1.1"], ""),
+    ],
+)
+def test_the_right_most_untrusted_address_counts(
+    peer: str, forwarded: list[str], client: str
+) -> None:
+    assert PROXIES.client(peer, forwarded) == client
+
+
+@given(st.lists(st.text(max_size=30), max_size=5))
+def test_a_forged_header_never_changes_who_the_client_is(forged: list[str]) -> None:
+    assert PROXIES.client("203.0.113.7", forged) == "203.0.113.7"
+    assert PROXIES.client("10.0.0.1", [*forged, "203.0.113.7"]) == "203.0.113.7"
+
+
+def test_a_forwarded_header_from_an_untrusted_peer_is_warned_of_once_without_the_address() -> None:
+    proxies = TrustedProxies([])
+    with structlog.testing.capture_logs() as logs:
+        for _ in range(3):
+            proxies.client("203.0.113.7", ["1.1.1.1"])
+    assert [line["event"] for line in logs] == ["forwarded_header_ignored"]
+    assert "203.0.113.7" not in str(logs)
+    assert "1.1.1.1" not in str(logs)
+
+
+def disguise(clock: MovedClock) -> Disguise:
+    return Disguise(MemoryCounter(clock), clock)
+
+
+@pytest.mark.anyio
+async def test_an_ipv6_client_is_its_network_of_64_bits() -> None:
+    names = disguise(MovedClock())
+    assert await names.name("2001:db8::1") == await names.name("2001:db8::ffff:2")
+    assert await names.name("2001:db8::1") != await names.name("2001:db8:0:1::1")
+    assert await names.name("203.0.113.7") != await names.name("203.0.113.8")
+    assert await names.name("::ffff:203.0.113.7") == await names.name("203.0.113.7")
+
+
+@pytest.mark.anyio
+async def test_a_name_lasts_until_midnight_and_another_secret_gives_another() -> None:
+    clock = MovedClock()
+    names = disguise(clock)
+    today = await names.name("203.0.113.7")
+    assert "203" not in today
+    clock.advance(11 * 3600)
+    assert await names.name("203.0.113.7") == today
+    clock.advance(3600)
+    assert await names.name("203.0.113.7") != today
+    assert await disguise(MovedClock()).name("203.0.113.7") != today

@@ -1,0 +1,70 @@
+"""The commands `keys` and `migrate`, run as an operator runs them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from location_context.access.keys import well_formed
+
+if TYPE_CHECKING:
+    from location_context.settings import Settings
+
+
+@pytest.fixture
+def environment(database_settings: Settings) -> dict[str, str]:
+    """The environment of a command that uses an empty database."""
+    kept = {name: value for name, value in os.environ.items() if "LOCATION_CONTEXT" not in name}
+    return kept | {
+        "LOCATION_CONTEXT_DATA_DIR": str(database_settings.data_dir),
+        "LOCATION_CONTEXT_DATABASE_URL": database_settings.database_url.reveal(),
+        "LOCATION_CONTEXT_KEY_PEPPER": database_settings.key_pepper.reveal(),
+    }
+
+
+def command(environment: dict[str, str], *words: str, code: int = 0) -> str:
+    """What a command writes on stdout; on stderr when it fails."""
+    program = Path(sys.executable).with_name("location-context")
+    done = subprocess.run(
+        [program, *words], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done.stderr
+    return done.stderr if code else done.stdout
+
+
+def test_a_key_goes_through_its_life(environment: dict[str, str]) -> None:
+    printed = command(environment, "keys", "create", "Hotel [red]", "--expires", "2027-01-01")
+    secret = printed.splitlines()[-1]
+    assert well_formed(secret)
+    made = msgspec.json.decode(command(environment, "keys", "create", "Other", "--json"))
+    assert well_formed(made["key"])
+    rotated = msgspec.json.decode(command(environment, "keys", "rotate", made["id"], "--json"))
+    command(environment, "keys", "revoke", rotated["id"])
+    listed = msgspec.json.decode(command(environment, "keys", "list", "--json"))
+    kept = [key for key in listed if key["name"] in {"Hotel [red]", "Other"}]
+    assert [key["status"] for key in kept[-3:]] == ["active", "active", "revoked"]
+    assert kept[-3]["expires_at"] == "2027-01-02T00:00:00Z"
+    assert kept[-2]["replaced_by"] == rotated["id"]
+    table = command(environment, "keys", "list")
+    assert "Hotel [red]" in table
+    assert made["id"] in table
+    assert secret not in table
+
+
+def test_a_wrong_word_is_one_sentence_and_exit_code_1(environment: dict[str, str]) -> None:
+    assert "accepted: a date" in command(
+        environment, "keys", "create", "A", "--expires", "soon", code=1
+    )
+    assert "There is no key" in command(environment, "keys", "revoke", "key_none", code=1)
+
+
+def test_migrate_says_what_it_did(environment: dict[str, str]) -> None:
+    first = msgspec.json.decode(command(environment, "migrate", "--json"))
+    again = msgspec.json.decode(command(environment, "migrate", "--json"))
+    assert again["before"] == again["after"] == first["after"]

@@ -1,0 +1,185 @@
+"""The gate: who is let in, who is not and why, and what counts."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+import structlog
+
+from location_context.access.address import Disguise
+from location_context.access.gate import Gate
+from location_context.access.keyring import Keyring
+from location_context.access.keys import ApiKeys, mint
+from location_context.access.quota import MemoryCounter
+from location_context.access.slowdown import Slowdown
+from location_context.errors import InvalidApiKey, MissingApiKey, RateLimitExceeded
+from tests.access.memory_store import MemoryKeys
+from tests.moved_clock import MovedClock
+
+pytestmark = pytest.mark.anyio
+
+PEPPER, HERE = b"pepper", "203.0.113.7"
+
+
+class House:
+    """A gate with its parts in reach."""
+
+    def __init__(self) -> None:
+        self.clock = MovedClock()
+        self.store = MemoryKeys()
+        self.keys = ApiKeys(self.store, PEPPER, self.clock)
+        counter = MemoryCounter(self.clock)
+        self.gate = Gate(
+            keyring=Keyring(self.store, now=self.clock.seconds),
+            pepper=PEPPER,
+            counter=counter,
+            disguise=Disguise(counter, self.clock),
+            slowdown=Slowdown(now=self.clock.seconds),
+            clock=self.clock,
+            widget_per_minute=120,
+        )
+
+    async def key(self, **limits: int) -> str:
+        return (await self.keys.create("Hotel", **limits)).secret
+
+    async def come_with(self, *headers: str, key_in_query: bool = False, client: str = HERE):
+        return await self.gate.admit(list(headers), key_in_query, client)
+
+
+@pytest.fixture
+def house() -> House:
+    return House()
+
+
+@pytest.mark.parametrize("headers", [[], ["Basic dTpw"], ["Bearer"], ["Bearer "], [""], ["x"]])
+async def test_no_key_in_the_header_is_missing_api_key(house: House, headers: list[str]) -> None:
+    with pytest.raises(MissingApiKey, match="`Authorization: Bearer <api-key>`"):
+        await house.come_with(*headers)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Bearer x",
+        "Bearer " + "x" * 10_000,
+        "Bearer lc_live_" + "é" * 49,
+        "Bearer a b",
+        "bearer \x00",
+    ],
+)
+async def test_what_is_not_a_key_is_refused_without_a_look_up(house: House, header: str) -> None:
+    with pytest.raises(InvalidApiKey, match="not recognised"):
+        await house.come_with(header)
+    assert house.store.asked == 0
+
+
+async def test_a_wrong_checksum_is_refused_without_a_look_up(house: House) -> None:
+    key = await house.key()
+    with pytest.raises(InvalidApiKey):
+        await house.come_with(f"Bearer {key[:-1]}{'a' if key[-1] != 'a' else 'b'}")
+    assert house.store.asked == 0
+
+
+async def test_two_authorization_headers_are_refused(house: House) -> None:
+    key = await house.key()
+    with pytest.raises(InvalidApiKey, match="More than one"):
+        await house.come_with(f"Bearer {key}", f"Bearer {key}")
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "Bearer ", "  Bearer"])
+async def test_the_case_of_the_scheme_does_not_matter(house: House, scheme: str) -> None:
+    admitted = await house.come_with(f"{scheme} {await house.key()}")
+    assert admitted.headers["RateLimit"] == '"minute";r=599;t=60, "day";r=49999;t=43200'
+
+
+async def test_a_key_in_the_query_is_told_to_use_the_header(house: House) -> None:
+    with pytest.raises(MissingApiKey, match="must not stand in the address"):
+        await house.come_with(key_in_query=True)
+    assert await house.come_with(f"Bearer {await house.key()}", key_in_query=True)
+
+
+async def test_revoked_expired_and_rotated_keys_stop_within_five_seconds(house: House) -> None:
+    key = await house.key()
+    await house.come_with(f"Bearer {key}")
+    [record] = await house.keys.list()
+    await house.keys.revoke(record.id)
+    house.clock.advance(5)
+    with pytest.raises(InvalidApiKey, match="not recognised: it is revoked"):
+        await house.come_with(f"Bearer {key}")
+
+
+async def test_a_thousand_unknown_keys_are_slowed_and_a_valid_one_is_not(house: House) -> None:
+    key, slowed = await house.key(), 0
+    for _ in range(1000):
+        try:
+            await house.come_with(f"Bearer {mint()}")
+        except RateLimitExceeded:
+            slowed += 1
+        except InvalidApiKey:
+            pass
+    assert slowed == 980
+    assert house.store.asked == 1
+    assert await house.come_with(f"Bearer {key}")
+
+
+async def test_a_slowed_address_that_waits_as_told_is_answered(house: House) -> None:
+    for _ in range(20):
+        with pytest.raises(InvalidApiKey):
+            await house.come_with(f"Bearer {mint()}")
+    with pytest.raises(RateLimitExceeded) as refused:
+        await house.come_with(f"Bearer {mint()}")
+    house.clock.advance(refused.value.retry_after)
+    with pytest.raises(InvalidApiKey):
+        await house.come_with(f"Bearer {mint()}")
+
+
+async def test_a_quota_is_exact_and_retry_after_obeyed_succeeds(house: House) -> None:
+    header = f"Bearer {await house.key(per_minute=100)}"
+    outcomes = await asyncio.gather(
+        *(house.come_with(header) for _ in range(500)), return_exceptions=True
+    )
+    refused = [each for each in outcomes if isinstance(each, RateLimitExceeded)]
+    assert len(refused) == 400
+    assert "100 requests a minute" in refused[0].message
+    house.clock.advance(refused[0].retry_after)
+    assert await house.come_with(header)
+
+
+async def test_a_5xx_is_given_back(house: House) -> None:
+    header = f"Bearer {await house.key(per_minute=1)}"
+    await (await house.come_with(header)).give_back()
+    assert await house.come_with(header)
+
+
+async def test_refused_requests_do_not_count(house: House) -> None:
+    header = f"Bearer {await house.key(per_minute=2)}"
+    await house.come_with(header)
+    for junk in ([], ["Bearer x"], [header, header]):
+        with pytest.raises((MissingApiKey, InvalidApiKey)):
+            await house.come_with(*junk)
+    assert (await house.come_with(header)).headers["RateLimit"].startswith('"minute";r=0;')
+
+
+async def test_the_widget_is_counted_by_address_and_ipv6_by_its_network(house: House) -> None:
+    for number in range(120):
+        await house.gate.admit_widget(f"2001:db8::{number:x}")
+    with pytest.raises(RateLimitExceeded):
+        await house.gate.admit_widget("2001:db8::ffff")
+    await house.gate.admit_widget("2001:db8:0:1::1")
+    await house.gate.admit_widget(HERE)
+
+
+async def test_no_key_and_no_address_is_ever_logged_or_said(house: House) -> None:
+    key, unknown = await house.key(), mint()
+    said = []
+    with structlog.testing.capture_logs() as logs:
+        for header in (f"Bearer {key}", f"Bearer {unknown}", f"Bearer {key}x", f"Basic {key}"):
+            try:
+                said.append(repr(await house.come_with(header)))
+            except (MissingApiKey, InvalidApiKey) as error:
+                said.append(repr(error) + str(error.headers))
+    text = str(logs) + str(said)
+    assert key not in text
+    assert unknown not in text
+    assert HERE not in text

@@ -1,0 +1,114 @@
+"""The keyring: revoked keys stop in time, floods cost little, and a lost store is ridden out."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from location_context.access.keyring import FRESH, Keyring
+from location_context.access.keys import ApiKeys, digest, mint
+from location_context.errors import ServiceOverloaded
+from tests.access.memory_store import MemoryKeys
+from tests.moved_clock import MovedClock
+
+pytestmark = pytest.mark.anyio
+
+PEPPER = b"pepper"
+
+
+@pytest.fixture
+def clock() -> MovedClock:
+    return MovedClock()
+
+
+@pytest.fixture
+def store() -> MemoryKeys:
+    return MemoryKeys()
+
+
+@pytest.fixture
+def keyring(store: MemoryKeys, clock: MovedClock) -> Keyring:
+    return Keyring(store, now=clock.seconds)
+
+
+@pytest.fixture
+def keys(store: MemoryKeys, clock: MovedClock) -> ApiKeys:
+    return ApiKeys(store, PEPPER, clock)
+
+
+async def test_a_revoked_key_stops_within_five_seconds_on_every_replica(
+    store: MemoryKeys, keys: ApiKeys, clock: MovedClock
+) -> None:
+    assert FRESH < 5
+    replicas = [Keyring(store, now=clock.seconds) for _ in range(3)]
+    minted = await keys.create("Hotel")
+    for replica in replicas:
+        found = await replica.find(minted.record.digest)
+        assert found is not None
+        assert found.status(clock()) == "active"
+    await keys.revoke(minted.record.id)
+    clock.advance(5)
+    for replica in replicas:
+        found = await replica.find(minted.record.digest)
+        assert found is not None
+        assert found.status(clock()) == "revoked"
+
+
+async def test_a_key_made_a_moment_ago_is_found(
+    keyring: Keyring, keys: ApiKeys, clock: MovedClock
+) -> None:
+    assert await keyring.find(digest(PEPPER, mint())) is None
+    minted = await keys.create("Hotel")
+    clock.advance(0.3)
+    assert await keyring.find(minted.record.digest) == minted.record
+
+
+async def test_a_thousand_unknown_keys_cost_a_bounded_number_of_look_ups(
+    keyring: Keyring, store: MemoryKeys, clock: MovedClock
+) -> None:
+    for _ in range(1000):
+        assert await keyring.find(digest(PEPPER, mint())) is None
+        clock.advance(0.002)
+    assert store.asked <= 2 / 0.25 + 2
+
+
+async def test_many_requests_at_once_ask_the_store_once(
+    keyring: Keyring, store: MemoryKeys, keys: ApiKeys
+) -> None:
+    minted = await keys.create("Hotel")
+    found = await asyncio.gather(*(keyring.find(minted.record.digest) for _ in range(200)))
+    assert set(found) == {minted.record}
+    assert store.asked == 1
+
+
+async def test_a_store_that_is_gone_for_a_minute_stops_nobody(
+    keyring: Keyring, store: MemoryKeys, keys: ApiKeys, clock: MovedClock
+) -> None:
+    minted = await keys.create("Hotel")
+    await keyring.find(minted.record.digest)
+    store.gone = True
+    for _ in range(55):
+        clock.advance(1)
+        assert await keyring.find(minted.record.digest) == minted.record
+    assert store.asked <= 2 * 55
+    clock.advance(10)
+    with pytest.raises(ServiceOverloaded):
+        await keyring.find(minted.record.digest)
+    store.gone = False
+    clock.advance(1)
+    assert await keyring.find(minted.record.digest) == minted.record
+
+
+async def test_a_caller_that_goes_away_leaves_the_look_up_to_the_next(
+    keyring: Keyring, store: MemoryKeys, keys: ApiKeys
+) -> None:
+    minted = await keys.create("Hotel")
+    store.answering.clear()
+    callers = [asyncio.create_task(keyring.find(minted.record.digest)) for _ in range(3)]
+    await asyncio.sleep(0)
+    callers[0].cancel()
+    store.answering.set()
+    found = await asyncio.gather(*callers, return_exceptions=True)
+    assert isinstance(found[0], asyncio.CancelledError)
+    assert found[1:] == [minted.record, minted.record]

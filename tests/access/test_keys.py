@@ -1,0 +1,158 @@
+"""API keys: their form, and what the operator does with them."""
+
+from __future__ import annotations
+
+import string
+import zlib
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from location_context.access.keys import ApiKeys, digest, mint, well_formed
+from location_context.errors import OperatorError
+from location_context.storage.keys import Keys
+from tests.moved_clock import MovedClock
+
+if TYPE_CHECKING:
+    from location_context.storage.database import Database
+
+pytestmark = pytest.mark.anyio
+
+BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+
+
+@pytest.fixture
+def clock() -> MovedClock:
+    return MovedClock()
+
+
+@pytest.fixture
+def keys(database: Database, clock: MovedClock) -> ApiKeys:
+    return ApiKeys(Keys(database), b"pepper", clock)
+
+
+def test_a_key_has_the_form_of_the_contract() -> None:
+    key = mint()
+    assert key.startswith("lc_live_")
+    body, check = key[:-6], key[-6:]
+    assert len(body) == len("lc_live_") + 43
+    number = 0
+    for character in check:
+        number = number * 62 + BASE62.index(character)
+    assert number == zlib.crc32(body.encode())
+
+
+def test_no_two_keys_are_equal() -> None:
+    assert len({mint() for _ in range(1000)}) == 1000
+
+
+@given(st.integers(8, 56), st.sampled_from(BASE62))
+def test_every_mistyped_character_is_told_without_a_look_up(place: int, typed: str) -> None:
+    key = mint()
+    mistyped = key[:place] + typed + key[place + 1 :]
+    assert well_formed(mistyped) == (mistyped == key)
+
+
+@given(st.text(max_size=100))
+def test_text_that_is_no_key_is_refused_and_never_raises(text: str) -> None:
+    assert not well_formed(text)
+
+
+@pytest.mark.parametrize("junk", ["", "lc_live_", "lc_live_" + "é" * 49, "x" * 10_000])
+def test_junk_is_not_well_formed(junk: str) -> None:
+    assert not well_formed(junk)
+
+
+def test_a_newline_after_a_key_is_not_part_of_it() -> None:
+    assert not well_formed(mint() + "\n")
+
+
+def test_what_is_kept_depends_on_the_pepper() -> None:
+    key = mint()
+    assert digest(b"one", key) != digest(b"two", key)
+    assert len(digest(b"one", key)) == 32
+
+
+async def test_a_key_is_kept_only_as_its_hmac(keys: ApiKeys) -> None:
+    minted = await keys.create("Hotel")
+    [record] = await keys.list()
+    assert record == minted.record
+    assert record.digest == digest(b"pepper", minted.secret)
+    assert minted.secret not in repr(minted)
+    assert str(record.digest) not in repr(record)
+
+
+async def test_a_revoked_key_stays_revoked_at_the_first_moment(
+    keys: ApiKeys, clock: MovedClock
+) -> None:
+    minted = await keys.create("Hotel")
+    first = await keys.revoke(minted.record.id)
+    clock.advance(60)
+    again = await keys.revoke(minted.record.id)
+    assert first.revoked_at == again.revoked_at
+    assert again.status(clock()) == "revoked"
+
+
+async def test_rotation_keeps_name_limits_and_end_and_gives_the_old_key_a_grace(
+    keys: ApiKeys, clock: MovedClock
+) -> None:
+    ends = clock() + timedelta(days=30)
+    old = await keys.create("Hotel", per_minute=7, per_day=70, expires_at=ends)
+    new = await keys.rotate(old.record.id, timedelta(hours=24))
+    kept = {record.id: record for record in await keys.list()}
+    before, after = kept[old.record.id], kept[new.record.id]
+    assert (after.name, after.per_minute, after.per_day, after.expires_at) == (
+        ("Hotel", 7, 70, ends)
+    )
+    assert before.expires_at == clock() + timedelta(hours=24)
+    assert before.replaced_by == after.id
+    clock.advance(24 * 3600 - 1)
+    assert before.status(clock()) == "active"
+    clock.advance(1)
+    assert before.status(clock()) == "expired"
+
+
+async def test_rotation_never_lengthens_the_life_of_the_old_key(
+    keys: ApiKeys, clock: MovedClock
+) -> None:
+    ends = clock() + timedelta(hours=1)
+    old = await keys.create("Hotel", expires_at=ends)
+    await keys.rotate(old.record.id, timedelta(hours=24))
+    assert next(k for k in await keys.list() if k.id == old.record.id).expires_at == ends
+
+
+async def test_a_key_is_rotated_once(keys: ApiKeys) -> None:
+    old = await keys.create("Hotel")
+    await keys.rotate(old.record.id, timedelta(hours=24))
+    with pytest.raises(OperatorError, match="rotated already"):
+        await keys.rotate(old.record.id, timedelta(hours=24))
+
+
+async def test_an_ended_key_is_not_rotated(keys: ApiKeys) -> None:
+    old = await keys.create("Hotel")
+    await keys.revoke(old.record.id)
+    with pytest.raises(OperatorError, match="revoked"):
+        await keys.rotate(old.record.id, timedelta(hours=24))
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * 201, "a\x00b", "a\u202eb"])
+async def test_a_name_needs_printable_characters(keys: ApiKeys, name: str) -> None:
+    with pytest.raises(OperatorError, match="printable"):
+        await keys.create(name)
+
+
+async def test_a_key_must_end_in_the_future(keys: ApiKeys, clock: MovedClock) -> None:
+    with pytest.raises(OperatorError, match="future"):
+        await keys.create("Hotel", expires_at=clock())
+
+
+async def test_an_unknown_id_is_said_and_a_key_given_as_id_is_not_repeated(keys: ApiKeys) -> None:
+    with pytest.raises(OperatorError, match="There is no key 'key_x'"):
+        await keys.revoke("key_x")
+    secret = mint()
+    with pytest.raises(OperatorError) as said:
+        await keys.revoke(secret)
+    assert secret not in str(said.value)

@@ -1,0 +1,92 @@
+"""The pepper: made once, for its owner only, and a wrong one stops the start."""
+
+from __future__ import annotations
+
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from location_context.access.keys import ApiKeys
+from location_context.access.pepper import FILE, _make, open_pepper
+from location_context.errors import OperatorError
+from location_context.settings import Secret, Settings
+from location_context.storage.keys import Keys
+from tests.moved_clock import MovedClock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from location_context.storage.database import Database
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def store(database: Database) -> Keys:
+    return Keys(database)
+
+
+def names_in(folder: Path) -> list[str]:
+    return [file.name for file in folder.iterdir() if FILE in file.name]
+
+
+async def make_key(store: Keys, pepper: bytes) -> None:
+    await ApiKeys(store, pepper, MovedClock()).create("Hotel")
+
+
+async def test_it_is_made_once_in_the_data_directory_for_its_owner_only(
+    store: Keys, tmp_path: Path
+) -> None:
+    settings = Settings(data_dir=tmp_path)
+    made = await open_pepper(settings, store)
+    assert len(made) >= 32
+    assert stat.S_IMODE((tmp_path / FILE).stat().st_mode) == 0o600
+    await make_key(store, made)
+    assert await open_pepper(settings, store) == made
+    assert names_in(tmp_path) == [FILE]
+
+
+async def test_a_pepper_of_the_settings_makes_no_file(store: Keys, tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, key_pepper=Secret("of the settings"))
+    assert await open_pepper(settings, store) == b"of the settings"
+    assert not (tmp_path / FILE).exists()
+
+
+async def test_a_pepper_that_does_not_fit_the_stored_keys_stops_the_start(
+    store: Keys, tmp_path: Path
+) -> None:
+    right = Settings(data_dir=tmp_path, key_pepper=Secret("right"))
+    await make_key(store, await open_pepper(right, store))
+    wrong = Settings(data_dir=tmp_path, key_pepper=Secret("wrong"))
+    with pytest.raises(OperatorError, match="KEY_PEPPER does not fit") as said:
+        await open_pepper(wrong, store)
+    assert "wrong" not in str(said.value)
+    assert await open_pepper(right, store) == b"right"
+
+
+async def test_a_lost_pepper_stops_the_start_and_no_new_one_is_made(
+    store: Keys, tmp_path: Path
+) -> None:
+    settings = Settings(data_dir=tmp_path)
+    await make_key(store, await open_pepper(settings, store))
+    (tmp_path / FILE).unlink()
+    with pytest.raises(OperatorError, match="restore"):
+        await open_pepper(settings, store)
+    assert not (tmp_path / FILE).exists()
+
+
+async def test_before_the_first_key_another_pepper_may_be_given(
+    store: Keys, tmp_path: Path
+) -> None:
+    await open_pepper(Settings(data_dir=tmp_path), store)
+    other = Settings(data_dir=tmp_path, key_pepper=Secret("other"))
+    await make_key(store, await open_pepper(other, store))
+    assert await open_pepper(other, store) == b"other"
+
+
+def test_processes_that_start_at_once_agree_on_one_pepper(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        made = set(pool.map(lambda _: _make(tmp_path / FILE), range(32)))
+    assert len(made) == 1

@@ -1,0 +1,58 @@
+"""A TCP proxy of the tests: what stands behind it can be made to go away and come back."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Self
+from urllib.parse import urlsplit
+
+
+class Proxy:
+    """Forwards to the host of `url`; `stop` breaks every connection and refuses new ones."""
+
+    def __init__(self, url: str) -> None:
+        self._parts = urlsplit(url)
+        self._server: asyncio.Server | None = None
+        self._port = 0
+        self._open: set[asyncio.StreamWriter] = set()
+
+    @property
+    def url(self) -> str:
+        """The address behind the proxy, reached through it."""
+        user, at, _ = self._parts.netloc.rpartition("@")
+        return self._parts._replace(netloc=f"{user}{at}127.0.0.1:{self._port}").geturl()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        self._server = await asyncio.start_server(self._forward, "127.0.0.1", self._port)
+        self._port = self._server.sockets[0].getsockname()[1]
+
+    async def stop(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        for writer in list(self._open):
+            writer.transport.abort()
+
+    async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        far_reader, far_writer = await asyncio.open_connection(
+            self._parts.hostname, self._parts.port
+        )
+        self._open |= {writer, far_writer}
+        await asyncio.gather(_pump(reader, far_writer), _pump(far_reader, writer))
+        self._open -= {writer, far_writer}
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+    writer.close()

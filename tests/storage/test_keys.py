@@ -1,0 +1,72 @@
+"""API keys in the database, on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from datetime import timedelta, timezone
+from typing import TYPE_CHECKING
+
+import pytest
+
+from location_context.access.keys import ApiKey
+from location_context.errors import StorageError
+from location_context.storage.keys import Keys
+from tests.moved_clock import NOON
+
+if TYPE_CHECKING:
+    from location_context.storage.database import Database
+
+pytestmark = pytest.mark.anyio
+
+
+def record(number: int) -> ApiKey:
+    return ApiKey(
+        id=f"key_{number}",
+        name="Hotel Zürich 東京",
+        digest=bytes([number]) * 32,
+        per_minute=2_000_000_000,
+        created_at=NOON.astimezone(timezone(timedelta(hours=9))),
+    )
+
+
+async def test_a_key_comes_back_as_it_was_kept(database: Database) -> None:
+    store = Keys(database)
+    await store.add(record(1))
+    [kept] = await store.all()
+    assert kept == record(1)
+    assert kept.created_at.utcoffset() == timedelta(0)
+
+
+async def test_every_change_gives_the_version_a_new_value(database: Database) -> None:
+    store = Keys(database)
+    versions = [await store.version()]
+    await store.add(record(1))
+    versions.append(await store.version())
+    await store.rotate("key_1", NOON, record(2))
+    versions.append(await store.version())
+    await store.revoke("key_2", NOON)
+    versions.append(await store.version())
+    assert len(set(versions)) == 4
+    assert await store.version() == versions[-1]
+
+
+async def test_two_keys_never_share_a_digest(database: Database) -> None:
+    store = Keys(database)
+    await store.add(record(1))
+    before = await store.version()
+    with pytest.raises(StorageError, match="refused a row"):
+        await store.add(record(1))
+    assert await store.version() == before
+
+
+async def test_a_rotation_is_one_change_or_none(database: Database) -> None:
+    store = Keys(database)
+    await store.add(record(1))
+    with pytest.raises(StorageError):
+        await store.rotate("key_1", NOON, record(1))
+    [kept] = await store.all()
+    assert kept.replaced_by is None
+    assert kept.expires_at is None
+
+
+async def test_an_unknown_key_is_not_revoked(database: Database) -> None:
+    assert await Keys(database).revoke("key_none", NOON) is None
