@@ -106,7 +106,10 @@ class Cities:
         return self._isos[regions[nearest]] or None
 
     def search(self, text: str, limit: int) -> list[City]:
-        """Cities whose name begins with `text`; other names come after, unless they are equal."""
+        """Cities one of whose names begins with `text`, the most populous first.
+
+        A beginning of an other name counts for a twentieth: "new york" is not Jakarta.
+        """
         wanted = folded(text)
         if not wanted:
             return []
@@ -117,7 +120,8 @@ class Cities:
             own = key == wanted or folded(self._names[row]) == key
             found[row] = found.get(row, False) or own
             at += 1
-        ranked = sorted(found, key=lambda row: (not found[row], -self._populations[row]))
+        weights = {row: self._populations[row] * (1 if own else 0.05) for row, own in found.items()}
+        ranked = sorted(found, key=lambda row: -weights[row])
         return [self._city(row) for row in ranked[:limit]]
 
     @cached_property
