@@ -13,6 +13,7 @@ from sqlalchemy import (
     Column,
     DateTime,
     ForeignKey,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -91,4 +92,30 @@ guide_restaurants = Table(  # read whole into the catalogue, so a record is one 
     ),
     Column("id", String(64), primary_key=True),
     Column("record", Text, nullable=False),
+)
+
+event_calendars = Table(  # a few rows; what is asked of them stands beside the JSON record
+    "event_calendars",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("kind", String(16), nullable=False),
+    Column("checked_at", Moment),
+    Column("record", Text, nullable=False),
+)
+
+events = Table(  # kept in the order of its key on SQLite: a query reads neighbouring pages
+    "events",
+    metadata,
+    Column("cell", Integer, primary_key=True, autoincrement=False),
+    Column("slot", Integer, primary_key=True, autoincrement=False),
+    Column(
+        "calendar",
+        String(64),
+        ForeignKey("event_calendars.id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    Column("id", String(64), primary_key=True),
+    Column("record", Text, nullable=False),
+    Index("events_by_calendar", "calendar"),
+    sqlite_with_rowid=False,
 )

@@ -1,0 +1,127 @@
+"""EventRows: the operator's own events, filed by cell and slot; the same code on both databases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from sqlalchemy import and_, delete, insert, or_, select, union_all, update
+
+from location_context.sections.events.records import Calendar, Told
+from location_context.storage.tables import event_calendars, events
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from location_context.storage.database import Database
+
+_BATCH = 2000
+
+_told = msgspec.json.Decoder(Told)
+_calendar = msgspec.json.Decoder(Calendar)
+
+
+class EventRows:
+    """The `EventStore` in the database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def around(
+        self, cells: Sequence[int], slots: Sequence[tuple[int, int]], most: int
+    ) -> list[Told]:
+        """Events filed in these cells and ranges of slots, at most `most`.
+
+        One select for each range, so that each is a few ranges of the key and never a scan.
+        """
+        parts = [
+            select(events.c.record).where(
+                events.c.cell.in_(cells), events.c.slot.between(low, high)
+            )
+            for low, high in slots
+        ]
+        query = union_all(*parts).limit(most)
+        async with self._database.read() as connection:
+            return [_told.decode(record) for record in await connection.scalars(query)]
+
+    async def calendars(self) -> list[Calendar]:
+        """All imports and feeds, by id."""
+        query = select(event_calendars.c.record).order_by(event_calendars.c.id)
+        async with self._database.read() as connection:
+            return [_calendar.decode(record) for record in await connection.scalars(query)]
+
+    async def replace(self, calendar: Calendar, rows: Sequence[tuple[int, int, Told]]) -> None:
+        """Keep a calendar and its events in place of what it had, in one transaction."""
+        async with self._database.write() as connection:
+            await connection.execute(delete(events).where(events.c.calendar == calendar.id))
+            await connection.execute(
+                delete(event_calendars).where(event_calendars.c.id == calendar.id)
+            )
+            await connection.execute(insert(event_calendars).values(**_row(calendar)))
+            await _insert(connection, calendar.id, rows)
+
+    async def note(self, calendar: Calendar) -> None:
+        """Keep what is new about a calendar, if it still is there."""
+        row = _row(calendar)
+        async with self._database.write() as connection:
+            await connection.execute(
+                update(event_calendars).where(event_calendars.c.id == calendar.id).values(**row)
+            )
+
+    async def remove(self, calendar_id: str) -> bool:
+        """Drop a calendar and its events; whether it was there."""
+        async with self._database.write() as connection:
+            await connection.execute(delete(events).where(events.c.calendar == calendar_id))
+            dropped = await connection.execute(
+                delete(event_calendars).where(event_calendars.c.id == calendar_id)
+            )
+            return bool(dropped.rowcount)
+
+    async def claim(self, now: datetime, checked_before: datetime) -> Calendar | None:
+        """A feed last checked before that, marked as checked now."""
+        checked = event_calendars.c.checked_at
+        due = and_(
+            event_calendars.c.kind == "feed", or_(checked.is_(None), checked < checked_before)
+        )
+        async with self._database.read() as connection:
+            ids = list(await connection.scalars(select(event_calendars.c.id).where(due)))
+        for calendar_id in ids:
+            taken = (
+                update(event_calendars)
+                .where(event_calendars.c.id == calendar_id, due)
+                .values(checked_at=now)
+                .returning(event_calendars.c.record)
+            )
+            async with self._database.write() as connection:
+                if record := await connection.scalar(taken):
+                    return msgspec.structs.replace(_calendar.decode(record), checked_at=now)
+        return None
+
+
+def _row(calendar: Calendar) -> dict[str, object]:
+    return {
+        "id": calendar.id,
+        "kind": calendar.kind,
+        "checked_at": calendar.checked_at,
+        "record": msgspec.json.encode(calendar).decode(),
+    }
+
+
+async def _insert(
+    connection: AsyncConnection, calendar: str, rows: Sequence[tuple[int, int, Told]]
+) -> None:
+    for first in range(0, len(rows), _BATCH):
+        batch = [
+            {
+                "cell": cell,
+                "slot": slot,
+                "calendar": calendar,
+                "id": told.id,
+                "record": msgspec.json.encode(told).decode(),
+            }
+            for cell, slot, told in rows[first : first + _BATCH]
+        ]
+        await connection.execute(insert(events), batch)
