@@ -38,6 +38,13 @@ def upgrade(connection: Connection, target: str = "head") -> None:
     command.upgrade(config, target)
 
 
+def downgrade(connection: Connection, target: str) -> None:
+    """Go back to an older revision within the caller's transaction; its data goes."""
+    config = _config()
+    config.attributes["connection"] = connection
+    command.downgrade(config, target)
+
+
 def check(revision: str | None) -> None:
     """Refuse a schema that is not the needed one.
 

@@ -1,0 +1,87 @@
+"""What survives a kill: every acknowledged write, and the way through a migration."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import text
+
+from location_context.storage import schema
+from location_context.storage.database import Database
+from location_context.storage.keys import Keys
+from tests.storage.children import child, migrate_and_die, plain, write_keys
+
+if TYPE_CHECKING:
+    from location_context.settings import Settings
+
+pytestmark = pytest.mark.anyio
+
+ROUNDS = 25
+
+
+async def test_sigkill_in_the_middle_of_writes_loses_nothing_that_was_acknowledged(
+    database_settings: Settings,
+) -> None:
+    await (await Database.open(database_settings)).close()
+    chance, acknowledged = random.Random(20261121), set[str]()
+    for number in range(ROUNDS):
+        with child(write_keys, *plain(database_settings), f"round-{number}") as (process, pipe):
+            for _ in range(chance.randint(1, 12)):
+                acknowledged.add(await asyncio.to_thread(pipe.recv))
+            process.kill()
+            process.join()
+            while pipe.poll():
+                try:
+                    acknowledged.add(pipe.recv())
+                except EOFError:
+                    break
+        database = await Database.open(database_settings)  # reads every page of an SQLite file
+        try:
+            kept = {key.id for key in await Keys(database).all()}
+            assert acknowledged <= kept
+            assert len(kept - acknowledged) <= number + 1  # the one write under way at each kill
+            if database.is_sqlite:
+                async with database.read() as connection:
+                    said = await connection.scalar(text("PRAGMA integrity_check"))
+                assert said == "ok"
+        finally:
+            await database.close()
+
+
+async def test_two_processes_that_write_at_once_both_get_through(
+    database_settings: Settings,
+) -> None:
+    names = plain(database_settings)
+    with child(write_keys, *names, "one") as (_, one), child(write_keys, *names, "two") as (_, two):
+        told = [await asyncio.to_thread(pipe.recv) for _ in range(20) for pipe in (one, two)]
+    database = await Database.open(database_settings)
+    assert set(told) <= {key.id for key in await Keys(database).all()}
+    await database.close()
+
+
+@pytest.fixture
+async def no_schema(database_settings: Settings) -> Settings:
+    """A database without anything in it."""
+    if database_settings.database_url:
+        database = await Database.open(database_settings)
+        async with database.write() as connection:
+            await connection.execute(text("DROP SCHEMA public CASCADE"))
+            await connection.execute(text("CREATE SCHEMA public"))
+        await database.close()
+    return database_settings
+
+
+@pytest.mark.parametrize("statements", [1, 2, 3, 4])
+async def test_a_migration_that_was_killed_leaves_nothing_and_is_run_again(
+    no_schema: Settings, statements: int
+) -> None:
+    with child(migrate_and_die, *plain(no_schema), statements) as (process, _):
+        await asyncio.to_thread(process.join)
+        assert process.exitcode == -9
+    database = await Database.open(no_schema)
+    assert await database.revision() == schema.head()
+    assert list(await Keys(database).all()) == []
+    await database.close()

@@ -1,0 +1,262 @@
+"""The database when something is wrong with it: what is said, and that reads go on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import text
+
+from location_context.errors import OperatorError, StorageError
+from location_context.settings import Secret, Settings
+from location_context.storage import schema
+from location_context.storage.database import Database
+from location_context.storage.keys import Keys
+from location_context.storage.writer import Writer
+from tests.storage.children import (
+    a_key,
+    child,
+    hold_the_lock,
+    read_and_write_on_a_full_disk,
+    read_and_write_read_only,
+)
+from tests.storage.proxy import Proxy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_an_error_in_a_transaction_takes_all_of_it_back(database: Database) -> None:
+    async def half() -> None:
+        async with database.write() as connection:
+            await connection.execute(text("INSERT INTO facts VALUES ('a', 'b')"))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await half()
+    async with database.read() as connection:
+        assert (await connection.execute(text("SELECT * FROM facts"))).all() == []
+
+
+async def test_a_reader_sees_one_state_while_a_writer_works(database: Database) -> None:
+    async with database.write() as writing, database.read() as reading:
+        await writing.execute(text("INSERT INTO facts VALUES ('a', 'b')"))
+        assert (await reading.execute(text("SELECT * FROM facts"))).all() == []
+
+
+async def test_writers_take_turns(database: Database) -> None:
+    async def count() -> None:
+        async with database.write() as connection:
+            old = await connection.scalar(
+                text(
+                    "SELECT value FROM facts WHERE name = 'n'"
+                    + ("" if database.is_sqlite else " FOR UPDATE")
+                )
+            )
+            values = {"value": str(int(old) + 1)}
+            await connection.execute(text("UPDATE facts SET value = :value"), values)
+
+    async with database.write() as connection:
+        await connection.execute(text("INSERT INTO facts VALUES ('n', '0')"))
+    await asyncio.gather(*(count() for _ in range(50)))
+    async with database.read() as connection:
+        assert await connection.scalar(text("SELECT value FROM facts")) == "50"
+
+
+async def test_a_reading_connection_cannot_write_on_sqlite(sqlite_settings: Settings) -> None:
+    database = await Database.open(sqlite_settings)
+    with pytest.raises(StorageError, match="read-only"):
+        async with database.read() as connection:
+            await connection.execute(text("INSERT INTO facts VALUES ('a', 'b')"))
+    await database.close()
+
+
+async def test_sqlite_keeps_what_it_acknowledged_through_a_power_cut(
+    sqlite_settings: Settings,
+) -> None:
+    database = await Database.open(sqlite_settings)
+    async with database.write() as connection:
+        found = [
+            await connection.scalar(text(f"PRAGMA {name}"))
+            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+        ]
+    assert found == ["wal", 2, 1, 15000]
+    await database.close()
+
+
+async def test_an_old_schema_is_refused_with_the_command_to_run(
+    database: Database, database_settings: Settings
+) -> None:
+    await Keys(database).add(a_key("kept"))
+    async with database.write() as connection:
+        await connection.run_sync(schema.downgrade, "0001_keys")
+    with pytest.raises(OperatorError, match="run: location-context migrate"):
+        await Database.open(database_settings)
+    assert await Database.upgrade(database_settings) == ("0001_keys", schema.head())
+    opened = await Database.open(database_settings)
+    assert [key.id for key in await Keys(opened).all()] == ["kept"]
+    await opened.close()
+
+
+async def test_a_schema_of_a_newer_version_is_refused(
+    database: Database, database_settings: Settings
+) -> None:
+    async with database.write() as connection:
+        await connection.execute(text("UPDATE schema_version SET version_num = '9999_later'"))
+    try:
+        with pytest.raises(OperatorError, match="newer version"):
+            await Database.open(database_settings)
+    finally:
+        async with database.write() as connection:
+            values = {"head": schema.head()}
+            await connection.execute(text("UPDATE schema_version SET version_num = :head"), values)
+
+
+async def filled(settings: Settings, keys: int = 200) -> Path:
+    """A closed SQLite database with keys in it."""
+    database = await Database.open(settings)
+    for number in range(keys):
+        await Keys(database).add(a_key(f"key-{number}"))
+    await database.close()
+    return Path(settings.database.removeprefix("sqlite:///"))
+
+
+async def test_a_damaged_database_is_said_at_start(sqlite_settings: Settings) -> None:
+    path = await filled(sqlite_settings)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:8192] + b"\xa5" * (len(whole) - 8192))
+    with pytest.raises(StorageError, match="is damaged: restore a copy"):
+        await Database.open(sqlite_settings)
+
+
+async def test_a_file_that_was_cut_is_said_at_start(sqlite_settings: Settings) -> None:
+    path = await filled(sqlite_settings)
+    path.write_bytes(path.read_bytes()[:-9000])
+    with pytest.raises(StorageError, match="is damaged: restore a copy"):
+        await Database.open(sqlite_settings)
+
+
+async def test_a_file_that_is_no_database_is_said_and_left_as_it_is(
+    sqlite_settings: Settings,
+) -> None:
+    path = Path(sqlite_settings.database.removeprefix("sqlite:///"))
+    path.write_text("a letter to the owner, not a database\n" * 100)
+    before = path.read_bytes()
+    with pytest.raises(StorageError, match="is not an SQLite database"):
+        await Database.open(sqlite_settings)
+    assert path.read_bytes() == before
+
+
+async def test_while_another_program_locks_the_file_reads_go_on_and_writes_wait(
+    sqlite_settings: Settings,
+) -> None:
+    path = await filled(sqlite_settings, keys=3)
+    database = await Database.open(sqlite_settings)
+    store = Keys(database)
+    with child(hold_the_lock, str(path)) as (_, pipe):
+        assert await asyncio.to_thread(pipe.recv) == "locked"
+        writing = asyncio.create_task(store.add(a_key("late")))
+        for _ in range(50):
+            assert len(await store.all()) == 3
+        assert not writing.done()
+        pipe.send("let go")
+        await writing
+    assert len(await store.all()) == 4
+    await database.close()
+
+
+async def test_a_writer_that_waits_too_long_says_why(tmp_path: Path) -> None:
+    first, second = Writer(tmp_path / "lock"), Writer(tmp_path / "lock", patience=0.02)
+    async with first.hold():
+        with pytest.raises(StorageError, match="another process"):
+            async with second.hold():
+                pass
+    async with second.hold():
+        pass
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that other users may enter."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
+        folder.chmod(0o755)
+
+
+async def test_in_a_read_only_folder_reads_go_on_and_writes_are_refused_clearly(
+    open_folder: Path,
+) -> None:
+    path = await filled(Settings(data_dir=open_folder), keys=3)
+    path.chmod(0o444)
+    open_folder.chmod(0o555)
+    with child(read_and_write_read_only, str(open_folder)) as (_, pipe):
+        before, said, after = await asyncio.to_thread(pipe.recv)
+    assert (before, after) == (3, 3)
+    assert "cannot be written" in said
+
+
+async def test_on_a_full_disk_reads_go_on_and_writes_are_refused_clearly(
+    sqlite_settings: Settings,
+) -> None:
+    await filled(sqlite_settings, keys=3)
+    with child(read_and_write_on_a_full_disk, str(sqlite_settings.data_dir)) as (_, pipe):
+        before, said, after = await asyncio.to_thread(pipe.recv)
+    assert (before, after) == (3, 3)
+    assert "cannot be" in said
+    assert "full" in said
+    reopened = await Database.open(sqlite_settings)
+    await Keys(reopened).add(a_key("room again"))
+    await reopened.close()
+
+
+async def test_postgresql_is_back_at_once_after_its_connections_were_ended(
+    postgresql_settings: Settings,
+) -> None:
+    database = await Database.open(postgresql_settings)
+    store = Keys(database)
+    await asyncio.gather(*(store.version() for _ in range(5)))
+    async with database.write() as connection:
+        await connection.execute(
+            text(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        )
+    assert await asyncio.gather(*(store.version() for _ in range(5))) == [""] * 5
+    await store.add(a_key("after"))
+    await database.close()
+
+
+async def test_postgresql_is_back_within_five_seconds_of_its_return(
+    postgresql_settings: Settings, tmp_path: Path
+) -> None:
+    async with Proxy(postgresql_settings.database) as proxy:
+        settings = Settings(data_dir=tmp_path, database_url=Secret(proxy.url))
+        database = await Database.open(settings)
+        store = Keys(database)
+        await proxy.stop()
+        began = time.monotonic()
+        with pytest.raises(StorageError, match="cannot be used"):
+            await store.version()
+        await proxy.start()
+        assert await store.version() == ""
+        await store.add(a_key("after"))
+        assert time.monotonic() - began < 5
+        await database.close()
+
+
+async def test_a_postgresql_that_is_not_there_is_said_without_its_password(tmp_path: Path) -> None:
+    url = Secret("postgresql://someone:pass-word@127.0.0.1:1/nothing")
+    with pytest.raises(StorageError, match=r"127\.0\.0\.1:1/nothing") as said:
+        await Database.open(Settings(data_dir=tmp_path, database_url=url))
+    assert "pass-word" not in said.value.message
+    assert os.linesep not in said.value.message

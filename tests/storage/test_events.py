@@ -1,0 +1,70 @@
+"""The event store on both databases."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+
+from location_context.sections.events.cells import cell, cells_around, slot, slots_touching
+from location_context.sections.events.records import Calendar, Place, Told
+from location_context.storage.database import Database
+from location_context.storage.events import EventRows
+
+pytestmark = pytest.mark.anyio
+NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
+
+
+def _told(name: str, first: date, last: date, lat: float = 48.85, lng: float = 2.35):
+    told = Told(
+        id=name, source="operator", title=name, category="other", start=first, end=last,
+        all_day=True, place=Place(lat=lat, lng=lng),
+    )  # fmt: skip
+    return cell(lat, lng), slot(first, last), told
+
+
+async def _titles(rows: EventRows, first: date, last: date) -> set[str]:
+    found = await rows.around(cells_around(48.85, 2.35, 25), slots_touching(first, last), 1000)
+    return {told.title for told in found}
+
+
+async def test_an_event_is_found_by_any_day_it_touches_however_long_it_is(database: Database):
+    rows = EventRows(database)
+    begin = date(2026, 12, 1)
+    lengths = [1, 2, 8, 9, 63, 64, 65, 400, 600]
+    told = [_told(f"{n} days", begin, begin + timedelta(days=n - 1)) for n in lengths]
+    await rows.replace(Calendar(id="c", kind="import", source="file"), told)
+    for n in lengths:
+        last = begin + timedelta(days=n - 1)
+        assert f"{n} days" in await _titles(rows, last, last)
+        assert f"{n} days" in await _titles(rows, begin - timedelta(days=3), begin)
+
+
+async def test_a_calendar_is_replaced_whole_and_removed_whole(database: Database):
+    rows = EventRows(database)
+    day = date(2026, 12, 1)
+    calendar = Calendar(id="c", kind="import", source="file", rows=2)
+    await rows.replace(calendar, [_told("a", day, day), _told("b", day, day)])
+    await rows.replace(calendar, [_told("c", day, day)])
+    assert await _titles(rows, day, day) == {"c"}
+    assert await rows.calendars() == [calendar]
+    assert await rows.remove("c")
+    assert not await rows.remove("c")
+    assert await _titles(rows, day, day) == set()
+
+
+async def test_each_feed_that_is_due_goes_to_one_caller_only(database: Database):
+    rows = EventRows(database)
+    await rows.replace(Calendar(id="a", kind="feed", source="https://a.example/x.ics"), [])
+    await rows.replace(Calendar(id="b", kind="import", source="file"), [])
+    claimed = await rows.claim(NOW, NOW - timedelta(hours=1))
+    assert claimed is not None
+    assert claimed.checked_at == NOW
+    assert await rows.claim(NOW, NOW - timedelta(hours=1)) is None
+    assert await rows.claim(NOW + timedelta(hours=2), NOW + timedelta(hours=1)) is not None
+
+
+async def test_what_is_noted_about_a_removed_calendar_does_not_bring_it_back(database: Database):
+    rows = EventRows(database)
+    await rows.note(Calendar(id="gone", kind="feed", source="https://a.example/x.ics"))
+    assert await rows.calendars() == []
