@@ -10,7 +10,8 @@ LocationContextError
 │   │   ├── DateRangeTooLong, InvalidUnits, InvalidLanguage,
 │   │   ├── InvalidPlace, InvalidTheme, InvalidAccent
 │   │   ├── NotFound                 404 not_found
-│   │   └── MethodNotAllowed         405 method_not_allowed
+│   │   ├── MethodNotAllowed         405 method_not_allowed
+│   │   └── FormatNotImplemented     501 format_not_implemented (oEmbed alone)
 │   ├── AuthenticationError          401 authentication_error
 │   │   ├── MissingApiKey            missing_api_key
 │   │   └── InvalidApiKey            invalid_api_key
@@ -131,6 +132,13 @@ class MethodNotAllowed(InvalidRequest):
     @property
     def headers(self) -> dict[str, str]:
         return {"Allow": self.allow}
+
+
+class FormatNotImplemented(InvalidRequest):
+    """oEmbed asks for this status when it is asked for XML."""
+
+    code = "format_not_implemented"
+    status = 501
 
 
 class AuthenticationError(PublicError):

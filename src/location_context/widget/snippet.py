@@ -1,0 +1,82 @@
+"""Snippet: the address of a widget and the two lines that embed it, for the builder and oEmbed.
+
+The iframe comes with its height reserved, so that nothing below it jumps while it loads, and is
+sandboxed: its script runs without this host's origin, and its links open in tabs of their own.
+Absolute addresses come from the setting PUBLIC_URL alone.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlencode
+
+from location_context.parameters import DEFAULT_ACCENT
+
+if TYPE_CHECKING:
+    from location_context.localisation.language import Language
+    from location_context.parameters import Parameters
+    from location_context.settings import Settings
+
+SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox"
+
+
+def public_url(settings: Settings, path: str) -> str:
+    """The absolute address of a path of this service, such as `/v1/pulse`."""
+    return settings.public_url.rstrip("/") + path
+
+
+def widget_query(given: Parameters) -> str:
+    """The query string of a widget: what is required, and what differs from the defaults."""
+    pairs = [("lat", degrees(given.lat)), ("lng", degrees(given.lng))]
+    if given.stay is not None:
+        pairs += [("start", f"{given.stay.start}"), ("end", f"{given.stay.end}")]
+    if given.place:
+        pairs.append(("place", given.place))
+    if given.theme != "light":
+        pairs.append(("theme", given.theme))
+    if given.accent.lower() != DEFAULT_ACCENT:
+        pairs.append(("accent", given.accent))
+    if given.units != "metric":
+        pairs.append(("units", given.units))
+    if given.language is not None:
+        pairs.append(("lang", given.language.tag))
+    return urlencode(pairs, quote_via=quote)
+
+
+def degrees(value: float) -> str:
+    """A coordinate with up to four decimals, never with an exponent."""
+    return f"{value:.4f}".rstrip("0").rstrip(".")
+
+
+def title(place: str | None, language: Language) -> str:
+    """What the iframe shows, as a screen reader says it."""
+    if place is None:
+        return language.gettext("Weather, sky, restaurants and events")
+    words = language.gettext("Weather, sky, restaurants and events in {place}")
+    return words.replace("{place}", place)
+
+
+def reserved_height(given: Parameters, width: int = 720) -> int:
+    """About the height in px of the widget with every section, at a width in px.
+
+    Measured on full widgets of 1 to 35 days; a guess only until embed.js gives the true height.
+    """
+    days = given.stay.days if given.stay else 1
+    if width >= 640:
+        return 2200
+    return 2600 + 60 * min(days, 10)
+
+
+def iframe(settings: Settings, given: Parameters, words: str, width: str, height: int) -> str:
+    """The first line: the widget, with or without JavaScript on the host's page."""
+    address = public_url(settings, f"/v1/pulse?{widget_query(given)}")
+    return (
+        f'<iframe src="{escape(address)}" title="{escape(words)}" width="{width}" '
+        f'height="{height}" style="border:0" loading="lazy" sandbox="{SANDBOX}"></iframe>'
+    )
+
+
+def script(settings: Settings) -> str:
+    """The second line: keeps every widget of the page as tall as its content."""
+    return f'<script src="{escape(public_url(settings, "/v1/embed.js"))}" async></script>'
