@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
 
 import pytest
 
 from location_context.sections.events.cells import cell, cells_around, slot, slots_touching
-from location_context.sections.events.records import Calendar, Place, Told
-from location_context.storage.database import Database
+from location_context.sections.events.records import Calendar, Place, Told, When
 from location_context.storage.events import EventRows
+
+if TYPE_CHECKING:
+    from location_context.storage.database import Database
 
 pytestmark = pytest.mark.anyio
 NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
@@ -17,7 +20,7 @@ NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
 
 def _told(name: str, first: date, last: date, lat: float = 48.85, lng: float = 2.35):
     told = Told(
-        id=name, source="operator", title=name, category="other", start=first, end=last,
+        id=name, source="operator", title=name, category="other", start=When(first), end=When(last),
         all_day=True, place=Place(lat=lat, lng=lng),
     )  # fmt: skip
     return cell(lat, lng), slot(first, last), told

@@ -12,7 +12,7 @@ from location_context.sections.events.response import Category, EventStatus, Pri
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
-_DAY = timedelta(days=1)
+_INSTANT = timedelta(microseconds=1)
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -24,19 +24,40 @@ class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     lng: float | None = None
 
 
+class When(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A date, or with `at` a moment on it; a date when all-day or when the time is not known."""
+
+    day: date
+    at: datetime | None = None
+
+    @classmethod
+    def of(cls, value: date | datetime) -> When:
+        """From a date or an aware moment."""
+        if isinstance(value, datetime):
+            return cls(value.date(), value)
+        return cls(value)
+
+    def local_day(self, zone: ZoneInfo) -> date:
+        """The date it is at `zone`."""
+        return self.at.astimezone(zone).date() if self.at else self.day
+
+    def local(self, zone: ZoneInfo) -> date | datetime:
+        """As it is answered: a date, or the moment with the offset of `zone`."""
+        return self.at.astimezone(zone) if self.at else self.day
+
+
 class Told(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One event as one provider tells it.
 
-    `start` and `end` are aware moments, or dates. All-day: dates, both included. A date with
-    `all_day` false: the time is not known.
+    All-day: dates, both included. A date with `all_day` false: the time is not known.
     """
 
     id: str
     source: str
     title: str
     category: Category
-    start: date | datetime
-    end: date | datetime | None = None
+    start: When
+    end: When | None = None
     all_day: bool = False
     status: EventStatus = "confirmed"
     place: Place | None = None
@@ -53,12 +74,12 @@ class Told(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
         An event that ends at midnight does not touch the day which then begins.
         """
-        first = _local_date(self.start, zone)
+        first = self.start.local_day(zone)
         if self.end is None:
             return first, first
-        last = _local_date(self.end, zone)
-        if isinstance(self.end, datetime) and self.end > _moment(self.start, zone):
-            last = (self.end.astimezone(zone) - timedelta(microseconds=1)).date()
+        last = self.end.local_day(zone)
+        if self.end.at and (self.start.at is None or self.end.at > self.start.at):
+            last = (self.end.at - _INSTANT).astimezone(zone).date()
         return first, max(first, last)
 
 
@@ -84,13 +105,3 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True):
     failed_with: str | None = None
     etag: str | None = None
     last_modified: str | None = None
-
-
-def _local_date(when: date | datetime, zone: ZoneInfo) -> date:
-    return when.astimezone(zone).date() if isinstance(when, datetime) else when
-
-
-def _moment(when: date | datetime, zone: ZoneInfo) -> datetime:
-    if isinstance(when, datetime):
-        return when
-    return datetime(when.year, when.month, when.day, tzinfo=zone)

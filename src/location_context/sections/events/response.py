@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -27,6 +26,16 @@ Overlap = Literal["arrival", "stay", "departure"]
 EventStatus = Literal["confirmed", "estimated", "postponed"]
 Scope = Literal["point", "city", "region", "country"]
 CoverageStatus = Literal["ok", "stale", "unavailable", "not_configured", "not_covered"]
+
+
+_DATE_OR_MOMENT: dict[str, Any] = {"anyOf": [{"format": "date"}, {"format": "date-time"}]}
+_DATE_OR_MOMENT_OR_NULL: dict[str, Any] = {
+    "anyOf": [
+        {"type": "string", "format": "date"},
+        {"type": "string", "format": "date-time"},
+        {"type": "null"},
+    ]
+}
 
 
 class Venue(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,12 +65,18 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     title: Annotated[str, Meta(description="The name; holidays in the asked language.")]
     category: Category
     start: Annotated[
-        date | datetime,
-        Meta(description="A moment with the local offset; a date when all-day or time unknown."),
+        str,
+        Meta(
+            description="A moment with the local offset; a date when all-day or time unknown.",
+            extra_json_schema=_DATE_OR_MOMENT,
+        ),
     ]
     end: Annotated[
-        date | datetime | None,
-        Meta(description="Likewise; the last date, included, when all-day; null when not known."),
+        str | None,
+        Meta(
+            description="Likewise; the last date, included, when all-day; null when not known.",
+            extra_json_schema=_DATE_OR_MOMENT_OR_NULL,
+        ),
     ]
     all_day: Annotated[bool, Meta(description="Whether it fills whole days.")]
     overlaps: Annotated[
