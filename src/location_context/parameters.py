@@ -1,9 +1,9 @@
 """Query parameters: decoded, then checked one after another in the contract's order.
 
 `decode` refuses what is no well-formed query string; `parse` gives checked `Parameters` or raises
-the one error that comes first: duplicates, then lat, lng, start, end, the range, units, lang, place,
-theme, accent. A message names the parameter, what came and what is accepted; a key given by mistake
-is never repeated.
+the one error that comes first: duplicates, then lat, lng, start, end, the range, units, lang,
+place, theme, accent. A message names the parameter, what came and what is accepted; a key given by
+mistake is never repeated.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from location_context.errors import (
     InvalidAccent,
     InvalidDate,
     InvalidDateRange,
+    InvalidLanguage,
     InvalidLatitude,
     InvalidLongitude,
     InvalidPlace,
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from location_context.localisation.language import Language, Languages
+    from location_context.sections.contract import UnitSystem
 
-UnitSystem: TypeAlias = Literal["metric", "imperial"]
 Theme: TypeAlias = Literal["light", "dark", "auto"]
 
 POINT = ("lat", "lng")
@@ -65,7 +66,7 @@ _UNSHOWN = frozenset({"Cc", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """Checked parameters. `lat` and `lng` are in canonical form; `language` is None if not asked."""
+    """Checked parameters; `lat` and `lng` in canonical form, `language` None when not asked for."""
 
     lat: float
     lng: float
@@ -84,7 +85,7 @@ def decode(query: bytes) -> list[tuple[str, str]]:
         MalformedRequest: a broken escape, a NUL, or bytes that are not UTF-8.
     """
     try:
-        text = query.decode("ascii")
+        text = query.decode("utf-8")
         if _ESCAPES.search(text) or "\x00" in text:
             raise MalformedRequest("The query string holds a broken or forbidden %-escape.")
         parts = (part.partition("=") for part in text.split("&") if part)
@@ -108,8 +109,7 @@ def parse(query: bytes, names: tuple[str, ...], languages: Languages) -> Paramet
     lng = _number(given, "lng", 180, InvalidLongitude)
     stay = _stay(given) if "start" in names else None
     units = _choice(given, "units", ("metric", "imperial"), InvalidUnits)
-    tag = given.get("lang")
-    language = languages.choose(tag) if tag else None
+    language = _language(given, languages)
     place = _place(given)
     theme = _choice(given, "theme", ("light", "dark", "auto"), InvalidTheme)
     lat, lng = canonical(lat, lng)
@@ -198,6 +198,16 @@ def _choice(
     if value in accepted:
         return value
     raise error(f"{name} is {shown(value)}; accepted: {', '.join(accepted)}.")
+
+
+def _language(given: Mapping[str, str], languages: Languages) -> Language | None:
+    if (tag := given.get("lang")) is None:
+        return None
+    try:
+        return languages.choose(tag)
+    except InvalidLanguage:
+        accepted = "a BCP 47 tag such as en or de-AT"
+        raise InvalidLanguage(f"lang is {shown(tag)}; accepted: {accepted}.") from None
 
 
 def _place(given: Mapping[str, str]) -> str | None:

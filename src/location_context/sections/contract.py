@@ -11,7 +11,7 @@ import hashlib
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol
 
 import msgspec
 from msgspec import Meta
@@ -156,10 +156,17 @@ class Section(Protocol):
     `read` raises `UpstreamUnavailable` only when it holds nothing at all.
     """
 
-    name: ClassVar[str]
-    dated: ClassVar[bool]
-    response: ClassVar[type[Applicable]]
-    refusal: ClassVar[type[NotApplicable]]
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dated(self) -> bool: ...
+
+    @property
+    def response(self) -> type[Applicable]: ...
+
+    @property
+    def refusal(self) -> type[NotApplicable]: ...
 
     async def read(self, query: Query, deadline: Deadline) -> Reading: ...
 

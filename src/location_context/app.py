@@ -1,0 +1,152 @@
+"""The composition root: settings in, ASGI application out.
+
+`open_service` opens everything a request needs and closes it in reverse; `create_app` puts the web
+around it. Nothing else in the service knows which parts it is made of.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from typing import TYPE_CHECKING
+
+import structlog
+
+from location_context.gazetteer.gazetteer import Gazetteer
+from location_context.localisation.language import Languages
+from location_context.sections import registry
+from location_context.service import Service
+from location_context.settings import Settings
+from location_context.stay import system_clock
+from location_context.storage.access import open_gate
+from location_context.storage.database import Database
+from location_context.storage.guide import Guides
+from location_context.upstream.provider import http_client
+from location_context.web import logs
+from location_context.web.middleware import Front
+from location_context.web.routes import endpoints
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Sequence
+
+    from location_context.sections.contract import Section
+    from location_context.stay import Clock
+
+DRAIN_AT_LEAST, DRAIN_QUIET, DRAIN_AT_MOST = 1.0, 0.5, 8.0
+
+
+@asynccontextmanager
+async def open_service(
+    settings: Settings,
+    *,
+    clock: Clock = system_clock,
+    sections: Sequence[Section] | None = None,
+) -> AsyncIterator[Service]:
+    """Everything opened; `sections` stand in for those of the registry.
+
+    Raises:
+        OperatorError, StorageError: something cannot be opened; the sentence says what to do.
+    """
+    async with AsyncExitStack() as stack:
+        database = await Database.open(settings)
+        stack.push_async_callback(database.close)
+        gate = await stack.enter_async_context(open_gate(settings, database, clock))
+        if sections is None:
+            sections = await _open_sections(settings, clock, database, stack)
+        kept = tuple(registry.cached(section, clock) for section in sections)
+        for section in kept:
+            stack.push_async_callback(section.close)
+        yield Service(
+            settings=settings,
+            clock=clock,
+            started_at=clock(),
+            gazetteer=await asyncio.to_thread(Gazetteer.load),
+            languages=Languages.load(),
+            sections=kept,
+            gate=gate,
+        )
+
+
+async def _open_sections(
+    settings: Settings, clock: Clock, database: Database, stack: AsyncExitStack
+) -> Sequence[Section]:
+    client = http_client(settings.user_agent)
+    stack.push_async_callback(client.aclose)
+    stores = registry.Stores(guide=Guides(database))
+    return registry.build(settings, clock, client, stores)
+
+
+@asynccontextmanager
+async def background(service: Service) -> AsyncIterator[None]:
+    """Each section's work in the background, cancelled at the end."""
+    tasks = [asyncio.create_task(_run(section)) for section in service.sections]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _run(section: Section) -> None:
+    """A section whose background work breaks goes on answering."""
+    try:
+        await section.run()
+    except Exception:  # noqa: BLE001  whatever it is, it must not end the server
+        structlog.get_logger().exception("background_failed", section=section.name)
+
+
+def create_app(
+    settings: Settings,
+    *,
+    clock: Clock = system_clock,
+    sections: Sequence[Section] | None = None,
+) -> Front:
+    """The ASGI application; its lifespan opens and closes everything."""
+
+    @asynccontextmanager
+    async def lifespan() -> AsyncIterator[None]:
+        async with open_service(settings, clock=clock, sections=sections) as service:
+            front.serve(endpoints(service, front))
+            async with background(service):
+                with _draining_on_sigterm(front):
+                    yield
+
+    front = Front(lifespan, settings.max_in_flight)
+    return front
+
+
+def serve_app() -> Front:
+    """The application of a server process, with the settings of its environment."""
+    settings = Settings.read(os.environ)
+    logs.configure(settings)
+    return create_app(settings)
+
+
+@contextmanager
+def _draining_on_sigterm(front: Front) -> Iterator[None]:
+    """On SIGTERM, answer on until no request comes; then SIGINT ends the server's own loop."""
+    loop, tasks = asyncio.get_running_loop(), set[asyncio.Task[None]]()
+
+    def begin() -> None:
+        if not front.draining:
+            front.drain()
+            tasks.add(loop.create_task(_drained(front)))
+
+    # elsewhere than in the main thread whoever embeds the server ends it
+    with suppress(RuntimeError, ValueError, NotImplementedError):
+        loop.add_signal_handler(signal.SIGTERM, begin)
+    yield
+
+
+async def _drained(front: Front) -> None:
+    began = time.monotonic()
+    while (passed := time.monotonic() - began) < DRAIN_AT_MOST:
+        quiet = time.monotonic() - front.last_request_at > DRAIN_QUIET
+        if passed > DRAIN_AT_LEAST and quiet and not front.guard.in_flight:
+            break
+        await asyncio.sleep(0.05)
+    os.kill(os.getpid(), signal.SIGINT)

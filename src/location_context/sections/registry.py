@@ -1,0 +1,41 @@
+"""The one list of sections, in display order, each built with what it needs and cached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from location_context.sections.cached import Cached
+from location_context.sections.guide.section import Guide
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from location_context.sections.contract import Section
+    from location_context.sections.guide.store import GuideStore
+    from location_context.settings import Settings
+    from location_context.stay import Clock
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stores:
+    """What the sections keep, each behind its own protocol."""
+
+    guide: GuideStore
+
+
+def build(
+    settings: Settings, clock: Clock, client: httpx2.AsyncClient, stores: Stores
+) -> list[Section]:
+    """Every section of the service."""
+    return [
+        Guide.build(settings, clock, client, stores.guide),
+    ]
+
+
+def cached(section: Section, clock: Clock) -> Cached:
+    """The section behind a cache that is emptied whenever its dataset changes."""
+    kept = Cached(section, clock)
+    if when_changed := getattr(section, "when_changed", None):
+        when_changed(kept.forget)
+    return kept

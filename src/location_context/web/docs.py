@@ -1,0 +1,97 @@
+"""The documentation page, rendered once from the OpenAPI document: one file, no script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, StrictUndefined
+from starlette.responses import Response
+
+from location_context.web.endpoint import Endpoint
+from location_context.web.openapi_parts import ERRORS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.requests import Request
+
+    from location_context.web.openapi import Document
+
+
+def endpoint(document: Document) -> Endpoint:
+    """`/v1/docs`."""
+    style = _asset("docs.css")
+    page = render(document, style).encode()
+    headers = {
+        "Cache-Control": "public, max-age=3600",
+        "Content-Security-Policy": _policy(style),
+        "Referrer-Policy": "no-referrer",
+        "X-Frame-Options": "DENY",
+    }
+
+    async def handle(_: Request) -> Response:
+        return Response(page, 200, headers, media_type="text/html")
+
+    return Endpoint("/v1/docs", handle)
+
+
+def render(document: Document, style: str) -> str:
+    """The page for a document."""
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["resolve"] = lambda value: _resolve(document, value)
+    environment.filters["kind"] = lambda schema: _kind(document, schema)
+    environment.filters["struct"] = _struct_name
+    template = environment.from_string(_asset("docs.html"))
+    return template.render(document=document, style=style, errors=ERRORS)
+
+
+def _asset(name: str) -> str:
+    return (resources.files("location_context.web") / name).read_text(encoding="utf-8")
+
+
+def _policy(style: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
+    )
+
+
+def _resolve(document: Document, value: Mapping[str, Any]) -> Any:
+    """What a `$ref` points to, or the value itself."""
+    reference = value.get("$ref")
+    if reference is None:
+        return value
+    found: Any = document
+    for part in reference.removeprefix("#/").split("/"):
+        found = found[part]
+    return found
+
+
+def _kind(document: Document, schema: Mapping[str, Any]) -> str:
+    """A schema's type in a few words."""
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(_kind(document, one) for one in schema["anyOf"]))
+    if "$ref" in schema:
+        return str(schema["$ref"].rpartition("/")[2])
+    if "enum" in schema:
+        return " · ".join(str(value) for value in schema["enum"])
+    if schema.get("type") == "array":
+        return f"list of {_kind(document, schema.get('items', {}))}"
+    if schema.get("type") == "object" and "additionalProperties" in schema:
+        return f"map of {_kind(document, schema['additionalProperties'])}"
+    return str(schema.get("format") or schema.get("type") or "any")
+
+
+def _struct_name(schema: Mapping[str, Any]) -> str:
+    """The name of the struct a field holds, if it holds one."""
+    for one in (schema, schema.get("items", {}), *schema.get("anyOf", [])):
+        target = one.get("items", one)
+        if isinstance(target, dict) and "$ref" in target:
+            return str(target["$ref"].rpartition("/")[2])
+    return ""

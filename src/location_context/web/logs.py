@@ -1,0 +1,112 @@
+"""Structured logs: a line of JSON for each answer and event, on stderr.
+
+A line holds no client address, no query string, no key, no name of a place, and coordinates at one
+decimal. Exceptions are logged by their type and where they arose, not by their message, which may
+quote what came from outside.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+import traceback
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import structlog
+
+if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from location_context.settings import Settings
+    from location_context.web.endpoint import Endpoint
+
+_KEY = re.compile(r"lc_live_[0-9A-Za-z]*")
+
+
+def configure(settings: Settings) -> None:
+    """Send structlog's and the libraries' events through the same processors."""
+    level = getattr(logging, settings.log_level.upper())
+    shared: list[structlog.typing.Processor] = [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        without_messages,
+        without_keys,
+    ]
+    console = settings.log_format == "console"
+    renderer: structlog.typing.Processor = (
+        structlog.dev.ConsoleRenderer()
+        if console
+        else structlog.processors.JSONRenderer(serializer=_json)
+    )
+    structlog.configure(
+        processors=[*shared, renderer],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+        )
+    )
+    logging.basicConfig(handlers=[handler], level=max(level, logging.WARNING), force=True)
+
+
+def _json(event: object, **_: object) -> str:
+    return msgspec.json.encode(event, enc_hook=repr).decode()
+
+
+def without_messages(
+    _: object, __: str, event: MutableMapping[str, Any]
+) -> MutableMapping[str, Any]:
+    """An exception as its type and the places it passed."""
+    info = event.pop("exc_info", None)
+    if not info:
+        return event
+    error = info if isinstance(info, BaseException) else sys.exc_info()[1]
+    if isinstance(info, tuple):
+        error = info[1]
+    if error is not None:
+        event["error"] = type(error).__name__
+        event["at"] = [
+            f"{frame.filename.rpartition('site-packages/')[2]}:{frame.lineno} {frame.name}"
+            for frame in traceback.extract_tb(error.__traceback__)
+        ]
+    return event
+
+
+def without_keys(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Whatever looks like an API key is struck out."""
+    for name, value in event.items():
+        if isinstance(value, str) and "lc_live_" in value:
+            event[name] = _KEY.sub("***", value)
+    return event
+
+
+def answered(
+    request: Request,
+    endpoint: Endpoint | None,
+    response: Response,
+    request_id: str,
+    seconds: float,
+) -> None:
+    """The line for one answer. A path that is none of ours may hold anything, and is not shown."""
+    state = request.scope["state"]
+    admitted = state.get("admitted")
+    structlog.get_logger().info(
+        "answered",
+        request_id=request_id,
+        method=request.method if len(request.method) < 10 else "other",
+        path=endpoint.path if endpoint else "other",
+        status=response.status_code,
+        ms=round(seconds * 1000, 1),
+        near=state.get("near"),
+        key_id=admitted.key_id if admitted else None,
+    )

@@ -1,0 +1,45 @@
+"""Problems: every error as an answer in the contract's envelope."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+from starlette.responses import Response
+
+if TYPE_CHECKING:
+    from location_context.errors import PublicError
+
+JSON = "application/json"
+NO_STORE = "no-store"
+
+ErrorType = Literal[
+    "invalid_request_error", "authentication_error", "rate_limit_error", "api_error"
+]
+
+
+class ErrorBody(msgspec.Struct, frozen=True, kw_only=True):
+    """What went wrong."""
+
+    type: Annotated[ErrorType, Meta(description="Category of the error.")]
+    code: Annotated[str, Meta(description="Machine-readable code; it does not change.")]
+    message: Annotated[str, Meta(description="Explanation for a person, in English.")]
+    request_id: Annotated[
+        str,
+        Meta(pattern="^req_", description="Identifier of the request, the same as X-Request-Id."),
+    ]
+
+
+class ErrorEnvelope(msgspec.Struct, frozen=True, kw_only=True):
+    """The body of every answer that is an error."""
+
+    error: ErrorBody
+
+
+def envelope(error: PublicError, request_id: str) -> Response:
+    """The JSON answer for an error."""
+    body = ErrorBody(type=error.type, code=error.code, message=error.message, request_id=request_id)  # type: ignore[arg-type]  # each error class names one of the four types
+    headers = {"Cache-Control": NO_STORE, **error.headers}
+    content = msgspec.json.encode(ErrorEnvelope(error=body))
+    return Response(content, error.status, headers, media_type=JSON)

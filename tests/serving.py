@@ -1,0 +1,113 @@
+"""The real application under the real server, on a real socket, for end-to-end tests.
+
+`serve` runs it in a thread of this process, so that a test can hand in a clock, sections, and look
+into what it holds. Tests of signals and processes run the command `location-context serve` instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+
+from granian.constants import Interfaces
+from granian.server.common import LogLevels
+from granian.server.embed import Server
+
+from location_context.app import create_app
+from location_context.sections.contract import Section
+from location_context.settings import Settings
+from location_context.stay import Clock, system_clock
+from location_context.web.middleware import Front
+
+STARTING_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running server: its address without a trailing slash, and the application itself."""
+
+    url: str
+    port: int
+    app: Front
+
+
+@contextmanager
+def serve(
+    settings: Settings,
+    *,
+    clock: Clock = system_clock,
+    sections: Sequence[Section] | None = None,
+) -> Iterator[Served]:
+    """Serve until the end of the block. `sections` stand in for the real ones."""
+    app, port = create_app(settings, clock=clock, sections=sections), free_port()
+    thread = _Thread(app, port)
+    thread.start()
+    try:
+        thread.wait_until_it_answers()
+        yield Served(f"http://127.0.0.1:{port}", port, app)
+    finally:
+        thread.end()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class _Thread(threading.Thread):
+    """A thread with its own event loop and server in it."""
+
+    def __init__(self, app: Front, port: int) -> None:
+        super().__init__(name="served", daemon=True)
+        self._server = Server(
+            app,
+            address="127.0.0.1",
+            port=port,
+            interface=Interfaces.ASGI,
+            websockets=False,
+            backlog=2048,
+            backpressure=2048,
+            log_level=LogLevels.critical,
+        )
+        self._port = port
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._app = app
+
+    def run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        except Exception:  # noqa: BLE001  the application holds why it failed
+            return
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        await self._server.serve()
+
+    def wait_until_it_answers(self) -> None:
+        patience = time.monotonic() + STARTING_SECONDS
+        while time.monotonic() < patience:
+            if self._app.failure or not self.is_alive():
+                raise RuntimeError("the server did not start") from self._app.failure
+            try:
+                connection = HTTPConnection("127.0.0.1", self._port, timeout=5)
+                connection.request("GET", "/v1/health")
+                connection.getresponse().read()
+            except OSError:
+                time.sleep(0.01)
+            else:
+                connection.close()
+                return
+        raise RuntimeError("the server did not answer in time") from self._app.failure
+
+    def end(self) -> None:
+        if self._loop is not None and self.is_alive():
+            self._loop.call_soon_threadsafe(self._server.stop)
+        self.join(20)

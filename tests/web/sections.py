@@ -1,0 +1,191 @@
+"""Small real sections for tests of the web: each keeps the whole protocol and does one thing."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import ClassVar
+
+from location_context.errors import UpstreamUnavailable
+from location_context.sections.contract import (
+    Applicable,
+    DatasetState,
+    DatedApplicable,
+    NotApplicable,
+    PointBody,
+    ProviderState,
+    Query,
+    Reading,
+    StayBody,
+)
+from location_context.sections.units import Measure
+from location_context.stay import Clock, system_clock
+from location_context.upstream.deadline import Deadline
+
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+class TidesBody(DatedApplicable, frozen=True, kw_only=True):
+    """The made-up section's answer."""
+
+    words: str
+    reads: int
+
+
+class PlainBody(Applicable, frozen=True, kw_only=True):
+    """The same without dates."""
+
+    words: str
+    reads: int
+
+
+class Tides:
+    """Answers at once, and counts how often it was read."""
+
+    name: ClassVar[str] = "tides"
+    dated: ClassVar[bool] = True
+    response: ClassVar[type[Applicable]] = TidesBody
+    refusal: ClassVar[type[NotApplicable]] = NotApplicable
+
+    def __init__(self, clock: Clock = system_clock, *, fresh: float = 900, words: str = "") -> None:
+        self.clock = clock
+        self.fresh = timedelta(seconds=fresh)
+        self.words = words
+        self.reads = 0
+        self.seen: list[Query] = []
+        self.complete = True
+        self.ran = asyncio.Event()
+        self.ended = False
+
+    async def read(self, query: Query, deadline: Deadline) -> Reading:
+        self.reads += 1
+        self.seen.append(query)
+        await self.before(query, deadline)
+        return Reading(self.body(query), self.clock() + self.fresh, complete=self.complete)
+
+    async def before(self, query: Query, deadline: Deadline) -> None:
+        """What happens before the answer."""
+
+    def body(self, query: Query) -> Applicable:
+        point, stay = query.point, query.stay
+        assert stay is not None
+        return TidesBody(
+            point=PointBody(
+                lat=point.lat,
+                lng=point.lng,
+                timezone=point.timezone,
+                country=point.country,
+                region=point.region,
+            ),
+            stay=StayBody(start=stay.start, end=stay.end),
+            units=Measure(query.units).body,
+            as_of=NOON,
+            stale=False,
+            attribution=[],
+            words=self.words,
+            reads=self.reads,
+        )
+
+    def providers(self) -> Sequence[ProviderState]:
+        return []
+
+    async def dataset(self) -> DatasetState | None:
+        return None
+
+    def notices(self) -> Sequence[str]:
+        return ["Tides are made up."]
+
+    async def run(self) -> None:
+        self.ran.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.ended = True
+
+
+class Broken(Tides):
+    """Raises what no section should."""
+
+    name = "broken"
+
+    async def before(self, query: Query, deadline: Deadline) -> None:
+        raise RuntimeError("the inside of the house lc_live_canary")
+
+
+class Empty(Tides):
+    """Holds nothing."""
+
+    name = "empty"
+
+    async def before(self, query: Query, deadline: Deadline) -> None:
+        raise UpstreamUnavailable("The empty section holds nothing.", 7)
+
+
+class Slow(Tides):
+    """Answers when `release` is set."""
+
+    name = "slow"
+
+    def __init__(self, clock: Clock = system_clock) -> None:
+        super().__init__(clock)
+        self.release = asyncio.Event()
+
+    async def before(self, query: Query, deadline: Deadline) -> None:
+        await self.release.wait()
+
+
+class Busy(Tides):
+    """Keeps the processor for `seconds` on every read, and never keeps an answer."""
+
+    name = "busy"
+
+    def __init__(self, seconds: float, clock: Clock = system_clock) -> None:
+        super().__init__(clock, fresh=0)
+        self.seconds = seconds
+
+    async def before(self, query: Query, deadline: Deadline) -> None:
+        until = time.perf_counter() + self.seconds
+        while time.perf_counter() < until:
+            pass
+
+
+class Harbour(Tides):
+    """A section without dates."""
+
+    name = "harbour"
+    dated = False
+    response = PlainBody
+
+    def body(self, query: Query) -> Applicable:
+        assert query.stay is None
+        point = query.point
+        return PlainBody(
+            point=PointBody(
+                lat=point.lat,
+                lng=point.lng,
+                timezone=point.timezone,
+                country=point.country,
+                region=point.region,
+            ),
+            units=Measure(query.units).body,
+            as_of=None,
+            stale=False,
+            attribution=[],
+            words=self.words,
+            reads=self.reads,
+        )
+
+
+class Ticking:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self, now: datetime = NOON) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def forward(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)

@@ -1,0 +1,133 @@
+"""Every row of the contract's error table, over real HTTP."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.web.conftest import STAY, Client
+
+ROWS = [
+    # status, type, code, path, changed parameters
+    (400, "missing_parameter", "tides", {"lat": None}),
+    (400, "missing_parameter", "tides", {"start": ""}),
+    (400, "invalid_latitude", "tides", {"lat": "90.0000001"}),
+    (400, "invalid_longitude", "tides", {"lng": "180.1"}),
+    (400, "invalid_date", "tides", {"start": "2026-02-30"}),
+    (400, "invalid_date_range", "tides", {"start": "2026-12-02"}),
+    (400, "date_range_too_long", "tides", {"end": "2027-02-28"}),
+    (400, "invalid_units", "tides", {"units": "kelvin"}),
+    (400, "invalid_language", "tides", {"lang": "no such tag"}),
+    (500, "internal_error", "broken", {}),
+    (503, "upstream_unavailable", "empty", {}),
+]
+
+
+def check(response, status: int, kind: str, code: str) -> None:
+    assert response.status_code == status
+    body = response.json()
+    assert set(body) == {"error"}
+    assert set(body["error"]) == {"type", "code", "message", "request_id"}
+    assert (body["error"]["type"], body["error"]["code"]) == (kind, code)
+    assert body["error"]["request_id"] == response.headers["x-request-id"]
+    assert body["error"]["request_id"].startswith("req_")
+    assert body["error"]["message"]
+    assert response.headers["cache-control"] == "no-store"
+    assert response.headers["content-type"] == "application/json"
+    assert "etag" not in response.headers
+
+
+@pytest.mark.parametrize(("status", "code", "section", "changed"), ROWS)
+def test_a_wrong_or_failing_request_is_answered_in_the_envelope(
+    client: Client, status, code, section, changed
+) -> None:
+    params = {k: v for k, v in {**STAY, **changed}.items() if v is not None}
+    response = client.get(f"/v1/pulse/{section}", params)
+    kind = "invalid_request_error" if status == 400 else "api_error"
+    check(response, status, kind, code)
+    assert ("retry-after" in response.headers) == (status == 503)
+    assert ("ratelimit" in response.headers) == (status == 400)
+
+
+def test_a_parameter_given_twice_is_refused_before_any_other(client: Client) -> None:
+    response = client.get("/v1/pulse/tides?lat=x&lng=2&start=2026-11-28&lang=en&lang=en")
+    check(response, 400, "invalid_request_error", "duplicate_parameter")
+    assert "lang" in response.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("query", ["lat=%zz", "lat=%", "place=%00", "x=%ff", "x=%ed%a0%80"])
+def test_broken_escapes_and_bytes_that_are_not_utf_8_are_malformed(client, query) -> None:
+    check(
+        client.get(f"/v1/pulse/tides?{query}", key=None),
+        400,
+        "invalid_request_error",
+        "malformed_request",
+    )
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/v1", "/v1/", "/v1/pulse/tides/", "/v1/health/"])
+def test_an_unknown_path_or_a_trailing_slash_is_not_found_and_never_redirected(client, path):
+    check(client.get(path, key=None), 404, "invalid_request_error", "not_found")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "FOO"])
+@pytest.mark.parametrize("path", ["/v1/pulse/tides", "/v1/health", "/v1/docs"])
+def test_other_methods_are_refused_and_told_what_is_allowed(client, method, path) -> None:
+    response = client.get(path, method=method)
+    check(response, 405, "invalid_request_error", "method_not_allowed")
+    assert response.headers["allow"] == "GET, HEAD"
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    [None, "Basic abc", "Bearer", "lc_live_x", "Token lc_live_x"],
+)
+def test_no_bearer_key_is_missing_api_key(client: Client, authorization) -> None:
+    headers = {"Authorization": authorization} if authorization is not None else {}
+    response = client.get("/v1/pulse/tides", STAY, key=None, headers=headers)
+    check(response, 401, "authentication_error", "missing_api_key")
+    assert response.headers["www-authenticate"] == "Bearer"
+    assert "Authorization: Bearer" in response.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("key", ["x" * 10_000, "lc_live_" + "0" * 49, "sch\xe4tze"])
+def test_an_unknown_key_is_invalid_api_key(client: Client, key) -> None:
+    headers = {"Authorization": f"Bearer {key}".encode("latin-1")}
+    response = client.get("/v1/pulse/tides", STAY, key=None, headers=headers)
+    check(response, 401, "authentication_error", "invalid_api_key")
+    assert "not recognised" in response.json()["error"]["message"]
+
+
+def test_a_key_in_the_address_is_refused_without_repeating_it(client: Client) -> None:
+    response = client.get("/v1/pulse/tides", {**STAY, "api_key": client.key}, key=None)
+    check(response, 401, "authentication_error", "missing_api_key")
+    assert client.key not in response.text
+
+
+def test_a_key_as_a_parameter_is_not_repeated_in_the_message(client: Client) -> None:
+    for name in ("lat", "start", "lang", "units"):
+        response = client.get("/v1/pulse/tides", {**STAY, name: client.key})
+        assert response.status_code == 400
+        assert client.key[:20] not in response.text
+
+
+def test_nothing_of_the_inside_is_shown_in_a_500(client: Client) -> None:
+    text = client.get("/v1/pulse/broken", STAY).text
+    assert "inside" not in text
+    assert "RuntimeError" not in text
+
+
+def test_malformed_comes_before_not_found_and_that_before_method_and_key(client: Client) -> None:
+    codes = [
+        client.get("/nothing?x=%zz", method="POST", key=None),
+        client.get("/nothing", method="POST", key=None),
+        client.get("/v1/pulse/tides", method="POST", key=None),
+        client.get("/v1/pulse/tides", key=None),
+        client.get("/v1/pulse/tides"),
+    ]
+    assert [r.json()["error"]["code"] for r in codes] == [
+        "malformed_request",
+        "not_found",
+        "method_not_allowed",
+        "missing_api_key",
+        "missing_parameter",
+    ]
