@@ -1,0 +1,87 @@
+"""`read`: one section, or all of them, without a server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlencode
+
+import msgspec
+import typer
+
+from location_context.app import open_service
+from location_context.cli import console
+from location_context.errors import OperatorError
+from location_context.parameters import DATED_SECTION, UNDATED_SECTION, Parameters, parse
+from location_context.pulse import read_all
+from location_context.sections.contract import Query
+from location_context.upstream.deadline import Deadline
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from location_context.sections.contract import Applicable, NotApplicable, Section
+    from location_context.service import Service
+
+ALL = "all"
+
+Name = Annotated[str, typer.Argument(metavar="SECTION", help="A section's name, or `all`.")]
+Lat = Annotated[str, typer.Option(help="Latitude in decimal degrees.")]
+Lng = Annotated[str, typer.Option(help="Longitude in decimal degrees.")]
+Day = Annotated[str, typer.Option(metavar="YYYY-MM-DD", help="Date of the stay.")]
+Units = Annotated[str, typer.Option(help="metric or imperial.")]
+Lang = Annotated[str, typer.Option(help="BCP 47 tag.")]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("read")(read)
+
+
+def read(  # noqa: PLR0913  the parameters of the endpoints
+    section: Name,
+    *,
+    lat: Lat,
+    lng: Lng,
+    start: Day = "",
+    end: Day = "",
+    units: Units = "metric",
+    lang: Lang = "en",
+    json: console.Json = False,
+) -> None:
+    """Read a section for a point and a stay, as the server would answer it."""
+    given = {"lat": lat, "lng": lng, "start": start, "end": end, "units": units, "lang": lang}
+    answer = console.run(_read(section, given))
+    if json:
+        console.emit_json(answer)
+    else:
+        console.out().print_json(msgspec.json.encode(answer).decode())
+
+
+async def _read(
+    name: str, given: Mapping[str, str]
+) -> Applicable | NotApplicable | Mapping[str, Applicable | NotApplicable | None]:
+    async with open_service(console.settings()) as service:
+        sections = _chosen(service, name)
+        dated = any(section.dated for section in sections)
+        names = DATED_SECTION if dated else UNDATED_SECTION
+        checked = parse(urlencode(given).encode(), names, service.languages)
+        query = query_for(service, checked)
+        deadline = Deadline.after(service.settings.json_deadline)
+        if name != ALL:
+            return (await sections[0].read(query, deadline)).body
+        readings = await read_all(sections, query, deadline)
+        return {name: reading.body if reading else None for name, reading in readings.items()}
+
+
+def query_for(service: Service, checked: Parameters) -> Query:
+    """What the sections are asked."""
+    point = service.gazetteer.point(checked.lat, checked.lng)
+    language = checked.language or service.languages.english
+    return Query(point, checked.stay, checked.units, language)
+
+
+def _chosen(service: Service, name: str) -> list[Section]:
+    chosen = [s for s in service.sections if name in (s.name, ALL)]
+    if not chosen:
+        names = ", ".join(section.name for section in service.sections)
+        raise OperatorError(f"There is no section {name[:40]!r}; accepted: {names}, {ALL}.")
+    return chosen

@@ -1,0 +1,102 @@
+"""`serve`: the HTTP service under granian.
+
+Everything is opened once before the workers start, so that a wrong setting or an old schema ends
+in a sentence and not in a crash loop, and the notices for the operator are printed.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from granian.constants import HTTPModes, Interfaces
+from granian.http import HTTP1Settings
+from granian.log import LogLevels
+from granian.server.mp import MPServer
+
+from location_context.app import open_service
+from location_context.cli import console
+from location_context.errors import OperatorError
+from location_context.settings import PREFIX, Settings
+from location_context.web import logs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+HEADERS_WITHIN = 15_000  # milliseconds in which a client must have sent its headers
+LISTENING = 2048  # connections waiting or open; far above what the guard admits
+KILL_AFTER = 20  # seconds a worker may take to end
+
+Host = Annotated[str, typer.Option(help="Address to listen on.")]
+Port = Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")]
+Workers = Annotated[int, typer.Option(min=1, max=64, help="Processes that serve.")]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("serve")(serve)
+
+
+def serve(*, host: Host = "127.0.0.1", port: Port = 8000, workers: Workers = 1) -> None:
+    """Serve the sections, the widget and the documents until SIGTERM or Ctrl-C."""
+    settings = listening_settings(console.settings(), host, port)
+    logs.configure(settings)
+    _check_port(host, port)
+    notices = console.run(_notices(settings))
+    if workers > 1 and not settings.redis_url:
+        notices = [*notices, f"Each of the {workers} workers counts quotas alone: set REDIS_URL"]
+    err = console.err()
+    for notice in notices:
+        err.print(f"Notice: {notice}", style="yellow", markup=False)
+    err.print(f"Serving at {settings.public_url}", style="green", markup=False)
+    _server(host, port, workers).serve()
+
+
+def listening_settings(settings: Settings, host: str, port: int) -> Settings:
+    """The settings, with PUBLIC_URL following `--host` and `--port` where it was not set."""
+    if settings.public_url == Settings().public_url:
+        shown = "127.0.0.1" if host in {"0.0.0.0", "::", ""} else host  # noqa: S104  compared only
+        os.environ[PREFIX + "PUBLIC_URL"] = (
+            f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
+        )
+        return console.settings()
+    return settings
+
+
+def _server(host: str, port: int, workers: int) -> MPServer:
+    """The server; each worker makes the application from the settings of its environment."""
+    return MPServer(
+        "location_context.app:serve_app",
+        address=host,
+        port=port,
+        interface=Interfaces.ASGI,
+        workers=workers,
+        factory=True,
+        http=HTTPModes.http1,
+        websockets=False,
+        backlog=LISTENING,
+        backpressure=LISTENING,
+        http1_settings=HTTP1Settings(header_read_timeout=HEADERS_WITHIN),
+        log_level=LogLevels.warning,
+        respawn_failed_workers=True,
+        workers_kill_timeout=KILL_AFTER,
+    )
+
+
+async def _notices(settings: Settings) -> Sequence[str]:
+    async with open_service(settings) as service:
+        return [notice for section in service.sections for notice in section.notices()]
+
+
+def _check_port(host: str, port: int) -> None:
+    """Refuse a port in use: the server would share it silently."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise OperatorError(
+                f"Cannot listen on {host}:{port}: {error.strerror}. Choose another with --port."
+            ) from None
