@@ -12,6 +12,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     DateTime,
+    Double,
     ForeignKey,
     Index,
     Integer,
@@ -118,4 +119,27 @@ events = Table(  # kept in the order of its key on SQLite: a query reads neighbo
     Column("record", Text, nullable=False),
     Index("events_by_calendar", "calendar"),
     sqlite_with_rowid=False,
+)
+
+climate_months = Table(  # a month of one year of a cell's archive, packed
+    "climate_months",
+    metadata,
+    Column("source", String(40), primary_key=True),
+    Column("cell", String(80), primary_key=True),
+    Column("month", Integer, primary_key=True, autoincrement=False),
+    Column("year", Integer, primary_key=True, autoincrement=False),
+    Column("lat", Double, nullable=False),
+    Column("lng", Double, nullable=False),
+    Column("elevation", Double),
+    Column("fetched_at", Moment, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+point_heights = Table(  # coordinates in units of 0.0001 degrees, so that equal points are equal
+    "point_heights",
+    metadata,
+    Column("lat", Integer, primary_key=True, autoincrement=False),
+    Column("lng", Integer, primary_key=True, autoincrement=False),
+    Column("metres", Double, nullable=False),
 )

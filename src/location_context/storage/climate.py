@@ -1,0 +1,77 @@
+"""Climate: the archive per source, cell, month and year, and heights of points.
+
+Rows are written once and replaced whole; a reader sees all rows of one `keep` or none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from sqlalchemy import func, select
+
+from location_context.sections.weather.records import MonthRow
+from location_context.storage.tables import climate_months, point_heights
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from location_context.storage.database import Database
+
+_COLUMNS = [climate_months.c[name] for name in MonthRow.__struct_fields__]
+_BATCH = 60
+
+
+class Climate:
+    """The `ClimateStore` in the database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def load(self, source: str, cell: str, months: Sequence[int]) -> list[MonthRow]:
+        """Every year kept of these months of a cell."""
+        table = climate_months.c
+        query = select(*_COLUMNS).where(
+            table.source == source, table.cell == cell, table.month.in_(months)
+        )
+        async with self._database.read() as connection:
+            return [MonthRow(*row) for row in await connection.execute(query)]
+
+    async def keep(self, rows: Sequence[MonthRow]) -> None:
+        """Keep rows in one transaction, in place of those kept before."""
+        insert = self._database.insert(climate_months)
+        replaced = ("lat", "lng", "elevation", "fetched_at", "data")
+        statement = insert.on_conflict_do_update(
+            index_elements=["source", "cell", "month", "year"],
+            set_={name: insert.excluded[name] for name in replaced},
+        )
+        values = [msgspec.structs.asdict(row) for row in rows]
+        async with self._database.write() as connection:
+            for start in range(0, len(values), _BATCH):
+                await connection.execute(statement, values[start : start + _BATCH])
+
+    async def height(self, lat: float, lng: float) -> float | None:
+        """The kept height of a point in m."""
+        table = point_heights.c
+        query = select(table.metres).where(table.lat == _whole(lat), table.lng == _whole(lng))
+        async with self._database.read() as connection:
+            return (await connection.execute(query)).scalar_one_or_none()
+
+    async def keep_height(self, lat: float, lng: float, metres: float) -> None:
+        """Keep the height of a point; the first one asked for stays."""
+        row = {"lat": _whole(lat), "lng": _whole(lng), "metres": metres}
+        statement = self._database.insert(point_heights).on_conflict_do_nothing()
+        async with self._database.write() as connection:
+            await connection.execute(statement, row)
+
+    async def extent(self) -> tuple[int, datetime | None]:
+        """How many rows are kept, and when the newest came."""
+        query = select(func.count(), func.max(climate_months.c.fetched_at))
+        async with self._database.read() as connection:
+            count, newest = (await connection.execute(query)).one()
+            return count, newest
+
+
+def _whole(degrees: float) -> int:
+    return round(degrees * 10_000)
