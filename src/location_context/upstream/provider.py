@@ -124,6 +124,10 @@ class Upstream:
         self.last_error_code = ProviderTimeout.code
         self.breaker.late()
 
+    def reject(self, error: ProviderError) -> None:
+        """An answer that came was not what its documentation promises."""
+        self._failed(error)
+
     async def get(  # noqa: PLR0913  a request has these parts
         self,
         params: Mapping[str, str],
