@@ -1,0 +1,205 @@
+"""What the cache around a section gives, when it reads anew, and what it gives when that fails."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import date, timedelta
+
+import pytest
+
+from location_context.errors import ProviderTimeout, UpstreamUnavailable
+from location_context.localisation.language import Languages
+from location_context.point import Point
+from location_context.sections.cached import Cached
+from location_context.sections.contract import Query
+from location_context.sections.registry import cached
+from location_context.stay import Stay
+from location_context.upstream.deadline import Deadline
+from tests.web.sections import Harbour, Slow, Ticking, Tides
+
+pytestmark = pytest.mark.anyio
+PARIS = Point(48.8566, 2.3522, "Europe/Paris", "FR")
+STAY = Stay(date(2026, 11, 28), date(2026, 12, 1))
+QUERY = Query(PARIS, STAY, "metric", Languages.load().english)
+
+
+def soon() -> Deadline:
+    return Deadline.after(5)
+
+
+def failing(section: Tides, error: Exception) -> None:
+    async def before(*_: object) -> None:
+        raise error
+
+    section.before = before  # type: ignore[method-assign]
+
+
+async def landed(kept: Cached) -> None:
+    while len(kept._flights):  # noqa: ASYNC110  the loop itself is what is waited for
+        await asyncio.sleep(0)
+
+
+async def test_a_fresh_reading_is_given_without_reading_the_section_again() -> None:
+    tides = Tides(clock := Ticking(), fresh=900)
+    kept = Cached(tides, clock)
+    first = await kept.read(QUERY, soon())
+    clock.forward(899)
+    assert await kept.read(QUERY, soon()) is first
+    assert tides.reads == 1
+
+
+async def test_for_a_minute_after_the_old_one_is_given_while_a_new_one_is_read() -> None:
+    tides = Tides(clock := Ticking(), fresh=900)
+    kept = Cached(tides, clock)
+    first = await kept.read(QUERY, soon())
+    clock.forward(930)
+    assert await kept.read(QUERY, soon()) is first
+    await landed(kept)
+    assert tides.reads == 2
+    assert (await kept.read(QUERY, soon())).body.reads == 2
+
+
+async def test_past_that_minute_the_caller_gets_the_new_one() -> None:
+    tides = Tides(clock := Ticking(), fresh=900)
+    kept = Cached(tides, clock)
+    await kept.read(QUERY, soon())
+    clock.forward(961)
+    assert (await kept.read(QUERY, soon())).body.reads == 2
+
+
+@pytest.mark.parametrize("error", [UpstreamUnavailable("nothing", 5), ProviderTimeout("x", "y")])
+async def test_when_reading_fails_the_old_one_is_given_for_an_hour_and_says_stale(error) -> None:
+    tides = Tides(clock := Ticking(), fresh=900)
+    kept = Cached(tides, clock)
+    await kept.read(QUERY, soon())
+    failing(tides, error)
+    clock.forward(900 + 3599)
+    reading = await kept.read(QUERY, soon())
+    assert reading.body.stale
+    assert not reading.complete
+    assert not kept.held_nothing
+    clock.forward(2)
+    with pytest.raises(UpstreamUnavailable):
+        await kept.read(QUERY, soon())
+    assert kept.held_nothing
+
+
+async def test_nothing_old_crosses_midnight_at_the_point() -> None:
+    clock = Ticking()
+    tides = Tides(clock, fresh=11 * 3600 - 10)  # until ten seconds before midnight in Paris
+    kept = Cached(tides, clock)
+    await kept.read(QUERY, soon())
+    failing(tides, UpstreamUnavailable("nothing", 5))
+    clock.forward(11 * 3600 - 5)
+    assert await kept.read(QUERY, soon())
+    await landed(kept)
+    clock.forward(10)
+    with pytest.raises(UpstreamUnavailable):
+        await kept.read(QUERY, soon())
+
+
+async def test_what_lacked_something_is_read_again_within_seconds() -> None:
+    tides = Tides(clock := Ticking(), fresh=900)
+    tides.complete = False
+    kept = Cached(tides, clock)
+    await kept.read(QUERY, soon())
+    clock.forward(4)
+    await kept.read(QUERY, soon())
+    assert tides.reads == 1
+    clock.forward(70)
+    await kept.read(QUERY, soon())
+    assert tides.reads == 2
+
+
+async def test_a_keyed_call_is_not_answered_with_what_a_widget_s_half_budget_lacked() -> None:
+    tides = Tides(clock := Ticking())
+    tides.complete = False
+    kept = Cached(tides, clock)
+    await kept.read(replace(QUERY, public=True), soon())
+    await kept.read(QUERY, soon())
+    assert tides.reads == 2
+    await kept.read(replace(QUERY, public=True), soon())
+    assert tides.reads == 2
+
+
+async def test_two_hundred_callers_of_one_key_cost_one_read_and_survive_its_leader() -> None:
+    slow = Slow(clock := Ticking())
+    kept = Cached(slow, clock)
+    callers = [asyncio.create_task(kept.read(QUERY, soon())) for _ in range(200)]
+    await asyncio.sleep(0)
+    callers[0].cancel()
+    await asyncio.sleep(0)
+    slow.release.set()
+    readings = await asyncio.gather(*callers[1:])
+    assert slow.reads == 1
+    assert len({id(reading) for reading in readings}) == 1
+
+
+async def test_a_caller_whose_deadline_passes_leaves_the_read_to_the_next_one() -> None:
+    slow = Slow(clock := Ticking())
+    kept = Cached(slow, clock)
+    with pytest.raises(UpstreamUnavailable):
+        await kept.read(QUERY, Deadline.after(0.01))
+    slow.release.set()
+    await kept.read(QUERY, soon())
+    assert slow.reads == 1
+
+
+async def test_point_stay_units_and_language_each_make_a_key_of_their_own() -> None:
+    tides = Tides(clock := Ticking())
+    kept, german = Cached(tides, clock), Languages.load().choose("de-AT")
+    for query in (
+        QUERY,
+        replace(QUERY, point=Point(48.8567, 2.3522, "Europe/Paris", "FR")),
+        replace(QUERY, stay=Stay(STAY.start, STAY.start)),
+        replace(QUERY, units="imperial"),
+        replace(QUERY, language=replace(german, tag="de-AT")),
+    ):
+        await kept.read(query, soon())
+        await kept.read(query, soon())
+    assert tides.reads == 5
+
+
+async def test_a_section_without_dates_is_read_once_for_all_stays() -> None:
+    harbour = Harbour(clock := Ticking())
+    kept = Cached(harbour, clock)
+    for days in range(5):
+        stay = Stay(STAY.start, STAY.start + timedelta(days=days))
+        await kept.read(replace(QUERY, stay=stay), soon())
+    assert harbour.reads == 1
+
+
+async def test_it_holds_no_more_bytes_than_it_may_and_drops_the_longest_unused() -> None:
+    tides = Tides(clock := Ticking(), words="x" * 1000)
+    kept = Cached(tides, clock, max_bytes=10_000)
+    queries = [replace(QUERY, point=Point(lat, 0.0, "UTC")) for lat in range(50)]
+    for query in queries:
+        await kept.read(query, soon())
+        await kept.read(queries[0], soon())
+    assert sum(len(k.reading.payload) for k in kept._kept.values()) == kept._bytes <= 10_000
+    assert tides.reads == 50
+
+
+async def test_a_new_dataset_empties_it_and_keeps_out_what_was_being_read_of_the_old() -> None:
+    slow = Slow(clock := Ticking())
+    listeners: list = []
+    slow.when_changed = listeners.append  # type: ignore[attr-defined]
+    kept = cached(slow, clock)
+    reading = asyncio.create_task(kept.read(QUERY, soon()))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    listeners[0]()
+    slow.release.set()
+    await reading
+    await kept.read(QUERY, soon())
+    assert slow.reads == 2
+
+
+async def test_closing_ends_what_is_under_way() -> None:
+    slow = Slow(clock := Ticking())
+    kept = Cached(slow, clock)
+    with pytest.raises(UpstreamUnavailable):
+        await kept.read(QUERY, Deadline.after(0.01))
+    await kept.close()
+    assert len(kept._flights) == 0

@@ -1,0 +1,257 @@
+"""Query parameters: what is accepted, what is refused with which code, and in which order."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from datetime import date, timedelta
+from urllib.parse import quote, urlencode
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from location_context import errors
+from location_context.localisation.language import Languages
+from location_context.parameters import (
+    UNDATED_SECTION,
+    WIDGET,
+    decode,
+    parse,
+    shown,
+)
+
+LANGUAGES = Languages.load()
+GIVEN = {"lat": "48.8566", "lng": "2.3522", "start": "2026-11-28", "end": "2026-12-01"}
+DATES = st.dates(date(1900, 1, 1), date(2050, 12, 31))
+
+
+def parsed(names=WIDGET, **changed):
+    params = {name: value for name, value in {**GIVEN, **changed}.items() if value is not None}
+    return parse(urlencode(params).encode(), names, LANGUAGES)
+
+
+@given(st.floats(-90, 90), st.floats(-180, 180))
+def test_every_finite_number_in_range_is_accepted_and_comes_out_canonical(lat, lng) -> None:
+    checked = parsed(lat=repr(lat), lng=repr(lng))
+    assert -90 <= checked.lat <= 90
+    assert -180 < checked.lng <= 180
+    assert (round(checked.lat, 4), round(checked.lng, 4)) == (checked.lat, checked.lng)
+    assert math.copysign(1, checked.lat) == 1 or checked.lat < 0
+    assert abs(checked.lat) < 90 or checked.lng == 0
+    again = parsed(lat=repr(checked.lat), lng=repr(checked.lng))
+    assert (again.lat, again.lng) == (checked.lat, checked.lng)
+
+
+@given(st.text(max_size=12))
+def test_a_latitude_is_accepted_only_in_the_form_of_a_json_number(text) -> None:
+    try:
+        number = msgspec.json.decode(text.encode("utf-8", "surrogatepass"))
+        fits = isinstance(number, int | float) and not isinstance(number, bool)
+        fits = fits and -90 <= number <= 90 and text == text.strip()
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        fits = False
+    query = f"lat={quote(text, errors='surrogatepass')}&lng=0"
+    if fits:
+        assert parse(query.encode(), UNDATED_SECTION, LANGUAGES).lat == round(number, 4)
+        return
+    with pytest.raises(errors.InvalidRequest) as caught:
+        parse(query.encode(), UNDATED_SECTION, LANGUAGES)
+    assert caught.value.code in {"invalid_latitude", "missing_parameter", "malformed_request"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["nan", "inf", "-inf", "1e400", "90.0000001", " 48 ", "1_0", "+5", "48,2", "0x10", "٤٨", "048",
+     "48.", ".5", "1e", "--1", "Infinity", "NaN", "1" * 5000],
+)  # fmt: skip
+def test_what_is_no_plain_number_in_range_is_an_invalid_latitude(text) -> None:
+    with pytest.raises(errors.InvalidLatitude) as caught:
+        parsed(lat=text)
+    assert "lat is" in caught.value.message
+    assert "-90 to 90" in caught.value.message
+    assert len(caught.value.message) < 160
+
+
+@pytest.mark.parametrize(
+    ("lat", "lng", "canonical"),
+    [
+        ("90", "77", (90.0, 0.0)),
+        ("-90", "-180", (-90.0, 0.0)),
+        ("-0", "-0.0", (0.0, 0.0)),
+        ("0", "-180", (0.0, 180.0)),
+        ("0", "180", (0.0, 180.0)),
+        ("1e-7", "1E2", (0.0, 100.0)),
+        ("89.99999", "5", (90.0, 0.0)),
+        ("12.34567", "-179.99999", (12.3457, 180.0)),
+    ],
+)
+def test_poles_zero_and_the_date_line_have_one_form(lat, lng, canonical) -> None:
+    checked = parsed(lat=lat, lng=lng)
+    assert (checked.lat, checked.lng) == canonical
+    assert "-" not in f"{checked.lat} {checked.lng}".replace("-90.0", "")
+
+
+@given(DATES, st.integers(0, 91))
+def test_a_stay_of_1_to_92_dates_is_accepted(start, days) -> None:
+    end = min(start + timedelta(days=days), date(2050, 12, 31))
+    stay = parsed(start=start.isoformat(), end=end.isoformat()).stay
+    assert (stay.start, stay.end) == (start, end)
+
+
+@given(DATES, DATES)
+def test_two_dates_are_a_stay_or_exactly_one_range_error(start, end) -> None:
+    try:
+        stay = parsed(start=start.isoformat(), end=end.isoformat()).stay
+    except errors.InvalidDateRange:
+        assert end < start
+    except errors.DateRangeTooLong:
+        assert (end - start).days >= 92
+    else:
+        assert 1 <= stay.days <= 92
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2026-02-30", "20260101", "2026-W01-1", "10000-01-01", "2026-11-28T00:00", "2026-1-1",
+     "1899-12-31", "2051-01-01", "0000-00-00", "٢٠٢٦-11-28", "2026-11-28 ", "28.11.2026"],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["start", "end"])
+def test_what_is_no_date_between_1900_and_2050_is_refused(name, text) -> None:
+    with pytest.raises(errors.InvalidDate, match=f"{name} is"):
+        parsed(**{name: text})
+
+
+def test_the_first_and_the_last_day_of_the_ephemeris_make_stays() -> None:
+    assert parsed(start="1900-01-01", end="1900-01-01").stay.days == 1
+    assert parsed(start="2050-10-01", end="2050-12-31").stay.days == 92
+
+
+ONE_WRONG = {
+    "lat": ("x", "invalid_latitude"),
+    "lng": ("x", "invalid_longitude"),
+    "start": ("x", "invalid_date"),
+    "end": ("x", "invalid_date"),
+    "units": ("x", "invalid_units"),
+    "lang": ("x y", "invalid_language"),
+    "place": ("x" * 121, "invalid_place"),
+    "theme": ("x", "invalid_theme"),
+    "accent": ("x", "invalid_accent"),
+}
+
+
+@given(st.sets(st.sampled_from(sorted(ONE_WRONG)), min_size=1))
+def test_of_several_wrong_parameters_the_first_in_the_contract_s_order_is_told(wrong) -> None:
+    changed = {name: ONE_WRONG[name][0] for name in wrong}
+    first = next(name for name in ONE_WRONG if name in wrong)
+    with pytest.raises(errors.InvalidRequest) as caught:
+        parsed(**changed)
+    assert caught.value.code == ONE_WRONG[first][1]
+    assert first in caught.value.message
+
+
+@given(st.sampled_from(WIDGET), st.sets(st.sampled_from(sorted(ONE_WRONG))))
+def test_a_parameter_given_twice_is_told_before_any_wrong_one(twice, wrong) -> None:
+    params = {**GIVEN, **{name: ONE_WRONG[name][0] for name in wrong}}
+    query = urlencode([*params.items(), (twice, "1"), (twice, "2")])
+    with pytest.raises(errors.DuplicateParameter, match=twice):
+        parse(query.encode(), WIDGET, LANGUAGES)
+
+
+@pytest.mark.parametrize("name", ["lat", "lng", "start", "end"])
+@pytest.mark.parametrize("value", [None, ""])
+def test_a_required_parameter_that_is_missing_or_empty_is_missing(name, value) -> None:
+    with pytest.raises(errors.MissingParameter, match=name):
+        parsed(**{name: value})
+
+
+@pytest.mark.parametrize("name", ["units", "lang", "place", "theme", "accent"])
+def test_an_empty_optional_parameter_is_absent(name) -> None:
+    assert parsed(**{name: ""}) == parsed()
+
+
+def test_what_an_endpoint_does_not_list_is_ignored_even_twice_and_wrong() -> None:
+    query = b"lat=1&lng=2&start=junk&start=junk&end=2026-01-01&theme=x&utm_source=a&utm_source=b"
+    checked = parse(query, UNDATED_SECTION, LANGUAGES)
+    assert checked == parse(b"lat=1&lng=2", UNDATED_SECTION, LANGUAGES)
+    assert checked.stay is None
+
+
+def test_the_defaults_are_metric_light_and_teal() -> None:
+    checked = parsed()
+    assert (checked.units, checked.theme, checked.accent) == ("metric", "light", "#0f766e")
+    assert checked.language is None
+    assert checked.place is None
+
+
+@given(st.text(max_size=200))
+def test_a_place_comes_out_clean_or_is_refused_for_its_length(text) -> None:
+    if any("\ud800" <= c <= "\udfff" or c == "\x00" for c in text):
+        with pytest.raises(errors.MalformedRequest):
+            parse(f"{urlencode(GIVEN)}&place={quote(text, errors='surrogatepass')}".encode(),
+                  WIDGET, LANGUAGES)  # fmt: skip
+        return
+    try:
+        place = parsed(place=text).place
+    except errors.InvalidPlace:
+        assert len(unicodedata.normalize("NFC", text)) > 120
+        return
+    assert place is None or 1 <= len(place) <= 120
+    for character in place or "":
+        assert unicodedata.category(character) not in {"Cc", "Cs", "Zl", "Zp"}
+        assert character not in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+def test_a_place_keeps_joiners_emoji_and_scripts_written_from_the_right() -> None:
+    for place in ("Zürich", "القاهرة", "नई दिल्ली", "👨‍👩‍👧 Camp", "São Tomé"):
+        assert parsed(place=place).place == unicodedata.normalize("NFC", place)
+    assert parsed(place="a\u202eb\x07c\r\nd").place == "abcd"
+
+
+@pytest.mark.parametrize("accent", ["#abc", "#A1B2C3"])
+def test_an_accent_of_three_or_six_hex_digits_is_accepted(accent) -> None:
+    assert parsed(accent=accent).accent == accent
+
+
+@pytest.mark.parametrize("accent", ["abc", "#ab", "#abcd", "red", "#gggggg", "#abc;}", "#١٢٣"])
+def test_any_other_accent_is_refused(accent) -> None:
+    with pytest.raises(errors.InvalidAccent):
+        parsed(accent=accent)
+
+
+@pytest.mark.parametrize("query", ["a=%zz", "a=%", "a=%4", "%00=1", "a=%00", "a=%ff", "a=%c3%28"])
+def test_broken_escapes_nul_and_bytes_that_are_not_utf_8_are_malformed(query) -> None:
+    with pytest.raises(errors.MalformedRequest):
+        decode(query.encode())
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_decoded_or_malformed_and_nothing_else_happens(query) -> None:
+    try:
+        pairs = decode(query)
+    except errors.MalformedRequest:
+        return
+    assert all("\x00" not in name + value for name, value in pairs)
+
+
+@given(st.lists(st.tuples(st.text(min_size=1), st.text()), max_size=5))
+def test_what_a_form_encodes_is_decoded_as_it_was(pairs) -> None:
+    usable = [
+        (name, value)
+        for name, value in pairs
+        if not any("\ud800" <= c <= "\udfff" or c == "\x00" for c in name + value)
+    ]
+    assert decode(urlencode(usable).encode()) == usable
+
+
+def test_a_message_shows_little_of_a_long_value_and_nothing_of_a_key() -> None:
+    assert len(shown("x" * 10_000)) < 50
+    assert "lc_live_abc" not in shown("lc_live_abcdef")
+
+
+def test_german_in_austria_is_german_and_an_unknown_language_english() -> None:
+    languages = LANGUAGES
+    assert parsed(lang="xx-Unknown").language.tag.startswith("en")
+    with pytest.raises(errors.InvalidLanguage):
+        parse(b"lat=1&lng=2&lang=de_DE", ("lat", "lng", "lang"), languages)

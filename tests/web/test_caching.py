@@ -1,0 +1,178 @@
+"""ETags, 304, Cache-Control, Vary, content codings, HEAD and languages, over real HTTP."""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+
+import brotli
+import pytest
+
+from location_context.web.coding import Packed, choose
+from tests.serving import serve
+from tests.web.conftest import STAY, Client, make_key
+from tests.web.sections import Harbour, Ticking, Tides
+
+TIDES = "/v1/pulse/tides"
+
+
+def test_an_unchanged_answer_is_a_304_with_quota_and_caching_headers(client: Client) -> None:
+    first = client.get(TIDES, STAY)
+    again = client.get(TIDES, STAY, headers={"If-None-Match": first.headers["etag"]})
+    assert again.status_code == 304
+    assert again.content == b""
+    assert again.headers["etag"] == first.headers["etag"]
+    for name in ("vary", "ratelimit-policy", "content-language"):
+        assert again.headers[name] == first.headers[name]
+    assert "max-age" in again.headers["cache-control"]
+    assert again.headers["x-request-id"] != first.headers["x-request-id"]
+    assert "content-type" not in again.headers
+
+
+@pytest.mark.parametrize("form", ["W/{}", '"other", {}', "{},\t{}", "*", '"a"{}'])
+def test_if_none_match_may_be_weak_or_a_list_or_a_star(client: Client, form) -> None:
+    etag = client.get(TIDES, STAY).headers["etag"]
+    sent = form.format(etag, etag)
+    assert client.get(TIDES, STAY, headers={"If-None-Match": sent}).status_code == 304
+
+
+@pytest.mark.parametrize("junk", ["", '"', "W/", "é", '"unclosed', "," * 900, "x" * 5000])
+def test_a_malformed_if_none_match_is_passed_over(client: Client, junk) -> None:
+    headers = {"If-None-Match": junk.encode("utf-8")}
+    assert client.get(TIDES, STAY, headers=headers).status_code == 200
+
+
+def test_304_comes_after_key_and_parameters(client: Client) -> None:
+    etag = {"If-None-Match": "*"}
+    assert client.get(TIDES, STAY, key=None, headers=etag).status_code == 401
+    assert client.get(TIDES, {**STAY, "lat": "x"}, headers=etag).status_code == 400
+
+
+def raw(client: Client, coding: str):
+    """The answer with its body as it came over the wire."""
+    connection = http.client.HTTPConnection("127.0.0.1", client.served.port, timeout=10)
+    query = "&".join(f"{name}={value}" for name, value in STAY.items())
+    headers = {"Authorization": f"Bearer {client.key}", "Accept-Encoding": coding}
+    connection.request("GET", f"{TIDES}?{query}", headers=headers)
+    response = connection.getresponse()
+    body = response.read()
+    connection.close()
+    return response, body
+
+
+def test_each_content_coding_has_its_own_etag_and_the_same_content(client: Client) -> None:
+    etags, bodies = set(), set()
+    unpack = {None: bytes, "gzip": gzip.decompress, "br": brotli.decompress}
+    for asked, given in (("identity", None), ("gzip", "gzip"), ("br", "br"), ("gzip, br", "br")):
+        response, body = raw(client, asked)
+        assert response.headers["content-encoding"] == given
+        assert int(response.headers["content-length"]) == len(body)
+        etags.add(response.headers["etag"])
+        bodies.add(unpack[given](body))
+    assert len(etags) == 3
+    assert len(bodies) == 1
+
+
+def test_an_etag_of_one_coding_is_not_taken_for_another(client: Client) -> None:
+    response, _ = raw(client, "gzip")
+    etag = response.headers["etag"]
+    assert client.get(TIDES, STAY, headers={"If-None-Match": etag}).status_code == 200
+    headers = {"If-None-Match": etag, "Accept-Encoding": "gzip"}
+    assert client.get(TIDES, STAY, headers=headers).status_code == 304
+
+
+@pytest.mark.parametrize(
+    ("accept", "chosen"),
+    [
+        ("", None),
+        ("gzip", "gzip"),
+        ("GZIP;Q=1", "gzip"),
+        ("br;q=0.5, gzip;q=0.9", "gzip"),
+        ("*", "br"),
+        ("*;q=0", None),
+        ("br;q=0, *", "gzip"),
+        ("identity", None),
+        ("gzip;q=0", None),
+        ("deflate, zstd", None),
+        (";;;,,q=,gzip;q=x,=", None),
+        ("gzip;q=2", None),
+    ],
+)
+def test_the_coding_follows_accept_encoding_and_junk_in_it_counts_for_nothing(accept, chosen):
+    assert choose(accept) == chosen
+
+
+def test_packed_bodies_are_kept_within_their_bytes() -> None:
+    packed = Packed(max_bytes=1000)
+    for number in range(100):
+        body = str(number).encode() * 300
+        assert gzip.decompress(packed.get(f"{number}", body, "gzip")) == body
+        assert sum(map(len, packed._kept.values())) == packed._bytes <= 1000
+
+
+def test_json_is_private_follows_the_data_and_varies_on_its_key(client: Client) -> None:
+    headers = client.get(TIDES, STAY).headers
+    age, *rest = headers["cache-control"].removeprefix("private, max-age=").split(", ")
+    assert 0 < int(age) <= 900
+    assert rest == ["stale-while-revalidate=60", "stale-if-error=3600"]
+    assert set(headers["vary"].split(", ")) == {"Accept-Encoding", "Authorization"}
+    assert headers["content-language"].startswith("en")
+    assert "access-control-allow-origin" not in headers
+    assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_max_age_is_what_is_left_and_a_minute_alone_when_something_is_missing(web_settings):
+    tides = Tides(clock := Ticking(), fresh=900)
+    key = make_key(web_settings)
+    with serve(web_settings, clock=clock, sections=[tides]) as served:
+        client = Client(served, key)
+        assert "max-age=900" in client.get(TIDES, STAY).headers["cache-control"]
+        clock.forward(300)
+        assert "max-age=600" in client.get(TIDES, STAY).headers["cache-control"]
+        tides.complete = False
+        clock.forward(1000)
+        control = client.get(TIDES, STAY).headers["cache-control"]
+        assert control == "private, max-age=60"
+
+
+def test_head_has_the_headers_of_get_and_no_body(client: Client) -> None:
+    for path, params in ((TIDES, STAY), ("/v1/health", {}), ("/v1/docs", {}), ("/nothing", {})):
+        got, head = client.get(path, params), client.get(path, params, method="HEAD")
+        assert head.status_code == got.status_code
+        assert head.content == b""
+        for name in ("content-type", "content-length", "etag", "cache-control", "vary"):
+            assert head.headers.get(name) == got.headers.get(name), (path, name)
+
+
+def test_head_counts_against_the_quota(client: Client) -> None:
+    def left(response) -> int:
+        return int(response.headers["ratelimit"].partition("r=")[2].partition(";")[0])
+
+    before = left(client.get(TIDES, STAY))
+    assert left(client.get(TIDES, STAY, method="HEAD")) == before - 1
+
+
+def test_json_does_not_follow_accept_language_but_lang(client: Client) -> None:
+    plain = client.get(TIDES, STAY, headers={"Accept-Language": "de"})
+    assert plain.headers["content-language"] == "en"
+    assert client.get(TIDES, {**STAY, "lang": "xx"}).headers["content-language"] == "en"
+    junk = {"Accept-Language": ";q=x,,é*" * 50, "Range": "bytes=a-", "If-Range": "x"}
+    encoded = {name: value.encode() for name, value in junk.items()}
+    assert client.get(TIDES, STAY, headers=encoded).status_code == 200
+
+
+def test_dates_reach_neither_the_cache_nor_the_section_that_has_none(client: Client) -> None:
+    reads = {
+        client.get("/v1/pulse/harbour", {**STAY, "start": start, "utm": start}).json()["reads"]
+        for start in ("2026-11-28", "2026-11-29", "junk")
+    }
+    assert reads == {1}
+    assert Harbour.dated is False
+
+
+def test_one_canonical_answer_serves_every_way_to_write_a_point(client: Client) -> None:
+    bodies = {
+        client.get(TIDES, {**STAY, "lat": lat, "lng": lng}).content
+        for lat, lng in (("90", "5"), ("90.0", "-180"), ("9e1", "0"))
+    }
+    assert len(bodies) == 1
