@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from location_context.cli import console, doctor, keys, migrate, read, serve, warm
+from location_context.cli import console, doctor, guide, keys, migrate, read, serve, warm
 from location_context.errors import LocationContextError
 
 app = typer.Typer(
@@ -16,6 +16,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(keys.commands, name="keys")
+app.add_typer(guide.commands, name="guide")
 for command in (serve, read, warm, doctor, migrate):
     command.register(app)
 

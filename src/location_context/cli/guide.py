@@ -1,0 +1,211 @@
+"""`guide`: import a restaurant guide, list its versions, return to the last one."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path  # noqa: TC003  Typer reads the annotations
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+from rich.markup import escape
+from rich.progress import Progress
+from rich.table import Table
+
+from location_context.cli import console
+from location_context.errors import OperatorError
+from location_context.gazetteer.gazetteer import Gazetteer
+from location_context.sections.guide.imports.importer import About, Importer, ImportRefused
+from location_context.sections.guide.imports.labels import read_labels
+from location_context.sections.guide.imports.sources import fetch, fetch_wikidata
+from location_context.sections.guide.sample import import_sample
+from location_context.stay import system_clock
+from location_context.storage.database import Database
+from location_context.storage.guide import Guides
+from location_context.upstream.provider import http_client
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from location_context.sections.guide.imports.importer import Report
+    from location_context.sections.guide.records import GuideVersion
+
+commands = typer.Typer(
+    help="Import a restaurant guide, list its versions, return to the last one.",
+    no_args_is_help=True,
+)
+
+_SHOWN = 20  # refused rows named to people; --json has them all
+Source = Annotated[str | None, typer.Argument(metavar="FILE|URL", help="CSV, GeoJSON, SPARQL.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Wanted:
+    """What an import was asked for."""
+
+    source: str | None
+    sample: bool
+    wikidata: bool
+    strict: bool
+    labels: Path | None
+    dated: str | None
+    attribution: str
+    attribution_url: str | None
+    license: str | None
+
+
+@commands.command("import")
+def import_(  # noqa: PLR0913  each option is an argument
+    source: Source = None,
+    *,
+    sample: Annotated[bool, typer.Option("--sample", help="The sample of the package.")] = False,
+    wikidata: Annotated[bool, typer.Option("--wikidata", help="Ask Wikidata (CC0).")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse at any wrong row.")] = False,
+    labels: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Your own words for the tiers.")
+    ] = None,
+    dated: Annotated[
+        str | None, typer.Option(metavar="DATE", help="The day the data is of.")
+    ] = None,
+    attribution: Annotated[str, typer.Option(help="The notice its licence asks for.")] = "",
+    attribution_url: Annotated[str | None, typer.Option(help="Its address.")] = None,
+    license_: Annotated[str | None, typer.Option("--license", help="Its name.")] = None,
+    json: console.Json = False,
+) -> None:
+    """Import a dataset and serve it; running servers change over within seconds."""
+    if [source is not None, sample, wikidata].count(True) != 1:
+        raise OperatorError("Give one of: a file or address, --sample, --wikidata.")
+    wanted = _Wanted(
+        source=source,
+        sample=sample,
+        wikidata=wikidata,
+        strict=strict,
+        labels=labels,
+        dated=dated,
+        attribution=attribution,
+        attribution_url=attribution_url,
+        license=license_,
+    )
+    try:
+        report = console.run(_import(wanted))
+    except ImportRefused as refused:
+        _print_report(refused.report, json=json)
+        raise
+    _print_report(report, json=json)
+
+
+@commands.command("list")
+def list_(*, json: console.Json = False) -> None:
+    """Show the versions kept, newest first."""
+
+    async def work() -> list[GuideVersion]:
+        async with _guides() as guides:
+            return await guides.versions()
+
+    versions = console.run(work())
+    if json:
+        console.emit_json([_shown(version) for version in versions])
+        return
+    table = Table("version", "serves", "of", "restaurants", "kind", "source", "imported", box=None)
+    for version in versions:
+        told = version.provenance
+        serves = "yes" if version.active else ""
+        rows, when = f"{version.rows:,}", f"{version.imported_at:%Y-%m-%d %H:%M}"
+        table.add_row(
+            str(version.number), serves, str(told.dated), rows, told.kind, escape(told.source), when
+        )
+    console.out().print(table)
+
+
+@commands.command()
+def rollback(*, json: console.Json = False) -> None:
+    """Return to the version that the present one replaced."""
+
+    async def work() -> GuideVersion:
+        async with _guides() as guides:
+            return await guides.rollback()
+
+    version = console.run(work())
+    if json:
+        console.emit_json(_shown(version))
+    else:
+        told = f"Version {version.number} serves again ({version.rows:,} restaurants)."
+        console.out().print(told, markup=False)
+
+
+async def _import(wanted: _Wanted) -> Report:
+    settings = console.settings()
+    async with _guides() as guides, http_client(settings.user_agent) as client:
+        gazetteer = Gazetteer.load()
+        importer = Importer(
+            guides, system_clock, lambda lat, lng: gazetteer.point(lat, lng).country
+        )
+        if wanted.sample:
+            _, report = await import_sample(importer)
+            return report
+        if wanted.source is None:
+            dataset = await fetch_wikidata(client, settings)
+        else:
+            dataset = await fetch(client, wanted.source, settings)
+        about = _about(wanted, dataset.source, dataset.dated)
+        with Progress(console=console.err(), transient=True) as bar:
+            task = bar.add_task("Checking rows", total=None)
+            _, report = await importer.run(
+                dataset.data,
+                about,
+                strict=wanted.strict,
+                progress=lambda done, rows: bar.update(task, completed=done, total=rows),
+            )
+        return report
+
+
+def _about(wanted: _Wanted, source: str, dated: date | None) -> About:
+    cc0 = wanted.wikidata
+    return About(
+        source=source,
+        dated=_date(wanted.dated) or dated or system_clock().date(),
+        attribution=wanted.attribution or ("Wikidata" if cc0 else ""),
+        attribution_url=wanted.attribution_url or ("https://www.wikidata.org/" if cc0 else None),
+        license=wanted.license or ("CC0 1.0" if cc0 else None),
+        labels=read_labels(wanted.labels) if wanted.labels else {},
+    )
+
+
+def _date(text: str | None) -> date | None:
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        raise OperatorError(f"--dated is {text!r}; accepted: a date like 2026-01-31.") from None
+
+
+@asynccontextmanager
+async def _guides() -> AsyncIterator[Guides]:
+    database = await Database.open(console.settings())
+    try:
+        yield Guides(database)
+    finally:
+        await database.close()
+
+
+def _print_report(report: Report, *, json: bool) -> None:
+    if json:
+        console.emit_json(report)
+        return
+    for fault in report.refused[:_SHOWN]:
+        line = f"{report.counted_in} {fault.line}: {fault.reason}"
+        console.err().print(line, style="yellow", markup=False)
+    if (more := len(report.refused) - _SHOWN) > 0:
+        console.err().print(f"… and {more:,} more; --json lists them all.", markup=False)
+    tiers = ", ".join(f"{count:,} {tier}" for tier, count in report.by_tier.items())
+    rows = f"{report.rows:,} rows ({report.kind}): {report.taken:,} restaurants"
+    rest = f"{len(report.merged):,} merged into others, {len(report.refused):,} refused"
+    console.out().print(f"{rows}, {rest}.", markup=False)
+    if report.version is not None:
+        console.out().print(f"Version {report.version} serves: {tiers}.", markup=False)
+
+
+def _shown(version: GuideVersion) -> dict[str, Any]:
+    shown = msgspec.structs.asdict(version)
+    return {"version": shown.pop("number"), **shown}

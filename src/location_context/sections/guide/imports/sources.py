@@ -1,0 +1,119 @@
+"""Sources: where a dataset's bytes come from: a file, an address, or a Wikidata query."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode, urlsplit
+
+from location_context.errors import OperatorError
+from location_context.sections.guide.imports.rows import MAX_BYTES
+from location_context.upstream.download import download
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from location_context.settings import Settings
+
+_DATE = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
+_SECONDS = 300.0
+
+# Restaurants with the award (Q20824563), its number of stars and its year, unless it has ended.
+WIKIDATA_QUERY = """\
+SELECT ?item ?itemLabel ?coord ?stars (YEAR(?since) AS ?year) ?country ?cityLabel ?website WHERE {
+  ?item p:P166 ?award; wdt:P625 ?coord.
+  ?award ps:P166 wd:Q20824563; pq:P1114 ?stars.
+  FILTER NOT EXISTS { ?award pq:P582 ?awardEnd. }
+  FILTER NOT EXISTS { ?item wdt:P576|wdt:P3999 ?closed. }
+  OPTIONAL { ?award pq:P585|pq:P580 ?since. }
+  OPTIONAL { ?item wdt:P17/wdt:P297 ?country. }
+  OPTIONAL { ?item wdt:P131 ?city. }
+  OPTIONAL { ?item wdt:P856 ?website. }
+  SERVICE wikibase:label { bd:serviceParam wikibase:language "en,mul,fr,es,de,it,ja". }
+}"""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The bytes, a name for where they came from, and the day they are of, where that is told."""
+
+    data: bytes = field(repr=False)
+    source: str
+    dated: date | None
+
+
+async def fetch(client: httpx2.AsyncClient, source: str, settings: Settings) -> Dataset:
+    """The dataset in a file or at an address.
+
+    Raises:
+        OperatorError: the file cannot be read, is too large, or the address may not be asked.
+        ProviderError: the address gave nothing usable.
+    """
+    if re.match(r"[a-z][a-z0-9+.-]*://", source, re.IGNORECASE):
+        return await _download(client, source, settings)
+    return _read(Path(source))
+
+
+async def fetch_wikidata(client: httpx2.AsyncClient, settings: Settings) -> Dataset:
+    """The answer of Wikidata to `WIKIDATA_QUERY`, as JSON.
+
+    Raises:
+        OperatorError: no address is set.
+        ProviderError: it gave nothing usable.
+    """
+    if not settings.wikidata_url:
+        raise OperatorError("LOCATION_CONTEXT_WIKIDATA_URL is empty: Wikidata is switched off.")
+    address = f"{settings.wikidata_url}?{urlencode({'query': WIKIDATA_QUERY, 'format': 'json'})}"
+    answer = await download(
+        client,
+        address,
+        allow_private=True,  # the operator's own setting names it
+        max_bytes=MAX_BYTES,
+        headers={"Accept": "application/sparql-results+json"},
+        timeout=_SECONDS,
+    )
+    return Dataset(answer.body, urlsplit(settings.wikidata_url).hostname or "wikidata", None)
+
+
+def _read(path: Path) -> Dataset:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise OperatorError(f"{path} is larger than {MAX_BYTES // 1_000_000} MB, the limit.")
+        changed = datetime.fromtimestamp(path.stat().st_mtime, UTC).date()
+        return Dataset(path.read_bytes(), path.name, _named(path.name) or changed)
+    except OSError as error:
+        raise OperatorError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+async def _download(client: httpx2.AsyncClient, url: str, settings: Settings) -> Dataset:
+    answer = await download(
+        client,
+        url,
+        allow_private=settings.feeds_allow_private,
+        max_bytes=MAX_BYTES,
+        timeout=_SECONDS,
+    )
+    parts = urlsplit(answer.final_url)
+    name = Path(parts.path).name or parts.hostname or "address"
+    return Dataset(
+        answer.body, name, _named(name) or _modified(answer.headers.get("last-modified"))
+    )
+
+
+def _named(name: str) -> date | None:
+    """The date in a file's name."""
+    try:
+        return date(*map(int, match.groups())) if (match := _DATE.search(name)) else None
+    except ValueError:
+        return None
+
+
+def _modified(header: str | None) -> date | None:
+    try:
+        return parsedate_to_datetime(header).date() if header else None
+    except ValueError:
+        return None
