@@ -60,17 +60,34 @@ async def test_a_key_made_a_moment_ago_is_found(
 ) -> None:
     assert await keyring.find(digest(PEPPER, mint())) is None
     minted = await keys.create("Hotel")
-    clock.advance(0.3)
-    assert await keyring.find(minted.record.digest) == minted.record
+    clock.advance(0.001)
+    assert await keyring.find_new(minted.record.digest, slowed=False) == minted.record
 
 
-async def test_a_thousand_unknown_keys_cost_a_bounded_number_of_look_ups(
+async def test_the_slowed_share_twenty_look_ups_a_second(
     keyring: Keyring, store: MemoryKeys, clock: MovedClock
 ) -> None:
     for _ in range(1000):
-        assert await keyring.find(digest(PEPPER, mint())) is None
-        clock.advance(0.002)
-    assert store.asked <= 2 / 0.25 + 2
+        assert await keyring.find_new(digest(PEPPER, mint()), slowed=True) is None
+        clock.advance(0.001)
+    assert store.asked <= 20
+
+
+async def test_many_who_look_for_a_new_key_share_a_look_up(
+    keyring: Keyring, store: MemoryKeys, keys: ApiKeys, clock: MovedClock
+) -> None:
+    await keyring.find(b"")
+    minted = await keys.create("Hotel")
+    clock.advance(0.001)
+    store.answering.clear()
+    callers = [
+        asyncio.create_task(keyring.find_new(minted.record.digest, slowed=False))
+        for _ in range(200)
+    ]
+    await asyncio.sleep(0)
+    store.answering.set()
+    assert set(await asyncio.gather(*callers)) == {minted.record}
+    assert store.asked == 2
 
 
 async def test_many_requests_at_once_ask_the_store_once(

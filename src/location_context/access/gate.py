@@ -106,14 +106,20 @@ class Gate:
     async def _verify(self, secret: str, client: str) -> ApiKey:
         if not well_formed(secret):
             raise InvalidApiKey("The provided API key is not recognised.")
-        key = await self._keyring.find(digest(self._pepper, secret))
-        if key is None:
-            if wait := self._slowdown.attempt(await self._disguise.name(client)):
-                raise RateLimitExceeded("Too many unknown API keys from this address.", wait)
-            raise InvalidApiKey("The provided API key is not recognised.")
+        kept = digest(self._pepper, secret)
+        key = await self._keyring.find(kept) or await self._find_new(kept, client)
         if (status := key.status(self._clock())) != "active":
             raise InvalidApiKey(f"The provided API key is not recognised: it is {status}.")
         return key
+
+    async def _find_new(self, kept: bytes, client: str) -> ApiKey:
+        """A key that was made a moment ago; whoever tries unknown ones is slowed."""
+        wait = self._slowdown.attempt(await self._disguise.name(client))
+        if key := await self._keyring.find_new(kept, slowed=wait > 0):
+            return key
+        if wait:
+            raise RateLimitExceeded("Too many unknown API keys from this address.", wait)
+        raise InvalidApiKey("The provided API key is not recognised.")
 
 
 def _bearer(headers: Sequence[str], key_in_query: bool) -> str:

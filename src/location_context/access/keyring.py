@@ -1,9 +1,9 @@
 """Keyring: every key in memory, at most a moment old, so that a request costs no look-up.
 
 The store is asked for its version at most every two seconds, and read anew only when that
-changed: a key that is revoked anywhere stops here within five seconds, and a flood of unknown
-keys costs a bounded number of look-ups. While the store does not answer, what is known holds for
-a minute: nobody can revoke a key then either.
+changed: a key that is revoked anywhere stops here within five seconds. A key that is not known is
+looked for again, since it may have been made a moment ago; all who wait share one look-up. While
+the store does not answer, what is known holds for a minute: nobody can revoke a key then either.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from location_context.access.keys import ApiKey, KeyStore
 
 FRESH = 2.0
-_EAGER = 0.25
+_SLOWED = 0.05
 _HELD_WITHOUT_STORE = 60.0
 _PATIENCE = 2.0
 _RETRY_AFTER_FAILURE = 0.5
@@ -46,19 +46,25 @@ class Keyring:
         Raises:
             ServiceOverloaded: the store has not answered for a minute.
         """
-        await self._refresh(FRESH)
-        if (key := self._keys.get(digest)) is None:
-            await self._refresh(_EAGER)  # it may have been made a moment ago
-            key = self._keys.get(digest)
-        return key
+        await self._refresh(self._now() - FRESH)
+        return self._keys.get(digest)
 
-    async def _refresh(self, age: float) -> None:
-        """See that what is held is younger than `age`, as far as the store answers."""
-        if self._now() - self._read_at < age:
+    async def find_new(self, digest: bytes, *, slowed: bool) -> ApiKey | None:
+        """The key with this digest, as the store has it now; for the slowed, a moment ago.
+
+        Raises:
+            ServiceOverloaded: the store has not answered for a minute.
+        """
+        await self._refresh(self._now() - (_SLOWED if slowed else 0.0))
+        return self._keys.get(digest)
+
+    async def _refresh(self, since: float) -> None:
+        """See that what is held was read at `since` or later, as far as the store answers."""
+        if self._read_at >= since:
             return
         async with self._turn:
             now = self._now()
-            if now - self._read_at >= age and now - self._tried_at >= _RETRY_AFTER_FAILURE:
+            if self._read_at < since and now - self._tried_at >= _RETRY_AFTER_FAILURE:
                 await self._try_reading(now)
         if self._now() - self._read_at > _HELD_WITHOUT_STORE:
             raise ServiceOverloaded("API keys cannot be checked at this moment.", retry_after=2)

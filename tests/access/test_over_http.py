@@ -1,0 +1,275 @@
+"""Keys and quotas over real HTTP: what a client, an operator and a flood see."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from location_context.access.keys import ApiKeys, MintedKey, mint
+from location_context.settings import Secret, Settings
+from location_context.stay import system_clock
+from location_context.storage.access import open_keys
+from location_context.storage.database import Database
+from tests.moved_clock import MovedClock
+from tests.serving import Served, free_port, serve
+from tests.storage.proxy import Proxy
+from tests.web.sections import Tides
+
+pytestmark = pytest.mark.anyio
+
+STAY = {"lat": "48.8566", "lng": "2.3522", "start": "2026-11-28", "end": "2026-12-01"}
+AWAY = "203.0.113.7"
+
+
+class Operator:
+    """Does what the key commands do, beside a running server."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    async def _with_keys(self, work):
+        database = await Database.open(self._settings)
+        try:
+            keys = await open_keys(self._settings, database, system_clock)
+            return await work(keys)
+        finally:
+            await database.close()
+
+    async def create(self, **limits: int) -> MintedKey:
+        async def work(keys: ApiKeys) -> MintedKey:
+            return await keys.create("a test", **limits)
+
+        return await self._with_keys(work)
+
+    async def revoke(self, minted: MintedKey) -> None:
+        await self._with_keys(lambda keys: keys.revoke(minted.record.id))
+
+    async def rotate(self, minted: MintedKey, grace: float) -> MintedKey:
+        return await self._with_keys(
+            lambda keys: keys.rotate(minted.record.id, timedelta(hours=grace))
+        )
+
+
+def client(served: Served) -> httpx2.AsyncClient:
+    return httpx2.AsyncClient(
+        base_url=served.url,
+        trust_env=False,
+        timeout=30,
+        limits=httpx2.Limits(max_connections=600, max_keepalive_connections=100),
+    )
+
+
+async def ask(http: httpx2.AsyncClient, key: str, path: str = "/v1/pulse/tides", **headers: str):
+    return await http.get(path, params=STAY, headers={"Authorization": f"Bearer {key}", **headers})
+
+
+def tides_server(settings: Settings, clock=system_clock):
+    return serve(settings, clock=clock, sections=[Tides(clock)])
+
+
+async def test_a_revoked_or_rotated_key_stops_within_five_seconds_on_every_replica(
+    database_settings: Settings,
+) -> None:
+    operator = Operator(database_settings)
+    revoked, rotated = await operator.create(), await operator.create()
+    with tides_server(database_settings) as one, tides_server(database_settings) as two:
+        async with client(one) as first, client(two) as second:
+            for http in (first, second):
+                for minted in (revoked, rotated):
+                    assert (await ask(http, minted.secret)).status_code == 200
+            await operator.revoke(revoked)
+            successor = await operator.rotate(rotated, grace=0)
+            ended, refused = time.monotonic(), set()
+            while len(refused) < 4 and time.monotonic() < ended + 5:
+                for http in (first, second):
+                    for minted in (revoked, rotated):
+                        answer = await ask(http, minted.secret)
+                        if answer.status_code == 401:
+                            assert answer.json()["error"]["code"] == "invalid_api_key"
+                            refused.add((http, minted.record.id))
+            assert len(refused) == 4
+            for http in (first, second):
+                assert (await ask(http, successor.secret)).status_code == 200
+
+
+async def test_a_thousand_unknown_keys_are_slowed_and_a_valid_key_from_there_is_not(
+    sqlite_settings: Settings,
+) -> None:
+    valid = await Operator(sqlite_settings).create()
+    with tides_server(sqlite_settings) as served:
+        async with client(served) as http:
+            seen = Counter[int]()
+            for _ in range(20):
+                answers = await asyncio.gather(*(ask(http, mint()) for _ in range(50)))
+                seen.update(answer.status_code for answer in answers)
+                assert (await ask(http, valid.secret)).status_code == 200
+            slowed = next(answer for answer in answers if answer.status_code == 429)
+            assert set(seen) == {401, 429}
+            assert seen[429] > 900
+            assert int(slowed.headers["Retry-After"]) >= 1
+            made_now = await Operator(sqlite_settings).create()
+            until = time.monotonic() + 1
+            while (await ask(http, made_now.secret)).status_code != 200:
+                assert time.monotonic() < until
+
+
+async def test_of_500_at_once_at_a_limit_of_100_exactly_100_pass_and_retry_after_helps(
+    sqlite_settings: Settings,
+) -> None:
+    clock = MovedClock()
+    settings = Settings(data_dir=sqlite_settings.data_dir, max_in_flight=1000)
+    minted = await Operator(settings).create(per_minute=100)
+    with tides_server(settings, clock) as served:
+        async with client(served) as http:
+            answers = await asyncio.gather(*(ask(http, minted.secret) for _ in range(500)))
+            assert Counter(a.status_code for a in answers) == {200: 100, 429: 400}
+            refused = next(answer for answer in answers if answer.status_code == 429)
+            assert refused.json()["error"]["code"] == "rate_limit_exceeded"
+            clock.advance(-3600)
+            assert (await ask(http, minted.secret)).status_code == 429
+            clock.advance(60)
+            assert (await ask(http, minted.secret)).status_code == 200
+
+
+async def test_what_counts_is_what_the_contract_says(sqlite_settings: Settings) -> None:
+    minted = await Operator(sqlite_settings).create(per_minute=100)
+    with tides_server(sqlite_settings) as served:
+        async with client(served) as http:
+            bearer = {"Authorization": f"Bearer {minted.secret}"}
+            first = await ask(http, minted.secret)
+            assert first.headers["RateLimit-Policy"] == (
+                '"minute";q=100;w=60, "day";q=50000;w=86400'
+            )
+            etag = {"If-None-Match": first.headers["ETag"]}
+            left = [
+                first,
+                await ask(http, minted.secret, **etag),
+                await http.get("/v1/pulse/tides", headers=bearer),
+                await http.head("/v1/pulse/tides", params=STAY, headers=bearer),
+            ]
+            assert [a.status_code for a in left] == [200, 304, 400, 200]
+            for uncounted in ("/v1/nothing", "/v1/health", "/v1/status"):
+                await http.get(uncounted, headers=bearer)
+            await http.post("/v1/pulse/tides", headers=bearer)
+            await ask(http, "x")
+            left.append(await ask(http, minted.secret))
+            shown = [re.match(r'"minute";r=(\d+)', a.headers["RateLimit"])[1] for a in left]
+            assert shown == ["99", "98", "97", "96", "95"]
+
+
+@pytest.mark.parametrize("trusted", [(), ("127.0.0.0/8",)])
+async def test_a_forged_x_forwarded_for_is_one_identity(
+    sqlite_settings: Settings, trusted: tuple[str, ...]
+) -> None:
+    settings = Settings(data_dir=sqlite_settings.data_dir, trusted_proxies=trusted)
+    with tides_server(settings) as served:
+        async with client(served) as http:
+            answers = [
+                await ask(http, mint(), **{"X-Forwarded-For": f"10.9.8.{n}, {AWAY}"})
+                for n in range(30)
+            ]
+            assert Counter(a.status_code for a in answers) == {401: 20, 429: 10}
+            other = await ask(http, mint(), **{"X-Forwarded-For": "198.51.100.1"})
+            assert other.status_code == (401 if trusted else 429)
+
+
+async def test_redis_stopped_means_local_counting_a_degraded_status_and_answers_that_go_on(
+    sqlite_settings: Settings, redis_url: str
+) -> None:
+    minted = await Operator(sqlite_settings).create(per_minute=10)
+    async with Proxy(redis_url) as proxy:
+        settings = Settings(data_dir=sqlite_settings.data_dir, redis_url=Secret(proxy.url))
+        with tides_server(settings) as served:
+            async with client(served) as http:
+                for _ in range(5):
+                    assert (await ask(http, minted.secret)).status_code == 200
+                assert (await http.get("/v1/status")).json()["status"] == "operational"
+                await proxy.stop()
+                answers = [await ask(http, minted.secret) for _ in range(8)]
+                assert Counter(a.status_code for a in answers) == {200: 5, 429: 3}
+                assert (await http.get("/v1/status")).json()["status"] == "degraded"
+
+
+def test_a_canary_key_is_in_no_log_no_error_and_no_answer(tmp_path: Path) -> None:
+    environment = {k: v for k, v in os.environ.items() if "LOCATION_CONTEXT" not in k} | {
+        "LOCATION_CONTEXT_DATA_DIR": str(tmp_path),
+        "LOCATION_CONTEXT_LOG_LEVEL": "debug",
+    }
+    program, port = Path(sys.executable).with_name("location-context"), free_port()
+    created = [program, "keys", "create", "canary"]
+    printed = subprocess.run(created, env=environment, capture_output=True, text=True, check=True)
+    key = printed.stdout.splitlines()[-1]
+    wrong = key[:-1] + ("a" if key[-1] != "a" else "b")
+    said = ""
+    log = tmp_path / "log"
+    with log.open("w") as stream:
+        command = [program, "serve", "--port", str(port)]
+        server = subprocess.Popen(command, env=environment, stdout=stream, stderr=stream)
+        try:
+            with _patient(f"http://127.0.0.1:{port}") as http:
+                for canary in (key, wrong, mint()):
+                    for answer in _through_every_path(http, canary):
+                        said += f"{answer.status_code} {answer.headers} {answer.text}\n"
+                        assert canary[8:-6] not in said, answer.request.url.path
+                        assert answer.status_code < 500
+        finally:
+            server.terminate()
+            server.wait(30)
+    logged = log.read_text()
+    assert '"answered"' in logged
+    assert key[8:-6] not in logged
+    kept = b"".join(file.read_bytes() for file in tmp_path.iterdir() if file.is_file())
+    assert key.encode() not in kept
+
+
+@contextmanager
+def _patient(url: str) -> Iterator[httpx2.Client]:
+    """A client, once the server answers."""
+    with httpx2.Client(base_url=url, trust_env=False, timeout=30) as http:
+        until = time.monotonic() + 60
+        while True:
+            try:
+                http.get("/v1/health")
+            except httpx2.TransportError:
+                assert time.monotonic() < until
+                time.sleep(0.05)
+            else:
+                yield http
+                return
+
+
+def _through_every_path(http: httpx2.Client, key: str) -> Iterator[httpx2.Response]:
+    """The canary wherever a careless client may put it."""
+    bearer = {"Authorization": f"Bearer {key}"}
+    path = "/v1/pulse/astronomy"
+    yield http.get(path, params=STAY, headers=bearer)
+    yield http.get(path, headers=bearer)
+    yield http.head(path, params=STAY, headers=bearer)
+    yield http.post(path, headers=bearer, content=key)
+    yield http.get(path, params=STAY, headers=[("Authorization", f"Bearer {key}")] * 2)
+    yield http.get(path, params=STAY, headers={"Authorization": f"Basic {key}"})
+    yield http.get(path, params=STAY, headers={"Authorization": key})
+    yield http.get(path, params=STAY, headers={"Authorization": f"Bearer {key}x"})
+    yield http.get(path, params=STAY, headers={"X-Api-Key": key, "Cookie": f"key={key}"})
+    yield http.get(path, params={**STAY, "api_key": key})
+    yield http.get(path, params={**STAY, "anything": key})
+    yield http.get(f"/v1/{key}", headers=bearer)
+    for name in ("lat", "lng", "start", "end", "units", "lang"):
+        yield http.get(path, params={**STAY, name: key}, headers=bearer)
+        yield http.get(path, params=[*STAY.items(), (name, key)], headers=bearer)
+    for name in ("theme", "accent", "lang", "lat"):
+        yield http.get("/v1/pulse", params={**STAY, name: key})
+    yield http.get("/v1/status", headers=bearer)
+    yield http.get("/v1/oembed", params={"url": f"http://a.example/{key}"})
