@@ -1,0 +1,139 @@
+"""Where smooth functions sampled on an even grid cross zero, all of them at once.
+
+Around each sign change a polynomial of degree five through six samples is solved by Newton's
+method. Sky functions on a 20-minute grid are off by less than 1e-8 that way, about 1 ms of time.
+Pairs of crossings between two samples (grazing events near the poles) show as a local extremum
+close to zero: the polynomial's own extremum tells whether they are real.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.intp]
+
+BEFORE, AFTER = 2, 3  # samples used on either side: i-2 .. i+3
+_REACH = np.arange(-BEFORE, AFTER + 1)
+_TO_POLYNOMIAL = np.linalg.inv(np.vander(_REACH.astype(float), increasing=True)).T
+_CLOSE = 0.002  # the Sun's altitude turns by less than this (sine) within half a step
+_NEWTON_STEPS = 3
+_BISECTIONS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Crossings:
+    """Row, position on the grid and direction of each crossing, by row and then position."""
+
+    row: Ints
+    position: Floats
+    up: NDArray[np.bool_]
+
+    def of(self, row: int) -> slice:
+        """Where the crossings of a row stand."""
+        first, last = np.searchsorted(self.row, (row, row + 1))
+        return slice(int(first), int(last))
+
+
+def crossings(values: Floats, grazing: Sequence[int] = ()) -> Crossings:
+    """Every zero of every row; in the rows of `grazing`, close pairs too."""
+    positive = values > 0
+    turns = positive[:, 1:] != positive[:, :-1]
+    turns[:, :BEFORE] = turns[:, values.shape[1] - AFTER :] = False
+    row, index = np.nonzero(turns)
+    position = index + _solve(_polynomials(values, row, index))
+    up = positive[row, index + 1]
+    found = Crossings(row, position, up)
+    pairs = [pair for r in grazing for pair in _grazing(values[r], r)]
+    return _merged(found, pairs) if pairs else found
+
+
+def interpolate(values: Floats, position: Floats) -> Floats:
+    """The rows at each position of the grid, shape (rows, positions)."""
+    highest = values.shape[-1] - AFTER - 1
+    index = np.clip(np.floor(position).astype(np.intp), BEFORE, highest)
+    within = (position - index)[:, None] ** np.arange(6)
+    weights = within @ _TO_POLYNOMIAL.T
+    samples: Floats = values[..., index[:, None] + _REACH]
+    result: Floats = (samples * weights).sum(axis=-1)
+    return result
+
+
+def _polynomials(values: Floats, row: Ints, index: Ints) -> Floats:
+    """Coefficients, lowest power first, around each (row, index): shape (6, n)."""
+    samples = values[row[:, None], index[:, None] + _REACH]
+    result: Floats = (samples @ _TO_POLYNOMIAL).T
+    return result
+
+
+def _value(c: Floats, x: Floats) -> Floats:
+    result: Floats = c[0] + x * (c[1] + x * (c[2] + x * (c[3] + x * (c[4] + x * c[5]))))
+    return result
+
+
+def _slope(c: Floats, x: Floats) -> Floats:
+    result: Floats = c[1] + x * (2 * c[2] + x * (3 * c[3] + x * (4 * c[4] + x * 5 * c[5])))
+    return result
+
+
+def _solve(c: Floats) -> Floats:
+    """The root in 0..1 of polynomials whose ends have unlike signs."""
+    end = c.sum(axis=0)
+    x: Floats = c[0] / (c[0] - end)
+    for _ in range(_NEWTON_STEPS):
+        slope = _slope(c, x)
+        x = np.clip(x - _value(c, x) / np.where(slope == 0, 1.0, slope), 0.0, 1.0)
+    lost = np.flatnonzero(np.abs(_value(c, x)) > 1e-10)
+    if lost.size:
+        x[lost] = _bisect(c[:, lost], np.zeros(lost.size), np.ones(lost.size))
+    return x
+
+
+def _bisect(c: Floats, low: Floats, high: Floats) -> Floats:
+    rising = _value(c, high) > 0
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        above = (_value(c, middle) > 0) == rising
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return (low + high) / 2
+
+
+def _grazing(values: Floats, row: int) -> list[tuple[int, float, bool]]:
+    """Pairs of crossings that hide between samples of one sign, as (row, position, up)."""
+    size = np.abs(values)
+    inner = slice(BEFORE + 1, -AFTER - 1)
+    here, left, right = size[inner], size[BEFORE : -AFTER - 2], size[BEFORE + 2 : -AFTER]
+    sign = values > 0
+    same = (sign[BEFORE : -AFTER - 2] == sign[inner]) & (sign[BEFORE + 2 : -AFTER] == sign[inner])
+    found = np.flatnonzero((here < _CLOSE) & (here <= left) & (here < right) & same)
+    return [pair for i in found for pair in _pair(values, int(i) + BEFORE + 1, row)]
+
+
+def _pair(values: Floats, index: int, row: int) -> list[tuple[int, float, bool]]:
+    c = _polynomials(values[None], np.zeros(1, np.intp), np.array([index]))
+    x = np.clip(-c[1] / (2 * c[2]), -1.0, 1.0) if c[2, 0] else np.zeros(1)
+    for _ in range(_NEWTON_STEPS):
+        bend = 2 * c[2] + x * (6 * c[3] + x * (12 * c[4] + x * 20 * c[5]))
+        x = np.clip(x - _slope(c, x) / np.where(bend == 0, 1.0, bend), -1.0, 1.0)
+    above = bool(values[index] > 0)
+    if bool(_value(c, x)[0] > 0) == above:
+        return []
+    first = _bisect(c, -np.ones(1), x)[0]
+    second = _bisect(c, x, np.ones(1))[0]
+    return [(row, index + float(first), not above), (row, index + float(second), above)]
+
+
+def _merged(found: Crossings, pairs: list[tuple[int, float, bool]]) -> Crossings:
+    row = np.concatenate([found.row, np.array([p[0] for p in pairs], np.intp)])
+    position = np.concatenate([found.position, np.array([p[1] for p in pairs])])
+    up = np.concatenate([found.up, np.array([p[2] for p in pairs], np.bool_)])
+    order = np.lexsort((position, row))
+    return Crossings(row[order], position[order], up[order])

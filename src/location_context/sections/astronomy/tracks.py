@@ -1,0 +1,55 @@
+"""Track: when something is above a line, from one moment to another, to the second."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """Crossings of one line in time order (unix seconds); `begins_up` before the first."""
+
+    times: list[int]
+    ups: list[bool]
+    begins_up: bool
+
+    def first(self, up: bool, start: float, end: float) -> int | None:
+        """The first crossing in that direction with start <= time < end."""
+        index = bisect_left(self.times, start)
+        while index < len(self.times) and self.times[index] < end:
+            if self.ups[index] is up:
+                return self.times[index]
+            index += 1
+        return None
+
+    def last(self, up: bool, start: float, end: float) -> int | None:
+        """The last crossing in that direction with start <= time < end."""
+        index = bisect_left(self.times, end) - 1
+        while index >= 0 and self.times[index] >= start:
+            if self.ups[index] is up:
+                return self.times[index]
+            index -= 1
+        return None
+
+    def is_up(self, moment: float) -> bool:
+        index = bisect_right(self.times, moment)
+        return self.ups[index - 1] if index else self.begins_up
+
+    def spans(self, start: int, end: int, *, up: bool = True) -> list[tuple[int, int]]:
+        """The parts of start..end that are above the line, or below it."""
+        first, last = bisect_right(self.times, start), bisect_left(self.times, end)
+        edges = [start, *self.times[first:last], end]
+        inside = self.is_up(start) is up
+        found = []
+        for begin, finish in zip(edges, edges[1:], strict=False):
+            if inside and finish > begin:
+                found.append((begin, finish))
+            inside = not inside
+        return found
+
+
+def both(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The moments that lie in a span of each list."""
+    shared = [(max(a, c), min(b, d)) for a, b in one for c, d in other]
+    return [(start, end) for start, end in shared if start < end]
