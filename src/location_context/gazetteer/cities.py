@@ -1,7 +1,7 @@
 """Cities: the offline table of GeoNames (places of 1,000 and more), its nearest and its names.
 
 Nearness is by chord between unit vectors, which orders as the great circle does. Names are found
-by their beginnings, without accents or case, also the other names of cities over 200,000.
+by their beginnings, without accents or case, also the other names of cities over 50,000.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_LISTED_FROM, _ALSO_KNOWN_FROM = 3_000, 200_000
+_PLAIN = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe"} | dict.fromkeys("-'’", " ")
+)
+_LISTED_FROM, _ALSO_KNOWN_FROM = 3_000, 50_000
 R = TypeVar("R", bound="_Row")
 
 
@@ -117,7 +120,7 @@ class Cities:
         at = bisect_left(self._index, (wanted, -1))
         while at < len(self._index) and self._index[at][0].startswith(wanted):
             key, row = self._index[at]
-            own = key == wanted or folded(self._names[row]) == key
+            own = key == wanted or key in own_names(self._names[row])
             found[row] = found.get(row, False) or own
             at += 1
         weights = {row: self._populations[row] * (1 if own else 0.05) for row, own in found.items()}
@@ -128,7 +131,7 @@ class Cities:
     def _index(self) -> list[tuple[str, int]]:
         """Folded names with their rows, in order: made at the first search, in half a second."""
         listed = [n for n, people in enumerate(self._populations) if people >= _LISTED_FROM]
-        pairs = {(folded(self._names[row]), row) for row in listed}
+        pairs = {(name, row) for row in listed for name in own_names(self._names[row])}
         rows = {(self._names[row], *self._places[row]): row for row in listed}
         for known in _rows(15000, _NamedRow):
             row = rows.get((known.name, known.latitude, known.longitude))
@@ -149,9 +152,14 @@ class Cities:
 
 
 def folded(text: str) -> str:
-    """A name as it is looked up: without accents, case and doubled blanks."""
-    plain = unicodedata.normalize("NFKD", text.casefold())
+    """A name as it is looked up: without accents, case, hyphens, apostrophes, doubled blanks."""
+    plain = unicodedata.normalize("NFKD", text.casefold().translate(_PLAIN))
     return " ".join("".join(c for c in plain if not unicodedata.combining(c)).split())
+
+
+def own_names(name: str) -> set[str]:
+    """A name as it is looked up; "Donostia / San Sebastián" is three."""
+    return {folded(part) for part in (name, *name.split(" / "))}
 
 
 def _vectors(places: NDArray[np.float64]) -> NDArray[np.float32]:
