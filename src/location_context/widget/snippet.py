@@ -14,6 +14,8 @@ from urllib.parse import quote, urlencode
 from location_context.parameters import DEFAULT_ACCENT
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from location_context.localisation.language import Language
     from location_context.parameters import Parameters
     from location_context.settings import Settings
@@ -41,7 +43,12 @@ def widget_query(given: Parameters) -> str:
         pairs.append(("units", given.units))
     if given.language is not None:
         pairs.append(("lang", given.language.tag))
-    return urlencode(pairs, quote_via=quote)
+    return query(dict(pairs))
+
+
+def query(fields: Mapping[str, str]) -> str:
+    """A query string of the fields that are not empty, with blanks as %20."""
+    return urlencode({name: text for name, text in fields.items() if text}, quote_via=quote)
 
 
 def degrees(value: float) -> str:

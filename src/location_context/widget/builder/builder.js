@@ -1,0 +1,199 @@
+// The builder with JavaScript: at each change it asks for the same page again and takes over the
+// parts marked data-live, so that words, checks and code are the server's alone.
+(() => {
+  const form = document.getElementById("form");
+  const field = (name) => document.getElementById(name);
+  const place = field("place"), hex = field("hex"), list = field("matches"), copy = field("copy");
+
+  // Asking for the page again
+  let timer, asking;
+  const later = (wait) => { clearTimeout(timer); timer = setTimeout(refresh, wait); };
+  const query = () => {
+    const data = new FormData(form);
+    if (!data.get("accent")) data.set("accent", hex.value);
+    for (const name of ["was", "hex"]) data.delete(name);
+    if (data.get("theme") === "light") data.delete("theme");
+    if (data.get("accent").toLowerCase() === hex.dataset.default) data.delete("accent");
+    const pairs = [...data].filter(([name, value]) => value || /^(lat|lng|start|end)$/.test(name));
+    return "?" + new URLSearchParams(pairs);
+  };
+  async function refresh() {
+    asking?.abort();
+    asking = new AbortController();
+    const address = query();
+    try {
+      const answer = await fetch(address, { signal: asking.signal });
+      if (!answer.ok) return;
+      take(new DOMParser().parseFromString(await answer.text(), "text/html"));
+      history.replaceState(null, "", address);
+    } catch (error) {
+      if (error.name !== "AbortError") setTimeout(() => later(0), 3000);
+    }
+  }
+  function take(page) {
+    for (const part of page.querySelectorAll("[data-live]")) {
+      if (part.id === "frame") show(part.querySelector("iframe"));
+      else if (part.innerHTML !== field(part.id).innerHTML) field(part.id).replaceChildren(...part.childNodes);
+    }
+    for (const input of page.getElementById("form").querySelectorAll("input[id], select[id]")) {
+      const mine = field(input.id);
+      if (input.hasAttribute("aria-invalid")) mine.setAttribute("aria-invalid", "true");
+      else mine.removeAttribute("aria-invalid");
+    }
+    if (field("code").querySelector("pre")) field("own").setAttribute("fill", page.getElementById("own").getAttribute("fill"));
+    copy.disabled = !field("code").querySelector("pre");
+    reserve();
+  }
+
+  // The preview: the frame stays, so that going back leaves the builder and nothing flashes
+  function show(next) {
+    const frame = field("widget");
+    if (!next) return;
+    if (!frame) return field("frame").append(document.importNode(next)), watch();
+    frame.title = next.title;
+    if (frame.dataset.shown === next.getAttribute("src")) return;
+    frame.dataset.shown = next.getAttribute("src");
+    frame.contentWindow.location.replace(new URL(next.getAttribute("src"), document.baseURI));
+  }
+  const watched = new ResizeObserver(() => reserve());
+  function watch() {
+    const frame = field("widget");
+    if (!frame) return;
+    frame.dataset.shown = frame.getAttribute("src");
+    watched.observe(frame);
+  }
+  // The height the preview took is the height to reserve
+  function reserve() {
+    const frame = field("widget"), height = field("code").querySelector("[data-height]");
+    if (!frame) return;
+    document.querySelector(".measure").textContent = frame.clientWidth + " px";
+    if (height && frame.style.height) height.textContent = Math.round(frame.clientHeight);
+  }
+
+  // The place: a combobox over /v1/places
+  let places = [], active = -1, looking, found = 0, typed = false;
+  const isOpen = () => !list.hidden;
+  function close() {
+    list.hidden = true;
+    active = -1;
+    place.setAttribute("aria-expanded", "false");
+    place.removeAttribute("aria-activedescendant");
+  }
+  function activate(at) {
+    active = at;
+    [...list.children].forEach((option, index) => option.setAttribute("aria-selected", index === at));
+    if (at < 0) return place.removeAttribute("aria-activedescendant");
+    place.setAttribute("aria-activedescendant", list.children[at].id);
+    list.children[at].scrollIntoView({ block: "nearest" });
+  }
+  function pick(at) {
+    const { name, lat, lng } = places[at];
+    place.value = name;
+    field("lat").value = +lat.toFixed(4);
+    field("lng").value = +lng.toFixed(4);
+    close();
+    typed = false;
+    later(0);
+  }
+  // A name that was typed and not picked is shown over the same coordinates
+  function rename() {
+    if (typed) later(0);
+    typed = false;
+  }
+  function offer({ places: matches, summary }) {
+    places = matches;
+    list.replaceChildren(...matches.map(({ name, detail }, index) => {
+      const option = document.createElement("li"), text = document.createElement("span"), more = document.createElement("small");
+      option.id = "match-" + index;
+      option.role = "option";
+      text.textContent = name;
+      more.textContent = detail;
+      option.append(text, " ", more);
+      option.addEventListener("pointerdown", (event) => event.preventDefault());
+      option.addEventListener("click", () => pick(index));
+      return option;
+    }));
+    field("searched").textContent = matches.length ? summary : place.dataset.nothing;
+    list.hidden = !matches.length;
+    place.setAttribute("aria-expanded", String(!list.hidden));
+    activate(-1);
+  }
+  async function ask(text) {
+    const answer = await fetch("v1/places?" + new URLSearchParams({ q: text, lang: document.documentElement.lang }));
+    if (!answer.ok) throw new Error(answer.status);
+    return answer.json();
+  }
+  async function search() {
+    const text = place.value.trim(), turn = ++found;
+    if (!text) return close();
+    try {
+      const matches = await ask(text);
+      if (turn === found && document.activeElement === place) offer(matches);
+    } catch {
+      if (turn === found) field("searched").textContent = place.dataset.failed;
+    }
+  }
+  for (const [name, value] of [["role", "combobox"], ["aria-autocomplete", "list"], ["aria-expanded", "false"], ["aria-controls", "matches"]]) {
+    place.setAttribute(name, value);
+  }
+  place.addEventListener("input", (event) => {
+    event.stopPropagation();
+    clearTimeout(looking);
+    looking = setTimeout(search, 120);
+    typed = true;
+  });
+  // The first search of all takes the server a moment: let it begin before the typing
+  place.addEventListener("focus", () => ask(place.value).catch(() => {}), { once: true });
+  place.addEventListener("blur", () => { close(); rename(); });
+  place.addEventListener("keydown", (event) => {
+    const last = list.children.length - 1;
+    if (event.key === "Escape" && isOpen()) { close(); event.preventDefault(); }
+    if (event.key === "Enter") {
+      event.preventDefault();
+      if (isOpen()) pick(Math.max(active, 0));
+      else rename();
+    }
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      if (!isOpen()) return void search();
+      activate(event.key === "ArrowDown" ? (active < last ? active + 1 : 0) : (active > 0 ? active - 1 : last));
+    }
+  });
+
+  // The other fields
+  form.addEventListener("input", ({ target }) => {
+    if (target.type === "radio" && target.name === "accent" && target.value) hex.value = target.value;
+    if (target === hex) {
+      const swatch = [...form.elements.accent].find((one) => one.value === hex.value.toLowerCase());
+      (swatch || form.querySelector(".own input")).checked = true;
+    }
+    later(target.matches("input[inputmode], #hex, [type=date]") ? 400 : 0);
+  });
+  form.addEventListener("submit", (event) => { event.preventDefault(); later(0); });
+  document.querySelector(".preview .segments").addEventListener("input", reserve);
+
+  // Copying
+  let said;
+  copy.hidden = false;
+  copy.addEventListener("click", async () => {
+    const code = field("code").querySelector("code");
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+      say(copy.dataset.copied, true);
+    } catch {
+      getSelection().selectAllChildren(code);
+      const done = document.execCommand("copy");
+      say(done ? copy.dataset.copied : copy.dataset.select, done);
+    }
+  });
+  function say(words, done) {
+    const label = copy.querySelector("span"), usual = (copy.dataset.usual ||= label.textContent);
+    clearTimeout(said);
+    field("copied").textContent = words;
+    if (done) label.textContent = words;
+    copy.classList.toggle("done", done);
+    said = setTimeout(() => { label.textContent = usual; field("copied").textContent = ""; copy.classList.remove("done"); }, 2500);
+  }
+  watch();
+  reserve();
+})();
