@@ -15,16 +15,21 @@ from location_context.access.keys import well_formed
 
 if TYPE_CHECKING:
     from location_context.settings import Settings
+from location_context.storage import schema
 
 
 @pytest.fixture
-def environment(database_settings: Settings) -> dict[str, str]:
-    """The environment of a command that uses an empty database."""
+def environment(sqlite_settings: Settings) -> dict[str, str]:
+    """The environment of a command that uses an empty SQLite database."""
+    return environment_of(sqlite_settings)
+
+
+def environment_of(settings: Settings) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if "LOCATION_CONTEXT" not in name}
     return kept | {
-        "LOCATION_CONTEXT_DATA_DIR": str(database_settings.data_dir),
-        "LOCATION_CONTEXT_DATABASE_URL": database_settings.database_url.reveal(),
-        "LOCATION_CONTEXT_KEY_PEPPER": database_settings.key_pepper.reveal(),
+        "LOCATION_CONTEXT_DATA_DIR": str(settings.data_dir),
+        "LOCATION_CONTEXT_DATABASE_URL": settings.database_url.reveal(),
+        "LOCATION_CONTEXT_KEY_PEPPER": settings.key_pepper.reveal(),
     }
 
 
@@ -64,7 +69,8 @@ def test_a_wrong_word_is_one_sentence_and_exit_code_1(environment: dict[str, str
     assert "There is no key" in command(environment, "keys", "revoke", "key_none", code=1)
 
 
-def test_migrate_says_what_it_did(environment: dict[str, str]) -> None:
+def test_migrate_says_what_it_did_on_postgresql_too(postgresql_settings: Settings) -> None:
+    environment = environment_of(postgresql_settings)
     first = msgspec.json.decode(command(environment, "migrate", "--json"))
-    again = msgspec.json.decode(command(environment, "migrate", "--json"))
-    assert again["before"] == again["after"] == first["after"]
+    assert first["after"] == schema.head()
+    assert "already" in command(environment, "migrate")
