@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from location_context.errors import OperatorError
 from location_context.settings import PREFIX, Secret, Settings
@@ -63,6 +65,32 @@ def test_everything_wrong_is_listed_in_one_message_and_secrets_are_masked():
 def test_a_deadline_is_a_positive_number(value: str):
     with pytest.raises(OperatorError, match="JSON_DEADLINE"):
         read(json_deadline=value)
+
+
+@pytest.mark.parametrize("radii", ["nan,40,15,2,1", "80,40,15,2,nan", "80,40,15,2", "80,80,15,2,1"])
+def test_guide_radii_are_five_strictly_decreasing_numbers(radii: str):
+    with pytest.raises(OperatorError, match="GUIDE_RADII"):
+        read(guide_radii=radii)
+
+
+@pytest.mark.parametrize("name", ["contact", "predicthq_api_key", "met_norway_url"])
+def test_what_cannot_stand_in_a_request_is_refused_at_start(name: str):
+    with pytest.raises(OperatorError, match=name.upper()):
+        read(**{name: "https://a.example/\r\nX-Forged: 1"})
+
+
+@given(st.sampled_from(Settings.__struct_fields__), st.text())
+def test_whatever_is_given_is_a_setting_or_a_sentence_that_names_it(name: str, text: str):
+    assert name.upper() in outcome(**{name: text})
+
+
+def outcome(**given: str) -> str:
+    """The sentence about what is wrong, or the names of the settings that were taken."""
+    try:
+        read(**given)
+    except OperatorError as error:
+        return error.message
+    return " ".join(given).upper()
 
 
 def test_postgresql_needs_a_pepper():

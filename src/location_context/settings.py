@@ -236,7 +236,7 @@ def _convert(cls: type[Settings], name: str, raw: Any, wrong: list[str]) -> Any:
 
 def _problems(settings: Settings) -> list[str]:
     """What is wrong with well-typed values, a sentence each."""
-    said = [*_address_problems(settings), *_number_problems(settings)]
+    said = [*_address_problems(settings), *_number_problems(settings), *_text_problems(settings)]
     for cidr in settings.trusted_proxies:
         try:
             ipaddress.ip_network(cidr)
@@ -269,19 +269,31 @@ def _address_problems(settings: Settings) -> list[str]:
     return said
 
 
+def _text_problems(settings: Settings) -> list[str]:
+    """What goes out in a header must fit into one."""
+    said = []
+    for name in ("contact", *(n for n in settings.__struct_fields__ if n.endswith("_api_key"))):
+        value = getattr(settings, name)
+        text = value.reveal() if isinstance(value, Secret) else value
+        if not (text.isascii() and (text.isprintable() or not text)):
+            said.append(f"{PREFIX}{name.upper()} has signs that are not printable ASCII")
+    return said
+
+
 def _is_address(text: str, schemes: set[str]) -> bool:
     try:
         parts = urlsplit(text)
         _ = parts.port
     except ValueError:
         return False
-    return parts.scheme in schemes and bool(parts.hostname or parts.scheme == "sqlite")
+    whole = text.isprintable() and not any(sign.isspace() for sign in text)
+    return whole and parts.scheme in schemes and bool(parts.hostname or parts.scheme == "sqlite")
 
 
 def _number_problems(settings: Settings) -> list[str]:
     said = []
     radii = settings.guide_radii
-    if len(radii) != 5 or radii[-1] <= 0 or any(a <= b for a, b in pairwise(radii)):
+    if len(radii) != 5 or not radii[-1] > 0 or not all(a > b for a, b in pairwise(radii)):
         said.append(f"{PREFIX}GUIDE_RADII is {radii}; accepted: five strictly decreasing numbers")
     for name in (
         "json_deadline",

@@ -19,6 +19,7 @@ from location_context.errors import (
     ProviderUnreachable,
 )
 from location_context.stay import system_clock
+from location_context.upstream.breaker import Breaker
 from location_context.upstream.budget import DAY, Budget
 from location_context.upstream.provider import Upstream, UpstreamLimits, http_client
 from tests.standins.server import Answered, StandIn
@@ -150,6 +151,28 @@ async def test_a_429_means_quiet_until_the_time_it_names(client, standin):
     standin.respond = lambda _: Answered({})
     now[0] += timedelta(seconds=1)
     await ask(provider)
+
+
+@pytest.mark.parametrize("asked", ["9" * 400, "\xb2", "-5", "soon", "", "1e3"])
+async def test_a_senseless_retry_after_is_a_bounded_quiet(client, standin, asked: str):
+    standin.respond = lambda _: Answered({}, 429, {"Retry-After": asked})
+    provider = upstream(client, standin.url)
+    with pytest.raises(ProviderRefused):
+        await ask(provider)
+    assert provider.quiet_until is not None
+    assert provider.quiet_until - system_clock() <= timedelta(days=32)
+
+
+async def test_a_provider_that_refuses_a_probe_is_alive_again(client, standin):
+    standin.respond = lambda _: Answered(b"", 500)
+    provider = upstream(client, standin.url, breaker=Breaker(pause=0.0))
+    for _ in range(3):
+        with pytest.raises(ProviderRefused):
+            await ask(provider)
+    standin.respond = lambda _: Answered({"error": True}, 400)
+    with pytest.raises(ProviderRefused):
+        await ask(provider)
+    assert provider.breaker.state == "closed"
 
 
 async def test_a_spent_budget_means_not_asking(client, standin):

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _RETRY_SHARE = 0.1
 _RETRY_BURST = 3.0
+_LONGEST_QUIET = 32 * 86400.0  # a provider that asks for more has made a mistake
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Answer:
 def quiet_by_header(answer: Answer) -> float:
     """Seconds of quiet a 429 or 503 asks for with Retry-After; 60 when it does not say."""
     value = answer.headers.get("retry-after", "")
-    return float(value) if value.isdigit() else 60.0
+    return float(value) if value.isascii() and value.isdigit() else 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,8 +170,9 @@ class Upstream:
     def _failed(self, error: ProviderError) -> None:
         self.last_error_code = error.code
         if isinstance(error, ProviderRefused) and error.status in range(400, 500):
-            return  # it is alive; this call was wrong, or it asked for quiet
-        self.breaker.fail()
+            self.breaker.succeed()  # it is alive; this call was wrong, or it asked for quiet
+        else:
+            self.breaker.fail()
 
     async def _retrying(
         self, params: Mapping[str, str], path: str, headers: dict[str, str]
@@ -226,7 +228,8 @@ class Upstream:
 
     def _check(self, answer: Answer, accept: tuple[int, ...]) -> None:
         if answer.status in {429, 503}:
-            self._quiet_until = self._clock() + timedelta(seconds=self._quiet_for(answer))
+            seconds = min(self._quiet_for(answer), _LONGEST_QUIET)
+            self._quiet_until = self._clock() + timedelta(seconds=seconds)
         if 300 <= answer.status < 400 and answer.status not in accept:
             raise ProviderAnswerInvalid(self.name, "answered with a redirect, which is refused")
         if answer.status not in accept:
