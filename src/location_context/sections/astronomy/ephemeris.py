@@ -9,6 +9,7 @@ left out. The kept months are bounded; the least used go first.
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,6 +25,7 @@ from skyfield.jpllib import SpiceKernel
 from skyfield.magnitudelib import planetary_magnitude
 
 from location_context.sections.astronomy.civil_time import DAY, skyfield_time
+from location_context.sections.astronomy.moments import Moment, longitudes, moments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,10 +33,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from skyfield.timelib import Time
 
+    from location_context.sections.astronomy.response import PlanetName
+
     Floats = NDArray[np.float64]
 
 SUN, MOON = 0, 1
-PLANETS = ("mercury", "venus", "mars", "jupiter", "saturn")
+PLANETS: tuple[PlanetName, ...] = ("mercury", "venus", "mars", "jupiter", "saturn")
 _BODIES = ("sun", "moon", "mercury", "venus", "mars barycenter", "jupiter barycenter")
 _TARGETS = (*_BODIES, "saturn barycenter")
 AU_KM = 149597870.7
@@ -47,7 +51,7 @@ _TURN = 2 * np.pi
 _SIDEREAL_RATE = _TURN * 1.00273790935 / DAY
 MONTHS_KEPT = 60
 
-Month = tuple[int, int]
+Month = tuple[int, int]  # year and month, UTC
 
 
 def _weights() -> Floats:
@@ -82,8 +86,14 @@ class Sky:
 
     @cached_property
     def times(self) -> Floats:
-        result: Floats = self.start + STEP * np.arange(self.steps)
+        result: Floats = self.start + STEP * np.arange(self.steps, dtype=np.float64)
         return result
+
+    def magnitudes_at(self, moment: float) -> list[float | None]:
+        """The planets' magnitudes, None where the formula does not reach."""
+        step = round((moment - self.start) / STEP)
+        values: list[float] = self.magnitudes[:, step].tolist()
+        return [round(value, 1) if math.isfinite(value) else None for value in values]
 
     def position_of(self, seconds: Floats) -> Floats:
         """Moments as positions on the grid."""
@@ -100,6 +110,14 @@ class Sky:
             self.obliquity[first:last],
             self.magnitudes[:, first:last],
         )
+
+
+@dataclass(frozen=True)
+class Made:
+    """What is kept of a month: its sky, and the moments that are the same everywhere."""
+
+    sky: Sky
+    moments: list[Moment]
 
 
 def joined(parts: list[Sky]) -> Sky:
@@ -139,7 +157,7 @@ class Ephemeris:
         path = resources.files("skyfield_data") / "data" / "de421.bsp"
         self._kernel = SpiceKernel(str(path))
         self._timescale = load.timescale(builtin=True)
-        self._months: OrderedDict[Month, Sky] = OrderedDict()
+        self._months: OrderedDict[Month, Made] = OrderedDict()
         self._kept = kept
 
     def holds(self, start: float, end: float) -> bool:
@@ -147,33 +165,41 @@ class Ephemeris:
         return all(month in self._months for month in months_between(start, end))
 
     def sky(self, start: float, end: float) -> Sky:
-        """The sky from `start` to `end`; months that are missing are made, about 0.1 s each."""
-        parts = [self.month(month) for month in months_between(start, end)]
-        edges = [parts[0].cut(start, end), *parts[1:-1], parts[-1].cut(start, end)]
-        return joined(edges if len(parts) > 1 else edges[:1])
+        """The sky from `start` to `end`; months that are missing are made, 0.05 s each."""
+        parts = [self.month(month).sky for month in months_between(start, end)]
+        return joined([part.cut(start, end) for part in parts])
 
-    def month(self, month: Month) -> Sky:
-        sky = self._months.pop(month, None) or self._make(month)
-        self._months[month] = sky
+    def moments(self, start: float, end: float) -> list[Moment]:
+        """What happens everywhere with start <= at < end, in time order."""
+        made = (self.month(month) for month in months_between(start, end))
+        return [moment for month in made for moment in month.moments if start <= moment.at < end]
+
+    def month(self, month: Month) -> Made:
+        made = self._months.pop(month, None) or self._make(month)
+        self._months[month] = made
         while len(self._months) > self._kept:
             self._months.popitem(last=False)
-        return sky
+        return made
 
-    def _make(self, month: Month) -> Sky:
+    def _make(self, month: Month) -> Made:
         start, end = month_start(month), month_start(next_month(month))
         nodes = np.arange(start - _LEFT * _NODE, end + _RIGHT * _NODE, _NODE)
         t = skyfield_time(self._timescale, nodes)
         positions, magnitudes = self._observe(t)
+        obliquity = _obliquity(t)
         drift, offset = _drift(t.gast * _TURN / 24, nodes - start)
-        dense = _dense(np.vstack([positions.reshape(21, -1), drift, _obliquity(t)]))
+        dense = _dense(np.vstack([positions.reshape(21, -1), drift, obliquity]))
         steps = dense.shape[1]
-        return Sky(
+        sky = Sky(
             start,
             dense[:21].reshape(7, 3, steps),
             dense[21] + offset + _SIDEREAL_RATE * STEP * np.arange(steps),
             dense[22],
             np.repeat(magnitudes[:, _LEFT:-_RIGHT], _PER_NODE, axis=1),
         )
+        sun, moon = longitudes(positions[:2], obliquity)
+        found = moments(sun, moon, float(nodes[0]), _NODE)
+        return Made(sky, [moment for moment in found if start <= moment.at < end])
 
     def _observe(self, t: Time) -> tuple[Floats, Floats]:
         """Positions (7, 3, nodes) and planets' magnitudes (5, nodes)."""

@@ -88,7 +88,8 @@ def observer(lat: float) -> tuple[float, float]:
 
 def moon_line(distance: Floats) -> Floats:
     """Sine of the altitude of the Moon's centre when its upper limb touches the horizon."""
-    return -np.sin(REFRACTION + np.arcsin(MOON_RADIUS_AU / distance))
+    line: Floats = -np.sin(REFRACTION + np.arcsin(MOON_RADIUS_AU / distance))
+    return line
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from itertools import pairwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Track:
         edges = [start, *self.times[first:last], end]
         inside = self.is_up(start) is up
         found = []
-        for begin, finish in zip(edges, edges[1:], strict=False):
+        for begin, finish in pairwise(edges):
             if inside and finish > begin:
                 found.append((begin, finish))
             inside = not inside

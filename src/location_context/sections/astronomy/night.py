@@ -1,0 +1,68 @@
+"""The night that begins on a date, noon to noon: its dark windows, and its planets.
+
+A window is dark while the Sun is under -18° and the Moon below the horizon. A planet is visible
+while it is at least 5° high with the Sun under -6°, for 20 minutes or more on end: `all_night` when
+that fills four fifths of the time the Sun is under -6°, else `evening` or `morning` by the side of
+the night's middle on which its longest stretch lies.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from location_context.sections.astronomy.ephemeris import PLANETS
+from location_context.sections.astronomy.horizon import Line
+from location_context.sections.astronomy.response import Night, Planet, Span, Visible
+from location_context.sections.astronomy.tracks import both
+
+if TYPE_CHECKING:
+    from location_context.sections.astronomy.horizon import Horizon
+    from location_context.sections.astronomy.local_days import LocalDay
+
+    Spans = list[tuple[int, int]]
+
+_LONG_ENOUGH = 1200  # seconds
+_NEARLY_ALL = 0.8
+
+
+def night_of(day: LocalDay, horizon: Horizon) -> Night:
+    """The dark windows."""
+    dark = horizon.tracks[Line.SUN_MINUS_18].spans(day.noon, day.next_noon, up=False)
+    without_moon = horizon.tracks[Line.MOON].spans(day.noon, day.next_noon, up=False)
+    windows = both(dark, without_moon)
+    return Night(
+        dark_windows=[Span(start=day.moment(a), end=day.moment(b)) for a, b in windows],
+        dark_hours=round(sum(b - a for a, b in windows) / 3600, 2),
+    )
+
+
+def planets_of(day: LocalDay, horizon: Horizon) -> list[Planet]:
+    """Each planet, in the order of their distance from the Sun."""
+    night = horizon.tracks[Line.SUN_MINUS_6].spans(day.noon, day.next_noon, up=False)
+    middle = (day.noon + day.next_noon) / 2
+    magnitudes = horizon.sky.magnitudes_at(middle)
+    planets = []
+    for index, name in enumerate(PLANETS):
+        line = horizon.tracks[Line.PLANET + index]
+        high = horizon.tracks[Line.PLANET_5 + index].spans(day.noon, day.next_noon)
+        planets.append(
+            Planet(
+                name=name,
+                visible=_visible(both(night, high), night),
+                magnitude=magnitudes[index],
+                rise=day.local(line.first(True, day.start, day.end)),
+                set=day.local(line.first(False, day.start, day.end)),
+            )
+        )
+    return planets
+
+
+def _visible(seen: Spans, night: Spans) -> Visible:
+    long = [(start, end) for start, end in seen if end - start >= _LONG_ENOUGH]
+    if not long:
+        return "none"
+    lasts = sum(end - start for start, end in night)
+    if sum(end - start for start, end in long) >= _NEARLY_ALL * lasts:
+        return "all_night"
+    start, end = max(long, key=lambda span: span[1] - span[0])
+    return "evening" if start + end < night[0][0] + night[-1][1] else "morning"

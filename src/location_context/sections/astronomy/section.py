@@ -1,0 +1,127 @@
+"""The section `astronomy`: it answers for any point and stay, from what is in the package.
+
+What is held is answered at once, a week in about a millisecond. Months that are not held yet are
+made on the section's one worker thread, so that the event loop goes on; so are long stays. `run`
+makes the months from the last one to thirteen ahead while the server already answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from location_context.sections.astronomy.ephemeris import Ephemeris, months_between
+from location_context.sections.astronomy.highlights import highlights
+from location_context.sections.astronomy.local_days import local_days
+from location_context.sections.astronomy.record import needed, record
+from location_context.sections.astronomy.response import AstronomyBody
+from location_context.sections.contract import (
+    Applicable,
+    Attribution,
+    NotApplicable,
+    PointBody,
+    Reading,
+    StayBody,
+)
+from location_context.sections.units import Measure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from location_context.sections.astronomy.local_days import LocalDay
+    from location_context.sections.contract import DatasetState, ProviderState, Query
+    from location_context.stay import Clock
+    from location_context.upstream.deadline import Deadline
+
+_FRESH = timedelta(days=1)
+_BEHIND, _AHEAD = timedelta(days=32), timedelta(days=397)
+_AT_ONCE_DAYS = 14  # longer stays are left to the worker
+_PAUSE_SECONDS, _AGAIN_SECONDS = 0.02, 86400.0
+ATTRIBUTION = [
+    Attribution(
+        name="NASA JPL DE421",
+        url="https://ssd.jpl.nasa.gov/planets/eph_export.html",
+        license="Public domain",
+        text="Positions from the JPL ephemeris DE421, computed with Skyfield",
+    ),
+    Attribution(
+        name="OpenStreetMap",
+        url="https://www.openstreetmap.org/copyright",
+        license="ODbL",
+        text="Time zones: © OpenStreetMap contributors, ODbL",
+    ),
+]
+
+
+class Astronomy:
+    """The section `astronomy`."""
+
+    name: ClassVar[str] = "astronomy"
+    dated: ClassVar[bool] = True
+    response: ClassVar[type[Applicable]] = AstronomyBody
+    refusal: ClassVar[type[NotApplicable]] = NotApplicable
+
+    def __init__(self, ephemeris: Ephemeris, clock: Clock) -> None:
+        self._ephemeris = ephemeris
+        self._clock = clock
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="astronomy")
+
+    @classmethod
+    def build(cls, clock: Clock) -> Self:
+        return cls(Ephemeris(), clock)
+
+    async def read(self, query: Query, deadline: Deadline) -> Reading:
+        """The sky of each date; the caller's deadline bounds the wait for months to be made."""
+        assert query.stay is not None
+        days = local_days(query.stay, query.point.zone)
+        if len(days) <= _AT_ONCE_DAYS and self._ephemeris.holds(*needed(days)):
+            body = self.answer(query, days)
+        else:
+            loop = asyncio.get_running_loop()
+            async with asyncio.timeout(deadline.left()):
+                body = await loop.run_in_executor(self._worker, self.answer, query, days)
+        return Reading(body, self._clock() + _FRESH)
+
+    def answer(self, query: Query, days: Sequence[LocalDay]) -> AstronomyBody:
+        """The body, computed in the caller's thread."""
+        point, stay = query.point, query.stay
+        assert stay is not None
+        return AstronomyBody(
+            point=PointBody(
+                lat=point.lat,
+                lng=point.lng,
+                timezone=point.timezone,
+                country=point.country,
+                region=point.region,
+            ),
+            stay=StayBody(start=stay.start, end=stay.end),
+            units=Measure(query.units).body,
+            as_of=None,
+            stale=False,
+            attribution=ATTRIBUTION,
+            days=record(days, point, self._ephemeris),
+            highlights=highlights(days, self._ephemeris, query.language),
+        )
+
+    def providers(self) -> Sequence[ProviderState]:
+        """None: nothing outside is asked."""
+        return ()
+
+    async def dataset(self) -> DatasetState | None:
+        return None
+
+    def notices(self) -> Sequence[str]:
+        return ()
+
+    async def run(self) -> None:
+        """Make the months around now and keep doing so, one at a time."""
+        loop = asyncio.get_running_loop()
+        while True:
+            now = self._clock()
+            span = (now - _BEHIND).timestamp(), (now + _AHEAD).timestamp()
+            for month in months_between(*span):
+                await loop.run_in_executor(self._worker, self._ephemeris.month, month)
+                await asyncio.sleep(_PAUSE_SECONDS)
+            await asyncio.sleep(_AGAIN_SECONDS)
