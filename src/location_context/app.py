@@ -26,8 +26,10 @@ from location_context.storage.database import Database
 from location_context.storage.guide import Guides
 from location_context.upstream.provider import http_client
 from location_context.web import logs
+from location_context.web.endpoint import Endpoint
 from location_context.web.middleware import Front
 from location_context.web.routes import endpoints
+from location_context.widget.routes import routes as widget_routes
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
@@ -110,7 +112,8 @@ def create_app(
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
         async with open_service(settings, clock=clock, sections=sections) as service:
-            front.serve(endpoints(service, front))
+            pages = (Endpoint.of(route) for route in widget_routes(service))
+            front.serve([*endpoints(service, front), *pages])
             async with background(service):
                 with _draining_on_sigterm(front):
                     yield
