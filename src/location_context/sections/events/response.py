@@ -29,13 +29,6 @@ CoverageStatus = Literal["ok", "stale", "unavailable", "not_configured", "not_co
 
 
 _DATE_OR_MOMENT: dict[str, Any] = {"anyOf": [{"format": "date"}, {"format": "date-time"}]}
-_DATE_OR_MOMENT_OR_NULL: dict[str, Any] = {
-    "anyOf": [
-        {"type": "string", "format": "date"},
-        {"type": "string", "format": "date-time"},
-        {"type": "null"},
-    ]
-}
 
 
 class Venue(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,10 +66,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     ]
     end: Annotated[
         str | None,
-        Meta(
-            description="Likewise; the last date, included, when all-day; null when not known.",
-            extra_json_schema=_DATE_OR_MOMENT_OR_NULL,
-        ),
+        Meta(description="Likewise; the last date, included, when all-day; null when not known."),
     ]
     all_day: Annotated[bool, Meta(description="Whether it fills whole days.")]
     overlaps: Annotated[

@@ -1,0 +1,188 @@
+"""`events`: import the operator's own events, and keep feeds of them."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from location_context.cli import console
+from location_context.errors import OperatorError
+from location_context.gazetteer.gazetteer import Gazetteer
+from location_context.point import canonical
+from location_context.sections.events.feeds import Feeds
+from location_context.sections.events.imports import Imported, calendar_id
+from location_context.sections.events.records import Calendar
+from location_context.sections.events.response import Category
+from location_context.stay import system_clock
+from location_context.storage.database import Database
+from location_context.storage.events import EventRows
+from location_context.upstream.provider import http_client
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+commands = typer.Typer(help="Import events of your own, and keep feeds.", no_args_is_help=True)
+feed = typer.Typer(help="Calendars by address that the server refreshes.", no_args_is_help=True)
+commands.add_typer(feed, name="feed")
+
+Name = Annotated[str | None, typer.Option(help="What you call it.")]
+Lat = Annotated[float | None, typer.Option(help="Where events lie that name no coordinates.")]
+Lng = Annotated[float | None, typer.Option(help="Likewise, the longitude.")]
+Country = Annotated[str | None, typer.Option(help="Or their country, ISO 3166-1 alpha-2.")]
+Region = Annotated[str | None, typer.Option(help="Or their region, ISO 3166-2 (DE-BY).")]
+CategoryOption = Annotated[str | None, typer.Option(help="The category of events that name none.")]
+
+
+@commands.command("import")
+def import_(  # noqa: PLR0913  each is an option of the command
+    source: Annotated[str, typer.Argument(help="A file or address: ICS, JSON-LD, HTML or CSV.")],
+    *,
+    name: Name = None,
+    lat: Lat = None,
+    lng: Lng = None,
+    country: Country = None,
+    region: Region = None,
+    category: CategoryOption = None,
+    json: console.Json = False,
+) -> None:
+    """Import events once, in place of what the same source gave before."""
+    calendar = _calendar(
+        "import", source, name=name, place=(lat, lng), country=country, region=region,
+        category=category,
+    )  # fmt: skip
+    _report(console.run(_take(calendar)), json=json)
+
+
+@feed.command("add")
+def add(  # noqa: PLR0913  each is an option of the command
+    address: Annotated[str, typer.Argument(help="An address with http or https.")],
+    *,
+    name: Name = None,
+    lat: Lat = None,
+    lng: Lng = None,
+    country: Country = None,
+    region: Region = None,
+    category: CategoryOption = None,
+    json: console.Json = False,
+) -> None:
+    """Read a feed now and have the server refresh it every hour."""
+    calendar = _calendar(
+        "feed", address, name=name, place=(lat, lng), country=country, region=region,
+        category=category,
+    )  # fmt: skip
+    _report(console.run(_take(calendar)), json=json)
+
+
+@feed.command("list")
+def list_(json: console.Json = False) -> None:
+    """List feeds and imports."""
+    calendars = console.run(_list())
+    if json:
+        console.emit_json(calendars)
+        return
+    table = Table("id", "kind", "name", "events", "imported", "source", "failed with")
+    for calendar in calendars:
+        imported = (
+            calendar.imported_at.isoformat(timespec="minutes") if calendar.imported_at else ""
+        )
+        table.add_row(
+            calendar.id, calendar.kind, calendar.name or "", str(calendar.rows), imported,
+            calendar.source, calendar.failed_with or "",
+        )  # fmt: skip
+    console.out().print(table)
+
+
+@feed.command("remove")
+def remove(
+    name: Annotated[str, typer.Argument(help="The id or the address of a feed or import.")],
+    json: console.Json = False,
+) -> None:
+    """Remove a feed or an import with its events."""
+    if not console.run(_remove(name)):
+        raise OperatorError(f"There is no feed or import {name}; see: events feed list")
+    if json:
+        console.emit_json({"removed": name})
+    else:
+        console.out().print(f"Removed {name}.", markup=False)
+
+
+@asynccontextmanager
+async def _feeds() -> AsyncIterator[Feeds]:
+    settings = console.settings()
+    database = await Database.open(settings)
+    try:
+        async with http_client(settings.user_agent) as client:
+            yield Feeds(settings, system_clock, client, EventRows(database))
+    finally:
+        await database.close()
+
+
+async def _take(calendar: Calendar) -> Imported:
+    async with _feeds() as feeds:
+        return await feeds.take(calendar)
+
+
+async def _list() -> list[Calendar]:
+    async with _feeds() as feeds:
+        return await feeds.calendars()
+
+
+async def _remove(name: str) -> bool:
+    async with _feeds() as feeds:
+        return await feeds.remove(name)
+
+
+def _calendar(  # noqa: PLR0913  each is an option of the command
+    kind: str,
+    source: str,
+    *,
+    name: str | None,
+    place: tuple[float | None, float | None],
+    country: str | None,
+    region: str | None,
+    category: str | None,
+) -> Calendar:
+    if (place[0] is None) != (place[1] is None):
+        raise OperatorError("--lat and --lng go together")
+    if category is not None and category not in Category.__args__:  # type: ignore[attr-defined]  # the words of the Literal
+        raise OperatorError(
+            f"--category is {category!r}; accepted: {', '.join(Category.__args__)}"  # type: ignore[attr-defined]  # likewise
+        )
+    if region and not country:
+        country = region.partition("-")[0]
+    if country and not (len(country) == 2 and country.isalpha()):
+        raise OperatorError(f"--country is {country!r}; accepted: two letters such as DE")
+    lat, lng = place
+    timezone = None
+    if lat is not None and lng is not None:
+        if not (-90 <= lat <= 90 and -180 <= lng <= 180):
+            raise OperatorError("--lat or --lng is out of bounds: -90..90 and -180..180")
+        lat, lng = canonical(lat, lng)
+        timezone = Gazetteer.load().point(lat, lng).timezone
+    return Calendar(
+        id=calendar_id(source),
+        kind="feed" if kind == "feed" else "import",
+        source=source,
+        name=name,
+        lat=lat,
+        lng=lng,
+        country=country.upper() if country else None,
+        region=region.upper() if region else None,
+        timezone=timezone,
+        category=category,  # type: ignore[arg-type]  # one of the words, checked above
+    )
+
+
+def _report(imported: Imported, *, json: bool) -> None:
+    if json:
+        console.emit_json({"calendar": imported.calendar, "refused": imported.refused})
+        return
+    console.out().print(
+        f"{imported.calendar.rows} events from a month back to three years ahead imported, "
+        f"{len(imported.refused)} refused."
+    )
+    for refused in imported.refused:
+        console.err().print(f"- {refused.where}: {refused.why}", markup=False)

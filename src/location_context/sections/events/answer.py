@@ -1,0 +1,59 @@
+"""The answer: an event as it stands to the stay, in the units and the words of the response."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from location_context.sections.events.response import Event, Venue
+from location_context.sections.events.visible import Seen, overlaps
+
+if TYPE_CHECKING:
+    from location_context.sections.contract import Query
+    from location_context.sections.events.records import Place, When
+    from location_context.sections.units import Measure
+    from location_context.stay import Stay
+
+
+def answered(seen: Seen, query: Query, stay: Stay, measure: Measure) -> Event:
+    """The event as it is sent."""
+    told = seen.told
+    return Event(
+        id=f"{told.source}:{told.id}",
+        title=told.title,
+        category=told.category,
+        start=_text(told.start, query),
+        end=_text(told.end, query) if told.end else None,
+        all_day=told.all_day,
+        overlaps=overlaps(seen.first, seen.last, stay),
+        status=told.status,
+        venue=_venue(told.place, measure.distance(seen.distance)) if told.place else None,
+        scope=told.scope,
+        regions=list(told.regions),
+        rank=told.rank,
+        url=web_address(told.url),
+        image=web_address(told.image),
+        price=told.price,
+        sources=list(seen.sources),
+    )
+
+
+def _text(when: When, query: Query) -> str:
+    return when.local(query.point.zone).isoformat()
+
+
+def _venue(place: Place, distance: float | None) -> Venue:
+    return Venue(
+        name=place.name, address=place.address, lat=place.lat, lng=place.lng, distance=distance
+    )
+
+
+def web_address(text: str | None) -> str | None:
+    """An address as it may stand in an answer: http or https, without blanks; else None."""
+    if not text or len(text) > 2000 or any(c.isspace() or ord(c) < 32 for c in text.strip()):
+        return None
+    try:
+        parts = urlsplit(text.strip())
+    except ValueError:
+        return None
+    return text.strip() if parts.scheme in {"http", "https"} and parts.hostname else None

@@ -1,0 +1,116 @@
+"""Entries: events as calendars, pages and tables hold them, before they have a place and an id.
+
+`ics`, `jsonld` and `table` read them; `expansion` does so in a process of its own.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from location_context.sections.events.records import When
+from location_context.sections.events.response import Category, EventStatus, Price
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+Format = Literal["ics", "jsonld", "csv"]
+LONGEST_TITLE, LONGEST_TEXT = 300, 500
+
+
+class Window(msgspec.Struct, frozen=True):
+    """The dates that are read, both included, and the zone of times that name none."""
+
+    first: date
+    last: date
+    timezone: str
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One occurrence. `uid` names it in its source; `venue` and `address` are words."""
+
+    uid: str
+    title: str
+    start: When
+    end: When | None = None
+    all_day: bool = False
+    status: EventStatus = "confirmed"
+    category: Category | None = None
+    venue: str | None = None
+    address: str | None = None
+    lat: float | None = None
+    lng: float | None = None
+    url: str | None = None
+    image: str | None = None
+    price: Price | None = None
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """What could not be read: where it stands, and why."""
+
+    where: str
+    why: str
+
+
+_WORDS: dict[str, Category] = {
+    "concert": "concert", "music": "concert", "gig": "concert", "musik": "concert",
+    "festival": "festival", "fest": "festival", "market": "community", "fair": "festival",
+    "sport": "sport", "sports": "sport", "match": "sport", "football": "sport", "race": "sport",
+    "theatre": "performing_arts", "theater": "performing_arts", "dance": "performing_arts",
+    "opera": "performing_arts", "comedy": "performing_arts", "performing": "performing_arts",
+    "exhibition": "exhibition", "expo": "exhibition", "museum": "exhibition", "art": "exhibition",
+    "conference": "conference", "congress": "conference", "seminar": "conference",
+    "talk": "conference", "lecture": "conference", "workshop": "conference",
+    "community": "community", "social": "community", "meetup": "community",
+    "holiday": "public_holiday", "holidays": "public_holiday", "observance": "observance",
+}  # fmt: skip
+
+
+def category_of(words: str) -> Category | None:
+    """The category that a source's own words name, if one does."""
+    lowered = words.casefold().replace("_", " ").replace("-", " ")
+    whole = lowered.replace(" ", "_")
+    if whole in Category.__args__:  # type: ignore[attr-defined]  # the words of the Literal
+        return whole  # type: ignore[return-value]  # it is one of them
+    return next(
+        (_WORDS[word] for word in lowered.replace(",", " ").split() if word in _WORDS), None
+    )
+
+
+def when(text: str, zone: ZoneInfo) -> When:
+    """A date or a moment as ISO 8601 has it; one without offset is on the clock of `zone`.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    text = text.strip()
+    if len(text) <= 10 and "T" not in text:
+        return When(date.fromisoformat(text))
+    given = datetime.fromisoformat(text.replace(" ", "T", 1))
+    return When.of(given if given.tzinfo else given.replace(tzinfo=zone))
+
+
+def is_within(start: When, end: When | None, window: Window) -> bool:
+    """Whether an entry touches the window, give or take the day a zone may shift it."""
+    last = end.day if end else start.day
+    day = timedelta(days=1)
+    return start.day <= window.last + day and last >= window.first - day
+
+
+def clipped(text: object, longest: int = LONGEST_TEXT) -> str | None:
+    """Words on one line, not too long; None when there are none."""
+    plain = " ".join("".join(c if c.isprintable() else " " for c in str(text or "")).split())
+    return plain[:longest] or None
+
+
+def degrees(lat: object, lng: object) -> tuple[float, float] | None:
+    """Coordinates, if both are numbers within bounds and not the 0, 0 of a form left empty."""
+    try:
+        pair = float(str(lat)), float(str(lng))
+    except ValueError:
+        return None
+    if not (-90 <= pair[0] <= 90 and -180 <= pair[1] <= 180) or pair == (0, 0):
+        return None
+    return pair

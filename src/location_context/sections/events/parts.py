@@ -1,0 +1,89 @@
+"""Parts of countries as the holidays library names them: as ISO 3166-2, or as cities with a place.
+
+Its keys are ISO suffixes with exceptions, listed here. Cities that keep holidays of their own are
+circles; a part that is neither (the west of New South Wales) is left out, and so is one that has
+an ISO 3166-1 code and holidays as a country. In Bavaria, Assumption Day is kept where most people
+are Catholic: nearly everywhere but in the outlined parts of Franconia.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from location_context.point import distance_km
+
+if TYPE_CHECKING:
+    from location_context.point import Point
+
+_COUNTRIES = {
+    "FI": "01",
+    "FR": "971 972 973 974 976 BL MF NC PF PM TF WF",
+    "NO": "21 22",
+    "US": "AS GU MP PR UM VI",
+}
+_EXCEPTIONS: dict[tuple[str, str], str | None] = {
+    ("BE", "Flemish"): "BE-VLG",
+    ("BE", "French"): "BE-WAL",
+    ("BE", "German"): None,
+    ("BQ", "BON"): "BQ-BO",
+    ("BQ", "SAB"): "BQ-SA",
+    ("BQ", "STA"): "BQ-SE",
+    ("AU", "NSW Western"): None,
+    ("NZ", "South Canterbury"): None,
+}
+_CITIES: dict[tuple[str, str], tuple[float, float, float, str | None]] = {
+    # centre, reach in km, the part around it from which its holidays are told apart
+    ("BR", "São Paulo Capital"): (-23.57, -46.63, 20.0, "BR-SP"),
+    ("CH", "Stadt Zurich"): (47.377, 8.535, 5.5, "CH-ZH"),
+    ("DE", "Augsburg"): (48.367, 10.898, 8.0, "DE-BY"),
+    ("ES", "Barcelona"): (41.397, 2.166, 6.5, "ES-CT"),
+    ("IT", "Andria"): (41.227, 16.297, 5.0, "IT-BT"),
+    ("IT", "Barletta"): (41.318, 16.283, 5.0, "IT-BT"),
+    ("IT", "Cesena"): (44.139, 12.243, 6.0, "IT-FC"),
+    ("IT", "Forli"): (44.222, 12.041, 6.0, "IT-FC"),
+    ("IT", "Pesaro"): (43.911, 12.913, 5.0, "IT-PU"),
+    ("IT", "Trani"): (41.277, 16.417, 4.0, "IT-BT"),
+    ("IT", "Urbino"): (43.725, 12.636, 5.0, "IT-PU"),
+}
+_PARENTS = {"FR-6AE": "FR-GES", "FR-57": "FR-GES"}
+_PROTESTANT_FRANCONIA = (  # south, north, west, east
+    (49.05, 49.66, 10.10, 11.45),
+    (49.85, 50.42, 11.30, 12.25),
+    (50.15, 50.40, 10.70, 11.10),
+)
+
+
+def iso_of(country: str, key: str) -> str | None:
+    """The ISO 3166-2 code of a part; None for a city, a country and what has no code."""
+    if (country, key) in _CITIES or key in _COUNTRIES.get(country, "").split():
+        return None
+    return _EXCEPTIONS.get((country, key), f"{country}-{key}")
+
+
+def has_all_parts(country: str) -> bool:
+    """Whether the library lists every part, not only those with holidays of their own."""
+    return country != "FR"
+
+
+def city_keys(country: str) -> dict[str, str | None]:
+    """The cities of a country that keep holidays of their own, and the part around each."""
+    return {key: city[3] for (of, key), city in _CITIES.items() if of == country}
+
+
+def within_city(country: str, key: str, point: Point) -> bool:
+    """Whether the point lies in such a city."""
+    lat, lng, reach, _ = _CITIES[country, key]
+    return distance_km(point.lat, point.lng, lat, lng) <= reach
+
+
+def keeps_catholic_days(point: Point) -> bool:
+    """Whether holidays of Catholic municipalities are kept here (Bavaria only)."""
+    return not any(
+        south < point.lat < north and west < point.lng < east
+        for south, north, west, east in _PROTESTANT_FRANCONIA
+    )
+
+
+def is_kept(regions: tuple[str, ...], region: str) -> bool:
+    """Whether a region, or the one it is part of, is among those that keep a holiday."""
+    return region in regions or _PARENTS.get(region) in regions

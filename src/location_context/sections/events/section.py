@@ -1,0 +1,162 @@
+"""The events section: asks every provider side by side, joins what they tell, chooses and answers.
+
+Offline holidays and the operator's own calendars always answer; the others within the deadline, or
+from what is held, or not at all: `coverage` says which.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime, time, timedelta
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from location_context.sections.contract import PointBody, Reading, StayBody
+from location_context.sections.events.answer import answered
+from location_context.sections.events.attribution import notices
+from location_context.sections.events.calendars import Calendars
+from location_context.sections.events.choose import choose
+from location_context.sections.events.feeds import Feeds
+from location_context.sections.events.holidays import Holidays
+from location_context.sections.events.merge import merge
+from location_context.sections.events.open_holidays import OpenHolidays
+from location_context.sections.events.predicthq import PredictHQ
+from location_context.sections.events.response import Coverage, EventsBody, NoEvents
+from location_context.sections.events.ticketmaster import Ticketmaster
+from location_context.sections.events.visible import visible
+from location_context.sections.units import Measure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import httpx2
+
+    from location_context.sections.contract import DatasetState, ProviderState, Query
+    from location_context.sections.events.heard import Heard, Provider
+    from location_context.sections.events.records import Told
+    from location_context.sections.events.store import EventStore
+    from location_context.sections.events.visible import Seen
+    from location_context.settings import Settings
+    from location_context.stay import Clock, Stay
+    from location_context.upstream.deadline import Deadline
+
+_FRESH = timedelta(minutes=15)
+
+
+class Events:
+    """What happens around the stay."""
+
+    name: ClassVar[str] = "events"
+    dated: ClassVar[bool] = True
+    response: ClassVar[type[EventsBody]] = EventsBody
+    refusal: ClassVar[type[NoEvents]] = NoEvents
+
+    def __init__(
+        self, providers: Sequence[Provider], calendars: Calendars, feeds: Feeds, *,
+        radius: float, clock: Clock,
+    ) -> None:  # fmt: skip
+        self._providers = providers
+        self._calendars = calendars
+        self._feeds = feeds
+        self._radius = radius
+        self._clock = clock
+
+    @classmethod
+    def build(
+        cls, settings: Settings, clock: Clock, client: httpx2.AsyncClient, store: EventStore
+    ) -> Self:
+        """The section with every provider of the settings."""
+        calendars = Calendars(store, settings.events_radius, clock)
+        providers = (
+            Holidays(),
+            calendars,
+            OpenHolidays.build(settings, clock, client),
+            Ticketmaster.build(settings, clock, client),
+            PredictHQ.build(settings, clock, client),
+        )
+        feeds = Feeds(settings, clock, client, store)
+        return cls(providers, calendars, feeds, radius=settings.events_radius, clock=clock)
+
+    async def read(self, query: Query, deadline: Deadline) -> Reading:
+        """The events of the stay; never raises, since holidays are always at hand."""
+        assert query.stay is not None
+        now = self._clock()
+        if query.stay.is_past(query.point.today(now)):
+            message = query.language.gettext("The stay has ended.")
+            return Reading(
+                NoEvents(reason="stay_in_past", message=message), now + timedelta(days=1)
+            )
+        heard = dict(
+            zip(
+                (provider.name for provider in self._providers),
+                await asyncio.gather(*(p.hear(query, deadline) for p in self._providers)),
+                strict=True,
+            )
+        )
+        fresh_until = min(now + _FRESH, _midnight(query, now))
+        complete = all(answer.is_complete for answer in heard.values())
+        return Reading(self._body(query, query.stay, heard), fresh_until, complete)
+
+    def _body(self, query: Query, stay: Stay, heard: Mapping[str, Heard]) -> EventsBody | NoEvents:
+        seen = merge(visible(_told(heard), query.point, stay, self._radius))
+        coverage = [Coverage(provider=name, status=h.status) for name, h in heard.items()]
+        if not seen:
+            message = query.language.gettext("No event is known around the point during the stay.")
+            return NoEvents(reason="no_events", message=message, coverage=coverage)
+        shown, omitted = choose(seen, stay)
+        measure = Measure(query.units)
+        point = query.point
+        return EventsBody(
+            point=PointBody(
+                lat=point.lat, lng=point.lng, timezone=point.timezone,
+                country=point.country, region=point.region,
+            ),
+            stay=StayBody(start=stay.start, end=stay.end),
+            units=measure.body,
+            as_of=_as_of(shown, heard),
+            stale=any(answer.status == "stale" for answer in heard.values()),
+            attribution=notices(
+                (source for event in shown for source in event.sources),
+                region_known=point.region is not None,
+            ),
+            radius=measure.distance(self._radius) or 0.0,
+            events=[answered(event, query, stay, measure) for event in shown],
+            omitted=omitted,
+            coverage=coverage,
+        )  # fmt: skip
+
+    def providers(self) -> list[ProviderState]:
+        return [provider.state() for provider in self._providers]
+
+    async def dataset(self) -> DatasetState | None:
+        return await self._calendars.dataset()
+
+    def notices(self) -> list[str]:
+        return self._calendars.notices()
+
+    async def run(self) -> None:
+        """Refresh the feeds while the server runs."""
+        await self._feeds.run()
+
+
+def _told(heard: Mapping[str, Heard]) -> list[Told]:
+    """Everything told; where OpenHolidays tells school holidays, the library's are left out."""
+    better = any(told.category == "school_holiday" for told in heard["open_holidays"].told)
+    return [
+        told
+        for name, answer in heard.items()
+        for told in answer.told
+        if not (better and name == "holidays" and told.category == "school_holiday")
+    ]
+
+
+def _as_of(shown: Sequence[Seen], heard: Mapping[str, Heard]) -> datetime | None:
+    """When the oldest answer used was true; holidays worked out offline have no such time."""
+    used = {source for event in shown for source in event.sources}
+    times = [h.as_of for name, h in heard.items() if name in used and h.as_of is not None]
+    return min(times, default=None)
+
+
+def _midnight(query: Query, now: datetime) -> datetime:
+    """The next local midnight: from then on, today is another day."""
+    tomorrow = query.point.today(now) + timedelta(days=1)
+    return datetime.combine(tomorrow, time.min, tzinfo=query.point.zone)
