@@ -113,7 +113,8 @@ def wet_share(rain: Floats) -> Floats:
     known = np.isfinite(rain).sum(axis=0, dtype=float)
     with np.errstate(invalid="ignore", divide="ignore"):
         wet = (rain >= WET_MM).sum(axis=0, dtype=float)
-        return 100 * _sums(wet) / _sums(known)
+        share: Floats = 100 * _sums(wet) / _sums(known)
+    return share
 
 
 def describe(values: Floats) -> Columns:
@@ -161,7 +162,8 @@ def _wind(values: Floats) -> Floats:
     east = _sums(np.where(known, np.sin(angle) * speed, 0.0).sum(axis=0))
     north = _sums(np.where(known, np.cos(angle) * speed, 0.0).sum(axis=0))
     direction = np.degrees(np.arctan2(east, north)) % 360
-    return np.where(np.hypot(east, north) > 1e-9, direction, np.nan)
+    known_direction: Floats = np.where(np.hypot(east, north) > 1e-9, direction, np.nan)
+    return known_direction
 
 
 def _codes(codes: Floats) -> Floats:
@@ -176,5 +178,3 @@ def _codes(codes: Floats) -> Floats:
     best = np.argmax(np.where(belongs, window, -1), axis=1)
     some = (window * MEMBERSHIP.any(axis=1)).sum(axis=1) > 0
     return np.where(some, best.astype(float), np.nan)
-
-

@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 import numpy as np
@@ -160,5 +160,3 @@ class Outlook:
     history: Sequence[YearRecord] = field(default=())
     stale: bool = False
     complete: bool = True
-
-

@@ -1,0 +1,166 @@
+"""Archives: the climatology of a stay from a provider's archive, what is held before what is asked.
+
+A month of a cell is asked for once, in one request for all ten years; a year that lacks over a
+fifth of its window is replaced by the next older one, as far as two more requests reach.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from location_context.errors import ProviderAnswerInvalid, ProviderQuiet
+from location_context.sections.weather import climatology
+from location_context.sections.weather.ladder import Ladder, Rung
+from location_context.sections.weather.records import Outlook
+from location_context.sections.weather.years import (
+    YEARS,
+    is_missing,
+    last_year,
+    latest,
+    months_of,
+    record,
+    window,
+)
+from location_context.upstream.flights import Flights
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from location_context.sections.contract import Query
+    from location_context.sections.weather.holdings import Holdings
+    from location_context.sections.weather.providers import ArchiveProvider, YearMonth
+    from location_context.sections.weather.records import Month
+    from location_context.stay import Clock, Stay
+    from location_context.upstream.deadline import Deadline
+
+    Held = dict[YearMonth, Month]
+
+GRACE_SECONDS = 0.5
+_LASTS = timedelta(days=1)
+_OLDER_REQUESTS = 2
+
+
+class Archives:
+    """The archive providers in order of resort."""
+
+    def __init__(
+        self, providers: Sequence[ArchiveProvider], holdings: Holdings, clock: Clock
+    ) -> None:
+        self.providers = [one for one in providers if one.upstream.configured]
+        self.holdings = holdings
+        self.clock = clock
+        self._flights: Flights[None] = Flights()
+
+    async def outlook(self, query: Query, deadline: Deadline) -> Outlook | None:
+        """The climatology of the stay; None when none can be had."""
+        rungs: list[Rung[Outlook]] = []
+        for place, provider in enumerate(self.providers):
+            reader = Reader(self, provider, query, complete=place == 0)
+            rungs.append(Rung(lambda reader=reader: reader.outlook(deadline), provider.upstream))  # type: ignore[misc]
+        return await Ladder(rungs, deadline, GRACE_SECONDS).climb()
+
+    async def held(self, query: Query) -> Outlook | None:
+        """The climatology from what is held alone; None when something is missing."""
+        for place, provider in enumerate(self.providers):
+            reader = Reader(self, provider, query, complete=place == 0)
+            if (outlook := await reader.outlook(None)) is not None:
+                return outlook
+        return None
+
+    async def fetch(self, reader: Reader, missing: Sequence[YearMonth], deadline: Deadline) -> None:
+        """Ask for months and keep them; one flight per cell and months."""
+        provider, cell, public = reader.provider, reader.cell, reader.query.public
+
+        async def fetch() -> None:
+            months = await provider.months(cell, missing, reader.today, public=public)
+            await self.holdings.keep(provider.source, cell.key, months)
+
+        key = (provider.source, cell.key, tuple(missing))
+        try:
+            await self._flights.join(key, fetch, deadline)
+        except ProviderQuiet:
+            if public:
+                raise
+            await self._flights.join((key, "keyed"), fetch, deadline)
+
+    async def close(self) -> None:
+        await self._flights.close()
+
+
+class Reader:
+    """One provider's answer to one query."""
+
+    def __init__(
+        self, archives: Archives, provider: ArchiveProvider, query: Query, *, complete: bool
+    ) -> None:
+        assert query.stay is not None
+        self.provider = provider
+        self.query = query
+        self.stay: Stay = query.stay
+        self.cell = provider.cell(query.point)
+        self.today: date = query.point.today(archives.clock())
+        self._archives = archives
+        self._complete = complete
+        self._windows: dict[int, NDArray[np.float64]] = {}
+        self._held: Held = {}
+
+    async def outlook(self, deadline: Deadline | None) -> Outlook | None:
+        """The climatology; without a deadline nothing is asked for.
+
+        Raises:
+            ProviderError: the provider could not be asked, or has nothing for this cell.
+        """
+        years: list[int] = []
+        wanted = list(latest(last_year(self.today)))
+        for _ in range(1 + _OLDER_REQUESTS):
+            if not await self._gather(wanted, deadline):
+                return None
+            years += [year for year in wanted if not is_missing(self._windows[year])]
+            lacking = YEARS - len(years)
+            if lacking == 0 or not years:
+                break
+            wanted = list(latest(min(self._windows) - 1, lacking))
+        if not years:
+            raise ProviderAnswerInvalid(self.provider.name, "has no data for this cell")
+        return self._outlook(sorted(years)[-YEARS:])
+
+    async def _gather(self, years: Sequence[int], deadline: Deadline | None) -> bool:
+        """Windows of the years, fetched if need be; False when that may not be done."""
+        wanted = [month for year in years for month in months_of(self.stay, year)]
+        holdings, source = self._archives.holdings, self.provider.source
+        self._held |= await holdings.held(source, self.cell.key, wanted)
+        missing = [month for month in wanted if month not in self._held]
+        if missing and deadline is None:
+            return False
+        if missing and deadline is not None:
+            await self._archives.fetch(self, missing, deadline)
+            self._held |= await holdings.held(source, self.cell.key, missing)
+        find: Callable[[int, int], Month | None] = lambda y, m: self._held.get((y, m))  # noqa: E731  read twice below
+        for year in years:
+            self._windows[year] = window(self.stay, year, find)
+        return True
+
+    def _outlook(self, years: Sequence[int]) -> Outlook:
+        values = np.stack([self._windows[year] for year in years], axis=1)
+        values = climatology.screened(values)
+        month = self._held[months_of(self.stay, years[-1])[0]]
+        return Outlook(
+            mode="climatology",
+            kind="reanalysis",
+            provider=self.provider.name,
+            model=self.provider.model,
+            columns=climatology.describe(values),
+            attribution=self.provider.attribution(self.today),
+            lasts=_LASTS,
+            as_of=datetime(years[-1], 12, 31, 23, 59, 59, tzinfo=UTC),
+            years=years,
+            samples_per_day=climatology.samples(values),
+            grid=month.grid,
+            history=[record(self.stay, y, values[:, n]) for n, y in enumerate(years)],
+            complete=self._complete,
+        )

@@ -1,0 +1,146 @@
+"""Ladder: sources in order of resort, asked side by side soon enough that one answers in time.
+
+The first is asked at once, the next when the one before failed or has taken its share of the time.
+The best answer wins: a lower one waits `grace` seconds for those above it. A source whose breaker
+is probing is not waited for longer than that either. At the deadline, sources that were asked and
+have said nothing to anyone are late: their breakers open, and their fetches go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from location_context.errors import LocationContextError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+    from datetime import datetime
+
+    from location_context.upstream.deadline import Deadline
+    from location_context.upstream.provider import Upstream
+
+T = TypeVar("T")
+_STEP_SECONDS = 1.0
+_STEP_SHARE = 0.4
+
+
+@dataclass(frozen=True)
+class Rung(Generic[T]):
+    """One source: `attempt` gives its answer, or None when it has none for this stay."""
+
+    attempt: Callable[[], Coroutine[Any, Any, T | None]]
+    upstream: Upstream | None = None
+
+
+@dataclass
+class _Asked(Generic[T]):
+    """A rung while it is asked."""
+
+    task: asyncio.Task[T | None]
+    upstream: Upstream | None
+    probing: bool
+    last_success: datetime | None
+    since: float = field(default_factory=time.monotonic)
+
+    @property
+    def failed(self) -> bool:
+        return self.task.done() and self.answer is None
+
+    @property
+    def answer(self) -> T | None:
+        if not self.task.done() or self.task.cancelled():
+            return None
+        error = self.task.exception()
+        if error is not None and not isinstance(error, LocationContextError | TimeoutError):
+            raise error
+        return None if error else self.task.result()
+
+    def overran(self) -> None:
+        """Open the breaker of a source that has answered no one since it was asked."""
+        silent = self.upstream and self.upstream.last_success_at == self.last_success
+        if self.upstream and silent and not self.task.done():
+            self.upstream.late()
+
+
+class Ladder(Generic[T]):
+    """Climbs down the rungs once."""
+
+    def __init__(self, rungs: Sequence[Rung[T]], deadline: Deadline, grace: float) -> None:
+        self._left = list(rungs)
+        self._deadline = deadline
+        self._grace = grace
+        self._asked: list[_Asked[T]] = []
+        share = deadline.left() * _STEP_SHARE / max(1, len(rungs) - 1)
+        self._step = min(_STEP_SECONDS, share)
+        self._next_at = 0.0
+        self._settle_at: float | None = None
+
+    async def climb(self) -> T | None:
+        """The best answer that came in time; None when there was none."""
+        try:
+            while True:
+                self._ask()
+                best, waiting = self._best()
+                if not waiting and (best is not None or not self._left):
+                    return best
+                until = self._until(best)
+                if time.monotonic() >= until:
+                    return best
+                await self._wait(until)
+        finally:
+            await self._leave()
+
+    def _ask(self) -> None:
+        """Ask the next source when its turn has come."""
+        while self._left and (self._turn() or time.monotonic() >= self._next_at):
+            rung = self._left.pop(0)
+            upstream = rung.upstream
+            probing = upstream is not None and upstream.breaker.state == "half_open"
+            last = upstream.last_success_at if upstream else None
+            task = asyncio.ensure_future(rung.attempt())
+            self._asked.append(_Asked(task, upstream, probing, last))
+            self._next_at = time.monotonic() + (0.0 if probing else self._step)
+
+    def _turn(self) -> bool:
+        return all(asked.failed for asked in self._asked)
+
+    def _best(self) -> tuple[T | None, bool]:
+        """The best answer so far, and whether one above it is still awaited."""
+        waiting = False
+        for asked in self._asked:
+            if (answer := asked.answer) is not None:
+                return answer, waiting
+            if not asked.task.done():
+                over = asked.probing and time.monotonic() - asked.since > self._grace
+                waiting = waiting or not over
+        return None, waiting
+
+    def _until(self, best: T | None) -> float:
+        if best is not None and self._settle_at is None:
+            self._settle_at = time.monotonic() + self._grace
+        settle = self._settle_at if best is not None and self._settle_at else self._deadline.at
+        return min(settle, self._deadline.at)
+
+    async def _wait(self, until: float) -> None:
+        pending = [asked.task for asked in self._asked if not asked.task.done()]
+        probes = [a.since + self._grace for a in self._asked if a.probing and not a.task.done()]
+        now = time.monotonic()
+        moments = [until, *(probe + 0.001 for probe in probes if probe > now)]
+        if self._left:
+            moments.append(self._next_at)
+        timeout = max(0.0, min(moments) - now)
+        if pending:
+            await asyncio.wait(pending, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        else:
+            await asyncio.sleep(timeout)
+
+    async def _leave(self) -> None:
+        """Stop waiting for what is under way; the fetches themselves go on."""
+        pending = [asked for asked in self._asked if not asked.task.done()]
+        for asked in pending:
+            asked.overran()
+            asked.task.cancel()
+        await asyncio.gather(*(asked.task for asked in pending), return_exceptions=True)

@@ -1,0 +1,179 @@
+"""Gathering MET Norway's steps of 1, 6 and 12 hours into local days.
+
+Each step lasts until the next, and is described by the block of that length; the last is an instant
+only. A step over midnight is shared out by its hours. A day is known when steps cover at least 18
+of its hours, or, today, 6 that are left. Codes: the most severe of the day, as Open-Meteo does.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+
+from location_context.sections.weather.records import FORECAST_FIELDS, Columns, plausible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_KMH = 3.6
+_FULL_HOURS, _TODAY_HOURS = 18.0, 6.0
+_LONGEST_DAYS = 20
+_NAN = float("nan")
+_CODES: Mapping[str, int] = {  # by symbol without its _day, _night or _polartwilight
+    "clearsky": 0, "fair": 1, "partlycloudy": 2, "cloudy": 3, "fog": 45,
+    "lightrain": 61, "rain": 63, "heavyrain": 65,
+    "lightrainshowers": 80, "rainshowers": 81, "heavyrainshowers": 82,
+    "lightsleet": 66, "sleet": 66, "heavysleet": 67,
+    "lightsleetshowers": 66, "sleetshowers": 66, "heavysleetshowers": 67,
+    "lightsnow": 71, "snow": 73, "heavysnow": 75,
+    "lightsnowshowers": 85, "snowshowers": 85, "heavysnowshowers": 86,
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Day:
+    """Sums over one local day."""
+
+    hours: float = 0.0
+    highs: list[float] = field(default_factory=list)
+    lows: list[float] = field(default_factory=list)
+    codes: list[int] = field(default_factory=list)
+    chances: list[float] = field(default_factory=list)
+    winds: list[float] = field(default_factory=list)
+    gusts: list[float] = field(default_factory=list)
+    uv: list[float] = field(default_factory=list)
+    weighted: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
+    rain: float = 0.0
+    rain_hours: float = 0.0
+    wet_hours: float = 0.0
+    hourly: bool = True
+    east: float = 0.0
+    north: float = 0.0
+
+    def mean(self, name: str) -> float:
+        pairs = self.weighted.get(name, [])
+        hours = sum(weight for _, weight in pairs)
+        return sum(value * weight for value, weight in pairs) / hours if hours else _NAN
+
+
+def gather(steps: Sequence[Any], timezone: str, today: date) -> tuple[date, Columns]:
+    """The first local date and the columns of all days that the steps cover well enough."""
+    zone, days = ZoneInfo(timezone), dict[date, _Day]()
+    moments = [datetime.fromisoformat(step["time"]).astimezone(UTC) for step in steps]
+    for (begin, end), step in zip(pairwise(moments), steps, strict=False):
+        if timedelta(0) < end - begin <= timedelta(hours=12):
+            for day, share in _shares(begin, end, zone):
+                _add(days.setdefault(day, _Day()), step["data"], end - begin, share)
+    known = [d for d, sums in days.items() if sums.hours >= _needed(d, today)]
+    if not known:
+        raise ValueError("no day is covered")
+    first = min(known)
+    length = min((max(known) - first).days + 1, _LONGEST_DAYS)
+    columns = {name: np.full(length, _NAN) for name in FORECAST_FIELDS}
+    for day in known:
+        if (place := (day - first).days) < length:
+            for name, value in _values(days[day]).items():
+                columns[name][place] = value
+    return first, {name: plausible(name, values) for name, values in columns.items()}
+
+
+def _needed(day: date, today: date) -> float:
+    return _TODAY_HOURS if day == today else _FULL_HOURS
+
+
+def _shares(begin: datetime, end: datetime, zone: ZoneInfo) -> Iterator[tuple[date, float]]:
+    """The local dates a step touches, and how many of its hours fall on each."""
+    local = begin.astimezone(zone)
+    midnight = datetime.combine(local.date() + timedelta(1), datetime.min.time(), zone)
+    turn = min(end, midnight.astimezone(UTC))
+    yield local.date(), (turn - begin) / timedelta(hours=1)
+    if turn < end:
+        yield midnight.date(), (end - turn) / timedelta(hours=1)
+
+
+def _add(day: _Day, data: Any, length: timedelta, hours: float) -> None:
+    """One step's part in a day."""
+    now = data["instant"]["details"]
+    span = length / timedelta(hours=1)
+    block = data.get("next_1_hours" if span <= 1 else "next_6_hours" if span <= 6 else "") or (
+        data.get("next_12_hours") or {}
+    )
+    details = block.get("details") or {}
+    day.hours += hours
+    day.hourly = day.hourly and span <= 1
+    _add_temperature(day, now, details, hours)
+    _add_wind(day, now, hours)
+    for name in ("cloud_area_fraction", "relative_humidity"):
+        if (value := _number(now, name)) is not None:
+            day.weighted.setdefault(name, []).append((value, hours))
+    if (rain := _number(details, "precipitation_amount")) is not None:
+        day.rain += rain * hours / span
+        day.rain_hours += hours
+        day.wet_hours += hours if rain >= 0.1 else 0.0
+    if (chance := _number(details, "probability_of_precipitation")) is not None:
+        day.chances.append(chance)
+    if (uv := _number(now, "ultraviolet_index_clear_sky")) is not None:
+        day.uv.append(uv)
+    if (code := _code((block.get("summary") or {}).get("symbol_code"))) is not None:
+        day.codes.append(code)
+
+
+def _add_temperature(day: _Day, now: Any, details: Any, hours: float) -> None:
+    temperature = _number(now, "air_temperature")
+    if temperature is not None:
+        day.weighted.setdefault("air_temperature", []).append((temperature, hours))
+    for values, name in ((day.highs, "air_temperature_max"), (day.lows, "air_temperature_min")):
+        extreme = _number(details, name)
+        values.extend(value for value in (temperature, extreme) if value is not None)
+
+
+def _add_wind(day: _Day, now: Any, hours: float) -> None:
+    speed, toward = _number(now, "wind_speed"), _number(now, "wind_from_direction")
+    if speed is not None:
+        day.winds.append(speed * _KMH)
+        if toward is not None:
+            day.east += math.sin(math.radians(toward)) * speed * hours
+            day.north += math.cos(math.radians(toward)) * speed * hours
+    if (gust := _number(now, "wind_speed_of_gust")) is not None:
+        day.gusts.append(gust * _KMH)
+
+
+def _number(details: Any, name: str) -> float | None:
+    value = details.get(name)
+    return float(value) if type(value) in (int, float) and abs(value) < 1e6 else None
+
+
+def _code(symbol: Any) -> int | None:
+    if not isinstance(symbol, str):
+        return None
+    base = symbol.partition("_")[0]
+    if base.endswith("andthunder"):
+        return 95
+    return _CODES.get(base)
+
+
+def _values(day: _Day) -> dict[str, float]:
+    calm = math.hypot(day.east, day.north) < 1e-9
+    return {
+        "weather_code": max(day.codes, default=_NAN),
+        "temperature_max": max(day.highs, default=_NAN),
+        "temperature_min": min(day.lows, default=_NAN),
+        "temperature_mean": day.mean("air_temperature"),
+        "precipitation_sum": day.rain if day.rain_hours >= 0.75 * day.hours else _NAN,
+        "precipitation_hours": day.wet_hours if day.hourly else _NAN,
+        "precipitation_probability": max(day.chances, default=_NAN),
+        "wind_speed_max": max(day.winds, default=_NAN),
+        "wind_gusts_max": max(day.gusts, default=_NAN),
+        "wind_direction_dominant": (
+            _NAN if calm else math.degrees(math.atan2(day.east, day.north)) % 360
+        ),
+        "cloud_cover_mean": day.mean("cloud_area_fraction"),
+        "humidity_mean": day.mean("relative_humidity"),
+        "uv_index_max": max(day.uv, default=_NAN),
+    }

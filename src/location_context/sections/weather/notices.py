@@ -1,0 +1,52 @@
+"""Notices: the words that each provider's licence asks to be shown."""
+
+from __future__ import annotations
+
+from location_context.sections.contract import Attribution
+
+OPEN_METEO = Attribution(
+    name="Open-Meteo",
+    url="https://open-meteo.com/",
+    license="CC BY 4.0",
+    text="Weather data by Open-Meteo.com",
+)
+MET_NORWAY = Attribution(
+    name="MET Norway",
+    url="https://api.met.no/",
+    license="CC BY 4.0",
+    text="Data from MET Norway",
+)
+NASA_POWER = Attribution(
+    name="NASA POWER",
+    url="https://power.larc.nasa.gov/",
+    license=None,
+    text=(
+        "These data were obtained from the NASA Langley Research Center (LaRC) POWER Project "
+        "funded through the NASA Earth Science/Applied Science Program."
+    ),
+)
+ITU = Attribution(
+    name="ITU-R",
+    url="https://www.itu.int/rec/R-REC-P.1510/en",
+    license=None,
+    text="Monthly means: Recommendations ITU-R P.1510-1 and P.837-7",
+)
+ZONES = Attribution(
+    name="OpenStreetMap",
+    url="https://www.openstreetmap.org/copyright",
+    license="ODbL 1.0",
+    text="Time zones: © OpenStreetMap contributors, ODbL",
+)
+
+
+def copernicus(year: int) -> Attribution:
+    """The notice for ERA5 and ERA5-Land, which names the year of use."""
+    return Attribution(
+        name="Copernicus Climate Change Service",
+        url="https://doi.org/10.24381/cds.adbb2d47",
+        license="CC BY 4.0",
+        text=(
+            f"Contains modified Copernicus Climate Change Service information {year}. Neither the "
+            "European Commission nor ECMWF is responsible for any use of it."
+        ),
+    )
