@@ -7,6 +7,7 @@ into what it holds. Tests of signals and processes run the command `location-con
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import threading
 import time
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
 
+import structlog
 from granian.constants import Interfaces
 from granian.server.common import LogLevels
 from granian.server.embed import Server
@@ -43,9 +45,12 @@ def serve(
     *,
     clock: Clock = system_clock,
     sections: Sequence[Section] | None = None,
+    port: int | None = None,
 ) -> Iterator[Served]:
     """Serve until the end of the block. `sections` stand in for the real ones."""
-    app, port = create_app(settings, clock=clock, sections=sections), free_port()
+    level = getattr(logging, settings.log_level.upper())
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(level))
+    app, port = create_app(settings, clock=clock, sections=sections), port or free_port()
     thread = _Thread(app, port)
     thread.start()
     try:
@@ -53,6 +58,7 @@ def serve(
         yield Served(f"http://127.0.0.1:{port}", port, app)
     finally:
         thread.end()
+        structlog.reset_defaults()
 
 
 def free_port() -> int:

@@ -22,7 +22,9 @@ from location_context.service import Service
 from location_context.settings import Settings
 from location_context.stay import system_clock
 from location_context.storage.access import open_gate
+from location_context.storage.climate import Climate
 from location_context.storage.database import Database
+from location_context.storage.events import EventRows
 from location_context.storage.guide import Guides
 from location_context.upstream.provider import http_client
 from location_context.web import logs
@@ -77,7 +79,9 @@ async def _open_sections(
 ) -> Sequence[Section]:
     client = http_client(settings.user_agent)
     stack.push_async_callback(client.aclose)
-    stores = registry.Stores(guide=Guides(database))
+    stores = registry.Stores(
+        climate=Climate(database), guide=Guides(database), events=EventRows(database)
+    )
     return registry.build(settings, clock, client, stores)
 
 

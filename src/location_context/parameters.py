@@ -95,6 +95,8 @@ def decode(query: bytes) -> list[tuple[str, str]]:
 
 
 def _unquote(text: str) -> str:
+    if "%" not in text and "+" not in text:
+        return text
     return unquote_to_bytes(text.replace("+", " ")).decode("utf-8")
 
 

@@ -17,6 +17,7 @@ from location_context.storage.database import Database
 from tests.serving import Served, serve
 from tests.web.sections import Broken, Empty, Harbour, Tides
 
+HTTP = httpx2.Client(verify=False, trust_env=False, timeout=20)
 STAY = {"lat": "48.8566", "lng": "2.3522", "start": "2026-11-28", "end": "2026-12-01"}
 
 
@@ -55,9 +56,13 @@ class Client:
         if key is not None:
             sent.setdefault("Authorization", f"Bearer {key or self.key}")
         address = self.served.url + path
-        return httpx2.request(
-            method, address, params=params, headers=sent, trust_env=False, timeout=20
-        )
+        return HTTP.request(method, address, params=params, headers=sent)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _connections() -> Iterator[None]:
+    with HTTP:
+        yield
 
 
 @pytest.fixture(scope="session")

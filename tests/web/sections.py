@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -131,9 +132,19 @@ class Slow(Tides):
     def __init__(self, clock: Clock = system_clock) -> None:
         super().__init__(clock)
         self.release = asyncio.Event()
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.entered = threading.Event()
 
     async def before(self, query: Query, deadline: Deadline) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.entered.set()
         await self.release.wait()
+
+    def let_go(self) -> None:
+        """`release` from another thread."""
+        assert self.entered.wait(10)
+        assert self.loop is not None
+        self.loop.call_soon_threadsafe(self.release.set)
 
 
 class Busy(Tides):

@@ -5,14 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from location_context.sections.astronomy.section import Astronomy
 from location_context.sections.cached import Cached
+from location_context.sections.events.section import Events
 from location_context.sections.guide.section import Guide
+from location_context.sections.weather.section import Weather
 
 if TYPE_CHECKING:
     import httpx2
 
     from location_context.sections.contract import Section
+    from location_context.sections.events.store import EventStore
     from location_context.sections.guide.store import GuideStore
+    from location_context.sections.weather.store import ClimateStore
     from location_context.settings import Settings
     from location_context.stay import Clock
 
@@ -21,7 +26,9 @@ if TYPE_CHECKING:
 class Stores:
     """What the sections keep, each behind its own protocol."""
 
+    climate: ClimateStore
     guide: GuideStore
+    events: EventStore
 
 
 def build(
@@ -29,7 +36,10 @@ def build(
 ) -> list[Section]:
     """Every section of the service."""
     return [
+        Weather.build(settings, clock, client, stores.climate),
+        Astronomy.build(clock),
         Guide.build(settings, clock, client, stores.guide),
+        Events.build(settings, clock, client, stores.events),
     ]
 
 

@@ -1,8 +1,8 @@
 """Guard: bounds how many requests are worked on at once, so that admitted ones stay quick.
 
 Beyond `most` requests a new one is refused at once, which costs next to nothing. Those admitted
-take turns: in one pass of the event loop new work starts for at most 10 ms, so that health and
-refusals never wait behind a long row of it.
+start in turns: how many in one pass of the event loop is halved when a pass took longer than 5 ms
+and grows by one when it did not, so that health and refusals never wait behind a row of work.
 """
 
 from __future__ import annotations
@@ -12,16 +12,19 @@ import time
 
 from location_context.errors import ServiceOverloaded
 
-TURN_SECONDS = 0.01
+LONG_PASS = 0.005  # seconds
+MOST_STARTS = 256
 
 
 class Guard:
-    """Counts requests in flight."""
+    """Counts requests in flight, and lets them start in turns."""
 
     def __init__(self, most: int) -> None:
         self.in_flight = 0
         self._most = most
-        self._turn_began: float | None = None
+        self._began: float | None = None
+        self._started = 0
+        self._starts = 16
 
     async def enter(self) -> None:
         """Admit one request, once it is its turn; `leave` must follow.
@@ -43,11 +46,15 @@ class Guard:
         self.in_flight -= 1
 
     def _may_start(self) -> bool:
-        if self._turn_began is None:
-            self._turn_began = time.perf_counter()
-            asyncio.get_running_loop().call_soon(self._end_turn)
-            return True
-        return time.perf_counter() - self._turn_began < TURN_SECONDS
+        if self._began is None:
+            self._began, self._started = time.perf_counter(), 0
+            asyncio.get_running_loop().call_soon(self._end_pass, self._began)
+        self._started += 1
+        return self._started <= self._starts
 
-    def _end_turn(self) -> None:
-        self._turn_began = None
+    def _end_pass(self, began: float) -> None:
+        if time.perf_counter() - began > LONG_PASS:
+            self._starts = max(1, self._starts // 2)
+        else:
+            self._starts = min(MOST_STARTS, self._starts + 1)
+        self._began = None

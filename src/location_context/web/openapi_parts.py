@@ -200,6 +200,7 @@ ERRORS: dict[str, tuple[int, str, str]] = {
     "invalid_api_key": (401, "authentication_error", "The key is unknown, revoked or expired."),
     "not_found": (404, "invalid_request_error", "There is nothing at this path."),
     "method_not_allowed": (405, "invalid_request_error", "Only GET and HEAD; see Allow."),
+    "format_not_implemented": (501, "invalid_request_error", "oEmbed: only format json."),
     "rate_limit_exceeded": (429, "rate_limit_error", "A quota is spent; see Retry-After."),
     "internal_error": (500, "api_error", "Something went wrong on our side."),
     "upstream_unavailable": (503, "api_error", "The section holds nothing; see Retry-After."),

@@ -1,0 +1,160 @@
+"""Health, status, the OpenAPI document and the documentation page."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import jsonschema_rs
+import pytest
+
+from location_context.errors import PublicError
+from location_context.web.openapi_parts import ERRORS
+from tests.web.conftest import STAY, Client
+
+
+def subclasses(kind: type) -> set[type]:
+    return {kind, *(found for below in kind.__subclasses__() for found in subclasses(below))}
+
+
+def test_health_says_ok_to_anybody_and_is_never_kept(client: Client) -> None:
+    response = client.get("/v1/health", key=None)
+    assert response.json() == {"status": "ok"}
+    assert response.headers["cache-control"] == "no-store"
+    assert response.headers["access-control-allow-origin"] == "*"
+    assert "ratelimit" not in response.headers
+
+
+def test_while_draining_health_is_503_and_everything_else_still_answers(client: Client) -> None:
+    client.served.app.draining = True
+    try:
+        health = client.get("/v1/health", key=None)
+        assert (health.status_code, health.json()) == (503, {"status": "draining"})
+        section = client.get("/v1/pulse/tides", STAY)
+        assert section.status_code == 200
+        assert section.headers["connection"] == "close"
+    finally:
+        client.served.app.draining = False
+
+
+def test_status_tells_sections_datasets_and_notices(client: Client) -> None:
+    response = client.get("/v1/status", key=None)
+    body = response.json()
+    assert set(body) == {
+        "status", "version", "started_at", "notices", "sections", "datasets"
+    }  # fmt: skip
+    assert set(body["sections"]) == {"tides", "harbour", "broken", "empty"}
+    assert set(body["datasets"]) == {"guide", "events", "climate"}
+    assert "Tides are made up." in body["notices"]
+    assert response.headers["cache-control"] == "no-store"
+    assert response.headers["access-control-allow-origin"] == "*"
+
+
+def test_a_section_that_held_nothing_is_an_outage_and_the_service_degraded(client) -> None:
+    assert client.get("/v1/pulse/empty", STAY).status_code == 503
+    body = client.get("/v1/status", key=None).json()
+    assert body["sections"]["empty"]["status"] == "outage"
+    assert body["status"] == "degraded"
+
+
+@pytest.fixture(scope="module")
+def document(client: Client) -> dict:
+    return client.get("/v1/openapi.json", key=None).json()
+
+
+def resolved(document: dict, value: dict) -> dict:
+    while "$ref" in value:
+        found = document
+        for part in value["$ref"].removeprefix("#/").split("/"):
+            found = found[part]
+        value = found
+    return value
+
+
+def test_every_reference_in_the_document_leads_somewhere(document) -> None:
+    def walk(value) -> int:
+        if isinstance(value, list):
+            return sum(map(walk, value))
+        if not isinstance(value, dict):
+            return 0
+        if "$ref" in value:
+            assert resolved(document, value) is not None
+        return 1 + sum(map(walk, value.values()))
+
+    assert walk(document) > 200
+
+
+def test_every_field_of_an_answer_is_described_and_required(document) -> None:
+    for name, schema in document["components"]["schemas"].items():
+        assert schema.get("description"), name
+        properties = set(schema.get("properties", {}))
+        assert set(schema.get("required", properties)) == properties, name
+
+
+def test_an_answer_is_valid_by_the_schema_it_was_made_from(client: Client, document) -> None:
+    for path, params in (("tides", STAY), ("harbour", STAY)):
+        operation = document["paths"][f"/v1/pulse/{path}"]["get"]
+        schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
+        schema = {**schema, "components": document["components"]}
+        assert jsonschema_rs.is_valid(schema, client.get(f"/v1/pulse/{path}", params).json())
+
+
+def test_every_error_a_client_can_get_stands_in_the_document_with_its_type(document) -> None:
+    codes = {c.code: c for c in subclasses(PublicError) if "code" in vars(c)}
+    told = {code: (status, kind) for code, (status, kind, _) in ERRORS.items()}
+    assert told == {code: (c.status, c.type) for code, c in codes.items()}
+    text = str(document["components"]["responses"])
+    for code, (status, _) in told.items():
+        assert status in {404, 405, 501} or code in text
+
+
+def test_every_status_tells_its_headers(document) -> None:
+    responses = document["paths"]["/v1/pulse/tides"]["get"]["responses"]
+    assert set(responses) == {"200", "304", "400", "401", "429", "500", "503"}
+    for status, response in responses.items():
+        headers = resolved(document, response)["headers"]
+        assert "X-Request-Id" in headers
+        assert ("Retry-After" in headers) == (status in {"429", "503"})
+
+
+class Page(HTMLParser):
+    """The tags of a page, and where it links to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.tags.append(tag)
+        self.ids += [str(given["id"])] if "id" in given else []
+        self.links += [str(given[n]) for n in ("href", "src") if n in given]
+
+
+def test_the_page_loads_nothing_runs_nothing_and_may_not_be_framed(client: Client) -> None:
+    response = client.get("/v1/docs", key=None)
+    page, policy = Page(response.text), response.headers["content-security-policy"]
+    assert not {"script", "link", "img", "iframe", "object", "form"} & set(page.tags)
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    assert " style=" not in response.text
+    assert len(response.content) < 200_000
+
+
+def test_every_link_on_the_page_leads_to_a_place_on_it_or_to_a_path_of_ours(client) -> None:
+    page = Page(client.get("/v1/docs", key=None).text)
+    assert len(set(page.ids)) == len(page.ids)
+    for link in page.links:
+        assert link.removeprefix("#") in page.ids or link in {"/", "/v1/openapi.json"}, link
+
+
+def test_the_page_tells_every_endpoint_parameter_code_and_structure(client, document) -> None:
+    text = client.get("/v1/docs", key=None).text
+    wanted = [*document["paths"], *document["components"]["parameters"], *ERRORS]
+    wanted += document["components"]["schemas"]
+    missing = [word for word in wanted if not re.search(rf"\b{re.escape(word.strip('/'))}\b", text)]
+    assert not missing

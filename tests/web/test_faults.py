@@ -1,0 +1,232 @@
+"""Bad requests and bad connections on a real socket: no redirect, no crash, nobody else slowed."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from contextlib import closing
+
+import msgspec
+import pytest
+
+from location_context.web.middleware import Front
+from tests.serving import serve
+from tests.web.conftest import STAY, Client, make_key
+from tests.web.load import load
+from tests.web.sections import Busy, Slow, Tides
+
+QUERY = "&".join(f"{name}={value}" for name, value in STAY.items())
+
+
+def exchange(port: int, sent: bytes, *, patience: float = 5.0) -> bytes:
+    """What comes back for these bytes until the server closes or falls silent."""
+    with closing(socket.create_connection(("127.0.0.1", port), timeout=patience)) as connection:
+        connection.sendall(sent)
+        received = b""
+        while True:
+            try:
+                chunk = connection.recv(65536)
+            except TimeoutError:
+                return received
+            if not chunk:
+                return received
+            received += chunk
+
+
+def status_of(answer: bytes) -> int:
+    return int(answer.split(b" ", 2)[1])
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [b"", b"Host: x/../?@#\r\n", b"Host: a b\r\n", b"Host: a\r\nHost: b\r\n", b"Host: <x>\r\n",
+     b"Host: a:port\r\n", b"Host: user@a\r\n", b"Host: \r\n"],
+)  # fmt: skip
+def test_a_missing_or_bad_host_is_malformed_in_the_envelope(client: Client, headers) -> None:
+    sent = b"GET /v1/health HTTP/1.1\r\n" + headers + b"Connection: close\r\n\r\n"
+    answer = exchange(client.served.port, sent)
+    assert status_of(answer) == 400
+    assert b"malformed_request" in answer
+    assert b"x-request-id: req_" in answer
+
+
+@pytest.mark.parametrize("host", [b"a.example", b"127.0.0.1:8000", b"[::1]:80", b"A_b-c.d"])
+def test_a_host_name_or_address_with_or_without_port_is_accepted(client: Client, host) -> None:
+    sent = b"GET /v1/health HTTP/1.1\r\nHost: " + host + b"\r\nConnection: close\r\n\r\n"
+    assert status_of(exchange(client.served.port, sent)) == 200
+
+
+@pytest.mark.parametrize(
+    "path", [b"/%zz", b"/%", b"/%00", b"/v1/%ff", b"/v1/health%c3%28", b"/v1/health?a=%80"]
+)
+def test_broken_escapes_in_the_path_are_malformed(client: Client, path) -> None:
+    sent = b"GET " + path + b" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+    answer = exchange(client.served.port, sent)
+    assert status_of(answer) == 400
+    assert b"malformed_request" in answer
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nX-Long: " + b"a" * 1_000_000 + b"\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\n" + b"X-Many: a\r\n" * 1000 + b"\r\n",
+    ],
+    ids=["long address", "long header", "many headers"],
+)
+def test_what_is_too_long_is_414_or_431_and_the_connection_closed(client: Client, sent) -> None:
+    try:
+        answer = exchange(client.served.port, sent)
+    except ConnectionError:
+        return  # refused before we had sent it all
+    assert status_of(answer) in {414, 431}
+
+
+def test_with_length_and_chunks_in_conflict_a_second_request_is_never_served(client) -> None:
+    smuggled = (
+        b"POST /v1/health HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+        b"GET /v1/openapi.json HTTP/1.1\r\nHost: a\r\n\r\n"
+    )
+    answer = exchange(client.served.port, smuggled, patience=2)
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert b"openapi" not in answer
+
+
+def test_the_body_of_a_request_is_passed_over(client: Client) -> None:
+    sent = (
+        b"GET /v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 3\r\n\r\nabc"
+    )
+    assert status_of(exchange(client.served.port, sent)) == 200
+
+
+@pytest.mark.parametrize("authorization", ["Bearer {key}", "bearer {key}", "BEARER   {key}"])
+def test_the_scheme_s_case_does_not_matter(client: Client, authorization) -> None:
+    headers = {"Authorization": authorization.format(key=client.key)}
+    assert client.get("/v1/pulse/tides", STAY, key=None, headers=headers).status_code == 200
+
+
+def test_two_authorization_headers_are_an_invalid_key(client: Client) -> None:
+    key = client.key.encode()
+    sent = (
+        f"GET /v1/pulse/tides?{QUERY} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n".encode()
+        + (b"Authorization: Bearer " + key + b"\r\n") * 2
+        + b"\r\n"
+    )
+    answer = exchange(client.served.port, sent)
+    assert status_of(answer) == 401
+    assert b"invalid_api_key" in answer
+    assert key not in answer
+
+
+def test_a_key_in_the_address_is_ignored_where_the_header_is_there(client: Client) -> None:
+    assert client.get("/v1/pulse/tides", {**STAY, "key": "abc"}).status_code == 200
+
+
+def in_flight(app: Front, count: int) -> None:
+    patience = time.monotonic() + 10
+    while app.guard.in_flight != count:
+        assert time.monotonic() < patience, app.guard.in_flight
+        time.sleep(0.002)
+
+
+def test_a_full_queue_is_a_cheap_503_while_health_answers(web_settings) -> None:
+    settings = msgspec.structs.replace(web_settings, max_in_flight=4)
+    slow, key = Slow(), make_key(settings)
+    with serve(settings, sections=[slow]) as served:
+        client = Client(served, key)
+        threads = [
+            threading.Thread(target=client.get, args=("/v1/pulse/slow", {**STAY, "lat": str(n)}))
+            for n in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        in_flight(served.app, 4)
+        refused = client.get("/v1/pulse/slow", {**STAY, "lat": "9"})
+        assert refused.status_code == 503
+        assert refused.json()["error"]["code"] == "service_overloaded"
+        assert refused.headers["retry-after"] == "1"
+        assert "ratelimit" not in refused.headers
+        began = time.perf_counter()
+        assert client.get("/v1/health", key=None).status_code == 200
+        assert time.perf_counter() - began < 0.5
+        slow.let_go()
+        for thread in threads:
+            thread.join()
+        assert client.get("/v1/pulse/slow", {**STAY, "lat": "9"}).status_code == 200
+        in_flight(served.app, 0)
+
+
+def test_a_thousand_clients_gone_mid_request_leave_no_task_and_the_read_to_others(
+    web_settings,
+) -> None:
+    slow, key = Slow(), make_key(web_settings)
+    with serve(web_settings, sections=[slow]) as served:
+        request = (
+            f"GET /v1/pulse/slow?{QUERY} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\n\r\n"
+        ).encode()
+        gone = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(1000)]
+        for connection in gone:
+            connection.sendall(request)
+        client, answers = Client(served, key), []
+        waiting = threading.Thread(
+            target=lambda: answers.append(client.get("/v1/pulse/slow", STAY, headers={}))
+        )
+        in_flight_at_least(served.app, 100)
+        for connection in gone:
+            connection.close()
+        slow.let_go()
+        waiting.start()
+        waiting.join()
+        in_flight(served.app, 0)
+        assert slow.reads == 1
+        patience = time.monotonic() + 10
+        while client.get("/v1/pulse/slow", STAY).status_code != 200:
+            assert time.monotonic() < patience
+
+
+def in_flight_at_least(app: Front, count: int) -> None:
+    patience = time.monotonic() + 10
+    while app.guard.in_flight < count:
+        assert time.monotonic() < patience, app.guard.in_flight
+        time.sleep(0.002)
+
+
+def test_a_reader_who_does_not_read_slows_nobody(web_settings) -> None:
+    tides = Tides(words="spring tide " * 400_000)  # 5 MB
+    key = make_key(web_settings)
+    request = (
+        f"GET /v1/pulse/tides?{QUERY} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\n\r\n"
+    ).encode()
+    with serve(web_settings, sections=[tides]) as served:
+        client = Client(served, key)
+        client.get("/v1/pulse/tides", STAY)
+        idle = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(20)]
+        for connection in idle:
+            connection.sendall(request)
+        times = []
+        for _ in range(20):
+            began = time.perf_counter()
+            assert client.get("/v1/health", key=None).status_code == 200
+            times.append(time.perf_counter() - began)
+        assert sorted(times)[10] < 0.25
+        for connection in idle:
+            connection.close()
+
+
+def test_at_three_times_its_capacity_admitted_requests_stay_quick_and_health_too(
+    web_settings,
+) -> None:
+    settings = msgspec.structs.replace(web_settings, max_in_flight=16)
+    busy, key = Busy(0.004), make_key(settings)
+    with serve(settings, sections=[busy]) as served:
+        for _ in range(3):  # the machine may be busy with something else for a moment
+            loaded = load(served.url, "busy", key, clients=48, seconds=1.5)
+            print(loaded)
+            assert loaded.statuses["503"] > 50
+            assert loaded.statuses["200"] > 20
+            if loaded.health_p50 < 0.05 and loaded.admitted_p95 < 0.5:
+                return
+    pytest.fail(f"health or the admitted were slow three times: {loaded}")
