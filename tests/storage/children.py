@@ -79,6 +79,20 @@ def write_keys(pipe: Connection, folder: str, url: str, prefix: str) -> None:
     asyncio.run(life())
 
 
+def open_once(pipe: Connection, folder: str, url: str) -> None:
+    """Open the database when told to, and tell its revision."""
+
+    async def life() -> str | None:
+        database = await Database.open(_settings(folder, url))
+        revision = await database.revision()
+        await database.close()
+        return revision
+
+    pipe.send("ready")
+    pipe.recv()
+    pipe.send(asyncio.run(life()))
+
+
 def migrate_and_die(_: Connection, folder: str, url: str, statements: int) -> None:
     """Begin to migrate, and be killed after so many statements that change the schema."""
     seen = 0

@@ -9,13 +9,18 @@ from urllib.parse import urlsplit
 
 
 class Proxy:
-    """Forwards to the host of `url`; `stop` breaks every connection and refuses new ones."""
+    """Forwards to the host of `url`.
+
+    `stop` breaks every connection and refuses new ones; `freeze` accepts and never answers.
+    """
 
     def __init__(self, url: str) -> None:
         self._parts = urlsplit(url)
         self._server: asyncio.Server | None = None
         self._port = 0
         self._open: set[asyncio.StreamWriter] = set()
+        self._flows = asyncio.Event()
+        self._flows.set()
 
     @property
     def url(self) -> str:
@@ -41,18 +46,24 @@ class Proxy:
         for writer in list(self._open):
             writer.transport.abort()
 
+    def freeze(self) -> None:
+        self._flows.clear()
+
+    def thaw(self) -> None:
+        self._flows.set()
+
     async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         far_reader, far_writer = await asyncio.open_connection(
             self._parts.hostname, self._parts.port
         )
         self._open |= {writer, far_writer}
-        await asyncio.gather(_pump(reader, far_writer), _pump(far_reader, writer))
+        await asyncio.gather(self._pump(reader, far_writer), self._pump(far_reader, writer))
         self._open -= {writer, far_writer}
 
-
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with contextlib.suppress(OSError):
-        while data := await reader.read(65536):
-            writer.write(data)
-            await writer.drain()
-    writer.close()
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(65536):
+                await self._flows.wait()
+                writer.write(data)
+                await writer.drain()
+        writer.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,7 @@ from sqlalchemy import text
 from location_context.storage import schema
 from location_context.storage.database import Database
 from location_context.storage.keys import Keys
-from tests.storage.children import child, migrate_and_die, plain, write_keys
+from tests.storage.children import child, migrate_and_die, open_once, plain, write_keys
 
 if TYPE_CHECKING:
     from location_context.settings import Settings
@@ -85,3 +86,14 @@ async def test_a_migration_that_was_killed_leaves_nothing_and_is_run_again(
     assert await database.revision() == schema.head()
     assert list(await Keys(database).all()) == []
     await database.close()
+
+
+async def test_processes_that_open_a_new_database_at_once_all_get_through(
+    no_schema: Settings,
+) -> None:
+    with ExitStack() as stack:
+        pipes = [stack.enter_context(child(open_once, *plain(no_schema)))[1] for _ in range(4)]
+        assert [await asyncio.to_thread(pipe.recv) for pipe in pipes] == ["ready"] * 4
+        for pipe in pipes:
+            pipe.send("go")
+        assert [await asyncio.to_thread(pipe.recv) for pipe in pipes] == [schema.head()] * 4

@@ -45,6 +45,46 @@ async def test_an_error_in_a_transaction_takes_all_of_it_back(database: Database
         assert (await connection.execute(text("SELECT * FROM facts"))).all() == []
 
 
+async def test_a_cancelled_writer_leaves_nothing_and_the_next_one_works(
+    database: Database,
+) -> None:
+    written = asyncio.Event()
+
+    async def work() -> None:
+        async with database.write() as connection:
+            await connection.execute(text("INSERT INTO facts VALUES ('a', 'b')"))
+            written.set()
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(work())
+    await written.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    async with database.write() as connection:
+        assert (await connection.execute(text("SELECT * FROM facts"))).all() == []
+        await connection.execute(text("INSERT INTO facts VALUES ('a', 'c')"))
+
+
+async def test_readers_and_writers_cancelled_at_any_moment_leave_the_file_whole(
+    sqlite_settings: Settings,
+) -> None:
+    database = await Database.open(sqlite_settings)
+    store = Keys(database)
+    for pauses in range(40):
+        task = asyncio.create_task(store.add(a_key(f"key-{pauses}")))
+        reader = asyncio.create_task(store.all())
+        for _ in range(pauses):
+            await asyncio.sleep(0)
+        task.cancel()
+        reader.cancel()
+        await asyncio.gather(task, reader, return_exceptions=True)
+    await store.add(a_key("last"))
+    assert "last" in {key.id for key in await store.all()}
+    await database.check()
+    await database.close()
+
+
 async def test_a_reader_sees_one_state_while_a_writer_works(database: Database) -> None:
     async with database.write() as writing, database.read() as reading:
         await writing.execute(text("INSERT INTO facts VALUES ('a', 'b')"))

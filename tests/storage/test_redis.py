@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 import uuid
 from typing import TYPE_CHECKING
 
 import pytest
 import redis.asyncio
 import structlog
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from location_context.access.quota import Limit
+from location_context.access.quota import Limit, MemoryCounter
 from location_context.settings import Secret
 from location_context.storage.redis import RedisCounter
 from tests.moved_clock import MovedClock
@@ -83,6 +87,68 @@ async def test_when_redis_goes_this_process_counts_on_and_says_so(
         counter.ask_again()
         assert (await counter.take("key", (MINUTE,))).allowed
         assert not counter.degraded
+
+
+async def test_a_redis_that_is_silent_costs_half_a_second_once_and_not_each_request(
+    replica: Callable[..., RedisCounter], redis_url: str
+) -> None:
+    async with Proxy(redis_url) as proxy:
+        counter = replica(proxy.url)
+        await counter.take("key", (MINUTE,))
+        proxy.freeze()
+        began = time.monotonic()
+        at_once = await asyncio.gather(*(counter.take("key", (MINUTE,)) for _ in range(50)))
+        assert sum(taken.allowed for taken in at_once) == 9
+        assert time.monotonic() - began < 3
+        counter.ask_again()
+        began = time.monotonic()
+        trying = asyncio.create_task(counter.take("key", (MINUTE,)))
+        await asyncio.sleep(0)
+        for _ in range(100):
+            await counter.take("another", (MINUTE,))
+        assert time.monotonic() - began < 0.4
+        assert not trying.done()
+        await trying
+        proxy.thaw()
+
+
+LIMITS = (Limit("minute", 5, 60), Limit("day", 12, 86400))
+steps = st.lists(
+    st.one_of(
+        st.just("take"),
+        st.just("give back"),
+        st.integers(-7_200_000, 7_200_000),
+        st.sampled_from([1000, 30_000, 60_000, 86_400_000, -3_600_000, -86_400_000]),
+    ),
+    max_size=60,
+)
+
+
+@given(steps)
+@settings(max_examples=60, deadline=None)
+def test_redis_and_memory_give_the_same_answer_whatever_is_done(
+    redis_url: str, steps: list[str | int]
+) -> None:
+    async def both() -> None:
+        clock = MovedClock()
+        prefix = f"location-context-test:{uuid.uuid4().hex}:"
+        shared, here = RedisCounter(Secret(redis_url), clock, prefix=prefix), MemoryCounter(clock)
+        taken = []
+        for step in steps:
+            if isinstance(step, int):
+                clock.advance(step / 1000)
+            elif step == "take":
+                one, other = await shared.take("key", LIMITS), await here.take("key", LIMITS)
+                assert one.allowed == other.allowed
+                assert one.headers == other.headers
+                taken += [(one, other)] if one.allowed else []
+            elif taken:
+                one, other = taken.pop(0)
+                await shared.give_back("key", one)
+                await here.give_back("key", other)
+        await shared.close()
+
+    asyncio.run(both())
 
 
 async def test_a_redis_that_was_never_there_stops_nobody(

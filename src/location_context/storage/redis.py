@@ -126,8 +126,10 @@ class RedisCounter:
 
     async def _ask(self, command: Callable[[], Awaitable[Any]]) -> Any:
         """What Redis answers; None while it is gone."""
-        if self.degraded and time.monotonic() < self._alone_until:
-            return None
+        if self.degraded:
+            if time.monotonic() < self._alone_until:
+                return None
+            self._alone_until = time.monotonic() + _ALONE  # this request tries, the others go on
         try:
             answer = await command()
         except (RedisError, OSError, TimeoutError) as error:
