@@ -86,6 +86,11 @@ def observer(lat: float) -> tuple[float, float]:
     return EQUATOR_AU * c * cos, EQUATOR_AU * c * squeeze * sin
 
 
+def sun_line() -> float:
+    """Sine of the altitude of the Sun's centre when its upper limb touches the horizon."""
+    return float(_SUN_ALTITUDES[Line.SUN])
+
+
 def moon_line(distance: Floats) -> Floats:
     """Sine of the altitude of the Moon's centre when its upper limb touches the horizon."""
     line: Floats = -np.sin(REFRACTION + np.arcsin(MOON_RADIUS_AU / distance))

@@ -119,16 +119,31 @@ def _grazing(values: Floats, row: int) -> list[tuple[int, float, bool]]:
 
 def _pair(values: Floats, index: int, row: int) -> list[tuple[int, float, bool]]:
     c = _polynomials(values[None], np.zeros(1, np.intp), np.array([index]))
-    x = np.clip(-c[1] / (2 * c[2]), -1.0, 1.0) if c[2, 0] else np.zeros(1)
-    for _ in range(_NEWTON_STEPS):
-        bend = 2 * c[2] + x * (6 * c[3] + x * (12 * c[4] + x * 20 * c[5]))
-        x = np.clip(x - _slope(c, x) / np.where(bend == 0, 1.0, bend), -1.0, 1.0)
+    x = _turn(c)
     above = bool(values[index] > 0)
     if bool(_value(c, x)[0] > 0) == above:
         return []
     first = _bisect(c, -np.ones(1), x)[0]
     second = _bisect(c, x, np.ones(1))[0]
     return [(row, index + float(first), not above), (row, index + float(second), above)]
+
+
+def lowest(values: Floats) -> float:
+    """The position of the least value, between samples where it is not at an edge."""
+    index = int(values.argmin())
+    if not BEFORE <= index < values.size - AFTER:
+        return float(index)
+    c = _polynomials(values[None], np.zeros(1, np.intp), np.array([index]))
+    return index + float(_turn(c)[0])
+
+
+def _turn(c: Floats) -> Floats:
+    """Where polynomials turn, within a step of their middle."""
+    x = np.clip(-c[1] / (2 * c[2]), -1.0, 1.0) if c[2, 0] else np.zeros(1)
+    for _ in range(_NEWTON_STEPS):
+        bend = 2 * c[2] + x * (6 * c[3] + x * (12 * c[4] + x * 20 * c[5]))
+        x = np.clip(x - _slope(c, x) / np.where(bend == 0, 1.0, bend), -1.0, 1.0)
+    return x
 
 
 def _merged(found: Crossings, pairs: list[tuple[int, float, bool]]) -> Crossings:
