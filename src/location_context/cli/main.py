@@ -6,7 +6,19 @@ import sys
 
 import typer
 
-from location_context.cli import console, doctor, guide, keys, migrate, read, serve, warm
+from location_context.cli import (
+    climate,
+    console,
+    doctor,
+    events,
+    guide,
+    keys,
+    migrate,
+    read,
+    serve,
+    setup,
+    warm,
+)
 from location_context.errors import LocationContextError
 
 app = typer.Typer(
@@ -17,7 +29,9 @@ app = typer.Typer(
 )
 app.add_typer(keys.commands, name="keys")
 app.add_typer(guide.commands, name="guide")
-for command in (serve, read, warm, doctor, migrate):
+app.add_typer(events.commands, name="events")
+app.add_typer(climate.commands, name="climate")
+for command in (setup, serve, read, warm, doctor, migrate):
     command.register(app)
 
 

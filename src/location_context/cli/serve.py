@@ -56,12 +56,15 @@ def serve(*, host: Host = "127.0.0.1", port: Port = 8000, workers: Workers = 1) 
 def listening_settings(settings: Settings, host: str, port: int) -> Settings:
     """The settings, with PUBLIC_URL following `--host` and `--port` where it was not set."""
     if settings.public_url == Settings().public_url:
-        shown = "127.0.0.1" if host in {"0.0.0.0", "::", ""} else host  # noqa: S104  compared only
-        os.environ[PREFIX + "PUBLIC_URL"] = (
-            f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
-        )
+        os.environ[PREFIX + "PUBLIC_URL"] = local_address(host, port)
         return console.settings()
     return settings
+
+
+def local_address(host: str, port: int) -> str:
+    """Where the server is reached from this machine."""
+    shown = "127.0.0.1" if host in {"0.0.0.0", "::", ""} else host  # noqa: S104  compared only
+    return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
 
 
 def _server(host: str, port: int, workers: int) -> MPServer:

@@ -1,0 +1,156 @@
+"""`setup`: what a first start needs, each step only where it was not done yet.
+
+The data directory and database, the sample guide, the fallback climate grid and a first API key,
+which is printed once with a `curl` line that works as it stands once `serve` runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+
+from location_context.cli import console
+from location_context.cli.serve import Host, Port, Workers, local_address
+from location_context.errors import OperatorError
+from location_context.gazetteer.gazetteer import Gazetteer
+from location_context.sections.guide.imports.importer import Importer
+from location_context.sections.guide.sample import import_sample
+from location_context.sections.weather import grid
+from location_context.sections.weather.fallback import FallbackGrid
+from location_context.stay import system_clock
+from location_context.storage.access import open_keys
+from location_context.storage.database import Database
+from location_context.storage.guide import Guides
+
+if TYPE_CHECKING:
+    from location_context.access.keys import ApiKeys
+    from location_context.settings import Settings
+
+FIRST_KEY = "first key"
+WithoutFallback = Annotated[
+    bool, typer.Option("--without-fallback", help="Do not make the fallback climate grid.")
+]
+
+
+class Done(msgspec.Struct):
+    """What a setup did. `key` is only there when it was just made."""
+
+    data_dir: str
+    guide_imported: bool
+    fallback_made: bool
+    key: str | None
+    curl: str | None
+    page: str
+
+
+def register(app: typer.Typer) -> None:
+    app.command("setup")(setup)
+
+
+def setup(
+    *,
+    without_fallback: WithoutFallback = False,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    workers: Workers = 1,  # noqa: ARG001  taken so that setup and serve take the same options
+    json: console.Json = False,
+) -> None:
+    """Prepare everything for a first start; what is there already is left as it is."""
+    settings = console.settings()
+    _make_data_dir(settings)
+    imported, key = console.run(_store(settings))
+    fallback = False if without_fallback else _fallback(settings)
+    address = local_address(host, port)
+    done = Done(
+        data_dir=str(settings.data_dir.absolute()),
+        guide_imported=imported,
+        fallback_made=fallback,
+        key=key,
+        curl=_curl(address, key, settings) if key else None,
+        page=f"{address}/",
+    )
+    if json:
+        console.emit_json(done)
+    else:
+        _print(done)
+
+
+def _say(sentence: str) -> None:
+    console.err().print(sentence, markup=False)
+
+
+def _make_data_dir(settings: Settings) -> None:
+    try:
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OperatorError(
+            f"The data directory {settings.data_dir} cannot be made: {error.strerror}"
+        ) from None
+
+
+async def _store(settings: Settings) -> tuple[bool, str | None]:
+    """The database with a guide and a key in it; whether the sample was imported, and a new key."""
+    database = await Database.open(settings)
+    try:
+        imported = await _sample_guide(Guides(database))
+        key = await _first_key(await open_keys(settings, database, system_clock))
+    finally:
+        await database.close()
+    return imported, key
+
+
+async def _sample_guide(guides: Guides) -> bool:
+    if await guides.active() is not None:
+        return False
+    _say("Importing the sample guide …")
+    gazetteer = Gazetteer.load()
+    importer = Importer(guides, system_clock, lambda lat, lng: gazetteer.point(lat, lng).country)
+    await import_sample(importer)
+    return True
+
+
+async def _first_key(keys: ApiKeys) -> str | None:
+    if await keys.list():
+        return None
+    return (await keys.create(FIRST_KEY)).secret
+
+
+def _fallback(settings: Settings) -> bool:
+    """Make the grid if it is missing; without it the service still serves."""
+    if FallbackGrid(settings.data_dir).made:
+        return False
+    try:
+        grid.make(settings.data_dir, _say)
+    except OperatorError as error:
+        console.err().print(
+            f"Warning: the fallback climate grid was not made, so that weather needs a provider: "
+            f"{error.message} Try again with: location-context climate fallback",
+            style="yellow",
+            markup=False,
+        )
+        return False
+    return True
+
+
+def _curl(address: str, key: str, settings: Settings) -> str:
+    """A line that works: weather where its fallback is there, else what needs nothing outside."""
+    section = "weather" if FallbackGrid(settings.data_dir).made else "astronomy"
+    start = system_clock().date() + timedelta(days=7)
+    stay = f"start={start}&end={start + timedelta(days=3)}"
+    query = f"lat=48.8566&lng=2.3522&{stay}"
+    return f'curl -H "Authorization: Bearer {key}" "{address}/v1/pulse/{section}?{query}"'
+
+
+def _print(done: Done) -> None:
+    """People's version, on stdout; the curl line is written raw so that it is never wrapped."""
+    if done.curl:
+        sys.stdout.write(
+            f"A first API key, shown only this once:\n\n  {done.key}\n\n"
+            f"Try it once the server runs:\n\n  {done.curl}\n\n"
+        )
+    sys.stdout.write(f"The page that builds widgets: {done.page}\n")
+    sys.stdout.flush()
