@@ -87,7 +87,7 @@ def pool(row: Floats, line: Fit | None = None) -> Floats:
     """The values behind each date (dates x samples), without the season's slope and widened."""
     line = line or fit(row)
     windows = sliding_window_view(row, WIDTH, axis=1).transpose(1, 0, 2)
-    values = windows - line.slope[:, None, None] * _OFFSETS
+    values: Floats = windows - line.slope[:, None, None] * _OFFSETS
     widened = np.sqrt(1 + 1 / row.shape[0])
     values = line.value[:, None, None] + (values - line.value[:, None, None]) * widened
     return values.reshape(values.shape[0], -1)
@@ -138,7 +138,8 @@ def samples(values: Floats) -> int:
 
 def _sums(by_day: Floats) -> Floats:
     """Sums over each date's window along the last axis."""
-    return sliding_window_view(by_day, WIDTH, axis=-1).sum(axis=-1)
+    sums: Floats = sliding_window_view(by_day, WIDTH, axis=-1).sum(axis=-1)
+    return sums
 
 
 def _means(values: Floats) -> Columns:

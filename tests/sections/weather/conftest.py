@@ -1,0 +1,98 @@
+"""A weather section over stand-ins of all its providers, with a moved clock and a real database."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from location_context.localisation.language import Languages
+from location_context.point import Point
+from location_context.sections.contract import Query, Reading
+from location_context.sections.weather import grid
+from location_context.sections.weather.fallback import SHAPE
+from location_context.sections.weather.section import Weather
+from location_context.settings import Settings
+from location_context.stay import Stay
+from location_context.storage.climate import Climate
+from location_context.storage.database import Database
+from location_context.upstream.deadline import Deadline
+from location_context.upstream.provider import http_client
+from tests.moved_clock import MovedClock
+from tests.standins.met_norway import PATH as MET_PATH
+from tests.standins.met_norway import MetNorwayStandIn
+from tests.standins.nasa_power import PATH as POWER_PATH
+from tests.standins.nasa_power import NasaPowerStandIn
+from tests.standins.open_meteo import ARCHIVE, FORECAST, OpenMeteo
+
+PARIS = Point(48.8566, 2.3522, "Europe/Paris", "FR", "FR-IDF")
+ENGLISH = Languages({}).english
+
+
+def query(stay: Stay, point: Point = PARIS, **more) -> Query:
+    return Query(point, stay, more.pop("units", "metric"), more.pop("language", ENGLISH), **more)
+
+
+def write_grid(data_dir: Path) -> None:
+    """A fallback grid where it has 10 °C and 60 mm in January, a degree and 1 mm more each month."""
+    values = np.zeros(SHAPE, np.int16)
+    values[0] = (100 + 10 * np.arange(12))[:, None, None]
+    values[1] = (600 + 10 * np.arange(12))[:, None, None]
+    grid.write(values, data_dir)
+
+
+@dataclass
+class World:
+    """The stand-ins, the clock, and a section that reads them."""
+
+    clock: MovedClock
+    open_meteo: OpenMeteo
+    norway: MetNorwayStandIn
+    power: NasaPowerStandIn
+    settings: Settings
+    section: Weather
+    database: Database
+
+    async def read(self, asked: Query, seconds: float = 4.0) -> Reading:
+        return await self.section.read(asked, Deadline.after(seconds))
+
+
+@pytest.fixture
+def clock():
+    return MovedClock()
+
+
+@pytest.fixture
+def standins(clock):
+    with ExitStack() as stack:
+        made = OpenMeteo(clock), MetNorwayStandIn(clock), NasaPowerStandIn(clock)
+        for one in made:
+            stack.enter_context(one.server.running())
+        yield made
+
+
+@pytest.fixture
+def weather_settings(standins, tmp_path):
+    open_meteo, norway, power = standins
+    return Settings(
+        data_dir=tmp_path,
+        contact="test@example.org",
+        open_meteo_forecast_url=open_meteo.server.url + FORECAST,
+        open_meteo_archive_url=open_meteo.server.url + ARCHIVE,
+        met_norway_url=norway.server.url + MET_PATH,
+        nasa_power_url=power.server.url + POWER_PATH,
+    )
+
+
+@pytest.fixture
+async def world(clock, standins, weather_settings):
+    open_meteo, norway, power = standins
+    database = await Database.open(weather_settings)
+    async with http_client(weather_settings.user_agent) as client:
+        section = Weather.build(weather_settings, clock, client, Climate(database))
+        yield World(clock, open_meteo, norway, power, weather_settings, section, database)
+        await section.close()
+    await database.close()
