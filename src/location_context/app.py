@@ -116,8 +116,10 @@ def create_app(
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
         async with open_service(settings, clock=clock, sections=sections) as service:
-            pages = (Endpoint.of(route) for route in widget_routes(service))
-            front.serve([*endpoints(service, front), *pages])
+            widget = widget_routes(service)
+            pages = [Endpoint.of(route, widget.problem) for route in widget.pages]
+            others = [Endpoint.of(route) for route in widget.others]
+            front.serve([*endpoints(service, front), *pages, *others])
             async with background(service):
                 with _draining_on_sigterm(front):
                     yield

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from starlette.routing import Route
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
-Problem: TypeAlias = Callable[[PublicError, str], Response]
+Problem: TypeAlias = Callable[[PublicError, str, Request], Response]
 
 
 @dataclass(frozen=True)

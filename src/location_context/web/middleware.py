@@ -106,10 +106,11 @@ class Front:
             response = await self._handle(_checked(endpoint, request), request)
             return self._finish(request, response)
         except PublicError as error:
-            return problem(error, request_id)
+            return problem(error, request_id, request)
         except Exception:  # noqa: BLE001  the last resort: whatever it is, it is answered
             structlog.get_logger().exception("request_failed", request_id=request_id)
-            return problem(InternalError("Something went wrong on our side."), request_id)
+            said = InternalError("Something went wrong on our side.")
+            return problem(said, request_id, request)
 
     async def _handle(self, endpoint: Endpoint, request: Request) -> Response:
         if not endpoint.guarded:

@@ -9,6 +9,8 @@ from msgspec import Meta
 from starlette.responses import Response
 
 if TYPE_CHECKING:
+    from starlette.requests import Request
+
     from location_context.errors import PublicError
 
 JSON = "application/json"
@@ -37,7 +39,7 @@ class ErrorEnvelope(msgspec.Struct, frozen=True, kw_only=True):
     error: ErrorBody
 
 
-def envelope(error: PublicError, request_id: str) -> Response:
+def envelope(error: PublicError, request_id: str, _request: Request | None = None) -> Response:
     """The JSON answer for an error."""
     body = ErrorBody(type=error.type, code=error.code, message=error.message, request_id=request_id)  # type: ignore[arg-type]  # each error class names one of the four types
     headers = {"Cache-Control": NO_STORE, **error.headers}

@@ -1,0 +1,201 @@
+"""Formats: dates, times, numbers and units as CLDR has them for a language, for people to read.
+
+What belongs together never breaks: blanks inside a number with its unit and inside a range are
+no-break spaces, ranges use an en dash, and a negative number carries a true minus sign.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from babel import dates, numbers, units
+from babel.lists import format_list
+
+from location_context.localisation.language import Language
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import date, datetime
+
+    from babel import Locale
+
+NO_BREAK, EN_DASH, MINUS = "\u00a0", "\u2013", "\u2212"
+_LEFT_TO_RIGHT_MARK = "\u200e"
+_YEAR = re.compile(r",? ?('de' )?y年?")
+_UNITS = {
+    "mm": "length-millimeter",
+    "cm": "length-centimeter",
+    "inch": "length-inch",
+    "km": "length-kilometer",
+    "m": "length-meter",
+    "mi": "length-mile",
+    "ft": "length-foot",
+    "km/h": "speed-kilometer-per-hour",
+    "mph": "speed-mile-per-hour",
+}
+
+
+class Formats:
+    """One language's ways of writing; it also gives the language's words."""
+
+    def __init__(self, language: Language) -> None:
+        self.language = language
+        self.gettext = language.gettext
+        self.ngettext = language.ngettext
+        self.pgettext = language.pgettext
+
+    @cached_property
+    def _locale(self) -> Locale:
+        return self.language.locale
+
+    def number(self, value: float, digits: int = 0) -> str:
+        """A number with exactly `digits` decimals."""
+        pattern = "#,##0" + ("." + "0" * digits if digits else "")
+        text = numbers.format_decimal(round(value, digits) + 0.0, pattern, self._locale)
+        return self._signed(text, value=round(value, digits))
+
+    def _signed(self, text: str, *, value: float) -> str:
+        if value >= 0:
+            return text
+        mark = _LEFT_TO_RIGHT_MARK if self.language.direction == "rtl" else ""
+        return mark + MINUS + text.lstrip(f"{_LEFT_TO_RIGHT_MARK}\u200f\u061c-{MINUS}")
+
+    def percent(self, value: float) -> str:
+        """`value` from 0 to 100, whole."""
+        return unbroken(numbers.format_percent(round(value) / 100, locale=self._locale))
+
+    def temperature(self, value: float) -> str:
+        """Degrees without the scale's letter, as on a weather page."""
+        return f"{self.number(value)}°"
+
+    def temperatures(self, low: float, high: float) -> str:
+        """A range of temperatures; one number when both round to it."""
+        if round(low) == round(high):
+            return self.temperature(high)
+        if low < 0:
+            return self.between(self.temperature(low), self.temperature(high))
+        return f"{self.number(low)}{EN_DASH}{self.temperature(high)}"
+
+    @staticmethod
+    def between(one: str, other: str) -> str:
+        """A range of two texts that themselves hold blanks or signs."""
+        return f"{one}{NO_BREAK}{EN_DASH}{NO_BREAK}{other}"
+
+    def measure(self, value: float, unit: str, digits: int = 0) -> str:
+        """A number with its unit, such as `28 mm`; `unit` as in an answer's `units`."""
+        text = units.format_unit(
+            round(value, digits) + 0.0,
+            _UNITS[unit],
+            length="short",
+            format="#,##0" + ("." + "0" * digits if digits else ""),
+            locale=self._locale,
+        )
+        return unbroken(text)
+
+    def distance(self, value: float, unit: str) -> str:
+        """A distance: metres under a kilometre, one decimal under ten."""
+        if unit == "km" and value < 0.975:
+            return self.measure(max(50, round(value * 20) * 50), "m")
+        return self.measure(value, unit, 1 if value < 9.95 else 0)
+
+    def duration(self, seconds: float) -> str:
+        """Hours and minutes, such as `14 h 06 min`."""
+        hours, minutes = divmod(round(seconds / 60), 60)
+        if not minutes:
+            return self.gettext("{hours} h").format(hours=hours).replace(" ", NO_BREAK)
+        text = self.gettext("{hours} h {minutes} min")
+        return text.format(hours=hours, minutes=f"{minutes:02}").replace(" ", NO_BREAK)
+
+    def minutes(self, count: int) -> str:
+        return unbroken(self.gettext("{minutes} min").format(minutes=count))
+
+    def money(self, amount: float, currency: str) -> str:
+        """An amount, without decimals when it is whole."""
+        digits = amount != int(amount)
+        text = numbers.format_currency(amount, currency, locale=self._locale)
+        if not digits:
+            pattern = self._locale.currency_formats["standard"].pattern
+            plain = pattern.replace("0.00", "0")
+            text = numbers.format_currency(
+                amount, currency, plain, locale=self._locale, currency_digits=False
+            )
+        return unbroken(text)
+
+    def weekday(self, day: date) -> str:
+        """`Sat`, standing alone."""
+        return dates.format_date(day, "ccc", self._locale)
+
+    def weekday_long(self, day: date) -> str:
+        return dates.format_date(day, "cccc", self._locale)
+
+    def day(self, day: date) -> str:
+        """`Wed 12`: enough inside a stay of a few weeks."""
+        if "Ed" not in self._locale.datetime_skeletons or self._locale.territory == "US":
+            return unbroken(f"{self.weekday(day)} {day.day}")
+        return unbroken(dates.format_skeleton("Ed", day, locale=self._locale))
+
+    def date(self, day: date) -> str:
+        """`Wed 12 Aug`."""
+        return unbroken(dates.format_skeleton("MMMEd", day, locale=self._locale))
+
+    def date_long(self, day: date) -> str:
+        """`Wednesday 12 August`, for what is spoken."""
+        pattern = _YEAR.sub("", self._locale.date_formats["full"].pattern)
+        return dates.format_date(day, pattern, self._locale)
+
+    def dates(self, start: date, end: date) -> str:
+        """`Sat, 8 – Sat, 15 Aug 2026`."""
+        if start == end:
+            return dates.format_skeleton("yMMMEd", start, locale=self._locale)
+        text = dates.format_interval(start, end, "yMMMEd", locale=self._locale)
+        if self._locale.language == "en" and self._locale.territory != "US":
+            return text.replace(",", "")  # as CLDR writes a single date there
+        return text
+
+    def span(self, start: date, end: date) -> str:
+        """`8–15` within a month, else with the months' names."""
+        skeleton = "d" if (start.year, start.month) == (end.year, end.month) else "MMMd"
+        return unbroken(dates.format_interval(start, end, skeleton, locale=self._locale))
+
+    def time(self, moment: datetime) -> str:
+        return dates.format_time(moment, "short", locale=self._locale).replace(" ", NO_BREAK)
+
+    def times(self, start: datetime, end: datetime) -> str:
+        """`07:09–07:49`."""
+        return f"{self.time(start)}{EN_DASH}{self.time(end)}"
+
+    def moment(self, moment: datetime) -> str:
+        """A date with the year and a time: `4 Mar 2026, 09:40`."""
+        text = dates.format_skeleton("yMMMd", moment, locale=self._locale)
+        return f"{unbroken(text)}, {self.time(moment)}"
+
+    def day_of_year(self, day: date) -> str:
+        """`31 Dec 2025`."""
+        return unbroken(dates.format_skeleton("yMMMd", day, locale=self._locale))
+
+    def zone(self, moment: datetime) -> str:
+        """`CEST (UTC+2)`, or only the offset where CLDR has no name in use."""
+        offset = moment.utcoffset()
+        minutes = round(offset.total_seconds() / 60) if offset else 0
+        hours, rest = divmod(abs(minutes), 60)
+        utc = "UTC" + (f"{'+' if minutes > 0 else MINUS}{hours}" if minutes else "")
+        utc += f":{rest:02}" if rest else ""
+        name = dates.get_timezone_name(moment, "short", locale=self._locale)
+        if not name.isalpha() or name == "UTC":
+            return utc
+        return f"{name}{NO_BREAK}({utc})"
+
+    def together(self, texts: Sequence[str]) -> str:
+        """`a, b and c`."""
+        return format_list(list(texts), locale=self._locale)
+
+    def country(self, code: str) -> str:
+        """The name of a country by its ISO 3166-1 code."""
+        return self._locale.territories.get(code, code)
+
+
+def unbroken(text: str) -> str:
+    """The text with its blanks made no-break spaces."""
+    return text.replace(" ", NO_BREAK)

@@ -1,0 +1,158 @@
+"""The Sun's path over the middle day, drawn from the record of that day.
+
+Altitude at a moment is sin(a) = sin(lat) sin(d) + cos(lat) cos(d) cos(H), H the hour angle from
+solar noon and d the declination that the noon altitude tells; d moves at most 0.2° in the hours
+drawn, far under a pixel. The drawing is 600 by 130 units, the horizon 12 above its foot.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from datetime import date, datetime
+
+    from location_context.localisation.formats import Formats
+    from location_context.sections.astronomy.response import Day, Span
+
+WIDTH, HEIGHT, FOOT, HEAD = 600.0, 130.0, 12.0, 12.0
+_STEPS = 48
+_MARGIN = timedelta(hours=2)
+_DEEPEST = -13.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SunPath:
+    """Path data in the drawing's units, and the texts below the horizon crossings."""
+
+    curve: str
+    area: str
+    horizon: str
+    golden: Sequence[str]
+    noon: tuple[str, str] | None
+    sunrise: str
+    sunset: str
+    spoken: str
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """Turns a moment and an altitude into a point of the drawing."""
+
+    begin: datetime
+    hours: float
+    top: float
+    bottom: float
+
+    def x(self, moment: datetime) -> float:
+        return WIDTH * (moment - self.begin).total_seconds() / 3600 / self.hours
+
+    def y(self, altitude: float) -> float:
+        share = (altitude - self.bottom) / (self.top - self.bottom)
+        return HEIGHT - share * (HEIGHT - HEAD)
+
+    def point(self, moment: datetime, altitude: float) -> str:
+        return f"{_short(self.x(moment))} {_short(self.y(altitude))}"
+
+
+def sun_path(day: Day, lat: float, words: Formats) -> SunPath | None:
+    """The drawing of a day; None when its noon is not known."""
+    sun = day.sun
+    if sun.solar_noon is None or sun.noon_altitude is None:
+        return None
+    declination = _declination(day.date, lat, sun.noon_altitude)
+    normal = sun.sunrise is not None and sun.sunset is not None and sun.sunset > sun.sunrise
+    begin, end = sun.solar_noon - timedelta(hours=12), sun.solar_noon + timedelta(hours=12)
+    if normal and sun.sunrise is not None and sun.sunset is not None:
+        begin = max(begin, sun.sunrise - _MARGIN)
+        end = min(end, sun.sunset + _MARGIN)
+    hours = (end - begin).total_seconds() / 3600
+
+    def altitude(moment: datetime) -> float:
+        turn = math.radians((moment - sun.solar_noon).total_seconds() / 240)
+        return _altitude(lat, declination, turn)
+
+    moments = [begin + (end - begin) * n / _STEPS for n in range(_STEPS + 1)]
+    heights = [altitude(moment) for moment in moments]
+    top, bottom = max(*heights, 3.0), min(max(min(heights), _DEEPEST), -3.0)
+    frame = _Frame(begin, hours, top, bottom)
+    curve = [frame.point(m, max(h, bottom)) for m, h in zip(moments, heights, strict=True)]
+    golden = [_piece(span, frame, altitude) for span in _spans(day) if span]
+    return SunPath(
+        curve="M" + "L".join(curve),
+        area=_area(moments, heights, frame),
+        horizon=_short(frame.y(0.0)),
+        golden=[piece for piece in golden if piece],
+        noon=_noon(frame, sun.solar_noon, altitude(sun.solar_noon)),
+        sunrise=words.time(sun.sunrise) if normal and sun.sunrise else "",
+        sunset=words.time(sun.sunset) if normal and sun.sunset else "",
+        spoken=_spoken(day, words),
+    )
+
+
+def _declination(day: date, lat: float, noon_altitude: float) -> float:
+    """Of the two declinations that give this noon altitude, the one nearer to the season's."""
+    season = -23.44 * math.cos(2 * math.pi * (day.timetuple().tm_yday + 10) / 365.24)
+    zenith = 90.0 - noon_altitude
+    return min(lat - zenith, lat + zenith, key=lambda d: abs(d - season))
+
+
+def _altitude(lat: float, declination: float, turn: float) -> float:
+    phi, delta = math.radians(lat), math.radians(declination)
+    sine = math.sin(phi) * math.sin(delta) + math.cos(phi) * math.cos(delta) * math.cos(turn)
+    return math.degrees(math.asin(max(-1.0, min(1.0, sine))))
+
+
+def _area(moments: Iterable[datetime], heights: Iterable[float], frame: _Frame) -> str:
+    """What lies between the curve and the horizon by day."""
+    above = [(m, max(h, 0.0)) for m, h in zip(moments, heights, strict=True)]
+    lit = [n for n, (_, h) in enumerate(above) if h > 0]
+    if not lit:
+        return ""
+    first, last = max(0, lit[0] - 1), min(len(above) - 1, lit[-1] + 1)
+    shown = above[first : last + 1]
+    line = "L".join(frame.point(m, h) for m, h in shown)
+    foot = [frame.point(shown[-1][0], 0.0), frame.point(shown[0][0], 0.0)]
+    return f"M{line}L{'L'.join(foot)}Z"
+
+
+def _spans(day: Day) -> list[Span | None]:
+    return [day.sun.golden_hour_morning, day.sun.golden_hour_evening]
+
+
+def _piece(span: Span, frame: _Frame, altitude: Callable[[datetime], float]) -> str:
+    """The part of the curve within a span, as far as it is drawn."""
+    start = max(span.start, frame.begin)
+    end = min(span.end, frame.begin + timedelta(hours=frame.hours))
+    if end <= start:
+        return ""
+    moments = [start + (end - start) * n / 6 for n in range(7)]
+    return "M" + "L".join(frame.point(m, max(altitude(m), frame.bottom)) for m in moments)
+
+
+def _noon(frame: _Frame, moment: datetime, altitude: float) -> tuple[str, str] | None:
+    if altitude <= 0:
+        return None
+    return _short(frame.x(moment)), _short(frame.y(altitude))
+
+
+def _spoken(day: Day, words: Formats) -> str:
+    sun, date = day.sun, words.date_long(day.date)
+    if sun.status == "polar_day":
+        return words.gettext("{date}: the Sun is up all day.").format(date=date)
+    if sun.status == "polar_night":
+        return words.gettext("{date}: the Sun stays below the horizon.").format(date=date)
+    if sun.sunrise is None or sun.sunset is None:
+        return words.gettext("{date}: the Sun is up for {duration}.").format(
+            date=date, duration=words.duration(sun.day_length_seconds)
+        )
+    text = words.gettext("{date}: sunrise {sunrise}, sunset {sunset}.")
+    return text.format(date=date, sunrise=words.time(sun.sunrise), sunset=words.time(sun.sunset))
+
+
+def _short(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")

@@ -1,0 +1,170 @@
+"""The words of the events card: its sentence, the line under each event, the footnote."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from location_context.localisation.formats import Formats
+    from location_context.sections.events.response import Event, EventsBody
+
+
+def lead(body: EventsBody, words: Formats) -> str:
+    """One sentence: a holiday first, else what lasts throughout, else how many."""
+    said = []
+    holiday = next((e for e in body.events if e.category == "public_holiday"), None)
+    if holiday is not None:
+        said.append(_holiday(holiday, body, words))
+    others = [e for e in body.events if e.category != "public_holiday"]
+    whole = next((e for e in others if _throughout(e, body)), None)
+    if whole is not None and whole.category != "school_holiday":
+        said.append(words.gettext("{title} all through the stay").format(title=whole.title))
+        others.remove(whole)
+    elif others:
+        text = words.ngettext("{count} event", "{count} events", len(others))
+        if holiday is not None:
+            text = words.ngettext("{count} more event", "{count} more events", len(others))
+        said.append(text.format(count=len(others)))
+    if holiday is None and whole is None:
+        text = words.ngettext(
+            "{count} event during the stay.", "{count} events during the stay.", len(others)
+        )
+        return text.format(count=len(others))
+    if len(said) == 1:
+        return words.gettext("{sentence}.").format(sentence=said[0])
+    return words.gettext("{first}; {second}.").format(first=said[0], second=said[1])
+
+
+def _holiday(event: Event, body: EventsBody, words: Formats) -> str:
+    day = max(_day(event.start), body.stay.start)
+    if _day(event.start) == body.stay.end and body.stay.start != body.stay.end:
+        text = words.gettext("{title} on the day you leave")
+    elif _day(event.start) == body.stay.start and body.stay.start != body.stay.end:
+        text = words.gettext("{title} on the day you arrive")
+    else:
+        text = words.gettext("{title} on {date}")
+    return text.format(title=event.title, date=words.day(day))
+
+
+def _throughout(event: Event, body: EventsBody) -> bool:
+    first, last = _day(event.start), _day(event.end or event.start)
+    return first <= body.stay.start and last >= body.stay.end and body.stay.start < body.stay.end
+
+
+def meta(event: Event, body: EventsBody, words: Formats, *, whole: bool) -> str:
+    """Kind, time, venue, distance, price, as far as they are known."""
+    if event.category == "public_holiday":
+        return _closed(event, words)
+    parts = [_status(event, words), "" if whole else _time(event, body, words)]
+    if event.venue is not None:
+        parts.append(event.venue.name or "")
+        if event.venue.distance is not None:
+            parts.append(words.distance(event.venue.distance, body.units.distance))
+    parts.append(_price(event, words))
+    known = [part for part in parts if part]
+    if event.venue is None or len(known) < 2:
+        known.insert(0, kind(event, words))
+    return " · ".join(known)
+
+
+def _closed(event: Event, words: Formats) -> str:
+    text = words.gettext("Public holiday. Shops and banks may close.")
+    if event.regions:
+        names = words.together(event.regions[:3])
+        text = words.gettext("Public holiday in parts of the country ({regions}).").format(
+            regions=names
+        )
+    if event.status == "estimated":
+        return f"{text} {words.gettext('The date is estimated.')}"
+    return text
+
+
+def _status(event: Event, words: Formats) -> str:
+    if event.status == "postponed":
+        return words.gettext("Postponed")
+    return words.gettext("Date estimated") if event.status == "estimated" else ""
+
+
+def _time(event: Event, body: EventsBody, words: Formats) -> str:
+    first, last = _day(event.start), _day(event.end or event.start)
+    if last > first and (event.all_day or (last - first).days > 1):
+        return words.gettext("until {date}").format(date=words.date(min(last, _far(body))))
+    start = _moment(event.start)
+    if start is None or event.all_day:
+        return ""
+    end = _moment(event.end) if event.end else None
+    if end is not None and end.date() == start.date() and end > start:
+        return words.times(start, end)
+    return words.time(start)
+
+
+def _far(body: EventsBody) -> date:
+    return date(body.stay.end.year + 1, 12, 31)
+
+
+def _price(event: Event, words: Formats) -> str:
+    if event.price is None:
+        return ""
+    if event.price.min == 0 and not event.price.max:
+        return words.gettext("free")
+    if event.price.min is None or event.price.currency is None:
+        return ""
+    amount = words.money(event.price.min, event.price.currency)
+    return words.gettext("from {price}").format(price=amount)
+
+
+def kind(event: Event, words: Formats) -> str:
+    """The category in words."""
+    return {
+        "public_holiday": words.gettext("Public holiday"),
+        "school_holiday": words.gettext("School holidays"),
+        "observance": words.gettext("Observance"),
+        "concert": words.gettext("Concert"),
+        "festival": words.gettext("Festival"),
+        "sport": words.gettext("Sport"),
+        "performing_arts": words.gettext("Stage"),
+        "exhibition": words.gettext("Exhibition"),
+        "conference": words.gettext("Conference"),
+        "community": words.gettext("Community"),
+        "other": words.gettext("Event"),
+    }[event.category]
+
+
+def uncovered(body: EventsBody, omitted: int, words: Formats) -> str:
+    """What did not fit, and whom it could not ask; nothing when all is there."""
+    said = []
+    if omitted:
+        text = words.ngettext(
+            "{count} more event is not listed.", "{count} more events are not listed.", omitted
+        )
+        said.append(text.format(count=omitted))
+    missing = _names(body, ("unavailable",))
+    if missing:
+        text = words.gettext("Not reached just now: {providers}.")
+        said.append(text.format(providers=words.together(missing)))
+    if _names(body, ("not_configured",)):
+        said.append(words.gettext("Not every source of events is connected here."))
+    return " ".join(said)
+
+
+def _names(body: EventsBody, statuses: Sequence[str]) -> list[str]:
+    return [one.provider for one in body.coverage if one.status in statuses]
+
+
+def _day(text: str | date) -> date:
+    moment = _moment(text)
+    if moment is not None:
+        return moment.date()
+    return text if isinstance(text, date) else date.fromisoformat(text)
+
+
+def _moment(text: str | date) -> datetime | None:
+    """The moment a text names; None when it is a date."""
+    if isinstance(text, datetime):
+        return text
+    if isinstance(text, date) or "T" not in text:
+        return None
+    return datetime.fromisoformat(text)

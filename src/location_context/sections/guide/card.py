@@ -1,0 +1,163 @@
+"""The restaurants card: the nearest two of each tier in view, the rest a click away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from location_context.localisation.formats import Formats
+    from location_context.sections.guide.response import GuideBody, RestaurantBody, TierBody
+
+A_TIER_IN_VIEW, IN_VIEW = 2, 8
+SIGNS = ("€", "£", "$", "¥")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One restaurant as it is shown."""
+
+    name: str
+    url: str
+    cuisine: str
+    price: str
+    price_rest: str
+    price_spoken: str
+    kind: str
+    minutes: str
+    spoken: str
+    distance: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TierView:
+    """A tier's heading and its rows."""
+
+    tier: str
+    stars: int
+    label: str
+    radius: str
+    rows: Sequence[Row]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """What the template shows."""
+
+    lead: str
+    tiers: Sequence[TierView]
+    more: Sequence[TierView]
+    more_label: str
+    footnote: str
+
+
+def card(body: GuideBody, words: Formats) -> Card:
+    """The card of an answer."""
+    by_tier = {
+        tier.tier: [r for r in body.restaurants if r.tier == tier.tier] for tier in body.tiers
+    }
+    shown, left = [], IN_VIEW
+    for tier in body.tiers:
+        count = min(A_TIER_IN_VIEW, left, len(by_tier[tier.tier]))
+        shown.append((tier, by_tier[tier.tier][:count]))
+        left -= count
+    rest = [(tier, by_tier[tier.tier][len(rows) :]) for tier, rows in shown]
+    more = sum(len(rows) for _, rows in rest)
+    label = words.ngettext("{count} more restaurant", "{count} more restaurants", more)
+    return Card(
+        lead=lead(body, words),
+        tiers=_views(body, shown, words),
+        more=_views(body, rest, words),
+        more_label=label.format(count=words.number(more)),
+        footnote=_footnote(body, words),
+    )
+
+
+def lead(body: GuideBody, words: Formats) -> str:
+    """The nearest restaurant of the highest tier here, and how many more there are."""
+    best = body.restaurants[0]
+    routes = {
+        ("walk", True): words.gettext("{name} ({tier}) is about {minutes} min away on foot"),
+        ("walk", False): words.gettext("{name} ({tier}) is {minutes} min away on foot"),
+        ("drive", True): words.gettext("{name} ({tier}) is about {minutes} min away by car"),
+        ("drive", False): words.gettext("{name} ({tier}) is {minutes} min away by car"),
+    }
+    way = routes[best.travel.kind, best.travel.estimated].format(
+        name=best.name, tier=best.label, minutes=best.travel.minutes
+    )
+    if body.total < 2:
+        return words.gettext("{nearest}.").format(nearest=way)
+    text = words.ngettext(
+        "{nearest}; {count} more restaurant within reach.",
+        "{nearest}; {count} more restaurants within reach.",
+        body.total - 1,
+    )
+    return text.format(nearest=way, count=words.number(body.total - 1))
+
+
+def _views(
+    body: GuideBody,
+    tiers: Iterable[tuple[TierBody, Sequence[RestaurantBody]]],
+    words: Formats,
+) -> list[TierView]:
+    return [
+        TierView(
+            tier=tier.tier,
+            stars=rows[0].stars,
+            label=tier.label,
+            radius=words.gettext("within {distance}").format(
+                distance=words.distance(tier.radius, body.units.distance)
+            ),
+            rows=[_row(row, body.units.distance, words) for row in rows],
+        )
+        for tier, rows in tiers
+        if rows
+    ]
+
+
+def _row(one: RestaurantBody, unit: str, words: Formats) -> Row:
+    level = one.price_level or 0
+    sign = _sign(one.price)
+    minutes = words.minutes(one.travel.minutes)
+    spoken = (
+        words.gettext("{minutes} on foot")
+        if one.travel.kind == "walk"
+        else words.gettext("{minutes} by car")
+    )
+    return Row(
+        name=one.name,
+        url=one.url or one.website or "",
+        cuisine=", ".join(one.cuisine),
+        price=sign * level,
+        price_rest=sign * (4 - level) if level else "",
+        price_spoken=words.gettext("price level {level} of 4").format(level=level) if level else "",
+        kind=one.travel.kind,
+        minutes=minutes,
+        spoken=spoken.format(minutes=minutes),
+        distance=words.distance(one.distance, unit),
+    )
+
+
+def _sign(price: str | None) -> str:
+    """The currency's sign as the dataset writes prices, else the euro's."""
+    return next((sign for sign in SIGNS if price and sign in price), "€")
+
+
+def _footnote(body: GuideBody, words: Formats) -> str:
+    said = words.ngettext(
+        "{count} restaurant of the guide near here.",
+        "{count} restaurants of the guide near here.",
+        body.total,
+    ).format(count=words.number(body.total))
+    unlisted = body.total - len(body.restaurants)
+    parts = [said]
+    if unlisted > 0:
+        text = words.gettext("The nearest {count} of the highest tiers are listed.")
+        parts.append(text.format(count=len(body.restaurants)))
+    if any(one.travel.estimated for one in body.restaurants):
+        parts.append(words.gettext("Straight-line distances, estimated times."))
+    else:
+        parts.append(words.gettext("Straight-line distances."))
+    return " ".join(parts)

@@ -1,0 +1,70 @@
+"""Cards: which view model and template show each section, in display order.
+
+A card is named after its section; a new section adds its line here and its `card.py` and
+`card.html` beside its response.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from location_context.sections.astronomy import card as astronomy
+from location_context.sections.astronomy.response import AstronomyBody
+from location_context.sections.events import card as events
+from location_context.sections.events.response import EventsBody
+from location_context.sections.guide import card as guide
+from location_context.sections.guide.response import GuideBody
+from location_context.sections.weather import card as weather
+from location_context.sections.weather.response import WeatherBody
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from location_context.localisation.formats import Formats
+    from location_context.sections.contract import Applicable
+    from location_context.widget.reading import Read
+
+SIDE_BY_SIDE = {"guide", "events"}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A card with its section's name and its template."""
+
+    name: str
+    card: Any
+
+    @property
+    def template(self) -> str:
+        return f"sections/{self.name}/card.html"
+
+
+def rows(read: Read, words: Formats, now: datetime) -> list[list[Shown]]:
+    """The cards by row: restaurants and events stand side by side when both are there."""
+    found = []
+    for name, reading in read.readings.items():
+        body = reading.body if reading else None
+        if body is not None and body.applicable:
+            found.append(Shown(name, _card(body, read.near, words, now)))
+    return _paired(found)
+
+
+def _card(body: Applicable, near: Applicable | None, words: Formats, now: datetime) -> Any:
+    match body:
+        case WeatherBody():
+            return weather.card(body, near if isinstance(near, WeatherBody) else None, words, now)
+        case AstronomyBody():
+            return astronomy.card(body, words)
+        case GuideBody():
+            return guide.card(body, words)
+        case EventsBody():
+            return events.card(body, words)
+    raise TypeError(f"no card shows a {type(body).__name__}")
+
+
+def _paired(found: Sequence[Shown]) -> list[list[Shown]]:
+    side = [one for one in found if one.name in SIDE_BY_SIDE]
+    result = [[one] for one in found if one.name not in SIDE_BY_SIDE]
+    return [*result, side] if side else result

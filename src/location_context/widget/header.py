@@ -1,0 +1,122 @@
+"""Header and footer of the page: where, when, in which zone; whose data, and from when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from typing import TYPE_CHECKING
+
+from location_context.point import distance_km
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from location_context.gazetteer.gazetteer import Gazetteer
+    from location_context.localisation.formats import Formats
+    from location_context.parameters import Parameters
+    from location_context.point import Point
+    from location_context.sections.contract import Applicable, Attribution
+    from location_context.stay import Stay
+    from location_context.widget.reading import Read
+
+NEAR_KM = 25.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Header:
+    """What stands above the cards."""
+
+    place: str
+    dates: str
+    nights: str
+    zone: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """The sources of one section."""
+
+    label: str
+    sources: Sequence[Attribution]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Footer:
+    """What stands below the cards."""
+
+    lines: Sequence[Line]
+    as_of: str
+
+
+def header(
+    given: Parameters, stay: Stay, point: Point, gazetteer: Gazetteer, words: Formats
+) -> Header:
+    nights = stay.days - 1
+    text = words.ngettext("{count} night", "{count} nights", nights)
+    return Header(
+        place=given.place or _place(point, gazetteer, words),
+        dates=words.dates(stay.start, stay.end),
+        nights=text.format(count=nights) if nights else "",
+        zone=_zone(stay, point, words),
+    )
+
+
+def _place(point: Point, gazetteer: Gazetteer, words: Formats) -> str:
+    """The nearest city when it is near, else the coordinates."""
+    city = gazetteer.nearest_city(point.lat, point.lng)
+    if city is not None and distance_km(point.lat, point.lng, city.lat, city.lng) <= NEAR_KM:
+        return city.name
+    lat, lng = words.number(abs(point.lat), 2), words.number(abs(point.lng), 2)
+    north = words.gettext("{degrees}° N") if point.lat >= 0 else words.gettext("{degrees}° S")
+    east = words.gettext("{degrees}° E") if point.lng >= 0 else words.gettext("{degrees}° W")
+    return f"{north.format(degrees=lat)}, {east.format(degrees=lng)}"
+
+
+def _zone(stay: Stay, point: Point, words: Formats) -> str:
+    first = datetime.combine(stay.start, time(12), point.zone)
+    said = words.gettext("Times are local, {zone}").format(zone=words.zone(first))
+    for day in stay.dates():
+        noon = datetime.combine(day, time(12), point.zone)
+        before = datetime.combine(day - timedelta(days=1), time(12), point.zone)
+        change = (noon.utcoffset() or timedelta()) - (before.utcoffset() or timedelta())
+        if change and day != stay.start:
+            if change < timedelta():
+                text = words.gettext("clocks go back on {date}")
+            else:
+                text = words.gettext("clocks go forward on {date}")
+            said += "; " + text.format(date=words.date(day))
+    return said
+
+
+def footer(read: Read, words: Formats) -> Footer | None:
+    """Every notice exactly as its licence asks, and the oldest moment of the data."""
+    labels = {
+        "weather": words.gettext("Weather:"),
+        "astronomy": words.gettext("Sky:"),
+        "guide": words.gettext("Restaurants:"),
+        "events": words.gettext("Events:"),
+    }
+    lines = []
+    for name, reading in read.readings.items():
+        bodies = [reading.body if reading else None]
+        if name == "weather":
+            bodies.insert(0, read.near)
+        sources = _sources([b for b in bodies if b is not None and b.applicable])
+        if sources:
+            lines.append(Line(label=labels.get(name, name), sources=sources))
+    return Footer(lines=lines, as_of=_as_of(read, words)) if lines else None
+
+
+def _sources(bodies: Sequence[Applicable]) -> list[Attribution]:
+    by_text = {one.text: one for body in bodies for one in body.attribution}
+    return list(by_text.values())
+
+
+def _as_of(read: Read, words: Formats) -> str:
+    """When the newest of the data was true: weather's forecast, else the newest there is."""
+    known = [body.as_of for body in read.bodies if body.as_of is not None]
+    if not known:
+        return ""
+    return words.gettext("Data as of {moment} UTC.").format(
+        moment=words.moment(max(known).astimezone(UTC))
+    )

@@ -1,0 +1,87 @@
+"""`/v1/pulse`: the widget, every applicable section for a point and stay on one page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from location_context.access.address import TrustedProxies
+from location_context.localisation.formats import Formats
+from location_context.parameters import WIDGET, parse
+from location_context.sections.contract import Query
+from location_context.upstream.deadline import Deadline
+from location_context.widget import oembed, snippet
+from location_context.widget.cards import rows
+from location_context.widget.header import footer, header
+from location_context.widget.problem import FRAME_HEADERS
+from location_context.widget.reading import read
+from location_context.widget.render import Content, Look, Renderer
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from location_context.parameters import Parameters
+    from location_context.service import Service
+    from location_context.widget.reading import Read
+    from location_context.widget.render import Page
+
+PATH = "/v1/pulse"
+
+
+class Widget:
+    """Answers requests for the widget."""
+
+    def __init__(self, service: Service, renderer: Renderer) -> None:
+        self._service = service
+        self._renderer = renderer
+        self._proxies = TrustedProxies(service.settings.trusted_proxies)
+
+    def routes(self) -> list[Route]:
+        return [Route(PATH, self.handle)]
+
+    async def handle(self, request: Request) -> Response:
+        """The page.
+
+        Raises:
+            PublicError: as the contract says; `problem` makes a page of it.
+        """
+        service = self._service
+        await service.gate.admit_widget(self._client(request))
+        given = parse(request.scope["query_string"], WIDGET, service.languages)
+        language = given.language or service.languages.accept(
+            request.headers.get("accept-language", "")
+        )
+        words = Formats(language)
+        point = service.gazetteer.point(given.lat, given.lng)
+        request.state.near = f"{point.lat:.1f},{point.lng:.1f}"
+        query = Query(point, given.stay, given.units, language, public=True)
+        found = await read(service, query, Deadline.after(service.settings.widget_deadline))
+        page = self._page(given, query, found, words)
+        headers = {
+            "Cache-Control": found.cache_control(service.clock()),
+            "Content-Language": language.tag,
+            "Content-Security-Policy": page.policy,
+            **FRAME_HEADERS,
+            **({} if given.language else {"Vary": "Accept-Language"}),
+        }
+        return Response(page.html, 200, headers, media_type="text/html")
+
+    def _page(self, given: Parameters, query: Query, found: Read, words: Formats) -> Page:
+        service, title = self._service, snippet.title(given.place, query.language)
+        assert query.stay is not None
+        cards = rows(found, words, service.clock())
+        content = Content(
+            title=title,
+            header=header(given, query.stay, query.point, service.gazetteer, words),
+            rows=cards,
+            sentence="" if cards else words.gettext("There is nothing to show for these dates."),
+            footer=footer(found, words),
+            discovery=oembed.discovery(service.settings, given, title),
+        )
+        return self._renderer.page(content, words, Look(theme=given.theme, accent=given.accent))
+
+    def _client(self, request: Request) -> str:
+        peer = request.client.host if request.client else ""
+        return self._proxies.client(peer, request.headers.getlist("x-forwarded-for"))
