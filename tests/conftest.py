@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.databases import (  # noqa: F401  fixtures for every folder of tests
     database,
@@ -17,6 +18,9 @@ from tests.databases import (  # noqa: F401  fixtures for every folder of tests
 )
 
 ROOT = Path(__file__).parents[1]
+
+settings.register_profile("ours", deadline=None)  # a busy machine is no failure
+settings.load_profile("ours")
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from location_context.access.keys import well_formed
 if TYPE_CHECKING:
     from location_context.settings import Settings
 from location_context.storage import schema
+from location_context.storage.database import Database
+from tests.serving import free_port
 
 
 @pytest.fixture
@@ -74,3 +77,21 @@ def test_migrate_says_what_it_did_on_postgresql_too(postgresql_settings: Setting
     first = msgspec.json.decode(command(environment, "migrate", "--json"))
     assert first["after"] == schema.head()
     assert "already" in command(environment, "migrate")
+
+
+def test_an_old_schema_stops_every_command_until_it_is_migrated(
+    environment: dict[str, str], sqlite_settings: Settings
+) -> None:
+    async def age() -> None:
+        database = await Database.open(sqlite_settings)
+        async with database.write() as connection:
+            await connection.run_sync(schema.downgrade, "0001_keys")
+        await database.close()
+
+    asyncio.run(age())
+    port = str(free_port())
+    assert "run: location-context migrate" in command(
+        environment, "serve", "--port", port, code=1
+    ).replace("\n", " ")
+    assert schema.head() in command(environment, "migrate")
+    assert command(environment, "keys", "list", "--json") == "[]\n"

@@ -101,13 +101,11 @@ async def test_a_redis_that_is_silent_costs_half_a_second_once_and_not_each_requ
         assert sum(taken.allowed for taken in at_once) == 9
         assert time.monotonic() - began < 3
         counter.ask_again()
-        began = time.monotonic()
         trying = asyncio.create_task(counter.take("key", (MINUTE,)))
         await asyncio.sleep(0)
         for _ in range(100):
-            await counter.take("another", (MINUTE,))
-        assert time.monotonic() - began < 0.4
-        assert not trying.done()
+            with pytest.raises(StopIteration):  # it ends without waiting for anything
+                counter.take("another", (MINUTE,)).send(None)
         await trying
         proxy.thaw()
 
