@@ -1,41 +1,65 @@
-"""Meteor showers: a table of published facts, and what a shower's peak gives at a point.
+"""What a meteor shower's peak gives at a point.
 
-Solar longitudes of the peaks (J2000), radiants, rates and active days follow the working list of
-visual showers of the International Meteor Organization. A rate is the zenithal hourly rate: what
-one sees under a dark sky with the radiant overhead. The best moment is when the radiant stands
-highest with the Sun under -12° within twelve hours of the peak; a shower whose radiant stays under
-10° then is not mentioned.
+The best moment is when the radiant stands highest with the Sun under -12°, within twelve hours of
+the peak. A shower whose radiant stays under 10° then is not mentioned: too few of its meteors come.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from location_context.sections.astronomy.civil_time import J2000, JULIAN_YEAR
+from location_context.sections.astronomy.ephemeris import MOON, SUN
+from location_context.sections.astronomy.horizon import directions, moon_line
+from location_context.sections.astronomy.moon import illumination
+
+if TYPE_CHECKING:
+    from location_context.point import Point
+    from location_context.sections.astronomy.ephemeris import Ephemeris
+    from location_context.sections.astronomy.showers import Shower
+
+_HALF_DAY = 43200.0
+_DARK = np.sin(np.radians(-12))
+_LOWEST = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Shower:
-    """One shower: degrees, meteors an hour, and the first and last active (month, day)."""
+class BestMoment:
+    """When to look (unix seconds), the radiant's altitude in degrees, and the Moon's light."""
 
-    name: str
-    solar_longitude: float
-    right_ascension: float
-    declination: float
-    rate: int
-    active: tuple[tuple[int, int], tuple[int, int]]
+    at: float
+    height: float
+    moonlight: float
 
 
-SHOWERS = (
-    Shower("quadrantids", 283.15, 230.0, 49.0, 80, ((12, 28), (1, 12))),
-    Shower("lyrids", 32.32, 271.0, 34.0, 18, ((4, 14), (4, 30))),
-    Shower("eta_aquariids", 45.5, 338.0, -1.0, 50, ((4, 19), (5, 28))),
-    Shower("southern_delta_aquariids", 128.0, 340.0, -16.0, 25, ((7, 12), (8, 23))),
-    Shower("alpha_capricornids", 128.0, 307.0, -10.0, 5, ((7, 3), (8, 15))),
-    Shower("perseids", 140.0, 48.0, 58.0, 100, ((7, 17), (8, 24))),
-    Shower("draconids", 195.4, 262.0, 54.0, 5, ((10, 6), (10, 10))),
-    Shower("orionids", 208.0, 95.0, 16.0, 20, ((10, 2), (11, 7))),
-    Shower("southern_taurids", 223.0, 52.0, 15.0, 7, ((9, 20), (11, 20))),
-    Shower("northern_taurids", 230.0, 58.0, 22.0, 5, ((10, 20), (12, 10))),
-    Shower("leonids", 235.27, 152.0, 22.0, 10, ((11, 6), (11, 30))),
-    Shower("geminids", 262.2, 112.0, 33.0, 150, ((12, 4), (12, 20))),
-    Shower("ursids", 270.7, 217.0, 76.0, 10, ((12, 17), (12, 26))),
-)
+def best_night(
+    shower: Shower, peak: float, point: Point, ephemeris: Ephemeris
+) -> BestMoment | None:
+    """The best moment for a peak; None where nothing is to be seen of it."""
+    sky = ephemeris.sky(peak - _HALF_DAY, peak + _HALF_DAY)
+    seen = directions(sky, point.lat, point.lng)
+    alpha, delta = _of_date(shower, peak)
+    hour_angle = sky.sidereal + np.radians(point.lng) - alpha
+    phi = np.radians(point.lat)
+    sine = np.sin(phi) * np.sin(delta) + np.cos(phi) * np.cos(delta) * np.cos(hour_angle)
+    best = int(np.where(seen.up[SUN] < _DARK, sine, -2.0).argmax())
+    height = float(np.degrees(np.arcsin(sine[best])))
+    if seen.up[SUN, best] >= _DARK or height < _LOWEST:
+        return None
+    moon_up = seen.up[MOON, best] > moon_line(seen.distance[MOON, best])
+    light = illumination(sky.positions[:2, :, best : best + 1])[0] if moon_up else 0.0
+    return BestMoment(float(sky.times[best]), height, float(light))
+
+
+def _of_date(shower: Shower, moment: float) -> tuple[float, float]:
+    """The radiant in the equinox of date (yearly precession 46.12" + 20.04" sin a tan d)."""
+    years = (moment - J2000) / JULIAN_YEAR
+    alpha, delta = np.radians(shower.right_ascension), np.radians(shower.declination)
+    east = 46.12 + 20.04 * np.sin(alpha) * np.tan(delta)
+    north = 20.04 * np.cos(alpha)
+    return float(alpha + np.radians(years * east / 3600)), float(
+        delta + np.radians(years * north / 3600)
+    )

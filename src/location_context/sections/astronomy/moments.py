@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from location_context.sections.astronomy.civil_time import DAY
-from location_context.sections.astronomy.meteors import SHOWERS
+from location_context.sections.astronomy.civil_time import J2000, JULIAN_YEAR
 from location_context.sections.astronomy.roots import crossings
+from location_context.sections.astronomy.showers import SHOWERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,8 +31,7 @@ _TURNS: tuple[tuple[HighlightType, HighlightType], ...] = (  # when a row climbs
     ("march_equinox", "september_equinox"),
     ("december_solstice", "june_solstice"),
 )
-_J2000 = 946728000.0
-_PRECESSION = np.radians(50.29 / 3600) / (365.25 * DAY)  # radians a second, in longitude
+_PRECESSION = np.radians(50.29 / 3600) / JULIAN_YEAR  # radians a second, in longitude
 
 
 class Moment(NamedTuple):
@@ -54,7 +53,7 @@ def moments(sun: Floats, moon: Floats, start: float, step: float) -> list[Moment
     """All moments among longitudes that begin at `start` and follow every `step` seconds."""
     ahead = moon - sun
     times = start + step * np.arange(sun.size)
-    fixed = sun - _PRECESSION * (times - _J2000)
+    fixed = sun - _PRECESSION * (times - J2000)
     peaks = np.radians([shower.solar_longitude for shower in SHOWERS])[:, None]
     rows = [np.sin(ahead), np.cos(ahead), np.sin(sun), np.cos(sun), *np.sin(fixed - peaks)]
     found = crossings(np.array(rows))

@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from location_context.sections.astronomy.ephemeris import Ephemeris, months_between
-from location_context.sections.astronomy.highlights import highlights
+from location_context.sections.astronomy.highlights import Highlights
 from location_context.sections.astronomy.local_days import local_days
 from location_context.sections.astronomy.record import needed, record
 from location_context.sections.astronomy.response import AstronomyBody
@@ -102,7 +102,7 @@ class Astronomy:
             stale=False,
             attribution=ATTRIBUTION,
             days=record(days, point, self._ephemeris),
-            highlights=highlights(days, self._ephemeris, query.language),
+            highlights=Highlights(days, point, self._ephemeris, query.language).all(),
         )
 
     def providers(self) -> Sequence[ProviderState]:
