@@ -62,7 +62,7 @@ class Answer:
             attribution=[self._attribution(), *([_ROAD_NOTICE] if routed else [])],
             tiers=[self._tier(rank, tier) for rank, tier in enumerate(found, 1)],
             restaurants=[self._restaurant(one, way) for one, way in zip(inside, ways, strict=True)],
-            total=sum(tier.count for tier in found),
+            total=sum(tier.inside_radius for tier in found),
         )
 
     def _attribution(self) -> Attribution:
@@ -84,24 +84,24 @@ class Answer:
             label=self._wording.label(found.tier),
             meaning=self._wording.meaning(found.tier),
             radius=self._distance(self._radii[rank - 1]),
-            count=found.count,
+            count=found.inside_radius,
             nearest_beyond=beyond
             and NearestBeyond(
-                id=beyond.restaurant.id,
-                name=beyond.restaurant.name,
-                distance=self._distance(beyond.distance),
+                id=beyond[2].id,
+                name=beyond[2].name,
+                distance=self._distance(beyond[0]),
             ),
         )
 
     def _restaurant(self, found: Found, way: Travel) -> RestaurantBody:
-        kept, point = found.restaurant, self._query.point
+        (km, _, kept), point = found, self._query.point
         return RestaurantBody(
             id=kept.id,
             name=kept.name,
             tier=kept.tier,
             label=self._wording.label(kept.tier),
             stars=STARS[kept.tier],
-            distance=self._distance(found.distance),
+            distance=self._distance(km),
             bearing=self._bearing(bearing(point.lat, point.lng, kept.lat, kept.lng)),
             travel=way,
             cuisine=list(kept.cuisine),

@@ -1,16 +1,17 @@
-"""The catalogue in memory: restaurants of each tier by latitude, with unit vectors.
+"""The catalogue in memory: restaurants of each tier by latitude, as unit vectors.
 
-A radius bounds the difference of latitude, so that two bisections cut a tier to a band; the cosine
-of the radius cuts the band to the hits. Unit vectors know no antimeridian and no pole, so nothing
-is special there. Distances come from the chord, which is exact to a millimetre at any distance;
-those equal to the millimetre are ordered by id.
+A radius bounds the difference of latitude, so that two bisections cut a tier to a band; within it,
+those whose chord to the point is short enough are inside. Unit vectors know no antimeridian and no
+pole, so nothing is special there, and distances from the chord are exact to a millimetre. A short
+band is walked in Python, which is quicker than numpy's first step; a long one is numpy's. Distances
+equal to the millimetre are ordered by id. docs/decisions/guide-index.md has the measurements.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
+from math import asin, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -24,27 +25,39 @@ if TYPE_CHECKING:
 
     from location_context.sections.guide.records import Restaurant
 
-_SLACK = 1e-12  # over the rounding of a cosine; what passes is measured exactly afterwards
+_SLACK = 1e-12  # over the rounding of a sine or cosine; what passes is measured exactly
+_WALKED = 80  # rows up to which walking beats numpy
+_MILLIMETRES = 2e6 * EARTH_RADIUS_KM  # the Earth's diameter
 
 Vectors = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
-
-class Found(NamedTuple):
-    """A restaurant and its distance in km."""
-
-    restaurant: Restaurant
-    distance: float
+# Distance in km to the millimetre, place in the order of ids, the restaurant: sorted, these are the
+# answer's order. A bare tuple, since hundreds of them are made in a query of microseconds.
+Found = tuple[float, int, "Restaurant"]
 
 
-@dataclass(frozen=True, slots=True)
-class TierFound:
+# A row of a band: its unit vector, its place in the order of ids, the restaurant.
+_Place = tuple[float, float, float, int, "Restaurant"]
+
+
+class TierFound(NamedTuple):
     """One tier's answer: how many are inside, the first of them, else the nearest of all."""
 
     tier: Tier
-    count: int
+    inside_radius: int
     inside: list[Found]
     nearest_beyond: Found | None
+
+
+class _Here(NamedTuple):
+    """The point: its latitude in radians and its unit vector, as numbers and as an array."""
+
+    phi: float
+    x: float
+    y: float
+    z: float
+    vector: Vectors
 
 
 class Catalogue:
@@ -65,63 +78,82 @@ class Catalogue:
         `radii` are in km, one for each tier; a restaurant at exactly the radius is inside.
         """
         phi, theta = math.radians(lat), math.radians(lng)
-        cos_phi = math.cos(phi)
-        here = np.array(
-            (cos_phi * math.cos(theta), cos_phi * math.sin(theta), math.sin(phi)), dtype=np.float64
-        )
+        level = math.cos(phi)
+        x, y, z = level * math.cos(theta), level * math.sin(theta), math.sin(phi)
+        here = _Here(phi, x, y, z, np.array((x, y, z)))
         answer = []
         for band, radius in zip(self._bands, radii, strict=True):
-            found = band.query(phi, here, radius, limit)
+            found = band.query(here, radius, limit)
             limit -= len(found.inside)
             answer.append(found)
         return answer
 
 
 class _Band:
-    """One tier, sorted by latitude. `_id_order` is the place of a row in the order of ids."""
+    """One tier, its rows sorted by latitude."""
 
     def __init__(self, tier: Tier, restaurants: Sequence[Restaurant]) -> None:
         phi = np.radians(np.array([r.lat for r in restaurants], dtype=np.float64))
         theta = np.radians(np.array([r.lng for r in restaurants], dtype=np.float64))
         order = np.argsort(phi, kind="stable")
-        vectors = np.column_stack(
-            (np.cos(phi) * np.cos(theta), np.cos(phi) * np.sin(theta), np.sin(phi))
-        )
+        vectors = np.stack((np.cos(phi) * np.cos(theta), np.cos(phi) * np.sin(theta), np.sin(phi)))
         self.tier = tier
-        self._restaurants = [restaurants[row] for row in order]
         self._latitudes: list[float] = phi[order].tolist()
-        self._vectors: Vectors = np.ascontiguousarray(vectors[order])
-        self._id_order: Rows = order
+        self._vectors: Vectors = np.ascontiguousarray(vectors[:, order])
+        in_order = [restaurants[row] for row in order]
+        self._places = list(zip(*self._vectors.tolist(), order.tolist(), in_order, strict=True))
 
-    def query(self, phi: float, here: Vectors, radius: float, limit: int) -> TierFound:
-        angle = radius / EARTH_RADIUS_KM
-        first = bisect_left(self._latitudes, phi - angle - _SLACK)
-        last = bisect_right(self._latitudes, phi + angle + _SLACK)
-        if first < last:
-            cosines = self._vectors[first:last] @ here
-            rows = np.flatnonzero(cosines >= math.cos(min(angle, math.pi)) - _SLACK) + first
-            if rows.size and (inside := self._measured(here, rows, radius)):
-                found = [Found(self._restaurants[row], km) for km, _, row in inside[:limit]]
-                return TierFound(self.tier, len(inside), found, None)
-        return TierFound(self.tier, 0, [], self._nearest(here))
+    def query(self, here: _Here, radius: float, limit: int) -> TierFound:
+        if inside := self._within(here, radius):
+            return TierFound(self.tier, len(inside), inside[:limit], None)
+        return TierFound(self.tier, 0, inside, self._nearest(here))
 
-    def _nearest(self, here: Vectors) -> Found | None:
-        if not self._restaurants:
-            return None
-        cosines = self._vectors @ here
-        rows = np.flatnonzero(cosines >= cosines.max() - _SLACK)
-        km, _, row = self._measured(here, rows, math.inf)[0]
-        return Found(self._restaurants[row], km)
+    def _within(self, here: _Here, radius: float) -> list[Found]:
+        """All within `radius` km, in the answer's order."""
+        angle = min(radius / EARTH_RADIUS_KM, math.pi)
+        first = bisect_left(self._latitudes, here.phi - angle - _SLACK)
+        last = bisect_right(self._latitudes, here.phi + angle + _SLACK)
+        if last - first <= _WALKED:
+            chord = 2 * math.sin(angle / 2) + _SLACK
+            return _walked(here, radius, chord, self._places[first:last])
+        cosines = here.vector @ self._vectors[:, first:last]
+        rows = np.flatnonzero(cosines >= math.cos(angle) - _SLACK)
+        return self._measured(here, radius, rows + first)
 
-    def _measured(self, here: Vectors, rows: Rows, radius: float) -> list[tuple[float, int, int]]:
-        """(distance to the millimetre, place in the order of ids, row), nearest first."""
-        apart = self._vectors[rows] - here
-        chords = np.sqrt(np.einsum("ij,ij->i", apart, apart))
-        distances = 2 * EARTH_RADIUS_KM * np.arcsin(np.minimum(chords / 2, 1.0))
-        measured = zip(
-            np.round(distances, 6).tolist(),
-            self._id_order[rows].tolist(),
-            rows.tolist(),
-            strict=True,
+    def _measured(self, here: _Here, radius: float, rows: Rows) -> list[Found]:
+        if len(rows) <= _WALKED:
+            return _walked(here, radius, 2.0, [self._places[row] for row in rows.tolist()])
+        dx, dy, dz = self._vectors[:, rows] - here.vector[:, None]
+        halves = np.minimum(np.sqrt(dx * dx + dy * dy + dz * dz) / 2, 1.0)
+        distances = np.floor(np.arcsin(halves) * _MILLIMETRES + 0.5) / 1e6
+        places = (self._places[row][3:] for row in rows.tolist())
+        return sorted(
+            (km, order, restaurant)
+            for km, (order, restaurant) in zip(distances.tolist(), places, strict=True)
+            if km <= radius
         )
-        return sorted(row for row in measured if row[0] <= radius)
+
+    def _nearest(self, here: _Here) -> Found | None:
+        """The nearest of all; among those equally near the first by id."""
+        if not self._places:
+            return None
+        cosines = here.vector @ self._vectors
+        row = int(cosines.argmax())
+        among = cosines >= cosines[row] - _SLACK
+        if np.count_nonzero(among) == 1:
+            return _walked(here, math.inf, 2.0, self._places[row : row + 1])[0]
+        return self._measured(here, math.inf, np.flatnonzero(among))[0]
+
+
+def _walked(here: _Here, radius: float, chord: float, places: Sequence[_Place]) -> list[Found]:
+    _, x, y, z, _ = here
+    found = []
+    for px, py, pz, order, restaurant in places:
+        if -chord <= (dx := px - x) <= chord and -chord <= (dy := py - y) <= chord:
+            dz = pz - z
+            half = sqrt(dx * dx + dy * dy + dz * dz) / 2
+            km = int(_MILLIMETRES * asin(half if half < 1.0 else 1.0) + 0.5) / 1e6  # noqa: FURB136  min() costs more
+            if km <= radius:
+                found.append((km, order, restaurant))
+    found.sort()
+    return found

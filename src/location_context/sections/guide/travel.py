@@ -66,7 +66,7 @@ class Router:
         self, point: Point, found: Sequence[Found], deadline: Deadline, *, public: bool
     ) -> tuple[list[Travel], bool]:
         """The way to each, and whether every drive that could be routed was."""
-        ways = [estimate(distance) for _, distance in found]
+        ways = [estimate(km) for km, _, _ in found]
         drives = [n for n, way in enumerate(ways) if way.kind == "drive"]
         if not drives or not self.upstream.configured:
             return ways, True
@@ -82,7 +82,7 @@ class Router:
     async def _seconds(
         self, point: Point, found: Sequence[Found], deadline: Deadline, public: bool
     ) -> list[float | None]:
-        places = [(point.lng, point.lat), *((f.restaurant.lng, f.restaurant.lat) for f in found)]
+        places = [(point.lng, point.lat), *((one.lng, one.lat) for _, _, one in found)]
         path = "/table/v1/driving/" + ";".join(f"{lng:.6f},{lat:.6f}" for lng, lat in places)
 
         async def fetch() -> list[float | None]:

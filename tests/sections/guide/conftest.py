@@ -1,0 +1,43 @@
+"""Fixtures of the guide's tests: a database of each kind, and an importer into it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from location_context.gazetteer.gazetteer import Gazetteer
+from location_context.sections.guide.imports.importer import Importer
+from location_context.storage.database import Database
+from location_context.storage.guide import Guides
+from tests.moved_clock import MovedClock
+from tests.sections.guide.samples import country_at
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from location_context.settings import Settings
+
+
+@pytest.fixture
+async def guides(sqlite_settings: Settings) -> AsyncIterator[Guides]:
+    """The store on a fresh SQLite database."""
+    database = await Database.open(sqlite_settings)
+    yield Guides(database)
+    await database.close()
+
+
+@pytest.fixture
+def importer(guides: Guides) -> Importer:
+    return Importer(guides, MovedClock(), country_at)
+
+
+@pytest.fixture(scope="session")
+def gazetteer() -> Gazetteer:
+    return Gazetteer.load()
+
+
+@pytest.fixture
+def world_importer(guides: Guides, gazetteer: Gazetteer) -> Importer:
+    """An importer that knows the real countries."""
+    return Importer(guides, MovedClock(), lambda lat, lng: gazetteer.point(lat, lng).country)

@@ -1,0 +1,86 @@
+"""The catalogue answers exactly what brute force answers, everywhere on Earth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from location_context.sections.guide.catalogue import Catalogue
+from location_context.sections.guide.imports.awards import tier_of
+from location_context.sections.guide.imports.formats import read_table
+from location_context.sections.guide.records import TIERS, Restaurant
+from tests.sections.guide.brute import expected, told
+from tests.sections.guide.samples import RADII, points, restaurant, scattered, snapshots
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_two_thousand_points_the_poles_and_180_degrees_are_answered_as_by_brute_force() -> None:
+    restaurants = scattered(300)
+    catalogue = Catalogue(restaurants)
+    for lat, lng in points(2000):
+        answer = told(catalogue.query(lat, lng, RADII))
+        assert answer == expected(restaurants, lat, lng, RADII), (lat, lng)
+
+
+def test_two_hundred_points_at_hotspots_of_a_real_guide_are_answered_as_by_brute_force(
+    shared_data: Path,
+) -> None:
+    rows = [row for row in read_table(snapshots(shared_data)[2023].read_bytes()).rows]
+    restaurants = [
+        Restaurant(
+            id=f"{n}",
+            name=row.get("name"),
+            tier=tier_of(row.get("award"), "", ""),
+            lat=float(row.get("lat")),
+            lng=float(row.get("lng")),
+        )
+        for n, row in enumerate(rows)
+    ]
+    catalogue, crowded = Catalogue(restaurants), restaurants[:: len(restaurants) // 200]
+    for near in crowded:
+        lat, lng = round(near.lat + 0.004, 4), round(near.lng - 0.003, 4)
+        answer = told(catalogue.query(lat, lng, RADII))
+        assert answer == expected(restaurants, lat, lng, RADII), (lat, lng)
+
+
+places = st.tuples(
+    st.sampled_from([-90.0, -89.99, 0.0, 48.85, 89.999, 90.0]) | st.floats(-90, 90),
+    st.sampled_from([-180.0, -179.999, 0.0, 179.999, 180.0]) | st.floats(-180, 180),
+)
+
+
+@given(st.lists(st.tuples(places, st.sampled_from(TIERS)), max_size=25), places)
+@settings(max_examples=150, deadline=None)
+def test_any_few_restaurants_are_answered_as_by_brute_force(
+    given_places: list[tuple[tuple[float, float], str]], at: tuple[float, float]
+) -> None:
+    restaurants = [
+        restaurant(n, tier=tier, lat=round(lat, 6), lng=round(lng, 6))
+        for n, ((lat, lng), tier) in enumerate(given_places)
+    ]
+    lat, lng = round(at[0], 4), round(at[1], 4)
+    answer = told(Catalogue(restaurants).query(lat, lng, RADII))
+    assert answer == expected(restaurants, lat, lng, RADII)
+
+
+def test_restaurants_at_one_spot_are_ordered_by_id() -> None:
+    spot = [restaurant(n, lat=48.86, lng=2.36) for n in (5, 1, 9, 3)]
+    found = Catalogue(spot).query(48.85, 2.35, RADII)[2].inside
+    assert [one.id for _, _, one in found] == ["r00001", "r00003", "r00005", "r00009"]
+
+
+def test_more_than_fifty_are_counted_and_the_highest_tiers_fill_the_answer() -> None:
+    rows = [restaurant(n, tier="one_star", lat=48.85 + n / 10_000) for n in range(70)]
+    rows += [restaurant(100 + n, tier="three_star", lat=48.9) for n in range(10)]
+    answer = Catalogue(rows).query(48.85, 2.35, RADII)
+    assert [tier.inside_radius for tier in answer] == [10, 0, 70, 0, 0]
+    assert [len(tier.inside) for tier in answer] == [10, 0, 40, 0, 0]
+
+
+def test_an_empty_guide_has_nothing_inside_and_nothing_beyond() -> None:
+    answer = Catalogue([]).query(10, 10, RADII)
+    assert [(tier.inside_radius, tier.nearest_beyond) for tier in answer] == [(0, None)] * 5
