@@ -1,0 +1,6 @@
+"""What the widget's tests share; see `browser` and `site`."""
+
+from __future__ import annotations
+
+from tests.widget.browser import chromium, open_page  # noqa: F401  fixtures
+from tests.widget.site import site  # noqa: F401  a fixture

@@ -1,0 +1,40 @@
+"""The served application that the widget's tests ask, with a clock that stands at noon."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import httpx2
+import pytest
+
+from location_context.settings import Settings
+from tests.moved_clock import MovedClock
+from tests.serving import free_port, serve
+
+DONOSTIA = {"lat": "43.3183", "lng": "-1.9812", "start": "2026-11-28", "end": "2026-12-05"}
+
+
+class Site:
+    """A served application by its address, which is its PUBLIC_URL too."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def get(
+        self, path: str, headers: dict[str, str] | None = None, **params: str
+    ) -> httpx2.Response:
+        query = "?" + urlencode(params) if params else ""
+        return httpx2.get(self.url + path + query, headers=headers, trust_env=False, timeout=20)
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The application without a section, at noon of 21 November: the builder needs none."""
+    folder: Path = tmp_path_factory.mktemp("site")
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    settings = Settings(data_dir=folder, public_url=url, widget_per_minute=10_000)
+    with serve(settings, clock=MovedClock(), sections=(), port=port) as served:
+        yield Site(served.url)

@@ -1,0 +1,189 @@
+"""/v1/embed.js in Chromium, on hosts' pages and against widgets that misbehave on purpose."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from tests.widget.browser import host
+
+SPEAKS = """<!doctype html><style>html,body{margin:0}</style><p>widget</p><script>
+const say = (height) => parent.postMessage({type: "pulse:resize", version: 1, height}, "*");
+const tall = +new URLSearchParams(location.search).get("tall") || 640;
+addEventListener("message", ({data}) => {
+  if (data && data.type === "pulse:measure") say(tall);
+  else if (data && data.tell) for (const one of data.tell) parent.postMessage(one, "*");
+});
+"""
+WIDGET = SPEAKS + "say(tall);</script>"
+SILENT = SPEAKS + "</script>"
+OSCILLATES = (
+    SPEAKS
+    + """let turns = 0;
+addEventListener("resize", () => { if (turns++ < 2000) say(innerHeight === 300 ? 400 : 300); });
+say(300);</script>"""
+)
+NO_HEIGHTS = [0, -1, 0.5, 20_001, 1e9, "500", None, [500], {"valueOf": 500}, True]
+NO_MESSAGES = [
+    *({"type": "pulse:resize", "version": 1, "height": height} for height in NO_HEIGHTS),
+    {"type": "pulse:other", "version": 1, "height": 500},
+    {"sentinel": "amp", "type": "embed-size", "height": 500},
+    {"height": 500},
+    "pulse:resize",
+    500,
+    None,
+    [],
+]
+HEIGHT = "document.querySelector('iframe').offsetHeight"
+
+
+@pytest.fixture
+def embedded(site, open_page):
+    """Opens a host's page with a body; the widget's page is stood in for by `widget`."""
+    hosts = []
+
+    def open_one(body: str, widget: str = WIDGET):
+        served = host({"/": f"<!doctype html><title>A host</title><body>{body}"})
+        origin = served.__enter__()
+        hosts.append(served)
+        watched = open_page("about:blank", viewport={"width": 900, "height": 700})
+        watched.page.route(
+            f"{site.url}/v1/pulse**",
+            lambda route: route.fulfill(body=widget, content_type="text/html"),
+        )
+        watched.page.goto(origin)
+        return watched
+
+    yield open_one
+    for served in hosts:
+        served.__exit__(None, None, None)
+
+
+def frame(site, more: str = "", query: str = "", sandbox: str = 'sandbox="allow-scripts"') -> str:
+    return f'<iframe src="{site.url}/v1/pulse?{query}" {sandbox} {more}></iframe>'
+
+
+def script(site) -> str:
+    return f'<script src="{site.url}/v1/embed.js" async></script>'
+
+
+def told(page, frame: int, messages: list[object]) -> None:
+    """Let a widget send messages to the host, and wait until the last has arrived."""
+    page.evaluate(
+        """([frame, messages]) => new Promise((arrived) => {
+            addEventListener("message", ({data}) => data === "the last" && arrived());
+            frames[frame].postMessage({tell: [...messages, "the last"]}, "*");
+        })""",
+        [frame, messages],
+    )
+
+
+def test_the_script_is_small_and_says_its_licence(site):
+    answer = site.get("/v1/embed.js", headers={"Accept-Encoding": "identity"})
+    assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
+    assert "MIT License" in answer.text.splitlines()[0]
+    assert len(gzip.compress(answer.content, 6)) < 1024
+    for coding in ("gzip", "br"):
+        packed = site.get("/v1/embed.js", headers={"Accept-Encoding": coding})
+        assert packed.headers["content-encoding"] == coding
+        assert int(packed.headers["content-length"]) < 1024
+
+
+def test_the_script_may_be_used_by_every_host_and_kept(site):
+    headers = site.get("/v1/embed.js").headers
+    assert headers["cross-origin-resource-policy"] == "cross-origin"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["x-robots-tag"] == "noindex"
+    assert "frame-ancestors *" in headers["content-security-policy"]
+    assert "x-frame-options" not in headers
+    assert headers["cache-control"].startswith("public, max-age=")
+    kept = site.get("/v1/embed.js", headers={"If-None-Match": headers["etag"]})
+    assert (kept.status_code, kept.content) == (304, b"")
+
+
+def test_an_iframe_takes_the_height_its_widget_says(site, embedded):
+    watched = embedded(frame(site, 'style="border:0"') + script(site))
+    watched.page.wait_for_function(f"{HEIGHT} === 640")
+    assert watched.complaints == []
+
+
+def test_each_of_two_widgets_takes_its_own_height(site, embedded):
+    watched = embedded(
+        frame(site, 'style="border:0"', "tall=500")
+        + frame(site, 'style="border:0"', "tall=900")
+        + script(site)
+    )
+    heights = "[...document.querySelectorAll('iframe')].map((one) => one.offsetHeight).join()"
+    watched.page.wait_for_function(f"{heights} === '500,900'")
+
+
+def test_a_border_inside_the_height_is_added_to_it(site, embedded):
+    style = 'style="box-sizing:border-box;border:7px solid"'
+    watched = embedded(frame(site, style) + script(site))
+    watched.page.wait_for_function("document.querySelector('iframe').clientHeight === 640")
+
+
+def test_a_widget_added_later_is_sized_too(site, embedded):
+    watched = embedded(script(site))
+    watched.page.wait_for_load_state("networkidle")
+    watched.page.evaluate(
+        "(html) => document.body.insertAdjacentHTML('beforeend', html)", frame(site)
+    )
+    watched.page.wait_for_function("document.querySelector('iframe').clientHeight === 640")
+
+
+def test_a_widget_that_spoke_before_the_script_came_is_asked_again(site, embedded):
+    watched = embedded(frame(site), widget=SILENT)
+    watched.page.wait_for_load_state("networkidle")
+    watched.page.add_script_tag(url=f"{site.url}/v1/embed.js")
+    watched.page.wait_for_function("document.querySelector('iframe').clientHeight === 640")
+
+
+def test_what_is_no_height_from_1_to_20000_changes_nothing(site, embedded):
+    watched = embedded(frame(site, 'style="border:0"') + script(site))
+    watched.page.wait_for_function(f"{HEIGHT} === 640")
+    told(watched.page, 0, NO_MESSAGES)
+    assert watched.page.evaluate(HEIGHT) == 640
+    assert watched.complaints == []
+
+
+def test_only_an_iframe_that_shows_the_widget_is_sized(site, embedded):
+    other = f'<iframe src="{site.url}/v1/status"></iframe><iframe src="http://["></iframe>'
+    watched = embedded(other + '<iframe srcdoc="x"></iframe>' + frame(site) + script(site))
+    page = watched.page
+    page.wait_for_function("document.querySelectorAll('iframe')[3].clientHeight === 640")
+    page.evaluate(
+        """() => {
+            const lie = {type: "pulse:resize", version: 1, height: 999};
+            postMessage(lie, "*");
+            frames[2].eval(`parent.postMessage(${JSON.stringify(lie)}, "*")`);
+        }"""
+    )
+    told(page, 3, [])
+    heights = "[...document.querySelectorAll('iframe')].map((one) => one.clientHeight)"
+    assert page.evaluate(heights) == [150, 150, 150, 640]
+
+
+def test_a_title_is_lent_where_there_is_none(site, embedded):
+    named = frame(site, 'title="My own"') + frame(site, "", "place=R%C3%ADo%20%26%20Sol")
+    watched = embedded(named + frame(site) + script(site))
+    titles = "[...document.querySelectorAll('iframe')].map((one) => one.title)"
+    watched.page.wait_for_function(f"{titles}[1]")
+    words = "Weather, sky, restaurants and events"
+    assert watched.page.evaluate(titles) == ["My own", f"{words}: Río & Sol", words]
+
+
+def test_a_widget_that_answers_each_height_with_another_comes_to_rest(site, embedded):
+    counter = """<script>let spoken = 0; addEventListener("message", () => spoken++)</script>"""
+    watched = embedded(counter + frame(site, 'style="border:0"') + script(site), widget=OSCILLATES)
+    page = watched.page
+    page.wait_for_function("spoken >= 20")
+    page.wait_for_function(
+        """() => new Promise((done) => {
+            const before = spoken;
+            setTimeout(() => done(spoken === before), 150);
+        })"""
+    )
+    assert page.evaluate("spoken") < 60
+    assert page.evaluate(HEIGHT) == 400

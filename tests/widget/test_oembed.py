@@ -1,0 +1,170 @@
+"""/v1/oembed: the widget for content systems, after oembed.com."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from location_context.errors import PublicError
+from location_context.localisation.language import Languages
+from location_context.parameters import WIDGET, parse
+from location_context.settings import Settings
+from location_context.widget import oembed, snippet
+from tests.widget.site import DONOSTIA, Site
+
+
+def widget_url(site: Site, **more: str) -> str:
+    return f"{site.url}/v1/pulse?{urlencode({**DONOSTIA, **more})}"
+
+
+class Tags(HTMLParser):
+    """The tags of a snippet with their attributes, as a browser reads them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+def test_a_widget_is_answered_as_a_rich_embed(site):
+    answer = site.get("/v1/oembed", url=widget_url(site, place="Donostia & bay", accent="#1d4ed8"))
+    assert answer.status_code == 200
+    body = answer.json()
+    assert (body["type"], body["version"], body["provider_name"]) == (
+        "rich",
+        "1.0",
+        "Location Context",
+    )
+    assert body["provider_url"] == f"{site.url}/"
+    assert body["title"] == "Weather, sky, restaurants and events in Donostia & bay"
+    (frame, attributes), (script, source) = Tags(body["html"]).tags
+    assert (frame, script) == ("iframe", "script")
+    assert attributes["title"] == body["title"]
+    assert attributes["sandbox"] == "allow-scripts allow-popups allow-popups-to-escape-sandbox"
+    assert (attributes["width"], attributes["height"]) == (str(body["width"]), str(body["height"]))
+    assert source == {"src": f"{site.url}/v1/embed.js", "async": None}
+
+
+def test_the_embed_shows_the_widget_that_was_asked_for(site):
+    asked = {"place": "Donostia & bay", "accent": "#1d4ed8", "theme": "auto", "lang": "en-US"}
+    body = site.get("/v1/oembed", url=widget_url(site, units="imperial", **asked)).json()
+    source = urlsplit(Tags(body["html"]).tags[0][1]["src"])
+    expected = {**DONOSTIA, **asked, "units": "imperial"}
+    assert parse_qs(source.query) == {name: [value] for name, value in expected.items()}
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://elsewhere.example/v1/pulse",
+        "{url}/v1/pulse/weather",
+        "{url}/v1/pulses",
+        "{url}/",
+        "{url}.evil.example/v1/pulse",
+        "http://someone@{host}/v1/pulse",
+        "ftp://{host}/v1/pulse",
+        "//{host}/v1/pulse",
+        "/v1/pulse",
+        "http://[/v1/pulse",
+        "http://127.0.0.1:99999/v1/pulse",
+    ],
+)
+def test_an_address_that_is_not_under_the_widgets_is_not_found(site, address):
+    address = address.format(url=site.url, host=site.url.removeprefix("http://"))
+    answer = site.get("/v1/oembed", url=f"{address}?{urlencode(DONOSTIA)}")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+
+
+def test_a_widget_address_with_a_wrong_parameter_is_not_found_and_says_why(site):
+    answer = site.get("/v1/oembed", url=widget_url(site, theme="blue"))
+    assert answer.status_code == 404
+    assert "theme is 'blue'; accepted: light, dark, auto." in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("form", ["xml", "yaml", "JSON"])
+def test_another_format_than_json_is_not_implemented(site, form):
+    answer = site.get("/v1/oembed", url=widget_url(site), format=form)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (501, "format_not_implemented")
+    assert site.get("/v1/oembed", url=widget_url(site), format="json").status_code == 200
+
+
+def test_url_is_required_and_given_once(site):
+    assert site.get("/v1/oembed").json()["error"]["code"] == "missing_parameter"
+    assert site.get("/v1/oembed?url=a&url=b").json()["error"]["code"] == "duplicate_parameter"
+
+
+def test_maxwidth_and_maxheight_are_kept_to(site):
+    free = site.get("/v1/oembed", url=widget_url(site)).json()
+    narrow = site.get("/v1/oembed", url=widget_url(site), maxwidth="320").json()
+    low = site.get("/v1/oembed", url=widget_url(site), maxheight="400").json()
+    assert free["width"] == 720
+    assert narrow["width"] == 320
+    assert narrow["height"] > free["height"]
+    assert low["height"] == 400
+    assert "<script" not in low["html"], "the script would make the iframe taller than it may be"
+    assert "<script" in narrow["html"]
+
+
+@pytest.mark.parametrize("size", ["0", "-1", "1.5", "wide", "１２", "9" * 30])
+def test_a_size_that_is_no_number_of_pixels_is_refused(site, size):
+    answer = site.get("/v1/oembed", url=widget_url(site), maxwidth=size)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"].startswith("maxwidth is ")
+
+
+def test_public_url_with_a_path_leads_and_equal_ports_are_equal():
+    service = _Parts("https://stays.example/context/")
+    asked = {"url": f"https://STAYS.example:443/context/v1/pulse?{urlencode(DONOSTIA)}"}
+    answer = oembed.read(service, urlencode(asked).encode())
+    assert "https://stays.example/context/v1/pulse?lat=43.3183&amp;lng=-1.9812" in answer.html
+    assert "https://stays.example/context/v1/embed.js" in answer.html
+
+
+class _Parts:
+    """As much of a Service as oEmbed reads."""
+
+    def __init__(self, public_url: str) -> None:
+        self.settings = Settings(public_url=public_url)
+        self.languages = Languages.load()
+
+
+@given(place=st.text(min_size=1, max_size=120), lat=st.floats(-90, 90), lng=st.floats(-180, 180))
+def test_whatever_the_place_is_the_snippet_has_two_tags_and_leads_back_to_it(place, lat, lng):
+    languages, settings = Languages({}), Settings()
+    fields = {**DONOSTIA, "lat": f"{lat:.6f}", "lng": f"{lng:.6f}", "place": place}
+    try:
+        parameters = parse(urlencode(fields, errors="replace").encode(), WIDGET, languages)
+    except PublicError:
+        return
+    title = snippet.title(parameters.place, languages.english)
+    html = snippet.iframe(settings, parameters, title, "100%", 2000) + snippet.script(settings)
+    (frame, attributes), (script, _) = Tags(html).tags
+    assert (frame, script) == ("iframe", "script")
+    assert attributes["title"] == title
+    assert set(attributes) == {"src", "title", "width", "height", "style", "loading", "sandbox"}
+    query = urlsplit(attributes["src"]).query
+    assert parse(query.encode(), WIDGET, languages) == parameters
+
+
+def test_discovery_leads_from_a_widget_to_its_embed(site):
+    languages, settings = Languages({}), Settings(public_url=site.url)
+    parameters = parse(urlencode({**DONOSTIA, "place": 'A "b" <c>'}).encode(), WIDGET, languages)
+    link = oembed.discovery(
+        settings, parameters, snippet.title(parameters.place, languages.english)
+    )
+    ((tag, attributes),) = Tags(str(link)).tags
+    assert (tag, attributes["rel"], attributes["type"]) == (
+        "link",
+        "alternate",
+        "application/json+oembed",
+    )
+    assert attributes["title"] == 'Weather, sky, restaurants and events in A "b" <c>'
+    path = attributes["href"].removeprefix(site.url)
+    assert site.get(path).json()["title"] == attributes["title"]
