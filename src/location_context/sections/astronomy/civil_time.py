@@ -23,6 +23,7 @@ DAY = 86400.0
 UNIX_EPOCH_JD = 2440587.5
 J2000 = 946728000.0
 JULIAN_YEAR = 365.25 * DAY
+MEAN_TIME_ENDS = 63600000.0  # January 1972, Liberia the last
 UTC_BEGINS = 63072000.0  # 1972-01-01
 TT_MINUS_TAI = 32.184
 
@@ -44,15 +45,17 @@ def tt_ahead(ts: Timescale, seconds: NDArray[np.float64]) -> NDArray[np.float64]
     return np.where(seconds < UTC_BEGINS, delta_t, atomic)
 
 
-def local_time(seconds: float, zone: tzinfo) -> datetime:
-    """A moment with the local offset, to the second.
+def local_time(seconds: int, zone: tzinfo) -> datetime:
+    """A moment with the local offset.
 
     Before 1972 some clocks kept local mean time; ISO 8601 has no seconds in an offset, so there
     the offset is given to the whole minute, and the moment stays the same.
     """
-    moment = datetime.fromtimestamp(round(seconds), zone)
+    moment = datetime.fromtimestamp(seconds, zone)
+    if seconds > MEAN_TIME_ENDS:
+        return moment
     offset = moment.utcoffset() or timedelta()
     if offset.seconds % 60 == 0:
         return moment
     minutes = timedelta(minutes=round(offset.total_seconds() / 60))
-    return datetime.fromtimestamp(round(seconds), UTC).astimezone(timezone(minutes))
+    return datetime.fromtimestamp(seconds, UTC).astimezone(timezone(minutes))

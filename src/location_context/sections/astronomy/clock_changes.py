@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from location_context.sections.astronomy.local_days import LocalDay
 
-_PROBE = 10800  # seconds; two changes are never closer
+_PROBE = 43200  # seconds; two changes are never closer
 
 
 class ClockChange(NamedTuple):

@@ -51,7 +51,6 @@ class Line(IntEnum):
 
 
 _SUN_ALTITUDES = np.sin(np.append(-REFRACTION - SUN_RADIUS, np.radians([6, -4, -6, -12, -18])))
-_GRAZING = [line for line in range(18) if line != Line.MERIDIAN]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +109,12 @@ class Horizon:
     def of(cls, sky: Sky, lat: float, lng: float) -> Self:
         seen = directions(sky, lat, lng)
         rows = _rows(seen)
-        found = crossings(rows, _GRAZING)
+        found = crossings(rows, grazing=True)
         times = np.rint(sky.start + STEP * found.position).astype(np.int64).tolist()
         ups, begins = found.up.tolist(), (rows[:, 2] > 0).tolist()
-        tracks = []
-        for line in range(len(rows)):
-            part = found.of(line)
-            tracks.append(Track(times[part], ups[part], begins[line]))
-        at_sun, at_noon = found.of(Line.SUN), found.of(Line.MERIDIAN)
+        parts = found.by_row(len(rows))
+        tracks = [Track(times[p], ups[p], up) for p, up in zip(parts, begins, strict=True)]
+        at_sun, at_noon = parts[Line.SUN], parts[Line.MERIDIAN]
         azimuths = _azimuths(seen, found.position[at_sun])
         altitudes = _altitudes(seen, found.position[at_noon])
         return cls(

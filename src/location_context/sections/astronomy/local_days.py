@@ -33,11 +33,11 @@ class LocalDay:
     noon: int
     next_noon: int
 
-    def local(self, seconds: float | None) -> datetime | None:
+    def local(self, seconds: int | None) -> datetime | None:
         return None if seconds is None else local_time(seconds, self.zone)
 
     def moment(self, seconds: float) -> datetime:
-        return local_time(seconds, self.zone)
+        return local_time(round(seconds), self.zone)
 
 
 def local_days(stay: Stay, zone: ZoneInfo) -> list[LocalDay]:

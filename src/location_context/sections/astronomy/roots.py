@@ -9,12 +9,13 @@ close to zero: the polynomial's own extremum tells whether they are real.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -37,14 +38,14 @@ class Crossings:
     position: Floats
     up: NDArray[np.bool_]
 
-    def of(self, row: int) -> slice:
-        """Where the crossings of a row stand."""
-        first, last = np.searchsorted(self.row, (row, row + 1))
-        return slice(int(first), int(last))
+    def by_row(self, rows: int) -> list[slice]:
+        """Where the crossings of each row stand."""
+        bounds = np.searchsorted(self.row, np.arange(rows + 1)).tolist()
+        return [slice(first, last) for first, last in pairwise(bounds)]
 
 
-def crossings(values: Floats, grazing: Sequence[int] = ()) -> Crossings:
-    """Every zero of every row; in the rows of `grazing`, close pairs too."""
+def crossings(values: Floats, *, grazing: bool = False) -> Crossings:
+    """Every zero of every row; where rows are sines of altitudes (`grazing`), close pairs too."""
     positive = values > 0
     turns = positive[:, 1:] != positive[:, :-1]
     turns[:, :BEFORE] = turns[:, values.shape[1] - AFTER :] = False
@@ -52,7 +53,7 @@ def crossings(values: Floats, grazing: Sequence[int] = ()) -> Crossings:
     position = index + _solve(_polynomials(values, row, index))
     up = positive[row, index + 1]
     found = Crossings(row, position, up)
-    pairs = [pair for r in grazing for pair in _grazing(values[r], r)]
+    pairs = list(_grazing(values, positive)) if grazing else []
     return _merged(found, pairs) if pairs else found
 
 
@@ -60,8 +61,7 @@ def interpolate(values: Floats, position: Floats) -> Floats:
     """The rows at each position of the grid, shape (rows, positions)."""
     highest = values.shape[-1] - AFTER - 1
     index = np.clip(np.floor(position).astype(np.intp), BEFORE, highest)
-    within = (position - index)[:, None] ** np.arange(6)
-    weights = within @ _TO_POLYNOMIAL.T
+    weights = np.vander(position - index, 6, increasing=True) @ _TO_POLYNOMIAL.T
     samples: Floats = values[..., index[:, None] + _REACH]
     result: Floats = (samples * weights).sum(axis=-1)
     return result
@@ -106,15 +106,17 @@ def _bisect(c: Floats, low: Floats, high: Floats) -> Floats:
     return (low + high) / 2
 
 
-def _grazing(values: Floats, row: int) -> list[tuple[int, float, bool]]:
+def _grazing(values: Floats, positive: NDArray[np.bool_]) -> Iterator[tuple[int, float, bool]]:
     """Pairs of crossings that hide between samples of one sign, as (row, position, up)."""
-    size = np.abs(values)
-    inner = slice(BEFORE + 1, -AFTER - 1)
-    here, left, right = size[inner], size[BEFORE : -AFTER - 2], size[BEFORE + 2 : -AFTER]
-    sign = values > 0
-    same = (sign[BEFORE : -AFTER - 2] == sign[inner]) & (sign[BEFORE + 2 : -AFTER] == sign[inner])
-    found = np.flatnonzero((here < _CLOSE) & (here <= left) & (here < right) & same)
-    return [pair for i in found for pair in _pair(values, int(i) + BEFORE + 1, row)]
+    inner = slice(BEFORE + 1, values.shape[1] - AFTER - 1)
+    row, index = np.nonzero(np.abs(values[:, inner]) < _CLOSE)
+    index += BEFORE + 1
+    here, left, right = values[row, index], values[row, index - 1], values[row, index + 1]
+    sign = positive[row, index]
+    turns = np.where(sign, (here <= left) & (here < right), (here >= left) & (here > right))
+    turns &= (positive[row, index - 1] == sign) & (positive[row, index + 1] == sign)
+    for at in np.flatnonzero(turns).tolist():
+        yield from _pair(values[row[at]], int(index[at]), int(row[at]))
 
 
 def _pair(values: Floats, index: int, row: int) -> list[tuple[int, float, bool]]:

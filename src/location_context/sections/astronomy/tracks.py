@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from itertools import pairwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +38,20 @@ class Track:
 
     def spans(self, start: int, end: int, *, up: bool = True) -> list[tuple[int, int]]:
         """The parts of start..end that are above the line, or below it."""
-        first, last = bisect_right(self.times, start), bisect_left(self.times, end)
-        edges = [start, *self.times[first:last], end]
-        inside = self.is_up(start) is up
-        found = []
-        for begin, finish in pairwise(edges):
-            if inside and finish > begin:
-                found.append((begin, finish))
-            inside = not inside
+        times, index = self.times, bisect_right(self.times, start)
+        inside = (self.ups[index - 1] if index else self.begins_up) is up
+        found, begin = [], start
+        while index < len(times) and times[index] < end:
+            if inside and times[index] > begin:
+                found.append((begin, times[index]))
+            begin, inside, index = times[index], not inside, index + 1
+        if inside and end > begin:
+            found.append((begin, end))
         return found
 
 
 def both(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The moments that lie in a span of each list."""
-    shared = [(max(a, c), min(b, d)) for a, b in one for c, d in other]
-    return [(start, end) for start, end in shared if start < end]
+    return [
+        (max(c, a), min(d, b)) for a, b in one for c, d in other if a < d and c < b
+    ]
