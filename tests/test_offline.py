@@ -1,0 +1,204 @@
+"""With nothing outside reachable, every section still answers, in time, and the widget shows it.
+
+The server is the command `serve` as a person starts it, in its own process, after `setup`; the
+providers are a closed port, or one that accepts and never answers.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+
+import httpx2
+import msgspec
+import pytest
+
+from tests.sections.weather.conftest import write_grid
+from tests.serving import free_port
+from tests.standins.server import Answered, StandIn
+
+PROVIDERS = (
+    "OPEN_METEO_FORECAST", "OPEN_METEO_ARCHIVE", "MET_NORWAY", "NASA_POWER", "OPEN_HOLIDAYS",
+    "TICKETMASTER", "PREDICTHQ",
+)  # fmt: skip
+COMMAND = [sys.executable, "-m", "location_context"]
+DEADLINE, SOON = 4.0, 2.0
+
+
+@dataclass(frozen=True)
+class Running:
+    """A served process with its first key, and what `setup` printed."""
+
+    url: str
+    key: str
+    printed: str
+
+    def get(self, path: str) -> tuple[httpx2.Response, float]:
+        """An answer and the seconds it took."""
+        began = time.monotonic()
+        answer = httpx2.get(
+            self.url + path,
+            headers={"Authorization": f"Bearer {self.key}"},
+            timeout=20,
+            trust_env=False,
+        )
+        return answer, time.monotonic() - began
+
+
+def environment(data_dir: Path, provider: str) -> dict[str, str]:
+    given = {f"LOCATION_CONTEXT_{name}_URL": provider for name in PROVIDERS}
+    keys = {
+        f"LOCATION_CONTEXT_{name}": "a-key"
+        for name in ("TICKETMASTER_API_KEY", "PREDICTHQ_API_KEY")
+    }
+    return {
+        **os.environ,
+        **given,
+        **keys,
+        "LOCATION_CONTEXT_CONTACT": "a@b.example",
+        "LOCATION_CONTEXT_DATA_DIR": str(data_dir),
+    }
+
+
+def run_service(data_dir: Path, provider: str) -> Iterator[Running]:
+    port, inside = free_port(), environment(data_dir, provider)
+    setup = subprocess.run(
+        [*COMMAND, "setup", "--without-fallback", "--port", str(port)],
+        env=inside, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    write_grid(data_dir)
+    key = next(word for word in setup.stdout.split() if word.startswith("lc_live_"))
+    with subprocess.Popen(
+        [*COMMAND, "serve", "--port", str(port)],
+        env=inside, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    ) as server:  # fmt: skip
+        try:
+            assert server.stdout is not None
+            line = server.stdout.readline()
+            while "Serving at" not in line:
+                assert line, "the server ended before it served"
+                line = server.stdout.readline()
+            running = Running(f"http://127.0.0.1:{port}", key, setup.stdout)
+            wait_for_health(running)
+            yield running
+        finally:
+            server.send_signal(signal.SIGTERM)
+            server.communicate(timeout=30)
+
+
+def wait_for_health(running: Running) -> None:
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        try:
+            if httpx2.get(f"{running.url}/v1/health", trust_env=False).status_code == 200:
+                return
+        except httpx2.TransportError:
+            time.sleep(0.05)
+    raise AssertionError("the server did not answer in 30 s")
+
+
+@pytest.fixture(scope="module")
+def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """Every provider's address is a port where nothing listens."""
+    yield from run_service(tmp_path_factory.mktemp("closed"), f"http://127.0.0.1:{free_port()}/x")
+
+
+@pytest.fixture(scope="module")
+def silent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """Every provider accepts and never answers."""
+    with StandIn(lambda _: Answered(fault="hang")).running() as provider:
+        yield from run_service(tmp_path_factory.mktemp("silent"), f"{provider.url}/x")
+
+
+def next_week() -> str:
+    start = date.today() + timedelta(days=7)  # noqa: DTZ011  the process reads the real clock too
+    return f"start={start}&end={start + timedelta(days=6)}"
+
+
+def new_year() -> str:
+    year = date.today().year  # noqa: DTZ011  the process reads the real clock too
+    return f"start={year}-12-30&end={year + 1}-01-03"
+
+
+PARIS = "lat=48.8566&lng=2.3522"
+
+
+def paths() -> list[str]:
+    return [
+        f"/v1/pulse/weather?{PARIS}&{next_week()}",
+        f"/v1/pulse/weather?{PARIS}&start=2040-07-01&end=2040-07-07",
+        f"/v1/pulse/astronomy?{PARIS}&{next_week()}",
+        f"/v1/pulse/guide?{PARIS}",
+        f"/v1/pulse/events?{PARIS}&{new_year()}",
+    ]
+
+
+def assert_applicable(answer: httpx2.Response) -> None:
+    assert answer.status_code == 200, answer.text
+    assert msgspec.json.decode(answer.content)["applicable"] is True
+
+
+def test_with_closed_providers_every_section_answers_within_two_seconds(closed: Running):
+    for path in paths():
+        answer, seconds = closed.get(path)
+        assert_applicable(answer)
+        assert seconds < SOON, path
+
+
+def test_with_closed_providers_the_widget_shows_every_section(closed: Running):
+    answer, seconds = closed.get(f"/v1/pulse?{PARIS}&{new_year()}&place=Paris")
+    assert answer.status_code == 200
+    assert seconds < SOON
+    for section in ("weather", "astronomy", "guide", "events"):
+        assert f'aria-labelledby="h-{section}"' in answer.text, section
+    assert "Monthly average" in answer.text
+    assert "not current" in answer.text
+
+
+def test_silent_providers_cost_the_deadline_once_and_then_two_seconds_at_most(silent: Running):
+    for path in paths():
+        answer, seconds = silent.get(path)
+        assert_applicable(answer)
+        assert seconds < DEADLINE + 0.5, path
+    for path in paths():
+        answer, seconds = silent.get(path.replace("48.8566", "48.8766"))
+        assert_applicable(answer)
+        assert seconds < SOON, path
+
+
+def test_with_silent_providers_the_widget_shows_every_section(silent: Running):
+    answer, seconds = silent.get(f"/v1/pulse?lat=48.85&lng=2.35&{new_year()}")
+    assert seconds < 3
+    for section in ("weather", "astronomy", "guide", "events"):
+        assert f'aria-labelledby="h-{section}"' in answer.text, section
+
+
+def test_the_curl_line_that_setup_prints_works_as_it_stands(closed: Running):
+    line = next(text for text in closed.printed.splitlines() if text.strip().startswith("curl "))
+    done = subprocess.run(
+        f"{line} --silent --fail --noproxy '*'", shell=True, capture_output=True, check=True
+    )
+    assert msgspec.json.decode(done.stdout)["applicable"] is True
+
+
+def test_a_second_setup_leaves_everything_as_it_is(closed: Running, tmp_path: Path):
+    inside = environment(tmp_path, "")
+    first = subprocess.run(
+        [*COMMAND, "setup", "--without-fallback", "--json"],
+        env=inside, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    second = subprocess.run(
+        [*COMMAND, "setup", "--without-fallback", "--json"],
+        env=inside, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert msgspec.json.decode(first.stdout)["key"].startswith("lc_live_")
+    again = msgspec.json.decode(second.stdout)
+    assert again["key"] is None
+    assert again["guide_imported"] is False
