@@ -29,7 +29,7 @@ def test_two_thousand_points_the_poles_and_180_degrees_are_answered_as_by_brute_
 def test_two_hundred_points_at_hotspots_of_a_real_guide_are_answered_as_by_brute_force(
     shared_data: Path,
 ) -> None:
-    rows = [row for row in read_table(snapshots(shared_data)[2023].read_bytes()).rows]
+    rows = read_table(snapshots(shared_data)[2023].read_bytes()).rows
     restaurants = [
         Restaurant(
             id=f"{n}",

@@ -58,11 +58,10 @@ def card(body: GuideBody, words: Formats) -> Card:
     by_tier = {
         tier.tier: [r for r in body.restaurants if r.tier == tier.tier] for tier in body.tiers
     }
-    shown, left = [], IN_VIEW
-    for tier in body.tiers:
-        count = min(A_TIER_IN_VIEW, left, len(by_tier[tier.tier]))
-        shown.append((tier, by_tier[tier.tier][:count]))
-        left -= count
+    counts = _in_view([len(by_tier[tier.tier]) for tier in body.tiers])
+    shown = [
+        (tier, by_tier[tier.tier][:count]) for tier, count in zip(body.tiers, counts, strict=True)
+    ]
     rest = [(tier, by_tier[tier.tier][len(rows) :]) for tier, rows in shown]
     more = sum(len(rows) for _, rows in rest)
     label = words.ngettext("{count} more restaurant", "{count} more restaurants", more)
@@ -73,6 +72,16 @@ def card(body: GuideBody, words: Formats) -> Card:
         more_label=label.format(count=words.number(more)),
         footnote=_footnote(body, words),
     )
+
+
+def _in_view(sizes: Sequence[int]) -> list[int]:
+    """How many of each tier: one of each first, then a second, from the highest tier on."""
+    counts = [0] * len(sizes)
+    for _ in range(A_TIER_IN_VIEW):
+        for tier, size in enumerate(sizes):
+            if counts[tier] < size and sum(counts) < IN_VIEW:
+                counts[tier] += 1
+    return counts
 
 
 def lead(body: GuideBody, words: Formats) -> str:

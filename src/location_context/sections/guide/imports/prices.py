@@ -52,7 +52,8 @@ def level_of(text: str, currency: str = "", country: str | None = None) -> int |
 
 def _counted(text: str) -> int | None:
     """How often a sign is repeated; of a range ("€€–€€€") the higher end."""
-    counts = [_repeated("".join(part.split())) for part in re.split(r"[-–—~/]|\bto\b", text)]
+    parts = [text] if _repeated("".join(text.split())) else re.split(r"[-–—~/]|\bto\b", text)
+    counts = [_repeated("".join(part.split())) for part in parts]
     known = [count for count in counts if count]
     return min(max(known), 4) if known and len(known) == len(counts) else None
 

@@ -1,0 +1,48 @@
+"""What the guide's tests run in processes of their own, to kill them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
+
+from location_context.sections.guide.imports.importer import Importer
+from location_context.settings import Secret, Settings
+from location_context.storage.database import Database
+from location_context.storage.guide import Guides
+from tests.moved_clock import MovedClock
+from tests.sections.guide.samples import ABOUT, country_at, open_csv, open_row
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+
+def import_and_die(_: Connection, folder: str, url: str, statements: int) -> None:
+    """Import 3,500 rows, and be killed after so many statements of the store's transaction."""
+    data = open_csv(*(open_row(n) for n in range(3500)))
+
+    async def life() -> None:
+        settings = Settings(data_dir=Path(folder), database_url=Secret(url))
+        store = Guides(await Database.open(settings))
+        _kill_after(statements)
+        await Importer(store, MovedClock(), country_at).run(data, ABOUT)
+
+    asyncio.run(life())
+
+
+def _kill_after(statements: int) -> None:
+    seen, writing = 0, False
+
+    def count(*arguments: Any) -> None:
+        nonlocal seen, writing
+        writing = writing or "max(" in arguments[2]  # the first statement of a replacement
+        seen += writing
+        if seen == statements:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    event.listen(Engine, "after_cursor_execute", count)

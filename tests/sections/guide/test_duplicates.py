@@ -1,0 +1,129 @@
+"""Rows of one restaurant become one; a shared street address alone never merges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from location_context.point import distance_km
+from location_context.sections.guide.imports.duplicates import folded, groups, merged, nearly_same
+from location_context.sections.guide.imports.identity import with_ids
+from location_context.sections.guide.imports.nearby import Nearby
+from location_context.sections.guide.records import Restaurant
+from tests.sections.guide.samples import restaurant
+
+METRE = 1 / 111_195  # of latitude, in degrees
+
+
+def pair(one: dict[str, Any], other: dict[str, Any]) -> int:
+    """How many restaurants two rows come to."""
+    return len(groups([restaurant(1, **one), restaurant(2, **other)]))
+
+
+FAR = {"lat": 48.9}
+NEXT_DOOR = {"lat": 48.85 + 60 * METRE}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"url": "https://g.example/a/b"}, {"url": "http://www.g.example/a/b/?x=1", **FAR}),
+        ({"name": "Chez Léon"}, {"name": "CHEZ LEON", **NEXT_DOOR}),
+        ({"name": "Restaurant Chez Léon"}, {"name": "Chez Leon"}),
+        ({"name": "Bella & Brava"}, {"name": "Bella and Brava"}),
+        ({"name": "La Grenouillère"}, {"name": "La Grenouillere Restaurant"}),
+        ({"name": "Sushi Yamamoto"}, {"name": "Sushi Yamamto"}),
+        ({"name": "Chez Léon", "address": "1, rue X"}, {"name": "Chez Leon", "address": "1 Rue X"}),
+    ],
+)
+def test_one_restaurant_given_twice_becomes_one(one: dict[str, Any], other: dict[str, Any]) -> None:
+    assert pair(one, other) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"name": "Alba", "address": "1 rue X"}, {"name": "Nobu", "address": "1 rue X"}),
+        ({"name": "Tantra"}, {"name": "Tantra DNA"}),
+        ({"name": "Chez Léon"}, {"name": "Chez Léon", "lat": 48.85 + 100 * METRE}),
+        ({"name": "Number 41 Bistro"}, {"name": "Number 42 Bistro"}),
+        ({"name": "Ko"}, {"name": "Mo"}),
+        ({"name": "Ñ"}, {"name": "5"}),
+        (
+            {"website": "https://chain.example/"},
+            {"name": "Other", "website": "https://chain.example/"},
+        ),
+        ({"url": "https://g.example/"}, {"name": "Other", "url": "https://g.example/"}),
+    ],
+)
+def test_different_restaurants_stay_apart(one: dict[str, Any], other: dict[str, Any]) -> None:
+    assert pair(one, other) == 2
+
+
+def test_the_merged_record_has_the_newest_award_and_no_gap_that_another_fills() -> None:
+    old = restaurant(1, tier="three_star", award_year=2019, phone="+33", city="Paris")
+    new = restaurant(2, tier="two_star", award_year=2024)
+    one = merged([old, new])
+    assert (one.tier, one.award_year, one.phone, one.city) == ("two_star", 2024, "+33", "Paris")
+
+
+@given(st.text(max_size=12), st.text(max_size=12))
+def test_nearly_same_is_symmetric_and_holds_for_a_name_itself(one: str, other: str) -> None:
+    a, b = folded(one), folded(other)
+    assert nearly_same(a, a)
+    assert nearly_same(a, b) == nearly_same(b, a)
+
+
+offsets = st.floats(-0.002, 0.002)
+
+
+@given(
+    st.sampled_from([(48.85, 2.35), (89.9999, 10.0), (-90.0, 0.0), (0.0, 180.0), (65.0, -180.0)]),
+    st.lists(st.tuples(offsets, offsets), max_size=12),
+)
+@settings(deadline=None)
+def test_nearby_finds_exactly_what_lies_within_its_distance_everywhere(
+    centre: tuple[float, float], moves: list[tuple[float, float]]
+) -> None:
+    nearby, put = Nearby(0.08), list[tuple[float, float]]()
+    for number, (north, east) in enumerate(moves):
+        lat = max(-90.0, min(90.0, centre[0] + north))
+        lng = (centre[1] + east + 180) % 360 - 180
+        far = [distance_km(lat, lng, *place) for place in put]
+        clear = all(abs(km - 0.08) > 1e-7 for km in far)
+        found = nearby.add(lat, lng, number)
+        assert not clear or sorted(found) == [n for n, km in enumerate(far) if km <= 0.08]
+        put.append((lat, lng))
+
+
+def ids(rows: list[Restaurant], former: list[Restaurant] | None = None) -> list[str]:
+    return [r.id for r in with_ids(rows, [""] * len(rows), former or [])]
+
+
+def test_an_id_stays_when_everything_but_the_page_changes() -> None:
+    before = restaurant(1, url="https://g.example/a/b")
+    after = restaurant(9, name="New name", url="https://g.example/a/b", tier="two_star", lat=48.9)
+    assert ids([before]) == ids([after])
+
+
+def test_an_id_is_handed_on_when_the_page_changed_and_the_name_stayed_at_its_place() -> None:
+    (former,) = with_ids([restaurant(1, url="https://g.example/a")], [""], [])
+    moved = restaurant(9, name="TABLE 1", url="https://g.example/b", lat=48.85 + 50 * METRE)
+    assert ids([moved], [former]) == [former.id]
+
+
+def test_an_id_in_use_is_not_handed_on() -> None:
+    former = with_ids([restaurant(1, url="https://g.example/a")], [""], [])
+    twin = restaurant(2, name="Table 1", url="https://g.example/b", lat=48.85 + 50 * METRE)
+    both = ids([restaurant(1, url="https://g.example/a"), twin], former)
+    assert both[0] == former[0].id
+    assert len(set(both)) == 2
+
+
+def test_two_of_the_same_name_in_one_city_have_ids_of_their_own() -> None:
+    rows = [restaurant(1, city="Tokyo"), restaurant(1, city="Tokyo", lat=35.7)]
+    assert len(set(ids(rows))) == 2
+    assert ids(rows) == ids(list(reversed(rows)))[::-1]

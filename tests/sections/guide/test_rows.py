@@ -1,0 +1,236 @@
+"""Rows of all vintages and formats come out right; wrong ones are listed with line and reason."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from location_context.errors import OperatorError
+from location_context.sections.guide.imports.importer import ImportRefused
+from tests.sections.guide.samples import ABOUT, csv_of, open_csv, open_row
+
+if TYPE_CHECKING:
+    from location_context.sections.guide.imports.importer import Importer
+    from location_context.sections.guide.records import Restaurant
+    from location_context.storage.guide import Guides
+
+pytestmark = pytest.mark.anyio
+
+
+async def imported(importer: Importer, guides: Guides, data: bytes) -> list[Restaurant]:
+    version, _ = await importer.run(data, ABOUT)
+    return sorted(await guides.load(version.number), key=lambda r: r.lng)
+
+
+async def test_a_row_of_the_open_csv_keeps_every_field(importer: Importer, guides: Guides) -> None:
+    (one,) = await imported(importer, guides, open_csv(open_row(1)))
+    assert msgspec.to_builtins(one) | {"id": ""} == {
+        "id": "",
+        "name": "Chez Exemple 1",
+        "tier": "one_star",
+        "lat": 48.85661,
+        "lng": 2.302,
+        "cuisine": ("Modern", "Creative"),
+        "price_level": 3,
+        "price": "€€€",
+        "address": "1 rue du Test, Paris, 75001, France",
+        "city": "Paris",
+        "country": "FR",
+        "url": "https://guide.example/paris/restaurant/exemple-1",
+        "website": "https://exemple-1.example/",
+        "phone": "+33142000000",
+    }
+
+
+@pytest.mark.parametrize("award", ["3 Stars", "3 Acme Stars", "Three Stars", "★★★", "3 star"])
+async def test_the_words_of_every_year_are_the_same_tier(
+    importer: Importer, guides: Guides, award: str
+) -> None:
+    (one,) = await imported(importer, guides, open_csv(open_row(Award=award)))
+    assert one.tier == "three_star"
+
+
+async def test_a_bom_line_feeds_semicolons_and_a_break_inside_quotes_do_no_harm(
+    importer: Importer, guides: Guides
+) -> None:
+    rows = [open_row(1, Address="1 rue\ndu Test"), open_row(2)]
+    columns = ",".join(rows[0])
+    data = csv_of(rows, columns=columns, delimiter=";").replace(b"\r\n", b"\n")
+    first, second = await imported(importer, guides, b"\xef\xbb\xbf" + data)
+    assert first.address == "1 rue du Test"
+    assert second.name == "Chez Exemple 2"
+
+
+async def test_the_oldest_vintage_with_a_range_of_amounts_gets_price_and_level(
+    importer: Importer, guides: Guides
+) -> None:
+    row = open_row(1) | {"MinPrice": "3,300", "MaxPrice": "3,800", "Currency": "SEK"}
+    del row["Price"]
+    (one,) = await imported(importer, guides, csv_of([row], columns=",".join(row)))
+    assert (one.price, one.price_level) == ("3,300–3,800 SEK", 4)
+
+
+async def test_a_city_alone_is_city_and_country_where_it_is_both(
+    importer: Importer, guides: Guides
+) -> None:
+    rows = [
+        open_row(1, Location="Singapore", Address="1 Test Road, Singapore"),
+        open_row(2, Location="Lyon", Address="1 rue du Test"),
+        open_row(3, Location="San Francisco, USA"),
+    ]
+    found = await imported(importer, guides, open_csv(*rows))
+    places = [(one.city, one.country) for one in found]
+    assert places == [("Singapore", "SG"), ("Lyon", "FR"), ("San Francisco", "US")]
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("33142000000", "+33142000000"),
+        ("33142000000.0", "+33142000000"),
+        ("'+33142000000", "+33142000000"),
+        ("01 42 00 00 00", "01 42 00 00 00"),
+        ("3.3142E+10", None),
+        ("########", None),
+        ("call us", None),
+    ],
+)
+async def test_phones_damaged_by_spreadsheets_are_mended_or_left_out(
+    importer: Importer, guides: Guides, given: str, kept: str | None
+) -> None:
+    (one,) = await imported(importer, guides, open_csv(open_row(PhoneNumber=given)))
+    assert one.phone == kept
+
+
+async def test_only_http_addresses_are_kept(importer: Importer, guides: Guides) -> None:
+    row = open_row(Url="javascript:alert(1)", WebsiteUrl="ftp://exemple.example/")
+    (one,) = await imported(importer, guides, open_csv(row))
+    assert (one.url, one.website) == (None, None)
+
+
+BAD = {
+    "it has no name": {"Name": "  "},
+    "it has no latitude": {"Latitude": ""},
+    "its latitude 'north' is not a number of degrees": {"Latitude": "north"},
+    "its longitude 'nan' is not a number of degrees": {"Longitude": "nan"},
+    "its longitude 200.5 is out of range": {"Longitude": "200.5"},
+    "its coordinates are 0, 0": {"Latitude": "0", "Longitude": "0.0"},
+    "latitude and longitude are swapped": {"Latitude": "2.35", "Longitude": "48.85"},
+    "the award '4 Stars' is not known": {"Award": "4 Stars"},
+    "its distinction is retired and no tier": {"Award": "Green Star"},
+    "it has no award, tier or stars": {"Award": ""},
+    "it holds control characters": {"Name": "Chez \x07 Exemple"},
+    "its text is wrongly encoded: 'FrantzÃ©n'": {"Name": "FrantzÃ©n"},
+}
+
+
+async def test_each_wrong_row_is_listed_with_its_line_and_reason(importer: Importer) -> None:
+    good = [open_row(n) for n in range(1, 15)]
+    bad = [open_row(20 + n, **changes) for n, changes in enumerate(BAD.values())]
+    _, report = await importer.run(open_csv(*good, *bad), ABOUT)
+    told = [(fault.line, fault.reason) for fault in report.refused]
+    assert told == [(16 + n, reason) for n, reason in enumerate(BAD)]
+    assert (report.rows, report.taken) == (26, 14)
+
+
+async def test_a_line_number_counts_the_lines_of_the_file_not_its_rows(importer: Importer) -> None:
+    rows = [open_row(1, Address="one\ntwo\nthree"), open_row(2), open_row(3, Award="none")]
+    _, report = await importer.run(open_csv(*rows), ABOUT)
+    assert [fault.line for fault in report.refused] == [6]
+
+
+async def test_a_row_with_a_field_too_few_is_refused_and_the_rest_is_taken(
+    importer: Importer,
+) -> None:
+    data = open_csv(open_row(1), open_row(2)) + b"Chez Court,Paris\r\n"
+    _, report = await importer.run(data, ABOUT)
+    assert [fault.line for fault in report.refused] == [4]
+    assert "2 fields where the header has 11" in report.refused[0].reason
+
+
+async def test_a_strict_import_refuses_the_file_and_tells_of_the_rows(
+    importer: Importer, guides: Guides
+) -> None:
+    data = open_csv(open_row(1), open_row(2), open_row(3, Award=""))
+    with pytest.raises(ImportRefused, match="1 of 3 rows") as refused:
+        await importer.run(data, ABOUT, strict=True)
+    assert [fault.line for fault in refused.value.report.refused] == [4]
+    assert await guides.active() is None
+
+
+async def test_a_plain_csv_of_the_documented_columns_is_taken(
+    importer: Importer, guides: Guides
+) -> None:
+    row = {
+        "id": "a-1",
+        "name": "Chez Plain",
+        "tier": "good_value",
+        "lat": "48,85",
+        "lng": "2,35",
+        "city": "Paris",
+        "country": "FR",
+        "price_level": "2",
+        "award_year": "2025",
+    }
+    data = csv_of([row], columns=",".join(row), delimiter=";")
+    _, report = await importer.run(data, ABOUT)
+    (one,) = await guides.load(1)
+    assert report.kind == "plain_csv"
+    assert (one.tier, one.lat, one.price_level, one.award_year) == ("good_value", 48.85, 2, 2025)
+
+
+def feature(number: int, **changes: Any) -> dict[str, Any]:
+    return {
+        "type": "Feature",
+        "geometry": {"type": "Point", "coordinates": [round(2.3 + number / 100, 2), 48.85]},
+        "properties": {"name": f"Chez Geo {number}", "stars": 2, "cuisine": ["Modern", "Soup"]},
+    } | changes
+
+
+async def test_geojson_points_are_taken_and_others_listed_by_number(
+    importer: Importer, guides: Guides
+) -> None:
+    line = {"type": "LineString", "coordinates": [[1, 2], [3, 4]]}
+    features = [feature(1), feature(2), feature(3, geometry=line), feature(4, geometry=None)]
+    data = msgspec.json.encode({"type": "FeatureCollection", "features": [*features, feature(5)]})
+    version, report = await importer.run(data, ABOUT)
+    assert (report.kind, report.counted_in) == ("geojson", "feature")
+    assert [fault.line for fault in report.refused] == [3, 4]
+    kept = await guides.load(version.number)
+    assert {(r.tier, r.cuisine) for r in kept} == {("two_star", ("Modern", "Soup"))}
+    assert {r.lng for r in kept} == {2.31, 2.32, 2.35}
+
+
+def binding(**values: str) -> dict[str, dict[str, str]]:
+    return {name: {"type": "literal", "value": value} for name, value in values.items()}
+
+
+async def test_a_sparql_result_keeps_the_newest_award_of_each_item(
+    importer: Importer, guides: Guides
+) -> None:
+    place = {
+        "item": "http://www.wikidata.org/entity/Q1",
+        "itemLabel": "Chez Wiki",
+        "coord": "Point(2.35 48.85)",
+        "country": "FR",
+        "cityLabel": "Paris",
+    }
+    bindings = [
+        binding(**place, stars="3", year="2019"),
+        binding(**place, stars="2", year="2024"),
+        binding(**place | {"coord": "unknown"}, stars="1"),
+    ]
+    data = msgspec.json.encode({"head": {"vars": []}, "results": {"bindings": bindings}})
+    _, report = await importer.run(data, ABOUT)
+    (one,) = await guides.load(1)
+    assert (one.tier, one.award_year, one.city, one.lat) == ("two_star", 2024, "Paris", 48.85)
+    assert one.url == "https://www.wikidata.org/wiki/Q1"
+    assert (report.kind, len(report.merged), len(report.refused)) == ("sparql", 1, 1)
+
+
+async def test_a_file_with_most_rows_wrong_is_refused_whole(importer: Importer) -> None:
+    rows = [open_row(1), open_row(2, Award=""), open_row(3, Award="")]
+    with pytest.raises(OperatorError, match="2 of 3 rows are wrong"):
+        await importer.run(open_csv(*rows), ABOUT)

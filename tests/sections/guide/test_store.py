@@ -1,0 +1,126 @@
+"""The store keeps versions of the guide whole, on SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import text
+
+from location_context.errors import OperatorError, StorageError
+from location_context.storage.guide import KEPT, Guides
+from tests.moved_clock import NOON
+from tests.sections.guide.children import import_and_die
+from tests.sections.guide.samples import ABOUT, PROVENANCE, open_csv, open_row, restaurant
+from tests.storage.children import child, plain
+
+if TYPE_CHECKING:
+    from location_context.sections.guide.imports.importer import Importer
+    from location_context.settings import Settings
+    from location_context.storage.database import Database
+
+pytestmark = pytest.mark.anyio
+
+ROUNDS = 25
+
+
+@pytest.fixture
+def store(database: Database) -> Guides:
+    return Guides(database)
+
+
+async def keep(store: Guides, *numbers: int) -> int:
+    rows = [restaurant(number) for number in numbers]
+    return (await store.replace(PROVENANCE, rows, NOON)).number
+
+
+async def test_a_version_comes_back_as_it_was_kept(store: Guides) -> None:
+    full = restaurant(
+        1,
+        cuisine=("Modern", "Soup"),
+        price_level=4,
+        price="€€€€",
+        address="1 rue X",
+        city="Paris",
+        country="FR",
+        url="https://g.example/a",
+        website="https://a.example",
+        phone="+33142000000",
+        award_year=2024,
+    )
+    version = await store.replace(PROVENANCE, [full, restaurant(2)], NOON)
+    assert await store.active() == version
+    assert sorted(await store.load(version.number), key=lambda r: r.id) == [full, restaurant(2)]
+    assert (version.rows, version.imported_at, version.replaces) == (2, NOON, None)
+
+
+async def test_an_empty_store_has_no_active_version(store: Guides) -> None:
+    assert await store.active() is None
+    assert await store.versions() == []
+    assert await store.load(7) == []
+
+
+async def test_rollback_returns_to_the_version_that_was_replaced(store: Guides) -> None:
+    first, second = await keep(store, 1), await keep(store, 2)
+    assert (await store.rollback()).number == first
+    third = await keep(store, 3)
+    assert (await store.rollback()).number == first
+    with pytest.raises(OperatorError, match="no earlier version"):
+        await store.rollback()
+    versions = [(version.number, version.active) for version in await store.versions()]
+    assert versions == [(third, False), (second, False), (first, True)]
+    assert [r.id for r in await store.load(first)] == [restaurant(1).id]
+
+
+async def test_only_the_newest_versions_are_kept_and_the_one_to_return_to(store: Guides) -> None:
+    numbers = [await keep(store, n) for n in range(KEPT + 4)]
+    for _ in range(KEPT - 1):
+        await store.rollback()
+    oldest = await store.active()
+    assert oldest is not None
+    newest = await keep(store, 99)
+    kept = [version.number for version in await store.versions()]
+    assert kept == [newest, *reversed(numbers[-KEPT + 1 :]), oldest.number]
+    assert (await store.rollback()).number == oldest.number
+    assert len(await store.load(oldest.number)) == 1
+
+
+async def test_a_version_whose_rows_are_refused_leaves_everything_as_it_was(store: Guides) -> None:
+    before = await keep(store, 1)
+    with pytest.raises(StorageError):
+        await keep(store, *range(1500), 3)  # an id twice: refused in the second batch
+    active = await store.active()
+    assert active is not None
+    assert (active.number, len(await store.versions())) == (before, 1)
+
+
+async def test_imports_at_once_come_one_after_another(store: Guides) -> None:
+    numbers = await asyncio.gather(*(keep(store, n) for n in range(4)))
+    versions = await store.versions()
+    assert sorted(numbers) == sorted(version.number for version in versions)
+    assert [version.active for version in versions].count(True) == 1
+    assert versions[0].active
+
+
+async def test_an_import_killed_in_its_middle_leaves_the_old_guide_and_the_next_one_works(
+    database_settings: Settings, database: Database, importer: Importer
+) -> None:
+    """25 rounds, each killed after another number of statements."""
+    store = Guides(database)
+    old = await keep(store, 1, 2, 3)
+    for number in range(ROUNDS):
+        with child(import_and_die, *plain(database_settings), number % 8 + 1) as (process, _):
+            await asyncio.to_thread(process.join)
+            assert process.exitcode == -9
+        active = await store.active()
+        assert active is not None
+        assert active.number == old
+        assert len(await store.load(old)) == 3
+        assert [version.number for version in await store.versions()] == [old]
+    async with database.read() as connection:
+        left = await connection.scalar(text("SELECT count(*) FROM guide_restaurants"))
+        assert left == 3
+    importer._store = store
+    version, _ = await importer.run(open_csv(open_row(1), open_row(2)), ABOUT)
+    assert await store.active() == version
