@@ -80,11 +80,11 @@ def tides_server(settings: Settings, clock=system_clock):
 
 
 async def test_a_revoked_or_rotated_key_stops_within_five_seconds_on_every_replica(
-    database_settings: Settings,
+    sqlite_settings: Settings,
 ) -> None:
-    operator = Operator(database_settings)
+    operator = Operator(sqlite_settings)
     revoked, rotated = await operator.create(), await operator.create()
-    with tides_server(database_settings) as one, tides_server(database_settings) as two:
+    with tides_server(sqlite_settings) as one, tides_server(sqlite_settings) as two:
         async with client(one) as first, client(two) as second:
             for http in (first, second):
                 for minted in (revoked, rotated):
@@ -183,6 +183,31 @@ async def test_a_forged_x_forwarded_for_is_one_identity(
             assert Counter(a.status_code for a in answers) == {401: 20, 429: 10}
             other = await ask(http, mint(), **{"X-Forwarded-For": "198.51.100.1"})
             assert other.status_code == (401 if trusted else 429)
+
+
+async def test_the_widget_has_its_minute_per_client_and_an_ipv6_client_is_its_network(
+    sqlite_settings: Settings,
+) -> None:
+    settings = Settings(
+        data_dir=sqlite_settings.data_dir, trusted_proxies=("127.0.0.1/32",), widget_per_minute=5
+    )
+    clock = MovedClock()
+    with tides_server(settings, clock) as served:
+        async with client(served) as http:
+
+            async def come_from(address: str):
+                headers = {"X-Forwarded-For": f"10.0.0.1, {address}"}
+                return await http.get("/v1/pulse", params={"lat": "x"}, headers=headers)
+
+            answers = [await come_from(f"2001:db8::{n:x}") for n in range(8)]
+            assert Counter(a.status_code for a in answers) == {400: 5, 429: 3}
+            refused = answers[-1]
+            assert "RateLimit" not in refused.headers
+            assert refused.headers["Content-Type"].startswith("text/html")
+            assert (await come_from("2001:db8:0:1::1")).status_code == 400
+            assert (await come_from(AWAY)).status_code == 400
+            clock.advance(int(refused.headers["Retry-After"]))
+            assert (await come_from("2001:db8::1")).status_code == 400
 
 
 async def test_redis_stopped_means_local_counting_a_degraded_status_and_answers_that_go_on(

@@ -33,7 +33,8 @@ async def open_pepper(settings: Settings, store: KeyStore) -> bytes:
     """
     path = settings.data_dir / FILE
     check = await store.pepper_check()
-    pepper = settings.key_pepper.reveal().encode() or await anyio.to_thread.run_sync(_read, path)
+    given = settings.key_pepper.reveal().encode()
+    pepper = given or await anyio.to_thread.run_sync(_read, path)
     if not pepper:
         if check is not None and await store.all():
             raise OperatorError(
@@ -41,15 +42,20 @@ async def open_pepper(settings: Settings, store: KeyStore) -> bytes:
                 "LOCATION_CONTEXT_KEY_PEPPER to it. Without it the stored keys cannot be checked."
             )
         pepper = await anyio.to_thread.run_sync(_make, path)
-    if check is None or not await store.all():
-        await store.set_pepper_check(_check(pepper))
-    elif not hmac.compare_digest(check, _check(pepper)):
-        origin = "LOCATION_CONTEXT_KEY_PEPPER" if settings.key_pepper else str(path)
+    await _prove(store, pepper, check, "LOCATION_CONTEXT_KEY_PEPPER" if given else str(path))
+    return pepper
+
+
+async def _prove(store: KeyStore, pepper: bytes, check: str | None, origin: str) -> None:
+    """See that the pepper is the one of the stored keys; nothing is written when it is."""
+    if check is not None and hmac.compare_digest(check, _check(pepper)):
+        return
+    if check is not None and await store.all():
         raise OperatorError(
             f"The pepper in {origin} does not fit the stored keys: every key would be refused. "
             "Give the pepper the keys were made with."
         )
-    return pepper
+    await store.set_pepper_check(_check(pepper))
 
 
 def _check(pepper: bytes) -> str:
