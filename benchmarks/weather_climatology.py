@@ -17,8 +17,15 @@ from pathlib import Path
 import numpy as np
 
 from location_context.sections.weather import climatology
-from location_context.sections.weather.records import FIELDS, ROW, Grid, Month, month_span, plausible
-from location_context.sections.weather.years import in_year, window
+from location_context.sections.weather.records import (
+    FIELDS,
+    ROW,
+    Grid,
+    Month,
+    month_span,
+    plausible,
+)
+from location_context.sections.weather.years import in_year, windows
 from location_context.stay import Stay
 
 COLUMNS = {
@@ -109,8 +116,7 @@ def judge(series: Series, year: int, month: int, score: Score) -> None:
     stay, hidden = Stay(start, end), date(year, 1, 1)
     find = cache(lambda y, m: series.month(y, m, hidden))
     years = range(year - 10, year)
-    values = np.stack([window(stay, y, find) for y in years], axis=1)
-    values = climatology.screened(values)
+    values = climatology.screened(windows(stay, years, find))
     truth = np.stack([series.of(day) for day in stay.dates()], axis=1)
     raw = np.stack(
         [[series.of(in_year(day, y)) for y in years] for day in stay.dates()]

@@ -22,7 +22,7 @@ def refused(reason: str, status: int = 400) -> Answered:
 
 
 class OpenMeteo:
-    """Both hosts on one address. `units` is the weight of what was asked, as the provider counts."""
+    """Both hosts on one address. `units` are the weights of the calls, as the provider counts."""
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
         self.clock = clock
@@ -51,7 +51,9 @@ class OpenMeteo:
         for name in names:
             known = name in weather_truth.day(0, 0, date(2020, 1, 1), 0)
             if not known or name in self.lacking:
-                reason = f"Cannot initialize Variable from invalid String value {name} for key daily"
+                reason = (
+                    f"Cannot initialize Variable from invalid String value {name} for key daily"
+                )
                 return refused(reason)
         try:
             spans = self._spans(asked)

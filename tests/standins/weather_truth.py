@@ -1,4 +1,4 @@
-"""A made-up planet for the weather stand-ins: what it is like at a place on a date, always the same.
+"""A made-up planet for the weather stand-ins: what a place is like on a date, always the same.
 
 The season is a cosine that turns over at the equator, days differ by a noise made from their date,
 every fourth day or so is wet, and it is 6.5 K a km colder on higher ground.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003  Typer reads the annotations when the command is made
 from typing import Annotated
 
 import typer

@@ -14,7 +14,7 @@ from location_context.sections.weather.records import MonthRow
 from location_context.storage.tables import climate_months, point_heights
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from location_context.storage.database import Database
@@ -58,12 +58,15 @@ class Climate:
         async with self._database.read() as connection:
             return (await connection.execute(query)).scalar_one_or_none()
 
-    async def keep_height(self, lat: float, lng: float, metres: float) -> None:
-        """Keep the height of a point; the first one asked for stays."""
-        row = {"lat": _whole(lat), "lng": _whole(lng), "metres": metres}
+    async def keep_heights(self, heights: Mapping[tuple[float, float], float]) -> None:
+        """Keep the heights of points; the first one asked for stays."""
+        rows = [
+            {"lat": _whole(lat), "lng": _whole(lng), "metres": metres}
+            for (lat, lng), metres in heights.items()
+        ]
         statement = self._database.insert(point_heights).on_conflict_do_nothing()
         async with self._database.write() as connection:
-            await connection.execute(statement, row)
+            await connection.execute(statement, rows)
 
     async def extent(self) -> tuple[int, datetime | None]:
         """How many rows are kept, and when the newest came."""

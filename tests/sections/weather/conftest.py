@@ -37,7 +37,7 @@ def query(stay: Stay, point: Point = PARIS, **more) -> Query:
 
 
 def write_grid(data_dir: Path) -> None:
-    """A fallback grid where it has 10 °C and 60 mm in January, a degree and 1 mm more each month."""
+    """A grid that has 10 °C and 60 mm in January, and a degree and 1 mm more each month."""
     values = np.zeros(SHAPE, np.int16)
     values[0] = (100 + 10 * np.arange(12))[:, None, None]
     values[1] = (600 + 10 * np.arange(12))[:, None, None]

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from location_context.stay import Stay
-from tests.sections.weather.conftest import PARIS, query
+from tests.sections.weather.conftest import query
 from tests.standins.open_meteo import ARCHIVE, FORECAST
 
 pytestmark = pytest.mark.anyio

@@ -9,27 +9,23 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from location_context.errors import ProviderAnswerInvalid, ProviderQuiet
 from location_context.sections.weather import climatology
 from location_context.sections.weather.ladder import Ladder, Rung
 from location_context.sections.weather.records import Outlook
 from location_context.sections.weather.years import (
     YEARS,
-    is_missing,
     last_year,
     latest,
+    missing,
     months_of,
-    record,
-    window,
+    records,
+    windows,
 )
 from location_context.upstream.flights import Flights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
     from location_context.sections.contract import Query
     from location_context.sections.weather.holdings import Holdings
@@ -72,15 +68,15 @@ class Archives:
                 return outlook
         return None
 
-    async def fetch(self, reader: Reader, missing: Sequence[YearMonth], deadline: Deadline) -> None:
+    async def fetch(self, reader: Reader, lacking: Sequence[YearMonth], deadline: Deadline) -> None:
         """Ask for months and keep them; one flight per cell and months."""
         provider, cell, public = reader.provider, reader.cell, reader.query.public
 
         async def fetch() -> None:
-            months = await provider.months(cell, missing, reader.today, public=public)
+            months = await provider.months(cell, lacking, reader.today, public=public)
             await self.holdings.keep(provider.source, cell.key, months)
 
-        key = (provider.source, cell.key, tuple(missing))
+        key = (provider.source, cell.key, tuple(lacking))
         try:
             await self._flights.join(key, fetch, deadline)
         except ProviderQuiet:
@@ -90,6 +86,7 @@ class Archives:
 
     async def close(self) -> None:
         await self._flights.close()
+        await self.holdings.close()
 
 
 class Reader:
@@ -106,7 +103,6 @@ class Reader:
         self.today: date = query.point.today(archives.clock())
         self._archives = archives
         self._complete = complete
-        self._windows: dict[int, NDArray[np.float64]] = {}
         self._held: Held = {}
 
     async def outlook(self, deadline: Deadline | None) -> Outlook | None:
@@ -116,38 +112,37 @@ class Reader:
             ProviderError: the provider could not be asked, or has nothing for this cell.
         """
         years: list[int] = []
-        wanted = list(latest(last_year(self.today)))
+        asked = list(latest(last_year(self.today)))
         for _ in range(1 + _OLDER_REQUESTS):
-            if not await self._gather(wanted, deadline):
+            if not await self._gather(asked, deadline):
                 return None
-            years += [year for year in wanted if not is_missing(self._windows[year])]
-            lacking = YEARS - len(years)
-            if lacking == 0 or not years:
+            found = windows(self.stay, asked, self._month)
+            years += [
+                year for year, is_out in zip(asked, missing(found), strict=True) if not is_out
+            ]
+            if len(years) >= YEARS or not years:
                 break
-            wanted = list(latest(min(self._windows) - 1, lacking))
+            asked = list(latest(asked[0] - 1, YEARS - len(years)))
         if not years:
             raise ProviderAnswerInvalid(self.provider.name, "has no data for this cell")
-        return self._outlook(sorted(years)[-YEARS:])
+        return self._outlook(sorted(years))
+
+    def _month(self, year: int, name: int) -> Month | None:
+        return self._held.get((year, name))
 
     async def _gather(self, years: Sequence[int], deadline: Deadline | None) -> bool:
-        """Windows of the years, fetched if need be; False when that may not be done."""
+        """Hold the months of the years, fetched if need be; False when that may not be done."""
         wanted = [month for year in years for month in months_of(self.stay, year)]
         holdings, source = self._archives.holdings, self.provider.source
         self._held |= await holdings.held(source, self.cell.key, wanted)
-        missing = [month for month in wanted if month not in self._held]
-        if missing and deadline is None:
-            return False
-        if missing and deadline is not None:
-            await self._archives.fetch(self, missing, deadline)
-            self._held |= await holdings.held(source, self.cell.key, missing)
-        find: Callable[[int, int], Month | None] = lambda y, m: self._held.get((y, m))  # noqa: E731  read twice below
-        for year in years:
-            self._windows[year] = window(self.stay, year, find)
-        return True
+        lacking = [month for month in wanted if month not in self._held]
+        if lacking and deadline is not None:
+            await self._archives.fetch(self, lacking, deadline)
+            self._held |= await holdings.held(source, self.cell.key, lacking)
+        return not lacking or deadline is not None
 
     def _outlook(self, years: Sequence[int]) -> Outlook:
-        values = np.stack([self._windows[year] for year in years], axis=1)
-        values = climatology.screened(values)
+        values = climatology.screened(windows(self.stay, years, self._month))
         month = self._held[months_of(self.stay, years[-1])[0]]
         return Outlook(
             mode="climatology",
@@ -161,6 +156,6 @@ class Reader:
             years=years,
             samples_per_day=climatology.samples(values),
             grid=month.grid,
-            history=[record(self.stay, y, values[:, n]) for n, y in enumerate(years)],
+            history=records(self.stay, years, values),
             complete=self._complete,
         )

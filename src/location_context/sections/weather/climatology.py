@@ -19,12 +19,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from location_context.sections.weather.codes import MEMBERSHIP
-from location_context.sections.weather.records import (
-    FIELDS,
-    PAD_DAYS,
-    ROW,
-    TEMPERATURES,
-)
+from location_context.sections.weather.records import FIELDS, PAD_DAYS, ROW, TEMPERATURES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +31,9 @@ if TYPE_CHECKING:
 WET_MM = 1.0
 WIDTH = 2 * PAD_DAYS + 1
 _OFFSETS = np.arange(-PAD_DAYS, PAD_DAYS + 1, dtype=float)
-_POWERS = np.stack([np.ones(WIDTH), _OFFSETS, _OFFSETS**2])
+_FIRST_TEMPERATURE = ROW[TEMPERATURES[0]]
+_EXTREMES = slice(ROW["temperature_max"], ROW["temperature_min"] + 1)
+_WILD_K, _WILD_MM = 25.0, 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,80 +51,88 @@ def screened(values: Floats) -> Floats:
     window's median; the wettest day when it has over 300 mm and five times the next.
     """
     values = values.copy()
-    for name in ("temperature_max", "temperature_min"):
-        row = values[ROW[name]]
+    for row in values[_EXTREMES]:
         known = row[np.isfinite(row)]
-        if known.size:
+        if known.size and np.ptp(known) > _WILD_K:
             middle = np.median(known)
             spread = 1.4826 * np.median(np.abs(known - middle))
             with np.errstate(invalid="ignore"):
-                row[np.abs(row - middle) > max(25.0, 8 * spread)] = np.nan
+                row[np.abs(row - middle) > max(_WILD_K, 8 * spread)] = np.nan
     rain = values[ROW["precipitation_sum"]]
     known = rain[np.isfinite(rain)]
-    if known.size > 1 and known.max() > 300:
+    if known.size > 1 and known.max() > _WILD_MM:
         next_wettest = np.partition(known, -2)[-2]
         if known.max() > 5 * next_wettest:
             rain[rain == known.max()] = np.nan
     return values
 
 
-def fit(row: Floats) -> Fit:
-    """The line through each date's pool; `row` is years x (dates + 30), NaN where unknown."""
-    known = np.isfinite(row)
-    count = sliding_window_view(known.sum(axis=0, dtype=float), WIDTH) @ _POWERS.T
-    total = sliding_window_view(np.where(known, row, 0.0).sum(axis=0), WIDTH) @ _POWERS[:2].T
-    (n, first, second), (sum_y, sum_dy) = count.T, total.T
+def fit(rows: Floats) -> Fit:
+    """The line through each date's pool of `rows` (… x years x (dates + 30)), least squares.
+
+    With days counted from the row's beginning, sums over windows are differences of running sums.
+    """
+    known = np.isfinite(rows)
+    day = np.arange(rows.shape[-1], dtype=float)
+    by_day = known.sum(axis=-2, dtype=float)
+    total = np.where(known, rows, 0.0).sum(axis=-2)
+    n, first, second, sum_y, sum_dy = _sums(
+        np.stack([by_day, by_day * day, by_day * day**2, total, total * day])
+    )
     with np.errstate(invalid="ignore", divide="ignore"):
         spread = n * second - first**2
-        slope = np.where(spread > 0, (n * sum_dy - first * sum_y) / spread, 0.0)
-        return Fit((sum_y - slope * first) / n, slope)
+        slope = np.where(spread > 1e-9, (n * sum_dy - first * sum_y) / spread, 0.0)
+        middle = day[PAD_DAYS : len(day) - PAD_DAYS]
+        return Fit((sum_y - slope * (first - n * middle)) / n, slope)
 
 
-def pool(row: Floats, line: Fit | None = None) -> Floats:
-    """The values behind each date (dates x samples), without the season's slope and widened."""
-    line = line or fit(row)
-    windows = sliding_window_view(row, WIDTH, axis=1).transpose(1, 0, 2)
-    values: Floats = windows - line.slope[:, None, None] * _OFFSETS
-    widened = np.sqrt(1 + 1 / row.shape[0])
-    values = line.value[:, None, None] + (values - line.value[:, None, None]) * widened
-    return values.reshape(values.shape[0], -1)
+def pool(rows: Floats, line: Fit | None = None) -> Floats:
+    """The values behind each date (… x dates x samples), without the season's slope, widened."""
+    line = line or fit(rows)
+    windows = np.moveaxis(sliding_window_view(rows, WIDTH, axis=-1), -3, -2)
+    widened = np.sqrt(1 + 1 / rows.shape[-2])
+    middle = line.value[..., None, None]
+    on_line = middle + line.slope[..., None, None] * _OFFSETS
+    values: Floats = middle + (windows - on_line) * widened
+    return values.reshape(*values.shape[:-2], -1)
 
 
 def quantiles(pooled: Floats, *levels: float) -> list[Floats]:
     """Quantiles by linear interpolation between order statistics, over what is known."""
-    ordered = np.sort(pooled, axis=1)  # NaN sorts last
-    count = np.isfinite(ordered).sum(axis=1)
-    dates = np.arange(len(ordered))
+    ordered = np.sort(pooled, axis=-1)  # NaN sorts last
+    last = np.maximum(np.isfinite(ordered).sum(axis=-1) - 1, 0)
     found = []
     for level in levels:
-        place = np.maximum(count - 1, 0) * level
+        place = last * level
         below = place.astype(int)
-        above = np.minimum(below + 1, np.maximum(count - 1, 0))
-        low, high = ordered[dates, below], ordered[dates, above]
+        low = np.take_along_axis(ordered, below[..., None], -1)[..., 0]
+        high = np.take_along_axis(ordered, np.minimum(below + 1, last)[..., None], -1)[..., 0]
         found.append(low + (high - low) * (place - below))
     return found
-
-
-def wet_share(rain: Floats) -> Floats:
-    """The share of days with at least 1 mm in each date's pool, in percent."""
-    known = np.isfinite(rain).sum(axis=0, dtype=float)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        wet = (rain >= WET_MM).sum(axis=0, dtype=float)
-        share: Floats = 100 * _sums(wet) / _sums(known)
-    return share
 
 
 def describe(values: Floats) -> Columns:
     """Every column of the climatology from values (FIELDS x years x (dates + 30))."""
     columns = _means(values)
-    for name in ("temperature_max", "temperature_min"):
-        row = values[ROW[name]]
-        line = fit(row)
-        columns[f"{name}_p10"], columns[f"{name}_p90"] = quantiles(pool(row, line), 0.1, 0.9)
+    temperatures = values[_FIRST_TEMPERATURE : _FIRST_TEMPERATURE + len(TEMPERATURES)]
+    line = fit(temperatures)
+    columns |= dict(zip(TEMPERATURES, line.value, strict=True))
+    low, high = quantiles(pool(temperatures[:2], Fit(line.value[:2], line.slope[:2])), 0.1, 0.9)
+    for place, name in enumerate(TEMPERATURES[:2]):
+        columns[f"{name}_p10"], columns[f"{name}_p90"] = low[place], high[place]
     columns["precipitation_probability"] = wet_share(values[ROW["precipitation_sum"]])
     columns["wind_direction_dominant"] = _wind(values)
     columns["weather_code"] = _codes(values[ROW["weather_code"]])
     return columns
+
+
+def wet_share(rain: Floats) -> Floats:
+    """The share of days with at least 1 mm in each date's pool, in percent."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        days = np.stack([(rain >= WET_MM).sum(axis=0), np.isfinite(rain).sum(axis=0)])
+        wet, known = _sums(days.astype(float))
+        share: Floats = 100 * wet / known
+    return share
 
 
 def samples(values: Floats) -> int:
@@ -138,20 +143,19 @@ def samples(values: Floats) -> int:
 
 def _sums(by_day: Floats) -> Floats:
     """Sums over each date's window along the last axis."""
-    sums: Floats = sliding_window_view(by_day, WIDTH, axis=-1).sum(axis=-1)
+    running = np.cumsum(by_day, axis=-1)
+    sums: Floats = running[..., WIDTH - 1 :].copy()
+    sums[..., 1:] -= running[..., :-WIDTH]
     return sums
 
 
 def _means(values: Floats) -> Columns:
     known = np.isfinite(values)
-    count = _sums(known.sum(axis=1, dtype=float))
-    total = _sums(np.where(known, values, 0.0).sum(axis=1))
+    by_day = np.stack([np.where(known, values, 0.0).sum(axis=1), known.sum(axis=1, dtype=float)])
+    total, count = _sums(by_day)
     with np.errstate(invalid="ignore", divide="ignore"):
-        means = total / count
-    columns = {name: means[row] for row, name in enumerate(FIELDS)}
-    for name in TEMPERATURES:
-        columns[name] = fit(values[ROW[name]]).value
-    return columns
+        means = np.where(count > 0, total / np.round(count), np.nan)
+    return dict(zip(FIELDS, means, strict=True))
 
 
 def _wind(values: Floats) -> Floats:
@@ -160,8 +164,8 @@ def _wind(values: Floats) -> Floats:
     speed = values[ROW["wind_speed_max"]]
     speed = np.where(np.isfinite(speed), speed, 1.0)
     known = np.isfinite(angle)
-    east = _sums(np.where(known, np.sin(angle) * speed, 0.0).sum(axis=0))
-    north = _sums(np.where(known, np.cos(angle) * speed, 0.0).sum(axis=0))
+    parts = np.stack([np.sin(angle), np.cos(angle)]) * speed
+    east, north = _sums(np.where(known, parts, 0.0).sum(axis=1))
     direction = np.degrees(np.arctan2(east, north)) % 360
     known_direction: Floats = np.where(np.hypot(east, north) > 1e-9, direction, np.nan)
     return known_direction

@@ -13,6 +13,7 @@ from location_context.upstream.flights import Flights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from location_context.point import Point
     from location_context.sections.weather.holdings import Holdings
@@ -39,6 +40,11 @@ class Heights:
     def configured(self) -> bool:
         return self._source.upstream.configured
 
+    @property
+    def answered(self) -> datetime | None:
+        """When the source last answered anyone."""
+        return self._source.upstream.last_success_at
+
     async def of(self, point: Point, deadline: Deadline, *, public: bool) -> float | None:
         """The height in m; None where the source knows none.
 
@@ -52,7 +58,7 @@ class Heights:
         async def fetch() -> float | None:
             metres = await self._source.height(point.lat, point.lng, public=public)
             if metres is not None:
-                await self._holdings.keep_height(point.lat, point.lng, metres)
+                self._holdings.keep_height(point.lat, point.lng, metres)
             return metres
 
         return await self._flights.join((point.lat, point.lng), fetch, deadline)

@@ -6,6 +6,7 @@ rows count as not held.
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -14,6 +15,7 @@ import structlog
 from location_context.errors import StorageError
 from location_context.sections.weather.providers import settled
 from location_context.sections.weather.records import Month, MonthRow
+from location_context.upstream.flights import Flights
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -59,6 +61,9 @@ class Holdings:
         self._clock = clock
         self._months: Recent[tuple[str, str, int], dict[int, Month]] = Recent(_CELL_MONTHS)
         self._heights: Recent[tuple[float, float], float] = Recent(_HEIGHTS)
+        self._readings: Flights[None] = Flights()
+        self._writings: Flights[None] = Flights()
+        self._unkept: dict[tuple[float, float], float] = {}
 
     async def held(
         self, source: str, cell: str, wanted: Sequence[YearMonth]
@@ -76,6 +81,12 @@ class Holdings:
         return found
 
     async def _read(self, source: str, cell: str, names: Sequence[int]) -> None:
+        """Read months of a cell into memory; callers for the same ones share one reading."""
+        await asyncio.shield(
+            self._readings.start((source, cell, *names), lambda: self._load(source, cell, names))
+        )
+
+    async def _load(self, source: str, cell: str, names: Sequence[int]) -> None:
         try:
             rows = await self._store.load(source, cell, names)
         except StorageError as error:
@@ -113,9 +124,21 @@ class Holdings:
             self._heights.put((lat, lng), metres)
         return metres
 
-    async def keep_height(self, lat: float, lng: float, metres: float) -> None:
+    def keep_height(self, lat: float, lng: float, metres: float) -> None:
+        """Keep a height, in memory at once; the store gets those that gather while it writes."""
         self._heights.put((lat, lng), metres)
-        try:
-            await self._store.keep_height(lat, lng, metres)
-        except StorageError as error:
-            structlog.get_logger().warning("height_not_kept", why=error.message)
+        self._unkept[lat, lng] = metres
+        self._writings.start("heights", self._keep_heights)
+
+    async def _keep_heights(self) -> None:
+        while self._unkept:
+            heights, self._unkept = self._unkept, {}
+            try:
+                await self._store.keep_heights(heights)
+            except StorageError as error:
+                structlog.get_logger().warning("heights_not_kept", why=error.message)
+
+    async def close(self) -> None:
+        """Finish writing what was to be kept."""
+        if self._unkept or len(self._writings):
+            await self._writings.start("heights", self._keep_heights)

@@ -13,6 +13,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+import structlog
+
 from location_context.errors import LocationContextError
 
 if TYPE_CHECKING:
@@ -51,17 +53,20 @@ class _Asked(Generic[T]):
 
     @property
     def answer(self) -> T | None:
-        if not self.task.done() or self.task.cancelled():
+        if not self.task.done() or self.task.cancelled() or self.task.exception():
             return None
-        error = self.task.exception()
-        if error is not None and not isinstance(error, LocationContextError | TimeoutError):
-            raise error
-        return None if error else self.task.result()
+        return self.task.result()
 
-    def overran(self) -> None:
+    @property
+    def overran(self) -> bool:
+        """Whether the time ran out before it gave anything."""
+        if not self.task.done():
+            return True
+        return not self.task.cancelled() and isinstance(self.task.exception(), TimeoutError)
+
+    def blame(self) -> None:
         """Open the breaker of a source that has answered no one since it was asked."""
-        silent = self.upstream and self.upstream.last_success_at == self.last_success
-        if self.upstream and silent and not self.task.done():
+        if self.upstream and self.upstream.last_success_at == self.last_success:
             self.upstream.late()
 
 
@@ -81,17 +86,26 @@ class Ladder(Generic[T]):
     async def climb(self) -> T | None:
         """The best answer that came in time; None when there was none."""
         try:
-            while True:
-                self._ask()
-                best, waiting = self._best()
-                if not waiting and (best is not None or not self._left):
-                    return best
-                until = self._until(best)
-                if time.monotonic() >= until:
-                    return best
-                await self._wait(until)
-        finally:
+            best = await self._climb()
+        except asyncio.CancelledError:  # a caller that went away says nothing of the sources
             await self._leave()
+            raise
+        for asked in self._asked:
+            if asked.overran:
+                asked.blame()
+        await self._leave()
+        return best
+
+    async def _climb(self) -> T | None:
+        while True:
+            self._ask()
+            best, waiting = self._best()
+            if not waiting and (best is not None or not self._left):
+                return best
+            until = self._until(best)
+            if time.monotonic() >= until:
+                return best
+            await self._wait(until)
 
     def _ask(self) -> None:
         """Ask the next source when its turn has come."""
@@ -100,7 +114,7 @@ class Ladder(Generic[T]):
             upstream = rung.upstream
             probing = upstream is not None and upstream.breaker.state == "half_open"
             last = upstream.last_success_at if upstream else None
-            task = asyncio.ensure_future(rung.attempt())
+            task = asyncio.ensure_future(_told(rung.attempt()))
             self._asked.append(_Asked(task, upstream, probing, last))
             self._next_at = time.monotonic() + (0.0 if probing else self._step)
 
@@ -139,8 +153,18 @@ class Ladder(Generic[T]):
 
     async def _leave(self) -> None:
         """Stop waiting for what is under way; the fetches themselves go on."""
-        pending = [asked for asked in self._asked if not asked.task.done()]
-        for asked in pending:
-            asked.overran()
-            asked.task.cancel()
-        await asyncio.gather(*(asked.task for asked in pending), return_exceptions=True)
+        pending = [asked.task for asked in self._asked if not asked.task.done()]
+        for task in pending:
+            task.cancel()
+        await asyncio.gather(*pending, return_exceptions=True)
+
+
+async def _told(attempt: Coroutine[Any, Any, T | None]) -> T | None:
+    """The attempt; a fault of ours is told, and costs this source alone."""
+    try:
+        return await attempt
+    except (LocationContextError, TimeoutError):
+        raise
+    except Exception:
+        structlog.get_logger().exception("weather_source_failed")
+        raise

@@ -276,6 +276,8 @@ class OpenMeteoArchive(_Asking):
         return self._cut(cell, wanted, blocks)
 
     def _cut(self, cell: Cell, wanted: Sequence[YearMonth], blocks: list[Any]) -> list[Month]:
+        if not blocks:
+            raise self.refuse("the answer holds no days")
         now, read = self._clock(), [daily(block, FIELDS, self.refuse) for block in blocks]
         return [
             Month(year, month, grid_of(blocks[0], cell), now, _gathered(year, month, read))

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 _ANSWERING_SECONDS = 0.3
 _LEAVING_SECONDS = 0.1
-_HEIGHT_SECONDS = 0.5
+_HEIGHT_SECONDS = 1.0
 _INCOMPLETE = timedelta(minutes=1)
 _PAST = timedelta(days=1)
 FREE_ACCESS = "Open-Meteo free access: non-commercial use only"
@@ -122,6 +122,7 @@ class Weather:
             message = query.language.gettext("The stay has ended.")
             return Reading(NotApplicable(reason="stay_in_past", message=message), now + _PAST)
         inner = deadline.earlier(_ANSWERING_SECONDS)
+        answered = self._heights.answered
         height = asyncio.ensure_future(self._heights.of(query.point, inner, public=query.public))
         try:
             outlook = await self._outlook(query, inner)
@@ -129,6 +130,8 @@ class Weather:
                 sentence = "No weather provider answered, and no fallback grid is there."
                 raise UpstreamUnavailable(sentence, 30)
             metres, complete = await self._height(height, outlook)
+            if not height.done() and self._heights.answered == answered and not complete:
+                self._heights.late()
         finally:
             height.cancel()
             await asyncio.gather(height, return_exceptions=True)
@@ -174,8 +177,6 @@ class Weather:
         if outlook.grid is None or outlook.grid.elevation is None or not self._heights.configured:
             return (asked.result() if _succeeded(asked) else None), True
         await asyncio.wait([asked], timeout=_HEIGHT_SECONDS)
-        if not asked.done():
-            self._heights.late()
         return (asked.result(), True) if _succeeded(asked) else (None, False)
 
     def _fresh_until(self, query: Query, outlook: Outlook, *, complete: bool) -> datetime:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from babel.numbers import format_decimal
+from babel.numbers import get_decimal_symbol, get_minus_sign_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,5 +94,8 @@ class Sentence:
         return f"{self._number(value or 0.0)} {self._measure.body.temperature}"
 
     def _number(self, value: float, digits: int = 0) -> str:
-        rounded = round(value, digits) + 0.0
-        return format_decimal(rounded, "#,##0.#" if digits else "#,##0", self._language.locale)
+        """Small numbers need no grouping: CLDR's signs are enough, and far quicker."""
+        locale = self._language.locale
+        text = f"{round(value, digits) + 0.0:.{digits}f}"
+        text = text.replace(".", get_decimal_symbol(locale))
+        return text.replace("-", get_minus_sign_symbol(locale))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from location_context.sections.weather.records import MonthRow
@@ -26,7 +26,9 @@ class ClimateStore(Protocol):
         """The kept height of a point in m; None when it was never asked for."""
         ...
 
-    async def keep_height(self, lat: float, lng: float, metres: float) -> None: ...
+    async def keep_heights(self, heights: Mapping[tuple[float, float], float]) -> None:
+        """Keep the heights of points in m; one that is kept already stays."""
+        ...
 
     async def extent(self) -> tuple[int, datetime | None]:
         """How many rows are kept, and when the newest came."""

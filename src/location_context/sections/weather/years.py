@@ -7,7 +7,7 @@ February counts as the 28th in years that lack it.
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import date
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 YEARS = 10
 SETTLED_DAYS = 10  # a year counts when its 31 December is so long past
 MISSING_SHARE = 0.2
+_RAIN = "precipitation_sum"
 
 
 def last_year(today: date) -> int:
@@ -65,48 +66,67 @@ def span_of(stay: Stay, year: int) -> tuple[date, date]:
     return month_span(*months[0])[0], month_span(*months[-1])[1]
 
 
-def window(stay: Stay, year: int, find: Callable[[int, int], Month | None]) -> Floats:
-    """FIELDS x (days + 30) of the stay in `year`, NaN where nothing is held."""
-    first = in_year(stay.start, year) - timedelta(PAD_DAYS)
-    values = np.full((len(FIELDS), stay.days + 2 * PAD_DAYS), np.nan)
-    for which in months_of(stay, year):
-        if (month := find(*which)) is None:
-            continue
-        shift = (month.first - first).days
-        begin, end = max(0, shift), min(values.shape[1], shift + month.values.shape[1])
-        if begin < end:
-            values[:, begin:end] = month.values[:, begin - shift : end - shift]
+def windows(stay: Stay, years: Sequence[int], find: Callable[[int, int], Month | None]) -> Floats:
+    """FIELDS x years x (days + 30) of the stay in the years, NaN where nothing is held."""
+    width = stay.days + 2 * PAD_DAYS
+    values = np.full((len(FIELDS), len(years), width), np.nan)
+    touched = months_of(stay, stay.start.year)
+    for row, year in enumerate(years):
+        first = in_year(stay.start, year).toordinal() - PAD_DAYS
+        for in_stay, name in touched:
+            if (month := find(year + in_stay - stay.start.year, name)) is None:
+                continue
+            shift = month.first.toordinal() - first
+            begin, end = max(0, shift), min(width, shift + month.values.shape[1])
+            if begin < end:
+                values[:, row, begin:end] = month.values[:, begin - shift : end - shift]
     return values
 
 
-def is_missing(values: Floats) -> bool:
-    """Whether over a fifth of the window's highs or lows is missing."""
+def missing(values: Floats) -> NDArray[np.bool_]:
+    """Which years lack over a fifth of their window's highs or lows."""
     temperatures = values[ROW["temperature_max"] : ROW["temperature_min"] + 1]
-    share = np.isnan(temperatures).any(axis=0).mean()
-    return bool(share > MISSING_SHARE)
+    share = np.isnan(temperatures).any(axis=0).mean(axis=-1)
+    return np.asarray(share > MISSING_SHARE)
 
 
-def record(stay: Stay, year: int, values: Floats) -> YearRecord:
-    """The stay's own dates in a year, from its screened window; sums scale over a few gaps."""
-    start = in_year(stay.start, year)
-    dates = {in_year(day, year + day.year - stay.start.year) for day in stay.dates()}
-    places = sorted((day - start).days + PAD_DAYS for day in dates)
-    own = values[:, places]
-    rain = own[ROW["precipitation_sum"]]
-    known = np.isfinite(rain)
-    enough = 1 - known.mean() <= MISSING_SHARE
-    return YearRecord(
-        year=year,
-        temperature_max_mean=_mean(own[ROW["temperature_max"]]),
-        temperature_min_mean=_mean(own[ROW["temperature_min"]]),
-        precipitation_total=float(rain[known].sum()) if enough else float("nan"),
-        wet_days=int((rain[known] >= 1.0).sum()) if enough else None,
-    )
+def records(stay: Stay, years: Sequence[int], values: Floats) -> list[YearRecord]:
+    """The stay's own dates in each year, from screened windows; sums pass over a few gaps."""
+    own, asked = _own_dates(stay, years, values)
+    known = np.isfinite(own)
+    count = known.sum(axis=-1)
+    total = np.where(known, own, 0.0).sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        high, low = np.where(count[:2] > 0, total[:2] / count[:2], np.nan).tolist()
+        wet = (own[2] >= 1.0).sum(axis=-1).tolist()
+    enough = (count[2] >= (1 - MISSING_SHARE) * asked).tolist()
+    return [
+        YearRecord(
+            year=year,
+            temperature_max_mean=high[row],
+            temperature_min_mean=low[row],
+            precipitation_total=float(total[2, row]) if enough[row] else float("nan"),
+            wet_days=wet[row] if enough[row] else None,
+        )
+        for row, year in enumerate(years)
+    ]
 
 
-def _mean(values: Floats) -> float:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if known.size else float("nan")
+def _own_dates(stay: Stay, years: Sequence[int], values: Floats) -> tuple[Floats, NDArray[np.int_]]:
+    """Highs, lows and rain of the stay's dates (3 x years x days), and how many dates there are."""
+    rows = values[[ROW[name] for name in ("temperature_max", "temperature_min", _RAIN)]]
+    asked = np.full(len(years), stay.days)
+    if not any(day.month == 2 and day.day >= 28 for day in stay.dates()):
+        return rows[:, :, PAD_DAYS : PAD_DAYS + stay.days], asked
+    own = np.full((3, len(years), stay.days), np.nan)
+    for row, year in enumerate(years):  # 29 February comes between in some years
+        start = in_year(stay.start, year)
+        dates = {in_year(day, year + day.year - stay.start.year) for day in stay.dates()}
+        places = sorted((day - start).days + PAD_DAYS for day in dates)
+        places = [place for place in places if place < rows.shape[2]]
+        own[:, row, : len(places)] = rows[:, row, places]
+        asked[row] = len(places)
+    return own, asked
 
 
 def latest(last: int, count: int = YEARS) -> Sequence[int]:

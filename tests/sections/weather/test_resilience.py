@@ -1,0 +1,266 @@
+"""The order of resort: whatever the providers do, the section answers from the best left."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from datetime import date, timedelta
+
+import pytest
+
+from location_context.errors import StorageError, UpstreamUnavailable
+from location_context.point import Point
+from location_context.sections.weather.section import Weather
+from location_context.settings import Settings
+from location_context.stay import Stay
+from location_context.storage.climate import Climate
+from location_context.upstream.deadline import Deadline
+from location_context.upstream.provider import http_client
+from tests.sections.weather.conftest import PARIS, query, write_grid
+from tests.standins.open_meteo import ARCHIVE, FORECAST, refused
+from tests.standins.server import Answered
+
+pytestmark = pytest.mark.anyio
+TODAY = date(2026, 11, 21)
+NEAR = Stay(TODAY + timedelta(2), TODAY + timedelta(6))
+FAR = Stay(date(2027, 2, 3), date(2027, 2, 9))
+HANG, DOWN = Answered(fault="hang"), Answered(b"<html>Bad Gateway</html>", 502)
+
+
+def break_all(world, fault: Answered) -> None:
+    world.open_meteo.faults = {FORECAST: fault, ARCHIVE: fault}
+    world.norway.fault = world.power.fault = fault
+
+
+@pytest.mark.parametrize("stay", [NEAR, FAR], ids=["near", "far"])
+async def test_with_everything_silent_the_fallback_grid_answers_within_the_deadline(world, stay):
+    write_grid(world.settings.data_dir)
+    break_all(world, HANG)
+    began = time.monotonic()
+    reading = await world.read(query(stay))
+    assert time.monotonic() - began < 4.0
+    body = reading.body
+    assert (body.applicable, body.mode, body.basis.kind) == (True, "climatology", "monthly_mean")
+    assert not reading.complete
+    began = time.monotonic()
+    again = await world.read(query(stay, Point(40.0, 20.0, "Europe/Tirane")))
+    assert again.body.basis.kind == "monthly_mean"
+    assert time.monotonic() - began < 1.0
+
+
+async def test_a_breaker_that_probes_a_silent_provider_does_not_cost_the_deadline_again(world):
+    write_grid(world.settings.data_dir)
+    break_all(world, HANG)
+    await world.read(query(NEAR), 1.5)
+    for upstream in world.section._upstreams:
+        upstream.breaker._until = time.monotonic()
+    began = time.monotonic()
+    assert (await world.read(query(NEAR))).body.basis.kind == "monthly_mean"
+    assert time.monotonic() - began < 2.0
+
+
+@pytest.mark.parametrize("stay", [NEAR, FAR], ids=["near", "far"])
+async def test_with_everything_closed_the_fallback_grid_answers_at_once(
+    tmp_path, clock, database, stay
+):
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        closed = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
+    settings = Settings(
+        data_dir=tmp_path, contact="a@b.example", open_meteo_forecast_url=closed,
+        open_meteo_archive_url=closed, met_norway_url=closed, nasa_power_url=closed,
+    )  # fmt: skip
+    async with http_client("test") as client:
+        section = Weather.build(settings, clock, client, Climate(database))
+        with pytest.raises(UpstreamUnavailable):
+            await section.read(query(stay), Deadline.after(4))
+        write_grid(tmp_path)
+        began = time.monotonic()
+        reading = await section.read(query(stay), Deadline.after(4))
+        assert time.monotonic() - began < 2
+        assert reading.body.basis.kind == "monthly_mean"
+        await section.close()
+
+
+async def test_the_second_forecast_provider_answers_when_the_first_is_down(world):
+    world.open_meteo.faults = {FORECAST: DOWN}
+    reading = await world.read(query(NEAR))
+    assert reading.body.mode == "forecast"
+    assert reading.body.basis.provider == "MET Norway"
+    assert not reading.complete
+    assert world.norway.asked[0].headers["user-agent"].endswith("(test@example.org)")
+
+
+async def test_a_silent_first_provider_leaves_time_for_the_second(world):
+    world.open_meteo.faults = {FORECAST: HANG}
+    began = time.monotonic()
+    reading = await world.read(query(NEAR), 2.5)
+    assert reading.body.basis.provider == "MET Norway"
+    assert time.monotonic() - began < 2.5
+
+
+async def test_without_a_contact_met_norway_is_not_configured_and_never_asked(world):
+    settings = Settings(
+        data_dir=world.settings.data_dir, open_meteo_forecast_url="", open_meteo_archive_url="",
+        met_norway_url=world.settings.met_norway_url, nasa_power_url="",
+    )  # fmt: skip
+    async with http_client("test") as client:
+        section = Weather.build(settings, world.clock, client, Climate(world.database))
+        states = {state.name: state.status for state in section.providers()}
+        assert states["met_norway"] == "not_configured"
+        with pytest.raises(UpstreamUnavailable):
+            await section.read(query(NEAR), Deadline.after(2))
+    assert not world.norway.asked
+
+
+async def test_without_any_forecast_the_stay_is_climatology_and_says_so(world):
+    world.open_meteo.faults = {FORECAST: DOWN}
+    world.norway.fault = DOWN
+    reading = await world.read(query(NEAR))
+    assert reading.body.mode == "climatology"
+    assert reading.body.basis.kind == "reanalysis"
+    assert not reading.complete
+
+
+async def test_a_forecast_of_up_to_six_hours_ago_serves_while_the_provider_is_down(world):
+    await world.read(query(NEAR))
+    world.open_meteo.faults = {FORECAST: DOWN}
+    world.clock.advance(3 * 3600)
+    reading = await world.read(query(NEAR))
+    assert (reading.body.basis.provider, reading.body.stale) == ("Open-Meteo", True)
+    assert not reading.complete
+    world.clock.advance(3 * 3600 + 1)
+    reading = await world.read(query(NEAR))
+    assert reading.body.basis.provider == "MET Norway"
+
+
+async def test_a_fresh_forecast_is_asked_for_again_after_thirty_minutes(world):
+    await world.read(query(NEAR))
+    world.clock.advance(29 * 60)
+    await world.read(query(NEAR))
+    assert len(world.open_meteo.calls(FORECAST)) == 1
+    world.clock.advance(2 * 60)
+    await world.read(query(NEAR))
+    assert len(world.open_meteo.calls(FORECAST)) == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "quiet"), [("Minutely", 60), ("Hourly", 3600), ("Daily", 12 * 3600)]
+)
+async def test_a_429_is_obeyed_for_as_long_as_its_words_say(world, said, quiet):
+    world.open_meteo.faults = {ARCHIVE: refused(f"{said} API request limit exceeded.", 429)}
+    reading = await world.read(query(FAR))
+    assert reading.body.basis.provider == "NASA POWER"
+    world.open_meteo.faults = {}
+    world.clock.advance(quiet - 2)
+    other = Point(52.0, 13.0, "Europe/Berlin")
+    assert (await world.read(query(FAR, other))).body.basis.provider == "NASA POWER"
+    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+    world.clock.advance(70)
+    assert (await world.read(query(FAR, other))).body.basis.provider == "Open-Meteo"
+
+
+async def test_nasa_power_answers_for_the_archive_and_says_so(world):
+    world.open_meteo.faults = {ARCHIVE: DOWN}
+    reading = await world.read(query(FAR))
+    body = reading.body
+    assert (body.basis.provider, body.basis.model) == ("NASA POWER", "MERRA-2")
+    assert all(day.condition for day in body.days)
+    assert not reading.complete
+    assert len(world.power.asked) == 1
+    summer = Stay(date(2027, 7, 3), date(2027, 7, 9))
+    await world.read(query(summer))
+    assert len(world.power.asked) == 1  # ten whole years came with the first
+
+
+async def test_two_hundred_cold_stays_in_one_cell_cost_one_request_and_survive_their_leader(world):
+    points = [Point(48.80 + n / 10_000, 2.25, "Europe/Paris") for n in range(200)]
+    leader = asyncio.ensure_future(world.read(query(FAR, points[0])))
+    others = [asyncio.ensure_future(world.read(query(FAR, one))) for one in points[1:]]
+    await asyncio.sleep(0)
+    leader.cancel()
+    readings = await asyncio.gather(*others)
+    assert {reading.body.basis.kind for reading in readings} == {"reanalysis"}
+    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+
+
+async def test_a_flood_of_widgets_never_exceeds_half_the_budget_and_keyed_calls_keep_theirs(world):
+    write_grid(world.settings.data_dir)
+    spread = [Point(-60 + n, 3 * n - 170, "UTC") for n in range(20)]
+    for one in spread:
+        await world.read(query(FAR, one, public=True))
+    assert sum(world.open_meteo.units) <= 240
+    reading = await world.read(query(FAR))
+    assert reading.body.basis.provider == "Open-Meteo"
+    assert sum(world.open_meteo.units) <= 480
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answered(b"<html>hello</html>", 200, {"Content-Type": "text/html"}),
+        Answered({"error": True, "reason": "No data is available for this location"}),
+        Answered(b'{"daily":{"time":["2026-11-23","2026-'),
+        Answered(b"[" * 100_000),
+        Answered({"daily": {"time": ["2026-11-23"], "temperature_2m_max": [1, 2]}}),
+        Answered({"daily": {"time": ["2026-13-23"], "temperature_2m_max": [1]}}),
+        Answered({"daily": {"time": ["2016-11-23"], "temperature_2m_max": [1]}}),
+        Answered({"daily": {"time": ["2026-11-23"], "temperature_2m_max": [900]}}),
+        Answered({"daily": {"time": [], "temperature_2m_max": []}}),
+        Answered([]),
+        Answered({"daily": None}),
+        Answered(b"", 302, {"Location": "http://127.0.0.1:1/"}),
+        Answered(fault="drop"),
+    ],
+)
+async def test_an_answer_that_is_not_a_forecast_goes_to_the_next_source(world, answer):
+    world.open_meteo.faults = {FORECAST: answer, ARCHIVE: answer}
+    reading = await world.read(query(NEAR))
+    assert reading.body.basis.provider == "MET Norway"
+    reading = await world.read(query(FAR))
+    assert reading.body.basis.provider == "NASA POWER"
+    assert b"NaN" not in reading.payload
+
+
+async def test_a_variable_the_archive_lacks_is_left_out_and_not_asked_for_again(world):
+    world.open_meteo.lacking = {"cloud_cover_mean"}
+    body = (await world.read(query(FAR))).body
+    assert body.basis.provider == "Open-Meteo"
+    assert body.days[0].cloud_cover_mean is None
+    await world.read(query(FAR, Point(10.0, 10.0, "Africa/Lagos")))
+    assert len(world.open_meteo.calls(ARCHIVE)) == 3
+
+
+async def test_a_horizon_that_shrank_without_a_word_still_gives_the_forecast(world):
+    world.open_meteo.forecast_days = 14
+    stay = Stay(TODAY + timedelta(9), TODAY + timedelta(15))
+    body = (await world.read(query(stay))).body
+    assert (body.mode, body.basis.provider) == ("forecast", "Open-Meteo")
+    assert [day.temperature_max is None for day in body.days] == [False] * 5 + [True] * 2
+
+
+async def test_a_store_that_cannot_be_read_or_written_costs_nothing_but_requests(world):
+    class Broken:
+        async def load(self, *_):
+            raise StorageError("gone")
+
+        keep = height = keep_heights = extent = load
+
+    async with http_client(world.settings.user_agent) as client:
+        section = Weather.build(world.settings, world.clock, client, Broken())
+        for stay in (NEAR, FAR):
+            reading = await section.read(query(stay), Deadline.after(4))
+            assert reading.body.basis.provider == "Open-Meteo"
+        assert len(world.open_meteo.calls(ARCHIVE)) == 1
+        dataset = await section.dataset()
+        assert dataset.rows == 0
+        await section.close()
+
+
+async def test_the_height_of_paris_is_asked_for_once(world):
+    for stay in (FAR, NEAR):
+        await world.read(query(stay))
+    heights = [one for one in world.open_meteo.asked if "elevation" not in one.query]
+    assert len(heights) == 1
+    assert heights[0].query["latitude"] == f"{PARIS.lat:.4f}"
