@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -70,6 +71,14 @@ class Watched:
             f"{one['id']}: {one['help']}: {json.dumps([n['target'] for n in one['nodes']])}"
             for one in found
         ]
+
+
+def until(page: Page, expression: str, arg: Any = None) -> None:
+    """Wait until the expression is true; Playwright waits by eval, which our policy stops."""
+    patience = time.monotonic() + 15
+    while not page.evaluate(expression, arg):
+        assert time.monotonic() < patience, f"in vain: {expression}"
+        page.wait_for_timeout(15)
 
 
 Open = Callable[..., Watched]

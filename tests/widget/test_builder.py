@@ -1,0 +1,245 @@
+"""The builder page over HTTP: all it does without JavaScript, and its search of places."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from location_context.localisation.language import Languages
+from location_context.widget.builder import accent
+from tests.widget.site import DONOSTIA
+
+CODE = re.compile(r"<pre[^>]*><code>(.*?)</code></pre>", re.DOTALL)
+
+WITHIN = "Within 16 days, so the weather is a forecast."
+STRADDLES = "The first days are a forecast, the rest what the last ten years were like."
+PAST = "These dates are past: weather and events stay out."
+BEYOND = "Beyond the 16-day forecast, so the weather is what the last ten years were like."
+
+
+def page(site, language: str = "en", **fields: str) -> str:
+    answer = site.get("/", headers={"Accept-Language": language}, **fields)
+    assert answer.status_code == 200
+    return answer.text
+
+
+def code(text: str) -> str:
+    """The code as a reader copies it; empty when there is none."""
+    found = CODE.search(text)
+    return html.unescape(re.sub(r"</?[bi][^>]*>", "", found[1])) if found else ""
+
+
+def hint(text: str, name: str) -> str:
+    """The words under a field, without marks."""
+    found = re.search(rf'<p class="hint" id="about-{name}"[^>]*>(.*?)</p>', text, re.DOTALL)
+    return " ".join(re.sub(r"<[^>]+>", "", html.unescape(found[1])).split())
+
+
+def values(text: str) -> dict[str, str]:
+    fields = re.findall(r'<input id="\w+" name="(\w+)"(?: [\w-]+="[^"]*")*? value="([^"]*)"', text)
+    return {name: html.unescape(value) for name, value in fields}
+
+
+def test_the_first_visit_shows_a_week_that_begins_in_a_week(site):
+    text = page(site)
+    assert values(text)["place"] == "San Sebastián"
+    assert "start=2026-11-28&amp;end=2026-12-05" in code(text)
+    assert hint(text, "dates") == "7 nights. Within 16 days, so the weather is a forecast."
+    assert hint(text, "place") == "Pick a place or type a point. Europe/Madrid time."
+
+
+def test_the_code_is_two_lines_with_escaped_ampersands_and_absolute_addresses(site):
+    first, second = code(page(site, **DONOSTIA, place="Río & Sol", accent="#1d4ed8")).split("\n")
+    assert first == (
+        f'<iframe src="{site.url}/v1/pulse?lat=43.3183&amp;lng=-1.9812&amp;start=2026-11-28'
+        '&amp;end=2026-12-05&amp;place=R%C3%ADo%20%26%20Sol&amp;accent=%231d4ed8" '
+        'title="Weather, sky, restaurants and events in Río &amp; Sol" width="100%" '
+        'height="2200" style="border:0" loading="lazy" '
+        'sandbox="allow-scripts allow-popups allow-popups-to-escape-sandbox"></iframe>'
+    )
+    assert second == f'<script src="{site.url}/v1/embed.js" async></script>'
+
+
+def test_the_preview_shows_what_the_code_shows(site):
+    text = page(site, **DONOSTIA, theme="auto", units="imperial", lang="en-US")
+    preview = html.unescape(re.search(r'<iframe id="widget" src="([^"]+)"', text)[1])
+    address = html.unescape(re.search(r'src="([^"]+)"', code(text))[1])
+    assert preview.startswith("v1/pulse?"), "of this origin, however the page was reached"
+    assert urlsplit(preview).query == urlsplit(address).query
+    assert parse_qs(urlsplit(address).query)["units"] == ["imperial"]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "words"),
+    [
+        ("2026-11-28", "2026-12-06", f"8 nights. {WITHIN}"),
+        ("2026-12-06", "2026-12-07", f"1 night. {STRADDLES}"),
+        ("2026-12-07", "2026-12-09", f"2 nights. {BEYOND}"),
+        ("2026-11-10", "2026-11-20", f"10 nights. {PAST}"),
+        ("2026-11-21", "2026-11-21", f"One day, no night. {WITHIN}"),
+        ("2026-12-05", "2026-12-01", "Leave on the day of arrival or later."),
+        ("2026-12-01", "2027-06-01", "At most 92 days."),
+        ("2026-02-30", "2026-03-01", "A date from 1900 to 2050."),
+        ("", "2026-03-01", "A date from 1900 to 2050."),
+    ],
+)  # fmt: skip
+def test_the_dates_say_nights_and_which_weather_they_lead_to(site, start, end, words):
+    assert hint(page(site, **{**DONOSTIA, "start": start, "end": end}), "dates") == words
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "where", "words"),
+    [
+        ("lat", "91", "place", "A number from -90 to 90."),
+        ("lat", "", "place", "A number from -90 to 90."),
+        ("lng", "west", "place", "A number from -180 to 180."),
+        ("accent", "teal", "accent", "A colour such as #0f766e."),
+        ("theme", "blue", "rest", "theme is 'blue'; accepted: light, dark, auto."),
+        ("lang", "d_e", "rest", "lang is 'd_e'; accepted: a BCP 47 tag such as en or de-AT."),
+    ],
+)
+def test_a_wrong_field_is_marked_and_explained_and_there_is_no_code(
+    site, field, value, where, words
+):
+    text = page(site, **{**DONOSTIA, "place": "", field: value})
+    assert hint(text, where) == words
+    assert code(text) == ""
+    assert "<iframe" not in text
+    assert "once the marked field is right" in text
+    if where != "rest":
+        assert len(re.findall('aria-invalid="true"', text)) == 1
+
+
+@pytest.mark.parametrize("name", ["place", "lat", "start", "theme", "accent", "lang", "was", "hex"])
+@pytest.mark.parametrize(
+    "evil", ['"><script>alert(1)</script>', "'-alert(1)-'", "{{ 7 * 7 }}", "javascript:alert(1)"]
+)
+def test_what_comes_in_the_address_is_inert(site, name, evil):
+    text = page(site, **{**DONOSTIA, name: evil})
+    assert text.count("<script") - code(text).count("<script") <= 2
+    assert "alert(1)</script>" not in text
+    assert 'href="javascript' not in text
+    assert ">49<" not in text
+
+
+def test_a_name_alone_finds_the_greatest_place_and_offers_the_others(site):
+    text = page(site, place="springfield")
+    assert values(text)["place"] == "Springfield"
+    assert float(values(text)["lat"]) == pytest.approx(37.2, abs=0.1)
+    assert hint(text, "place").endswith("America/Chicago time.")
+    others = re.findall(r'<li><a href="\?([^"]+)"><span>(.*?)</span><small>(.*?)</small>', text)
+    assert ("Springfield", "IL, United States") in [(name, detail) for _, name, detail in others]
+    query = parse_qs(html.unescape(others[0][0]))
+    assert code(page(site, **{name: value for name, (value,) in query.items()}))
+
+
+def test_a_name_typed_over_the_one_shown_is_looked_up_and_can_be_kept_as_a_name(site):
+    was = "43.3183,-1.9812,San Sebastián"
+    shown = {**DONOSTIA, "was": was}
+    assert values(page(site, **shown, place="Bilbao"))["lat"].startswith("43.26")
+    text = page(site, **shown, place="Bilbao")
+    back = html.unescape(re.findall(r'<li><a href="\?([^"]+)"', text)[-1])
+    assert parse_qs(back)["lat"] == ["43.3183"]
+    assert parse_qs(back)["place"] == ["Bilbao"]
+    kept = page(site, **shown, place="Hotel of no such town")
+    assert values(kept)["lat"] == "43.3183"
+    moved = page(site, **{**shown, "lat": "43"}, place="Bilbao")
+    assert values(moved)["lat"] == "43", "coordinates typed by hand stay"
+
+
+def test_a_name_that_is_nowhere_asks_for_coordinates(site):
+    assert hint(page(site, place="Qwxyz"), "place") == (
+        "No place of that name; type its coordinates."
+    )
+
+
+def test_the_hex_field_counts_when_no_swatch_is_chosen(site):
+    assert "accent=%23abcdef" in code(page(site, **DONOSTIA, accent="", hex="#abcdef"))
+    assert "accent=%231d4ed8" in code(page(site, **DONOSTIA, accent="#1d4ed8", hex="#abcdef"))
+    assert "accent" not in code(page(site, **DONOSTIA, accent="", hex=""))
+
+
+@pytest.mark.parametrize(
+    ("colour", "theme", "words"),
+    [
+        ("#0f766e", "light", ["5.4:1 on white, readable as it is."]),
+        ("#ff0", "light", ["1.0:1 on white, so text takes "]),
+        ("#0f766e", "dark", ["3.2:1 on dark, so text takes #72cac0, 9."]),
+        ("#1d4ed8", "auto", ["6.7:1 on white, readable as it is.", "2.6:1 on dark, so "]),
+    ],
+)  # fmt: skip
+def test_the_accent_says_its_measured_ratio(colour, theme, words):
+    said = accent.measured(colour, theme, Languages({}).english)
+    assert len(said) == len(words)
+    for one, beginning in zip(said, words, strict=True):
+        assert one.sentence.startswith(beginning)
+
+
+def test_the_page_carries_a_policy_that_lets_in_its_own_style_and_script_alone(site):
+    answer = site.get("/")
+    policy = dict(
+        part.split(" ", 1) for part in answer.headers["content-security-policy"].split("; ")
+    )
+    style = re.search(r"<style>(.*?)</style>", answer.text, re.DOTALL)[1]
+    script = re.search(r"<script>(.*?)</script>", answer.text, re.DOTALL)[1]
+    assert policy == {
+        "default-src": "'none'",
+        "style-src": _hash(style),
+        "script-src": f"'self' {_hash(script)}",
+        "connect-src": "'self'",
+        "frame-src": "'self'",
+        "img-src": "data:",
+        "form-action": "'self'",
+        "base-uri": "'none'",
+        "frame-ancestors": "'none'",
+    }
+    assert "set-cookie" not in answer.headers
+    assert not re.search(r"\sstyle=|\son\w+=", CODE.sub("", answer.text))
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def test_the_page_links_to_the_documents_and_names_geonames(site):
+    text = page(site)
+    for path in ("v1/docs", "v1/openapi.json", "v1/status"):
+        assert f'<a href="{path}">' in text
+        assert site.get(f"/{path}").status_code == 200
+    assert "https://www.geonames.org/" in text
+    assert "https://creativecommons.org/licenses/by/4.0/" in text
+
+
+def test_the_page_is_asked_for_anew_and_kept_by_its_tag(site):
+    answer = site.get("/")
+    assert answer.headers["cache-control"] == "no-cache"
+    assert "Accept-Language" in answer.headers["vary"]
+    assert answer.headers["content-language"] == "en"
+    kept = site.get("/", headers={"If-None-Match": answer.headers["etag"]})
+    assert kept.status_code == 304
+
+
+def test_places_are_found_by_the_beginning_of_a_name(site):
+    answer = site.get("/v1/places", q="san seb", lang="en")
+    body = answer.json()
+    assert body["places"][0] == {
+        "name": "Donostia / San Sebastián",
+        "detail": "Spain",
+        "lat": pytest.approx(43.31, abs=0.02),
+        "lng": pytest.approx(-1.98, abs=0.02),
+    }
+    assert body["summary"] == f"{len(body['places'])} places found."
+    assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+    assert "access-control-allow-origin" not in answer.headers
+    assert site.get("/v1/places", q="koln", lang="en").json()["places"][0]["detail"] == "Germany"
+    assert site.get("/v1/places", q="").json() == {"places": [], "summary": "0 places found."}
+
+
+def test_places_of_one_name_are_told_apart(site):
+    found = site.get("/v1/places", q="san jose", lang="en").json()["places"]
+    assert len({(place["name"], place["detail"]) for place in found}) == len(found)

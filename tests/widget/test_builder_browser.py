@@ -1,0 +1,207 @@
+"""The builder in Chromium: set up by mouse and keyboard, copied, previewed, and read aloud."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.widget.browser import until
+
+PREVIEW = """<!doctype html><title>A widget</title><body>widget<script>
+const tall = location.search.includes("Bilbao") ? 800 : 600;
+parent.postMessage({type: "pulse:resize", version: 1, height: tall}, "*");
+addEventListener("message", () =>
+  parent.postMessage({type: "pulse:resize", version: 1, height: tall}, "*"));
+</script>"""
+CODE = "document.querySelector('#code code').textContent"
+
+
+@pytest.fixture
+def builder(site, open_page):
+    """Opens the builder; the widget in its preview is stood in for by a page of known height."""
+
+    def open_one(query: str = "", **options):
+        watched = open_page(
+            "about:blank", **{"viewport": {"width": 1280, "height": 900}, **options}
+        )
+        watched.page.context.route(
+            f"{site.url}/v1/pulse?**",
+            lambda route: route.fulfill(body=PREVIEW, content_type="text/html"),
+        )
+        watched.page.goto(f"{site.url}/{query}")
+        return watched
+
+    return open_one
+
+
+def test_a_place_is_found_and_picked_with_the_keyboard_alone(site, builder):
+    watched = builder()
+    page = watched.page
+    page.focus("#place")
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.type("bilb")
+    page.wait_for_selector("#matches [role=option]")
+    assert page.get_attribute("#place", "aria-expanded") == "true"
+    page.keyboard.press("ArrowDown")
+    active = page.get_attribute("#place", "aria-activedescendant")
+    assert page.get_attribute(f"#{active}", "aria-selected") == "true"
+    assert "Bilbao" in page.inner_text(f"#{active}")
+    assert "place" in page.inner_text("#searched")
+    page.keyboard.press("Enter")
+    assert page.get_attribute("#place", "aria-expanded") == "false"
+    until(page, f"{CODE}.includes('place=Bilbao')")
+    assert page.input_value("#lat").startswith("43.26")
+    until(page, f"{CODE}.includes('height=\"800\"')")
+    assert "place=Bilbao" in page.url
+    assert page.evaluate("document.activeElement.id") == "place"
+    assert watched.complaints == []
+    assert watched.elsewhere(site.url) == []
+
+
+def test_escape_closes_the_list_and_a_name_that_was_not_picked_stays_a_name(builder):
+    page = builder().page
+    page.fill("#place", "Bilb")
+    page.wait_for_selector("#matches [role=option]")
+    page.keyboard.press("Escape")
+    assert page.is_hidden("#matches")
+    page.keyboard.press("Tab")
+    until(page, f"{CODE}.includes('lat=43.3183') && {CODE}.includes('place=Bilb\"')")
+
+
+def test_a_place_is_picked_with_the_mouse(builder):
+    page = builder().page
+    page.fill("#place", "tromso")
+    page.click("#matches [role=option]")
+    until(page, f"{CODE}.includes('place=Troms%C3%B8')")
+
+
+def test_the_code_is_copied_whole_and_that_is_said(site, builder):
+    watched = builder(permissions=["clipboard-read", "clipboard-write"])
+    page = watched.page
+    until(page, f"{CODE}.includes('height=\"600\"')")
+    page.click("#copy")
+    until(page, "document.getElementById('copied').textContent === 'Copied'")
+    assert page.inner_text("#copy") == "Copied"
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == page.evaluate(CODE)
+    assert copied.count("\n") == 1
+    assert f'<iframe src="{site.url}/v1/pulse?lat=43.3183&amp;lng=-1.9812&amp;start=' in copied
+    until(page, "document.querySelector('#copy span').textContent === 'Copy'")
+
+
+def test_without_the_clipboard_the_code_is_selected_and_copied_the_old_way(builder):
+    page = builder().page
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    page.click("#copy")
+    until(page, "document.getElementById('copied').textContent !== ''")
+    assert page.evaluate("getSelection().toString().startsWith('<iframe')")
+
+
+def test_every_change_comes_into_code_and_preview(builder):
+    page = builder().page
+    page.check("input[name=theme][value=dark]", force=True)
+    page.check("input[name=accent][value='#7c3aed']", force=True)
+    page.select_option("#units", "imperial")
+    page.fill("#start", "2027-08-01")
+    page.fill("#end", "2027-08-08")
+    parts = [
+        "theme=dark",
+        "accent=%237c3aed",
+        "units=imperial",
+        "start=2027-08-01",
+        "end=2027-08-08",
+    ]
+    until(page, f"(parts) => parts.every((part) => {CODE}.includes(part))", parts)
+    assert page.input_value("#hex") == "#7c3aed"
+    assert "Beyond the 16-day forecast" in page.inner_text("#about-dates")
+    assert "on dark" in page.inner_text("#about-accent")
+
+
+def test_the_preview_follows_and_leaves_no_trace_in_the_history(builder):
+    page = builder().page
+    before = page.evaluate("history.length")
+    for theme in ("dark", "auto", "light"):
+        with page.expect_request(lambda request: "/v1/pulse?" in request.url):
+            page.check(f"input[name=theme][value={theme}]", force=True)
+    assert page.evaluate("history.length") == before
+
+
+@pytest.mark.parametrize(("choice", "width"), [("360", 360), ("560", 560), ("full", 724)])
+def test_the_preview_is_as_wide_as_chosen(builder, choice, width):
+    page = builder().page
+    page.check(f"input[name=width][value='{choice}']", force=True)
+    assert page.evaluate("document.getElementById('widget').clientWidth") == width
+    until(page, f"document.querySelector('.measure').textContent === '{width} px'")
+
+
+def test_a_wrong_field_is_marked_while_typing_and_the_code_comes_back(builder):
+    page = builder().page
+    page.fill("#lat", "abc")
+    page.wait_for_selector("#lat[aria-invalid=true]")
+    assert "A number from -90 to 90." in page.inner_text("#about-place")
+    assert page.is_disabled("#copy")
+    page.fill("#lat", "43")
+    until(page, "document.querySelector('#code code')")
+    assert page.get_attribute("#lat", "aria-invalid") is None
+    assert page.is_enabled("#copy")
+
+
+def test_without_javascript_the_form_brings_code_and_preview_back(site, builder):
+    watched = builder(java_script_enabled=False)
+    page = watched.page
+    page.fill("#place", "Tromsø")
+    page.fill("#start", "2026-12-20")
+    page.fill("#end", "2026-12-27")
+    page.click("noscript button")
+    assert page.input_value("#lat").startswith("69.6")
+    assert "start=2026-12-20&amp;end=2026-12-27" in page.inner_text("#code code")
+    assert "Troms" in page.get_attribute("#widget", "src")
+    assert page.is_hidden("#copy")
+    assert watched.elsewhere(site.url) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("query", ["", "?lat=abc&lng=0&place=x", "?place=springfield"])
+def test_axe_finds_nothing(builder, scheme, query):
+    watched = builder(query, color_scheme=scheme)
+    assert watched.axe() == []
+    assert watched.complaints == []
+
+
+def test_axe_finds_nothing_while_the_list_is_open(builder):
+    watched = builder()
+    watched.page.fill("#place", "san")
+    watched.page.wait_for_selector("#matches [role=option]")
+    watched.page.keyboard.press("ArrowDown")
+    assert watched.axe() == []
+
+
+@pytest.mark.parametrize("width", [280, 320, 400, 768, 1280])
+def test_nothing_is_wider_than_the_window(builder, width):
+    page = builder(viewport={"width": width, "height": 800}).page
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_text_at_200_percent_keeps_everything_in_the_window(builder):
+    page = builder(viewport={"width": 1280, "height": 800}).page
+    page.evaluate("document.documentElement.style.fontSize = '200%'")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    cut = page.evaluate(
+        """[...document.querySelectorAll("label, button, h1, h2, .hint, dd, dt, nav a")]
+            .filter((one) => !one.closest(".spoken, [hidden], .swatch"))
+            .filter((one) => one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0)
+            .map((one) => one.textContent)"""
+    )
+    assert cut == []
+
+
+def test_every_target_is_at_least_24_px(builder):
+    page = builder(viewport={"width": 400, "height": 800}).page
+    small = page.evaluate(
+        """[...document.querySelectorAll("a, button, input, select, label:has(input)")]
+            .filter((one) => one.offsetParent && !one.closest("p, .skip"))
+            .filter((one) => one.type !== "hidden")
+            .map((one) => [one, one.getBoundingClientRect()])
+            .filter(([one, box]) => box.width < 24 || box.height < 24)
+            .map(([one]) => one.outerHTML)"""
+    )
+    assert small == []
