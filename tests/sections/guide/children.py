@@ -22,17 +22,24 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 
-def import_and_die(_: Connection, folder: str, url: str, statements: int) -> None:
-    """Import 3,500 rows, and be killed after so many statements of the store's transaction."""
-    data = open_csv(*(open_row(n) for n in range(3500)))
+def import_and_die(pipe: Connection, folder: str, url: str) -> None:
+    """For each number told, a process that imports 1,200 rows and is killed after so many
+    statements of the store's transaction; its end is told back."""
+    data = open_csv(*(open_row(n) for n in range(1200)))
+    while True:
+        statements = pipe.recv()
+        if (process := os.fork()) == 0:
+            asyncio.run(
+                _import(data, Settings(data_dir=Path(folder), database_url=Secret(url)), statements)
+            )
+            os._exit(0)
+        pipe.send(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
 
-    async def life() -> None:
-        settings = Settings(data_dir=Path(folder), database_url=Secret(url))
-        store = Guides(await Database.open(settings))
-        _kill_after(statements)
-        await Importer(store, MovedClock(), country_at).run(data, ABOUT)
 
-    asyncio.run(life())
+async def _import(data: bytes, settings: Settings, statements: int) -> None:
+    store = Guides(await Database.open(settings))
+    _kill_after(statements)
+    await Importer(store, MovedClock(), country_at).run(data, ABOUT)
 
 
 def _kill_after(statements: int) -> None:
