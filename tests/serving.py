@@ -17,11 +17,13 @@ from dataclasses import dataclass
 from http.client import HTTPConnection
 
 import structlog
-from granian.constants import Interfaces
+from granian.constants import HTTPModes, Interfaces
+from granian.http import HTTP1Settings
 from granian.server.common import LogLevels
 from granian.server.embed import Server
 
 from location_context.app import create_app
+from location_context.cli.serve import HEADERS_WITHIN, LISTENING
 from location_context.sections.contract import Section
 from location_context.settings import Settings
 from location_context.stay import Clock, system_clock
@@ -46,12 +48,16 @@ def serve(
     clock: Clock = system_clock,
     sections: Sequence[Section] | None = None,
     port: int | None = None,
+    headers_within: int = HEADERS_WITHIN,
 ) -> Iterator[Served]:
-    """Serve until the end of the block. `sections` stand in for the real ones."""
+    """Serve until the end of the block. `sections` stand in for the real ones.
+
+    `headers_within` is how many milliseconds a client has to send its headers.
+    """
     level = getattr(logging, settings.log_level.upper())
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(level))
     app, port = create_app(settings, clock=clock, sections=sections), port or free_port()
-    thread = _Thread(app, port)
+    thread = _Thread(app, port, headers_within)
     thread.start()
     try:
         thread.wait_until_it_answers()
@@ -71,7 +77,7 @@ def free_port() -> int:
 class _Thread(threading.Thread):
     """A thread with its own event loop and server in it."""
 
-    def __init__(self, app: Front, port: int) -> None:
+    def __init__(self, app: Front, port: int, headers_within: int) -> None:
         super().__init__(name="served", daemon=True)
         self._server = Server(
             app,
@@ -79,8 +85,10 @@ class _Thread(threading.Thread):
             port=port,
             interface=Interfaces.ASGI,
             websockets=False,
-            backlog=2048,
-            backpressure=2048,
+            backlog=LISTENING,
+            backpressure=LISTENING,
+            http=HTTPModes.http1,
+            http1_settings=HTTP1Settings(header_read_timeout=headers_within),
             log_level=LogLevels.critical,
         )
         self._port = port

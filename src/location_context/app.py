@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from location_context.sections.contract import Section
     from location_context.stay import Clock
 
-DRAIN_AT_LEAST, DRAIN_QUIET, DRAIN_AT_MOST = 1.0, 0.5, 8.0
+DRAIN_AT_LEAST, DRAIN_QUIET, DRAIN_AT_MOST = 1.0, 0.5, 5.0  # seconds
 
 
 @asynccontextmanager

@@ -21,6 +21,7 @@ from location_context.cli import console
 from location_context.errors import OperatorError
 from location_context.settings import PREFIX, Settings
 from location_context.web import logs
+from location_context.web.status import status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +90,7 @@ def _server(host: str, port: int, workers: int) -> MPServer:
 
 async def _notices(settings: Settings) -> Sequence[str]:
     async with open_service(settings) as service:
-        return [notice for section in service.sections for notice in section.notices()]
+        return (await status(service)).notices
 
 
 def _check_port(host: str, port: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -10,6 +11,7 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from location_context import __version__
+from location_context.errors import StorageError
 from location_context.sections.contract import DatasetState, ProviderState
 from location_context.web.endpoint import Endpoint
 from location_context.web.problems import JSON
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 Overall = Literal["operational", "degraded", "outage"]
 _HEADERS = {"Cache-Control": "no-store", "Access-Control-Allow-Origin": "*"}
+_PATIENCE = 1.0  # seconds for the database
 _DATASET_NAMES = {"weather": "climate"}
 
 
@@ -85,19 +88,40 @@ def status_endpoint(service: Service) -> Endpoint:
 async def status(service: Service) -> StatusBody:
     """How the service is now."""
     sections = {section.name: section_state(section) for section in service.sections}
-    datasets = {
-        _DATASET_NAMES.get(section.name, section.name): await section.dataset()
-        for section in service.sections
-    }
-    known = {name: value for name, value in datasets.items() if name in Datasets.__struct_fields__}
+    datasets, notices_told = await _datasets(service), notices(service)
+    if datasets is None:
+        notices_told.append("The database does not answer")
+    degraded = service.gate.degraded or datasets is None
     return StatusBody(
-        status=_overall([s.status for s in sections.values()], degraded=service.gate.degraded),
+        status=_overall([s.status for s in sections.values()], degraded=degraded),
         version=__version__,
         started_at=service.started_at,
-        notices=[notice for section in service.sections for notice in section.notices()],
+        notices=notices_told,
         sections=sections,
-        datasets=Datasets(**known),
+        datasets=datasets or Datasets(),
     )
+
+
+async def _datasets(service: Service) -> Datasets | None:
+    """What was imported; None while the database does not answer."""
+    found = {}
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            for section in service.sections:
+                name = _DATASET_NAMES.get(section.name, section.name)
+                found[name] = await section.dataset()
+    except (StorageError, TimeoutError):
+        return None
+    known = {name: value for name, value in found.items() if name in Datasets.__struct_fields__}
+    return Datasets(**known)
+
+
+def notices(service: Service) -> list[str]:
+    """What the operator should see."""
+    told = [notice for section in service.sections for notice in section.notices()]
+    if service.gate.degraded:
+        told.append("Redis does not answer; quotas are counted in each process alone")
+    return list(dict.fromkeys(told))
 
 
 def section_state(section: Section) -> SectionState:

@@ -1,0 +1,185 @@
+"""The command `serve`: it cuts no request at its end, and says what is wrong."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections import Counter
+from http.client import HTTPConnection, IncompleteRead
+from pathlib import Path
+
+import pytest
+
+from location_context.cli.serve import HEADERS_WITHIN
+from tests.serving import free_port, serve
+from tests.web.commands import COMMAND, command, environment, serving, wait_until_it_answers
+
+QUERY = "lat=48.8566&lng={lng}&start=2026-11-28&end=2026-12-01"
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A data directory as `setup` leaves it, and its key."""
+    folder = tmp_path_factory.mktemp("house")
+    command(folder, "setup", "--without-fallback", "--json")
+    made = command(folder, "keys", "create", "load", "--per-minute", "1000000", "--json")
+    return folder, json.loads(made.stdout)["key"]
+
+
+class Asker(threading.Thread):
+    """Asks without a pause until it is refused a connection, and counts how it was answered."""
+
+    def __init__(self, port: int, key: str, number: int, stop: threading.Event) -> None:
+        super().__init__()
+        self.port, self.key, self.number, self.stop = port, key, number, stop
+        self.answers: Counter[str] = Counter()
+
+    def run(self) -> None:
+        connection, asked = None, 0
+        while not self.stop.is_set():
+            try:
+                if connection is None:
+                    connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
+                    connection.connect()
+            except ConnectionRefusedError:
+                self.answers["refused"] += 1
+                return
+            try:
+                asked += 1
+                connection = self.ask(connection, asked)
+            except (OSError, IncompleteRead, ValueError) as error:
+                self.answers[f"cut: {error!r}"] += 1
+                connection = None
+
+    def ask(self, connection: HTTPConnection, asked: int) -> HTTPConnection | None:
+        query = QUERY.format(lng=f"{self.number}.{asked % 1000:03}")
+        headers = {"Authorization": f"Bearer {self.key}"}
+        connection.request("GET", f"/v1/pulse/astronomy?{query}", headers=headers)
+        response = connection.getresponse()
+        json.loads(response.read())
+        self.answers[str(response.status)] += 1
+        if response.headers.get("connection") == "close":
+            connection.close()
+            return None
+        return connection
+
+
+def loaded(port: int, key: str, stop: threading.Event) -> list[Asker]:
+    """A dozen askers, once they have had their first hundred answers."""
+    askers = [Asker(port, key, number, stop) for number in range(12)]
+    for asker in askers:
+        asker.start()
+    while sum(a.answers["200"] for a in askers) < 100:
+        time.sleep(0.01)
+    return askers
+
+
+def ended(askers: list[Asker], stop: threading.Event) -> None:
+    """See that not one of them was cut."""
+    stop.set()
+    for asker in askers:
+        asker.join()
+    total = sum((asker.answers for asker in askers), Counter())
+    print(total)
+    assert total["200"] > 100
+    assert set(total) <= {"200", "refused"}
+
+
+def health(port: int) -> tuple[int, str | None, dict]:
+    connection = HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.request("GET", "/v1/health")
+    response = connection.getresponse()
+    told = response.status, response.headers["connection"], json.loads(response.read())
+    connection.close()
+    return told
+
+
+def test_sigterm_under_load_cuts_no_request_drains_and_ends_cleanly(house) -> None:
+    folder, key = house
+    stop, free = threading.Event(), "https://api.open-meteo.com/v1/forecast"
+    with serving(folder, more={"LOCATION_CONTEXT_OPEN_METEO_FORECAST_URL": free}) as (
+        process,
+        port,
+    ):
+        askers = loaded(port, key, stop)
+        process.send_signal(signal.SIGTERM)
+        patience = time.monotonic() + 5
+        while (told := health(port))[0] == 200:
+            assert time.monotonic() < patience
+        assert told == (503, "close", {"status": "draining"})
+        printed = process.communicate(timeout=60)[0]
+        ended(askers, stop)
+    assert process.returncode == 0
+    assert "Open-Meteo free access: non-commercial use only" in printed
+    assert "sample guide" in printed.lower()
+    assert "Traceback" not in printed
+
+
+def test_two_workers_share_keys_and_data_and_end_without_cutting_a_request(house) -> None:
+    folder, key = house
+    stop = threading.Event()
+    with serving(folder, "--workers", "2") as (process, port):
+        askers = loaded(port, key, stop)
+        process.send_signal(signal.SIGTERM)
+        printed = process.communicate(timeout=60)[0]
+        ended(askers, stop)
+    assert process.returncode == 0
+    assert "Each of the 2 workers counts quotas alone" in printed
+
+
+def test_slow_headers_are_cut_off_and_by_default_within_30_seconds(web_settings) -> None:
+    assert HEADERS_WITHIN <= 30_000
+    with (
+        serve(web_settings, sections=[], headers_within=300) as served,
+        socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection,
+    ):
+        connection.sendall(b"GET /v1/health HTTP/1.1\r\nHost: a\r\nX-Slow: ")
+        while connection.recv(1000):
+            pass
+
+
+def test_wrong_settings_are_all_listed_and_secrets_masked(tmp_path: Path) -> None:
+    wrong = {
+        "LOCATION_CONTEXT_EVENTS_RADIUS": "far",
+        "LOCATION_CONTEXT_PUBLIC_URL": "gopher://x",
+        "LOCATION_CONTEXT_DATABASE_URL": "mysql://user:hunter2@db/x",
+    }
+    done = command(tmp_path, "serve", more=wrong, fails=True)
+    for name in wrong:
+        assert name in done.stderr
+    assert "hunter2" not in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_a_port_in_use_and_a_damaged_database_end_in_a_sentence(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        done = command(tmp_path, "serve", "--port", port, fails=True)
+    assert "--port" in done.stderr
+    (tmp_path / "location-context.sqlite3").write_bytes(b"this is no database" * 1000)
+    done = command(tmp_path, "serve", "--port", str(free_port()), fails=True)
+    assert "location-context.sqlite3" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_ctrl_c_ends_it_at_once_and_cleanly(house) -> None:
+    folder, _ = house
+    port = free_port()
+    process = subprocess.Popen(
+        [*COMMAND, "serve", "--port", str(port)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment(folder),
+    )
+    wait_until_it_answers(process, port)
+    process.send_signal(signal.SIGINT)
+    printed = process.communicate(timeout=20)[0]
+    assert process.returncode == 0, printed
+    assert "Traceback" not in printed
