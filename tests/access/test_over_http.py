@@ -227,6 +227,34 @@ async def test_redis_stopped_means_local_counting_a_degraded_status_and_answers_
                 assert (await http.get("/v1/status")).json()["status"] == "degraded"
 
 
+async def test_with_postgresql_stopped_known_keys_work_on_and_all_is_back_when_it_is(
+    postgresql_settings: Settings,
+) -> None:
+    minted = await Operator(postgresql_settings).create()
+    async with Proxy(postgresql_settings.database) as proxy:
+        settings = Settings(
+            data_dir=postgresql_settings.data_dir,
+            database_url=Secret(proxy.url),
+            key_pepper=postgresql_settings.key_pepper,
+        )
+        server = tides_server(settings)
+        served = await asyncio.to_thread(server.__enter__)  # the proxy works in this thread
+        try:
+            async with client(served) as http:
+                assert (await ask(http, minted.secret)).status_code == 200
+                await proxy.stop()
+                assert (await ask(http, minted.secret)).status_code == 200
+                assert (await http.get("/v1/health")).status_code == 200
+                assert (await http.get("/v1/status")).status_code == 200
+                await proxy.start()
+                later = await Operator(postgresql_settings).create()
+                until = time.monotonic() + 5
+                while (await ask(http, later.secret)).status_code != 200:
+                    assert time.monotonic() < until
+        finally:
+            await asyncio.to_thread(server.__exit__, None, None, None)
+
+
 def test_a_canary_key_is_in_no_log_no_error_and_no_answer(tmp_path: Path) -> None:
     environment = {k: v for k, v in os.environ.items() if "LOCATION_CONTEXT" not in k} | {
         "LOCATION_CONTEXT_DATA_DIR": str(tmp_path),
