@@ -1,0 +1,163 @@
+"""The commands `guide import`, `list` and `rollback`, as an operator runs them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+from typer.testing import CliRunner, Result
+
+from location_context.cli.guide import commands
+from location_context.errors import LocationContextError
+from tests.sections.guide.samples import open_csv, open_row
+from tests.sections.guide.test_rows import binding
+from tests.standins.server import Answered, StandIn
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Operator:
+    """Runs commands in a data directory of its own."""
+
+    def __init__(self, folder: Path, **environ: str) -> None:
+        self.folder = folder
+        self.environ = {"LOCATION_CONTEXT_DATA_DIR": str(folder / "data"), **environ}
+
+    def run(self, *arguments: str) -> Result:
+        return CliRunner().invoke(commands, arguments, env=self.environ)
+
+    def told(self, *arguments: str) -> Any:
+        """The JSON that a command prints."""
+        done = self.run(*arguments, "--json")
+        assert done.exception is None, done.output
+        return json.loads(done.stdout)
+
+    def refused(self, *arguments: str) -> str:
+        done = self.run(*arguments)
+        assert isinstance(done.exception, LocationContextError), done.output
+        return done.exception.message
+
+    def file(self, name: str, data: bytes) -> str:
+        (self.folder / name).write_bytes(data)
+        return str(self.folder / name)
+
+
+@pytest.fixture
+def operator(tmp_path: Path) -> Operator:
+    return Operator(tmp_path, LOCATION_CONTEXT_FEEDS_ALLOW_PRIVATE="true")
+
+
+ROWS = open_csv(open_row(1), open_row(2), open_row(3, Award=""))
+
+
+def test_an_import_says_what_it_took_and_lists_what_it_did_not(operator: Operator) -> None:
+    done = operator.run("import", operator.file("guide.csv", ROWS))
+    assert "3 rows (guide_csv): 2 restaurants, 0 merged into others, 1 refused." in done.stdout
+    assert "Version 1 serves: 2 one_star." in done.stdout
+    assert "line 4: it has no award, tier or stars" in done.stderr
+
+
+def test_an_import_as_json_accounts_for_every_row(operator: Operator) -> None:
+    report = operator.told("import", operator.file("guide.csv", ROWS))
+    assert report["rows"] == report["taken"] + len(report["merged"]) + len(report["refused"])
+    assert report["refused"] == [{"line": 4, "reason": "it has no award, tier or stars"}]
+
+
+def test_a_strict_import_changes_nothing_and_fails(operator: Operator) -> None:
+    said = operator.refused("import", operator.file("guide.csv", ROWS), "--strict")
+    assert "1 of 3 rows are wrong" in said
+    assert operator.told("list") == []
+
+
+def test_list_and_rollback_show_and_change_what_serves(operator: Operator) -> None:
+    operator.run("import", "--sample")
+    operator.run("import", operator.file("2025-04-03.csv.gz", gzip.compress(ROWS)))
+    listed = operator.told("list")
+    assert [(one["version"], one["active"], one["rows"]) for one in listed] == [
+        (2, True, 2),
+        (1, False, listed[1]["rows"]),
+    ]
+    assert listed[0]["provenance"]["dated"] == "2025-04-03"
+    assert operator.told("rollback")["version"] == 1
+    assert [one["active"] for one in operator.told("list")] == [False, True]
+    assert "2025-04-03" in operator.run("list").stdout
+    assert "no earlier version" in operator.refused("rollback")
+
+
+def test_an_address_is_imported_with_the_date_it_was_last_changed(operator: Operator) -> None:
+    headers = {"Last-Modified": "Tue, 01 Apr 2025 10:00:00 GMT", "Content-Type": "text/csv"}
+    with StandIn(lambda _: Answered(ROWS, headers=headers)).running() as host:
+        report = operator.told("import", f"{host.url}/guide.csv")
+    assert report["taken"] == 2
+    provenance = operator.told("list")[0]["provenance"]
+    assert (provenance["source"], provenance["dated"]) == ("guide.csv", "2025-04-01")
+
+
+def test_an_address_inside_is_refused_unless_a_setting_allows_it(tmp_path: Path) -> None:
+    said = Operator(tmp_path).refused("import", "http://127.0.0.1:9/guide.csv")
+    assert "FEEDS_ALLOW_PRIVATE" in said
+
+
+def test_an_address_that_answers_with_an_error_page_changes_nothing(operator: Operator) -> None:
+    page = Answered(b"<!doctype html><h1>Moved</h1>", headers={"Content-Type": "text/html"})
+    with StandIn(lambda _: page).running() as host:
+        assert "web page" in operator.refused("import", f"{host.url}/guide.csv")
+    assert operator.told("list") == []
+
+
+def test_wikidata_is_asked_the_documented_query_and_its_licence_is_kept(tmp_path: Path) -> None:
+    found = binding(
+        item="http://www.wikidata.org/entity/Q1",
+        itemLabel="Chez Wiki",
+        coord="Point(2.35 48.85)",
+        stars="3",
+        country="FR",
+    )
+    answer = Answered({"head": {"vars": []}, "results": {"bindings": [found]}})
+    with StandIn(lambda _: answer).running() as wikidata:
+        operator = Operator(tmp_path, LOCATION_CONTEXT_WIKIDATA_URL=f"{wikidata.url}/sparql")
+        report = operator.told("import", "--wikidata")
+    assert report["by_tier"] == {"three_star": 1}
+    (asked,) = wikidata.asked
+    assert asked.query["query"].startswith("SELECT ?item ?itemLabel ?coord ?stars")
+    provenance = operator.told("list")[0]["provenance"]
+    assert (provenance["attribution"], provenance["license"]) == ("Wikidata", "CC0 1.0")
+
+
+def test_labels_of_the_operator_are_kept_with_the_version(operator: Operator) -> None:
+    labels = operator.file("labels.toml", b'[one_star]\nlabel = { en = "A rosette" }\n')
+    operator.run("import", operator.file("guide.csv", ROWS), "--labels", labels)
+    kept = operator.told("list")[0]["provenance"]["labels"]
+    assert kept == {"one_star": {"label": {"en": "A rosette"}}}
+
+
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
+        (b'[four_star]\nlabel = "x"', "names the tier 'four_star'"),
+        (b'[one_star]\ncolour = "x"', "accepted: label and meaning"),
+        (b"[one_star]\nlabel = 3", "accepted: a text"),
+        (msgspec.json.encode({"one_star": {"label": "x" * 61}}), "at most 60 characters"),
+        (b"one_star = ", "cannot be read"),
+        (b'[one_star]\nlabel = "a\\u202eb"', "control characters"),
+    ],
+)
+def test_wrong_labels_are_refused_before_anything_is_changed(
+    operator: Operator, labels: bytes, sentence: str
+) -> None:
+    path = operator.file("labels.toml", labels)
+    file = operator.file("guide.csv", ROWS)
+    assert sentence in operator.refused("import", file, "--labels", path)
+    assert operator.told("list") == []
+
+
+def test_one_source_is_asked_for_at_a_time(operator: Operator) -> None:
+    assert "Give one of" in operator.refused("import")
+    assert "Give one of" in operator.refused("import", "--sample", "--wikidata")
+    assert "cannot be read" in operator.refused("import", "nowhere.csv")
+    file = operator.file("guide.csv", ROWS)
+    assert "accepted: a date" in operator.refused("import", file, "--dated", "soon")

@@ -1,0 +1,269 @@
+"""The section answers the contract: tiers, radii, order, words, units, and what is not there."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from location_context.errors import StorageError, UpstreamUnavailable
+from location_context.point import Point
+from location_context.sections.guide.records import TIERS, Provenance, Words
+from location_context.sections.guide.response import GuideBody
+from location_context.sections.guide.section import Guide
+from location_context.settings import Settings
+from location_context.upstream.deadline import Deadline
+from location_context.upstream.provider import http_client
+from tests.moved_clock import NOON, MovedClock
+from tests.sections.guide.brute import RANKS
+from tests.sections.guide.samples import PARIS, PROVENANCE, query, restaurant, scattered
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from location_context.sections.contract import Query
+    from location_context.sections.guide.records import GuideVersion, Restaurant
+    from location_context.storage.guide import Guides
+
+pytestmark = pytest.mark.anyio
+
+NORTH_KM = 1 / 111.195  # of latitude, in degrees
+OCEAN = Point(-45.0, -130.0, "Etc/GMT+9")
+
+
+@pytest.fixture
+async def guide(guides: Guides) -> AsyncIterator[Guide]:
+    async with http_client("tests") as client:
+        yield Guide.build(Settings(), MovedClock(), client, guides)
+
+
+def around(*distances: tuple[str, float]) -> list[Restaurant]:
+    """Restaurants of a tier, so many km north of Paris."""
+    return [
+        restaurant(n, tier=tier, lat=PARIS.lat + km * NORTH_KM, lng=PARIS.lng)
+        for n, (tier, km) in enumerate(distances)
+    ]
+
+
+async def answer(
+    guide: Guide, guides: Guides, rows: Sequence[Restaurant], asked: Query | None = None
+) -> dict[str, Any]:
+    await guides.replace(PROVENANCE, rows, NOON)
+    await guide.refresh()
+    reading = await guide.read(asked or query(), Deadline.after(4))
+    return msgspec.json.decode(reading.payload)
+
+
+async def test_all_five_tiers_stand_in_rank_order_with_their_radii(
+    guide: Guide, guides: Guides
+) -> None:
+    body = await answer(guide, guides, around(("selected", 0.5)))
+    told = [(tier["tier"], tier["rank"], tier["radius"]) for tier in body["tiers"]]
+    assert told == list(zip(RANKS, range(1, 6), [80, 40, 15, 2, 1], strict=True))
+
+
+async def test_each_tier_reaches_exactly_as_far_as_its_radius(guide: Guide, guides: Guides) -> None:
+    radii = dict(zip(RANKS, [80, 40, 15, 2, 1], strict=True))
+    edges = [(tier, radius + move) for tier, radius in radii.items() for move in (-0.01, 0.01)]
+    body = await answer(guide, guides, around(*edges))
+    assert [one["distance"] for one in body["restaurants"]] == [79.99, 39.99, 14.99, 1.99, 0.99]
+    assert [tier["count"] for tier in body["tiers"]] == [1] * 5
+    assert [tier["nearest_beyond"] for tier in body["tiers"]] == [None] * 5
+
+
+async def test_an_empty_tier_names_the_nearest_beyond_its_radius(
+    guide: Guide, guides: Guides
+) -> None:
+    rows = around(("one_star", 3), ("three_star", 95.5), ("three_star", 300), ("selected", 1.2))
+    body = await answer(guide, guides, rows)
+    beyond = {tier["tier"]: tier["nearest_beyond"] for tier in body["tiers"]}
+    assert beyond["three_star"] == {"id": "r00001", "name": "Table 1", "distance": 95.5}
+    assert beyond["selected"]["distance"] == 1.2
+    assert (beyond["two_star"], beyond["one_star"]) == (None, None)
+
+
+async def test_the_order_is_tier_then_distance_then_id_and_at_most_fifty(
+    guide: Guide, guides: Guides
+) -> None:
+    rows = around(*[(TIERS[n % 5], n % 7 / 10) for n in range(80)])
+    body = await answer(guide, guides, rows)
+    keys = [(TIERS.index(one["tier"]), one["distance"], one["id"]) for one in body["restaurants"]]
+    assert keys == sorted(keys)
+    assert (len(keys), body["total"]) == (50, 80)
+
+
+async def test_a_restaurant_carries_every_field_and_null_for_what_is_not_known(
+    guide: Guide, guides: Guides
+) -> None:
+    body = await answer(guide, guides, around(("two_star", 10)))
+    (one,) = body["restaurants"]
+    assert one == {
+        "id": "r00000",
+        "name": "Table 0",
+        "tier": "two_star",
+        "label": "Two stars",
+        "stars": 2,
+        "distance": 10.0,
+        "bearing": 0.0,
+        "travel": {"kind": "drive", "minutes": 18, "estimated": True},
+        "cuisine": [],
+        "price_level": None,
+        "price": None,
+        "address": None,
+        "city": None,
+        "country": None,
+        "lat": pytest.approx(48.946533, abs=1e-5),
+        "lng": 2.3522,
+        "url": None,
+        "website": None,
+        "phone": None,
+        "award_year": None,
+    }
+
+
+async def test_the_answer_is_what_its_documented_struct_describes(
+    guide: Guide, guides: Guides
+) -> None:
+    await guides.replace(PROVENANCE, scattered(200), NOON)
+    reading = await guide.read(query(), Deadline.after(4))
+    assert msgspec.json.decode(reading.payload, type=GuideBody) == reading.body
+
+
+async def test_imperial_units_turn_distances_and_radii_last(guide: Guide, guides: Guides) -> None:
+    body = await answer(guide, guides, around(("one_star", 14.9)), query(units="imperial"))
+    assert body["units"]["distance"] == "mi"
+    assert body["tiers"][2]["radius"] == 9.32
+    assert body["restaurants"][0]["distance"] == 9.26
+
+
+async def test_as_of_is_the_day_of_the_dataset_and_stays_so(guide: Guide, guides: Guides) -> None:
+    body = await answer(guide, guides, around(("one_star", 1)))
+    assert (body["as_of"], body["stale"]) == ("2025-03-01T00:00:00Z", False)
+
+
+async def test_without_a_guide_the_section_says_so(guide: Guide) -> None:
+    reading = await guide.read(query(), Deadline.after(4))
+    body = msgspec.json.decode(reading.payload)
+    assert (body["applicable"], body["reason"]) == (False, "no_guide_loaded")
+    assert guide.notices()[0].startswith("No restaurant guide is loaded")
+    assert (await guide.dataset()).version is None
+
+
+async def test_far_from_all_restaurants_the_section_is_not_applicable(
+    guide: Guide, guides: Guides
+) -> None:
+    body = await answer(guide, guides, around(("selected", 0)), query(OCEAN))
+    assert (body["applicable"], body["reason"]) == (False, "no_restaurants_in_range")
+
+
+async def test_the_sample_says_in_answer_and_notices_that_it_is_not_current(
+    guide: Guide, guides: Guides
+) -> None:
+    told = Provenance(kind="sample", source="s", dated=date(2024, 6, 1), attribution="Sample guide")
+    await guides.replace(told, around(("one_star", 1)), NOON)
+    reading = await guide.read(query(), Deadline.after(4))
+    assert [one.text for one in reading.body.attribution] == ["Sample guide 2024, not current"]
+    assert "sample guide of 2024" in guide.notices()[0]
+
+
+async def test_an_operators_own_labels_are_used_by_language_before_ours(
+    guide: Guide, guides: Guides
+) -> None:
+    words = {"one_star": Words(label={"": "A rosette", "de": "Eine Rosette"})}
+    told = msgspec.structs.replace(PROVENANCE, labels=words)
+    await guides.replace(told, around(("one_star", 1)), NOON)
+    labels = []
+    for asked in (query(), msgspec_language(query(), "de-AT")):
+        reading = await guide.read(asked, Deadline.after(4))
+        labels.append((reading.body.tiers[2].label, reading.body.restaurants[0].label))
+    assert labels == [("A rosette",) * 2, ("Eine Rosette",) * 2]
+    assert "short drive" in (await guide.read(query(), Deadline.after(4))).body.tiers[2].meaning
+
+
+def msgspec_language(asked: Query, tag: str) -> Query:
+    """The query in a language, whether or not it has a catalogue."""
+    language = type(asked.language)(tag, asked.language.locale, asked.language.translations)
+    return type(asked)(asked.point, asked.stay, asked.units, language)
+
+
+class Faulty:
+    """A real store whose database can be made to fail."""
+
+    def __init__(self, store: Guides) -> None:
+        self.store = store
+        self.failing = True
+
+    async def active(self) -> GuideVersion | None:
+        if self.failing:
+            raise StorageError("the database cannot be read")
+        return await self.store.active()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+
+async def test_a_database_that_fails_is_503_only_as_long_as_nothing_was_ever_loaded(
+    guides: Guides,
+) -> None:
+    await guides.replace(PROVENANCE, around(("one_star", 1)), NOON)
+    faulty = Faulty(guides)
+    async with http_client("tests") as client:
+        guide = Guide.build(Settings(), MovedClock(), client, faulty)
+        with pytest.raises(UpstreamUnavailable):
+            await guide.read(query(), Deadline.after(4))
+        faulty.failing = False
+        assert (await guide.read(query(), Deadline.after(4))).body.applicable
+        faulty.failing = True
+        with pytest.raises(StorageError):
+            await guide.refresh()
+        assert (await guide.read(query(), Deadline.after(4))).body.applicable
+
+
+async def test_a_running_section_changes_over_to_a_new_version_and_back_by_itself(
+    guide: Guide, guides: Guides, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("location_context.sections.guide.section._POLL_SECONDS", 0.01)
+    changes: asyncio.Queue[None] = asyncio.Queue()
+    guide.when_changed(lambda: changes.put_nowait(None))
+    running = asyncio.create_task(guide.run())
+    seen = []
+    for rows in (around(("one_star", 1)), around(("one_star", 1), ("one_star", 2)), None):
+        if rows is None:
+            await guides.rollback()
+        else:
+            await guides.replace(PROVENANCE, rows, NOON)
+        async with asyncio.timeout(10):
+            await changes.get()
+        reading = await guide.read(query(), Deadline.after(4))
+        seen.append((reading.body.total, (await guide.dataset()).version))
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+    assert seen == [(1, "1"), (2, "2"), (1, "1")]
+
+
+async def test_no_request_fails_while_imports_replace_the_guide(
+    guide: Guide, guides: Guides
+) -> None:
+    await guides.replace(PROVENANCE, around(("one_star", 1)), NOON)
+
+    async def read_on() -> set[int]:
+        totals = set[int]()
+        while not done.is_set():
+            totals.add((await guide.read(query(), Deadline.after(4))).body.total)
+            await asyncio.sleep(0)
+        return totals
+
+    done = asyncio.Event()
+    reading = asyncio.create_task(read_on())
+    for count in range(2, 8):
+        await guides.replace(PROVENANCE, around(*[("one_star", n) for n in range(count)]), NOON)
+        await guide.refresh()
+    done.set()
+    totals = await reading
+    assert totals <= set(range(1, 8))
+    assert len(totals) > 3

@@ -1,0 +1,122 @@
+"""Travel is estimated from distance, or routed by an OSRM server asked once for all."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from location_context.sections.guide.section import Guide
+from location_context.sections.guide.travel import estimate
+from location_context.settings import Settings
+from location_context.upstream.deadline import Deadline
+from location_context.upstream.provider import http_client
+from tests.moved_clock import NOON, MovedClock
+from tests.sections.guide.samples import PROVENANCE, query
+from tests.sections.guide.test_section import around
+from tests.standins.server import Answered, Asked, StandIn
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from location_context.sections.contract import Reading
+    from location_context.storage.guide import Guides
+
+pytestmark = pytest.mark.anyio
+
+
+def table(asked: Asked, seconds: float = 600.0) -> Answered:
+    """What OSRM answers: as many durations as places were asked, the first to itself."""
+    places = asked.path.rsplit("/", 1)[1].split(";")
+    durations = [[0.0, *(seconds + 60 * n for n in range(len(places) - 1))]]
+    return Answered({"code": "Ok", "durations": durations})
+
+
+@asynccontextmanager
+async def guide_with(url: str, guides: Guides) -> AsyncIterator[Guide]:
+    rows = around(("three_star", 60), ("two_star", 20), ("one_star", 5), ("one_star", 1))
+    await guides.replace(PROVENANCE, rows, NOON)
+    async with http_client("tests") as client:
+        yield Guide.build(Settings(osrm_url=url), MovedClock(), client, guides)
+
+
+def ways(reading: Reading) -> list[tuple[str, int, bool]]:
+    found = [one.travel for one in reading.body.restaurants]
+    return [(way.kind, way.minutes, way.estimated) for way in found]
+
+
+ESTIMATED = [("drive", 58, True), ("drive", 28, True), ("walk", 16, True), ("drive", 11, True)]
+
+
+def test_estimates_grow_with_distance_and_turn_from_walk_to_drive_at_two_kilometres() -> None:
+    minutes = [estimate(km / 10).minutes for km in range(21, 1000)]
+    assert minutes == sorted(minutes)
+    assert (estimate(2.0).kind, estimate(2.001).kind) == ("walk", "drive")
+    assert estimate(0).minutes == 1
+    assert 55 <= estimate(80).minutes <= 80  # "about an hour's drive"
+
+
+async def test_without_osrm_all_travel_is_estimated_and_the_answer_complete(guides: Guides) -> None:
+    async with guide_with("", guides) as guide:
+        reading = await guide.read(query(), Deadline.after(4))
+    assert ways(reading) == ESTIMATED
+    assert reading.complete
+    assert guide.providers()[0].status == "not_configured"
+
+
+async def test_osrm_is_asked_once_for_all_drives_in_lng_lat_order(guides: Guides) -> None:
+    with StandIn(table).running() as osrm:
+        async with guide_with(osrm.url, guides) as guide:
+            reading = await guide.read(query(), Deadline.after(4))
+    far, near = [("drive", 10, False), ("drive", 11, False)], ("drive", 12, False)
+    assert ways(reading) == [*far, ("walk", 16, True), near]
+    (asked,) = osrm.asked
+    assert asked.path.startswith("/table/v1/driving/2.352200,48.856600;2.352200,49.396")
+    assert asked.path.count(";") == 3
+    assert asked.query == {"sources": "0", "annotations": "duration"}
+    assert reading.complete
+    assert "OpenStreetMap" in [one.name for one in reading.body.attribution]
+
+
+async def test_a_place_without_a_road_keeps_its_estimate(guides: Guides) -> None:
+    answer = Answered({"code": "Ok", "durations": [[0, None, 1200, -5]]})
+    with StandIn(lambda _: answer).running() as osrm:
+        async with guide_with(osrm.url, guides) as guide:
+            reading = await guide.read(query(), Deadline.after(4))
+    assert ways(reading) == [ESTIMATED[0], ("drive", 20, False), *ESTIMATED[2:]]
+
+
+BAD: dict[str, Answered] = {
+    "502": Answered(b"<html>Bad Gateway</html>", status=502),
+    "400": Answered({"code": "TooBig", "message": "Too many table coordinates"}, status=400),
+    "not JSON": Answered(b"durations"),
+    "no table": Answered({"code": "Ok"}),
+    "another size": Answered({"code": "Ok", "durations": [[0, 1]]}),
+    "an empty table": Answered({"code": "Ok", "durations": []}),
+    "dropped": Answered(fault="drop"),
+    "a redirect": Answered(b"", status=302, headers={"Location": "http://127.0.0.1:1/"}),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+async def test_a_failing_osrm_falls_back_to_estimates_and_says_incomplete(
+    guides: Guides, name: str
+) -> None:
+    with StandIn(lambda _: BAD[name]).running() as osrm:
+        async with guide_with(osrm.url, guides) as guide:
+            reading = await guide.read(query(), Deadline.after(4))
+    assert ways(reading) == ESTIMATED
+    assert not reading.complete
+
+
+async def test_a_silent_osrm_costs_its_deadline_once(guides: Guides) -> None:
+    with StandIn(lambda _: Answered(fault="hang")).running() as osrm:
+        async with guide_with(osrm.url, guides) as guide:
+            for _ in range(3):
+                reading = await guide.read(query(), Deadline.after(0.5))
+                assert ways(reading) == ESTIMATED
+            state: Any = guide.providers()[0]
+            await guide._router.close()
+    assert len(osrm.asked) == 1
+    assert (state.status, state.breaker) == ("outage", "open")
