@@ -1,9 +1,10 @@
 """Which country a zone lies in: tzdata's `zone.tab`, and where a zone alone does not tell.
 
 Corrected by boundary, never city by city: northern Vietnam keeps Bangkok's clocks and Kosovo
-Belgrade's, Jan Mayen Oslo's, the base at Guantánamo New York's; Antarctica south of 60°S is
-Antarctica whoever's clocks its stations keep. The outline of Kosovo is generalised to about 3 km
-where it meets Serbia; elsewhere the neighbour has a zone of its own, so the outline runs outside.
+Belgrade's, Jan Mayen Oslo's, the base at Guantánamo New York's; the zone of Malawi covers its
+lake to Tanzania's shore; Antarctica south of 60°S is itself, whoever's clocks a station keeps.
+The outline of Kosovo is generalised to about 3 km where it meets Serbia; elsewhere the neighbour
+has a zone of its own, so the outline runs outside.
 """
 
 from __future__ import annotations
@@ -12,11 +13,9 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-Outline = tuple[
-    tuple[float, float], ...
-]  # (lng, lat) corners in order, the last joined to the first
+Outline = tuple[tuple[float, float], ...]  # (lng, lat) corners, the last joined to the first
 
 KOSOVO: Outline = (
     (20.80, 41.70), (20.40, 41.80), (20.40, 42.20), (20.00, 42.50), (20.0707, 42.5886),
@@ -26,6 +25,7 @@ KOSOVO: Outline = (
     (21.5766, 42.2452), (21.50, 42.10), (21.20, 41.95),
 )  # fmt: skip
 _ANTARCTIC = -60.0
+_LAKE_MALAWI = (-11.57, 34.45)  # north of Mozambique, and east of the middle of the lake
 _NORTHERN_VIETNAM = ((18.6, 101.6), (16.5, 105.0))  # north of, and east of: Laos lies between
 
 
@@ -40,15 +40,26 @@ def corrected(lat: float, lng: float, zone: str, country: str | None) -> tuple[s
     """Zone and country at a point, given what the zone alone says."""
     if lat < _ANTARCTIC and not is_nautical(zone):
         return zone, "AQ"
-    if zone == "Asia/Bangkok" and any(lat > n and lng > e for n, e in _NORTHERN_VIETNAM):
-        return "Asia/Ho_Chi_Minh", "VN"
-    if zone == "Europe/Belgrade" and inside(KOSOVO, lat, lng):
-        return zone, "XK"
-    if zone == "Europe/Oslo" and lng < 0:
-        return zone, "SJ"
-    if zone == "America/New_York" and lat < 21:
-        return zone, "CU"
+    if (rule := _RULES.get(zone)) is not None and rule[0](lat, lng):
+        return rule[1], rule[2]
     return zone, country
+
+
+_RULES: Mapping[str, tuple[Callable[[float, float], bool], str, str]] = {
+    "Africa/Blantyre": (
+        lambda lat, lng: lat > _LAKE_MALAWI[0] and lng > _LAKE_MALAWI[1],
+        "Africa/Dar_es_Salaam",
+        "TZ",
+    ),
+    "America/New_York": (lambda lat, _: lat < 21, "America/New_York", "CU"),
+    "Asia/Bangkok": (
+        lambda lat, lng: any(lat > north and lng > east for north, east in _NORTHERN_VIETNAM),
+        "Asia/Ho_Chi_Minh",
+        "VN",
+    ),
+    "Europe/Belgrade": (lambda lat, lng: inside(KOSOVO, lat, lng), "Europe/Belgrade", "XK"),
+    "Europe/Oslo": (lambda _, lng: lng < 0, "Europe/Oslo", "SJ"),
+}
 
 
 def is_nautical(zone: str) -> bool:

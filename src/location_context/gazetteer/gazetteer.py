@@ -50,12 +50,20 @@ class Gazetteer:
         return self._cities.nearest(lat, lng)
 
     def _locate(self, lat: float, lng: float) -> Point:
-        zone = tzfpy.get_tz(lng, lat) or nautical(lng)
+        zone = _zone(lat, lng)
         zone, country = corrected(lat, lng, zone, self._countries.get(zone))
         if is_nautical(zone):
             country = None
         region = self._cities.region(lat, lng, country) if country else None
         return Point(lat, lng, zone, country, refined(region, lat, lng) if region else None)
+
+
+def _zone(lat: float, lng: float) -> str:
+    zone: str = tzfpy.get_tz(lng, lat) or nautical(lng)
+    # two boundaries cover Xinjiang: tzdata and GeoNames give it the zone of its own
+    if zone == "Asia/Shanghai" and "Asia/Urumqi" in tzfpy.get_tzs(lng, lat):
+        return "Asia/Urumqi"
+    return zone
 
 
 def nautical(lng: float) -> str:

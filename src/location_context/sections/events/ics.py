@@ -1,12 +1,14 @@
 """ICS: calendars (RFC 5545), each event expanded over the window, one series at a time.
 
-A series has half a second: a rule that repeats more than daily is refused at once, one that never
-comes to its next date is stopped, and the rest of the calendar is read all the same. A series is
-all that shares a UID. Expansion is by recurring-ical-events.
+A series is all that shares a UID; it has half a second of the processor. A rule that repeats more
+than daily is refused at once, one that never comes to its next date is stopped, and the rest of the
+calendar is read all the same; events that happen once are read first. Expansion is by
+recurring-ical-events.
 """
 
 from __future__ import annotations
 
+import re
 import signal
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
@@ -36,6 +38,12 @@ if TYPE_CHECKING:
 Component = Any  # icalendar's own type admits every kind of value under every name
 _SECONDS_A_SERIES = 0.5
 _MOST_A_SERIES = 2000
+_MOST_BYTES_AN_EVENT = 200_000
+_REPEATS = ("RRULE", "RDATE", "EXDATE", "EXRULE", "RECURRENCE-ID")
+_MARGIN = timedelta(days=2)
+_EVENT = re.compile(rb"^BEGIN:VEVENT\r?\n.*?^END:VEVENT[ \t]*\r?\n", re.MULTILINE | re.DOTALL)
+_DATES = re.compile(rb"^DT(?:START|END)[^:\r\n]*:(\d{8})", re.MULTILINE)
+_REPEATING = re.compile(rb"^(?:RRULE|RDATE|EXDATE|EXRULE|RECURRENCE-ID|DURATION)", re.MULTILINE)
 _TOO_OFTEN = {"SECONDLY", "MINUTELY", "HOURLY"}
 
 
@@ -46,7 +54,9 @@ class _TookTooLong(Exception):
 def read_ics(data: bytes, window: Window) -> Iterator[Entry | Refused]:
     """The occurrences within the window; what cannot be read is told with its reason."""
     try:
-        calendars = Calendar.from_ical(data, multiple=True)
+        wanted, refused = _worth_parsing(data, window)
+        yield from refused
+        calendars = Calendar.from_ical(wanted, multiple=True)
     except (ValueError, IndexError, KeyError, RecursionError) as error:
         yield Refused("the calendar", f"it is not one: {clipped(error, 120)}")
         return
@@ -54,12 +64,35 @@ def read_ics(data: bytes, window: Window) -> Iterator[Entry | Refused]:
         yield from _calendar(calendar, window)
 
 
+def _worth_parsing(data: bytes, window: Window) -> tuple[bytes, list[Refused]]:
+    """The calendar without events out of all proportion, or that happen once outside the window.
+
+    Only their lines are looked at: parsing a kilobyte takes a millisecond, and most of a calendar
+    that has been kept for years is past.
+    """
+    first = f"{window.first - _MARGIN:%Y%m%d}".encode()
+    last = f"{window.last + _MARGIN:%Y%m%d}".encode()
+
+    refused: list[Refused] = []
+
+    def kept(block: re.Match[bytes]) -> bytes:
+        lines = block[0]
+        if len(lines) > _MOST_BYTES_AN_EVENT:
+            refused.append(Refused(f"byte {block.start()}", f"one event of {len(lines)} bytes"))
+            return b""
+        dates = [day[1] for day in _DATES.finditer(lines)]
+        once = dates and not _REPEATING.search(lines)
+        return b"" if once and (max(dates) < first or min(dates) > last) else lines
+
+    return _EVENT.sub(kept, data), refused
+
+
 def _calendar(calendar: Component, window: Window) -> Iterator[Entry | Refused]:
     zone = _zone(calendar.get("X-WR-TIMEZONE")) or ZoneInfo(window.timezone)
     series: dict[str, list[Component]] = {}
     for number, event in enumerate(calendar.walk("VEVENT"), start=1):
         series.setdefault(str(event.get("UID") or f"event {number}"), []).append(event)
-    for uid, events in series.items():
+    for uid, events in sorted(series.items(), key=lambda item: _is_repeated(item[1])):
         try:
             with _alarm(_SECONDS_A_SERIES):
                 found = list(_series(calendar, uid, events, window, zone))
@@ -77,9 +110,10 @@ def _series(
     if too_often := {freq for event in events for freq in _frequencies(event)} & _TOO_OFTEN:
         yield Refused(_named(uid, events), f"it repeats {too_often.pop().lower()}")
         return
+    if not _is_repeated(events):
+        yield from _entry(events[0], uid, zone, window)
+        return
     alone = Calendar()
-    for part in calendar.walk("VTIMEZONE"):
-        alone.add_component(part)
     if "X-WR-TIMEZONE" in calendar:
         alone["X-WR-TIMEZONE"] = calendar["X-WR-TIMEZONE"]
     for event in events:
@@ -91,6 +125,10 @@ def _series(
         yield Refused(_named(uid, events), f"only its first {_MOST_A_SERIES} dates are kept")
     for occurrence in islice(occurrences, _MOST_A_SERIES):
         yield from _entry(occurrence, uid, zone, window)
+
+
+def _is_repeated(events: list[Component]) -> bool:
+    return len(events) > 1 or any(name in events[0] for name in _REPEATS)
 
 
 def _frequencies(event: Component) -> Iterator[str]:
@@ -129,9 +167,12 @@ def _times(event: Component, zone: ZoneInfo) -> tuple[When, When | None, bool]:
     """Start, end and whether it is all-day; the end of whole days is given as the day after."""
     start = event["DTSTART"].dt
     end = event["DTEND"].dt if "DTEND" in event else None
+    if end is None and "DURATION" in event:
+        end = start + event["DURATION"].dt
     if not isinstance(start, datetime):
         last = _day(end) - timedelta(days=1) if end is not None else start
         return When(start), When(max(start, last)), True
+    zone = _zone(event["DTSTART"].params.get("TZID")) or zone
     first = _moment(start, zone)
     last_moment = _moment(end, zone) if isinstance(end, datetime) else None
     known = last_moment is not None and last_moment > first
@@ -157,6 +198,7 @@ def _categories(event: Component) -> str:
 
 
 def _zone(name: Any) -> ZoneInfo | None:
+    """The zone of a name; None where there is no such zone."""
     try:
         return ZoneInfo(str(name)) if name else None
     except (KeyError, ValueError, OSError):
@@ -170,15 +212,15 @@ def _named(uid: str, events: list[Component]) -> str:
 
 @contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
-    """Raise `_TookTooLong` in the main thread when the time is over."""
+    """Raise `_TookTooLong` in the main thread after so much of the processor's time."""
 
     def ring(*_: object) -> None:
         raise _TookTooLong
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGVTALRM, ring)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)

