@@ -1,0 +1,84 @@
+"""What the tests of events share: a gazetteer, a section on a real store, and queries."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from location_context.gazetteer.gazetteer import Gazetteer
+from location_context.localisation.language import Languages
+from location_context.sections.contract import Query
+from location_context.sections.events.section import Events
+from location_context.settings import Settings
+from location_context.stay import Stay
+from location_context.storage.database import Database
+from location_context.storage.events import EventRows
+from location_context.upstream.deadline import Deadline
+from location_context.upstream.provider import http_client
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from location_context.sections.contract import Reading
+
+NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
+
+
+class MovableClock:
+    """The moment a test says it is."""
+
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def move(self, **by: float) -> None:
+        self.now += timedelta(**by)
+
+
+@dataclass
+class Opened:
+    """A section of real parts, its clock, store and gazetteer."""
+
+    section: Events
+    clock: MovableClock
+    store: EventRows
+    gazetteer: Gazetteer
+
+    def query(self, place: tuple[float, float], first: str, last: str, **changes) -> Query:
+        language = Languages.load().choose(changes.pop("lang", "en"))
+        stay = Stay(date.fromisoformat(first), date.fromisoformat(last))
+        return Query(self.gazetteer.point(*place), stay, changes.pop("units", "metric"), language,
+                     **changes)  # fmt: skip
+
+    async def read(self, place, first: str, last: str, seconds: float = 4.0, **changes) -> Reading:
+        query = self.query(place, first, last, **changes)
+        return await self.section.read(query, Deadline.after(seconds))
+
+
+@pytest.fixture(scope="session")
+def gazetteer() -> Gazetteer:
+    return Gazetteer.load()
+
+
+@pytest.fixture
+def opening(tmp_path: Path, gazetteer: Gazetteer) -> Callable[..., object]:
+    """Open the section with settings; providers that are not named are switched off."""
+
+    @asynccontextmanager
+    async def opened(**given) -> AsyncIterator[Opened]:
+        off = {"open_holidays_url": "", "ticketmaster_url": "", "predicthq_url": ""}
+        settings = Settings(data_dir=tmp_path, **(off | given))
+        database = await Database.open(settings)
+        clock, store = MovableClock(), EventRows(database)
+        async with http_client("test") as client:
+            yield Opened(Events.build(settings, clock, client, store), clock, store, gazetteer)
+        await database.close()
+
+    return opened

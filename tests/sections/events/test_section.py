@@ -1,0 +1,201 @@
+"""The section as a whole, on a real store and with stand-ins for the providers."""
+
+from __future__ import annotations
+
+import time
+from datetime import date
+
+import msgspec
+import pytest
+
+from location_context.sections.contract import Reading
+from location_context.sections.events.cells import cell, slot
+from location_context.sections.events.records import Calendar, Place, Told, When
+from location_context.settings import Secret
+from tests.standins import open_holidays, predicthq, ticketmaster
+from tests.standins.server import Answered, StandIn
+
+pytestmark = pytest.mark.anyio
+PARIS, MUNICH, SEA = (48.8566, 2.3522), (48.137, 11.575), (0.0, -30.0)
+TICKETMASTER = {"ticketmaster_api_key": Secret(ticketmaster.KEY)}
+PREDICTHQ = {"predicthq_api_key": Secret(predicthq.TOKEN)}
+
+
+def _body(reading: Reading) -> dict:
+    body = msgspec.json.decode(reading.payload)
+    assert body["applicable"], body
+    return body
+
+
+def _coverage(body: dict) -> dict[str, str]:
+    return {one["provider"]: one["status"] for one in body["coverage"]}
+
+
+async def test_new_year_in_paris_is_answered_from_nothing_but_the_package(opening):
+    async with opening() as opened:
+        reading = await opened.read(PARIS, "2026-12-30", "2027-01-03")
+    body = _body(reading)
+    (event,) = body["events"]
+    assert (event["title"], event["start"], event["end"]) == (
+        "New Year's Day", "2027-01-01", "2027-01-01",
+    )  # fmt: skip
+    assert event["overlaps"] == ["stay"]
+    assert event["category"] == "public_holiday"
+    assert (event["scope"], event["venue"], event["sources"]) == ("country", None, ["holidays"])
+    assert reading.complete
+    assert _coverage(body) == {
+        "holidays": "ok", "calendars": "not_configured", "open_holidays": "not_configured",
+        "ticketmaster": "not_configured", "predicthq": "not_configured",
+    }  # fmt: skip
+
+
+async def test_the_answer_carries_every_field_of_the_contract(opening):
+    async with opening() as opened:
+        body = _body(await opened.read(PARIS, "2026-12-30", "2027-01-03", units="imperial"))
+    assert list(body) == [
+        "applicable", "point", "units", "as_of", "stale", "attribution", "stay", "radius",
+        "events", "omitted", "coverage",
+    ]  # fmt: skip
+    assert body["radius"] == 15.53
+    assert list(body["events"][0]) == [
+        "id", "title", "category", "start", "end", "all_day", "overlaps", "status", "venue",
+        "scope", "regions", "rank", "url", "image", "price", "sources",
+    ]  # fmt: skip
+    assert {a["name"] for a in body["attribution"]} == {"holidays", "OpenStreetMap", "GeoNames"}
+
+
+async def test_a_stay_that_has_ended_at_the_point_is_past(opening):
+    async with opening() as opened:
+        reading = await opened.read(PARIS, "2026-11-18", "2026-11-20")
+    body = msgspec.json.decode(reading.payload)
+    assert body == {
+        "applicable": False, "reason": "stay_in_past", "message": "The stay has ended.",
+    }  # fmt: skip
+
+
+async def test_no_events_says_who_was_asked(opening):
+    async with opening() as opened:
+        reading = await opened.read(SEA, "2026-12-24", "2026-12-26")
+    body = msgspec.json.decode(reading.payload)
+    assert (body["applicable"], body["reason"]) == (False, "no_events")
+    assert _coverage(body)["holidays"] == "not_covered"
+
+
+async def test_the_same_concert_from_two_providers_is_one_with_both_sources(opening):
+    sold = ticketmaster.event("Phoenix", ticketmaster.at("2026-12-03", "20:00:00",
+                                                         "2026-12-03T19:00:00Z"))  # fmt: skip
+    told = predicthq.event("Phoenix - Live", "2026-12-03T19:00:00Z", "2026-12-03T21:30:00Z")
+    with (
+        StandIn(ticketmaster.responding([sold])).running() as one,
+        StandIn(predicthq.responding([told])).running() as other,
+    ):
+        urls = {"ticketmaster_url": one.url + "/d", "predicthq_url": other.url + "/v1/events/"}
+        async with opening(**urls, **TICKETMASTER, **PREDICTHQ) as opened:
+            body = _body(await opened.read(PARIS, "2026-12-01", "2026-12-05"))
+        asked = one.asked[0].query
+    (event,) = body["events"]
+    assert event["sources"] == ["ticketmaster", "predicthq"]
+    assert event["start"] == "2026-12-03T20:00:00+01:00"
+    assert event["end"] == "2026-12-03T22:30:00+01:00"
+    assert event["rank"] == 60
+    assert event["venue"]["distance"] == pytest.approx(2.3, abs=0.3)
+    assert asked["localStartEndDateTime"] == "2026-12-01T00:00:00,2026-12-05T23:59:59"
+    assert asked["geoPoint"].startswith("u09t")
+    assert body["as_of"].startswith("2026-11-21T08:00:00")
+
+
+async def test_a_provider_that_never_answers_costs_a_deadline_once(opening):
+    with StandIn(lambda _: Answered(fault="hang")).running() as silent:
+        async with opening(ticketmaster_url=silent.url, **TICKETMASTER) as opened:
+            begun = time.monotonic()
+            first = await opened.read(PARIS, "2026-12-24", "2026-12-26", seconds=1.0)
+            between = time.monotonic()
+            again = await opened.read(PARIS, "2026-12-24", "2026-12-27", seconds=1.0)
+            ended = time.monotonic()
+    assert between - begun < 1.0
+    assert ended - between < 0.3
+    for reading in (first, again):
+        assert _coverage(_body(reading))["ticketmaster"] == "unavailable"
+        assert not reading.complete
+
+
+async def test_what_came_late_is_there_for_the_next_caller(opening):
+    sold = ticketmaster.event("Phoenix", ticketmaster.at("2026-12-25", "20:00:00"))
+    answer = ticketmaster.responding([sold])
+    with StandIn(answer).running() as slow:
+        slow.respond = lambda asked: (slow.stopping.wait(0.8), answer(asked))[1]
+        async with opening(ticketmaster_url=slow.url, **TICKETMASTER) as opened:
+            first = _body(await opened.read(PARIS, "2026-12-24", "2026-12-26", seconds=0.6))
+            asked = opened.section._providers[3]._asked
+            for task in list(asked._flights._under_way.values()):
+                await task
+            second = _body(await opened.read(PARIS, "2026-12-24", "2026-12-26", seconds=0.6))
+    assert "Phoenix" not in {event["title"] for event in first["events"]}
+    assert "Phoenix" in {event["title"] for event in second["events"]}
+    assert len(slow.asked) == 1
+
+
+async def test_a_held_answer_is_used_and_called_stale_when_newer_cannot_be_had(opening):
+    sold = ticketmaster.event("Phoenix", ticketmaster.at("2026-12-25", "20:00:00"))
+    with StandIn(ticketmaster.responding([sold])).running() as provider:
+        async with opening(ticketmaster_url=provider.url, **TICKETMASTER) as opened:
+            await opened.read(PARIS, "2026-12-24", "2026-12-26")
+            provider.respond = lambda _: Answered(b"<html>down</html>", status=502)
+            opened.clock.move(hours=4)
+            reading = await opened.read(PARIS, "2026-12-24", "2026-12-26")
+    body = _body(reading)
+    assert "Phoenix" in {event["title"] for event in body["events"]}
+    assert body["stale"]
+    assert _coverage(body)["ticketmaster"] == "stale"
+    assert not reading.complete
+    assert body["as_of"].startswith("2026-11-21T08:00:00")
+
+
+async def test_school_holidays_of_the_region_come_from_open_holidays(opening):
+    with StandIn(open_holidays.respond).running() as provider:
+        async with opening(open_holidays_url=provider.url) as opened:
+            before = await opened.read(MUNICH, "2026-12-23", "2026-12-23")
+            later = _body(await opened.read(MUNICH, "2026-12-28", "2026-12-29"))
+            await opened.read(MUNICH, "2026-11-28", "2026-12-29")
+        assert len(provider.asked) == 1
+    assert not msgspec.json.decode(before.payload)["applicable"]  # Berlin's begin that day
+    (school,) = [e for e in later["events"] if e["category"] == "school_holiday"]
+    assert (school["title"], school["start"], school["end"], school["regions"]) == (
+        "Christmas Holidays", "2026-12-24", "2027-01-08", ["DE-BY"],
+    )  # fmt: skip
+    assert "OpenHolidays API" in {a["name"] for a in later["attribution"]}
+
+
+def _stored(title: str, day: date, place: tuple[float, float]) -> tuple[int, int, Told]:
+    told = Told(
+        id=f"cal:{title}", source="calendars", title=title, category="festival", start=When(day),
+        end=When(day), all_day=True, place=Place(lat=place[0], lng=place[1]),
+    )  # fmt: skip
+    return cell(*place), slot(day, day), told
+
+
+async def test_the_operators_own_events_count_within_the_radius(opening):
+    day = date(2026, 12, 2)
+    near, far = (48.9566, 2.3522), (49.2, 2.3522)
+    async with opening() as opened:
+        await opened.store.replace(
+            Calendar(id="cal", kind="import", source="file", rows=2),
+            [_stored("near", day, near), _stored("far", day, far)],
+        )
+        body = _body(await opened.read(PARIS, "2026-12-01", "2026-12-03"))
+    assert [event["title"] for event in body["events"]] == ["near"]
+    assert body["events"][0]["venue"]["distance"] == pytest.approx(11.12, abs=0.01)
+
+
+async def test_fifty_events_at_most_ten_a_day_and_the_rest_is_counted(opening):
+    days = [date(2026, 12, n) for n in range(1, 9)]
+    rows = [_stored(f"{day} {n:02}", day, PARIS) for day in days for n in range(15)]
+    async with opening() as opened:
+        calendar = Calendar(id="cal", kind="import", source="file", rows=len(rows))
+        await opened.store.replace(calendar, rows)
+        body = _body(await opened.read(PARIS, "2026-12-01", "2026-12-08"))
+    shown = [event["start"] for event in body["events"]]
+    assert len(shown) == 50
+    assert max(shown.count(day) for day in shown) <= 10
+    assert set(shown) == {day.isoformat() for day in days}
+    assert body["omitted"] == {"festival": 70}

@@ -1,0 +1,64 @@
+"""A stand-in for Ticketmaster Discovery v2: events made row by row, answered in pages."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from tests.standins.server import Answered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tests.standins.server import Asked
+
+KEY = "ticketmaster-key"
+
+
+def event(name: str, start: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """One event in Paris; `changes` replace whole fields, `zone` is that of the event."""
+    zone = changes.pop("zone", None)
+    venue = {
+        "name": "Olympia",
+        "timezone": "Europe/Paris",
+        "city": {"name": "Paris"},
+        "address": {"line1": "28 boulevard des Capucines"},
+        "location": {"longitude": "2.3281", "latitude": "48.8701"},
+    } | changes.pop("venue", {})
+    dates = {"start": start, "status": {"code": changes.pop("status", "onsale")}}
+    if zone:
+        dates["timezone"] = zone
+    return {
+        "id": name.lower().replace(" ", "-"),
+        "name": name,
+        "test": False,
+        "url": "https://www.ticketmaster.example/e",
+        "dates": dates,
+        "classifications": [{"primary": True, "segment": {"name": "Music"}}],
+        "images": [{"ratio": "16_9", "width": 640, "url": "https://images.example/a.jpg"}],
+        "_embedded": {"venues": [venue]},
+    } | changes
+
+
+def at(day: str, clock: str, utc: str | None = None) -> dict[str, Any]:
+    """A start with its time known."""
+    start = {"localDate": day, "localTime": clock, "dateTBD": False, "dateTBA": False}
+    start |= {"timeTBA": False, "noSpecificTime": False}
+    return start | ({"dateTime": utc} if utc else {})
+
+
+def responding(events: Sequence[dict[str, Any]]) -> Callable[[Asked], Answered]:
+    """A `respond` that answers these events in pages, to the right key only."""
+
+    def respond(asked: Asked) -> Answered:
+        if asked.query.get("apikey") != KEY:
+            return Answered({"fault": {"faultstring": "Invalid ApiKey"}}, status=401)
+        size, page = int(asked.query["size"]), int(asked.query["page"])
+        if size * page >= 1000:
+            return Answered({"errors": [{"code": "DIS1035"}]}, status=400)
+        part = events[size * page : size * (page + 1)]
+        pages = {"size": size, "totalElements": len(events), "number": page}
+        pages["totalPages"] = math.ceil(len(events) / size)
+        return Answered({"page": pages, **({"_embedded": {"events": part}} if part else {})})
+
+    return respond
