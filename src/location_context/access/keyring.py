@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from location_context.access.keys import ApiKey, KeyStore
 
 FRESH = 2.0
+_OLDEST = 4.5  # within the five seconds in which a revoked key must stop
 _SLOWED = 0.05
 _HELD_WITHOUT_STORE = 60.0
-_PATIENCE = 2.0
-_RETRY_AFTER_FAILURE = 0.5
+_PATIENCE = 1.0
+_RETRY_AFTER_FAILURE = 2.0
 
 
 class Keyring:
@@ -41,12 +42,14 @@ class Keyring:
         self._turn = asyncio.Lock()
 
     async def find(self, digest: bytes) -> ApiKey | None:
-        """The key with this digest, as the store had it at most two seconds ago.
+        """The key with this digest, as the store had it at most five seconds ago.
 
         Raises:
             ServiceOverloaded: the store has not answered for a minute.
         """
-        await self._refresh(self._now() - FRESH)
+        if not self._seen_to():
+            await self._refresh(self._now() - FRESH)
+        self._still_held()
         return self._keys.get(digest)
 
     async def find_new(self, digest: bytes, *, slowed: bool) -> ApiKey | None:
@@ -56,7 +59,20 @@ class Keyring:
             ServiceOverloaded: the store has not answered for a minute.
         """
         await self._refresh(self._now() - (_SLOWED if slowed else 0.0))
+        self._still_held()
         return self._keys.get(digest)
+
+    def _seen_to(self) -> bool:
+        """Whether another request is reading, and what is held will do until it has."""
+        return self._turn.locked() and (self._failing or self._now() - self._read_at < _OLDEST)
+
+    @property
+    def _failing(self) -> bool:
+        return self._tried_at > self._read_at
+
+    def _still_held(self) -> None:
+        if self._now() - self._read_at > _HELD_WITHOUT_STORE:
+            raise ServiceOverloaded("API keys cannot be checked at this moment.", retry_after=2)
 
     async def _refresh(self, since: float) -> None:
         """See that what is held was read at `since` or later, as far as the store answers."""
@@ -66,8 +82,6 @@ class Keyring:
             now = self._now()
             if self._read_at < since and now - self._tried_at >= _RETRY_AFTER_FAILURE:
                 await self._try_reading(now)
-        if self._now() - self._read_at > _HELD_WITHOUT_STORE:
-            raise ServiceOverloaded("API keys cannot be checked at this moment.", retry_after=2)
 
     async def _try_reading(self, now: float) -> None:
         try:
