@@ -167,8 +167,10 @@ class Cached:
         self._generation += 1
 
     async def close(self) -> None:
-        """End what is under way."""
+        """End what is under way, of the section too."""
         await self._flights.close()
+        if close := getattr(self.inner, "close", None):
+            await close()
 
 
 def _key(query: Query) -> Hashable:

@@ -78,13 +78,13 @@ def _expand(data: bytes, task: Task, seconds: float) -> Expanded:
 def _read(data: bytes, task: Task) -> Iterator[Entry | Refused]:
     # each format's part is loaded only where it is needed: the others cost a third of a second
     if task.format == "ics":
-        from location_context.sections.events.ics import read_ics as read  # noqa: PLC0415
+        from location_context.sections.events.ics import read_ics as read  # noqa: PLC0415  see above
     elif task.format == "jsonld":
-        from location_context.sections.events.jsonld import (  # noqa: PLC0415
+        from location_context.sections.events.jsonld import (  # noqa: PLC0415  see above
             read_jsonld as read,
         )
     else:
-        from location_context.sections.events.table import read_table as read  # noqa: PLC0415
+        from location_context.sections.events.table import read_table as read  # noqa: PLC0415  see above
     return read(data, task.window)
 
 
@@ -96,7 +96,8 @@ def main() -> None:
     out = sys.stdout.buffer
     for number, told in enumerate(_read(sys.stdin.buffer.read(), task)):
         if number >= MOST_ENTRIES:
-            told = Refused("the rest", f"only the first {MOST_ENTRIES} events are kept")  # noqa: PLW2901
+            rest = f"only the first {MOST_ENTRIES} events are kept"
+            told = Refused("the rest", rest)  # noqa: PLW2901  told in place of the entry
         line = Line(entry=told) if isinstance(told, Entry) else Line(refused=told)
         out.write(msgspec.json.encode(line) + b"\n")
         out.flush()

@@ -62,7 +62,7 @@ def _fields(header: list[str]) -> list[str | None]:
 def _rows(lines: Iterator[list[str]], fields: list[str | None]) -> Iterator[Row]:
     last = lines.line_num  # type: ignore[attr-defined]  # the reader of csv has it
     for values in lines:
-        line, last = last + 1, lines.line_num  # type: ignore[attr-defined]
+        line, last = last + 1, lines.line_num  # type: ignore[attr-defined]  # as above
         if not any(value.strip() for value in values):
             continue
         if len(values) != len(fields):
