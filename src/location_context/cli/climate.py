@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import asyncio
+import csv
+from pathlib import Path  # noqa: TC003  Typer reads the annotations
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from location_context.cli import console
 from location_context.cli.console import Json  # noqa: TC001  Typer reads the annotations
+from location_context.errors import OperatorError
+from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.sections.weather import grid
+from location_context.sections.weather.build import Builder, Built
 from location_context.sections.weather.fallback import FallbackGrid
+from location_context.sections.weather.holdings import Holdings
+from location_context.sections.weather.open_meteo import OpenMeteoArchive, budget
+from location_context.stay import system_clock
+from location_context.storage.climate import Climate
+from location_context.storage.database import Database
+from location_context.upstream.provider import http_client
+
+if TYPE_CHECKING:
+    from location_context.point import Point
 
 commands = typer.Typer(help="Climate data: the fallback grid, and the archive for many places.")
 
@@ -17,16 +32,80 @@ commands = typer.Typer(help="Climate data: the fallback grid, and the archive fo
 @commands.command()
 def fallback(
     *,
-    again: Annotated[bool, typer.Option(help="Make it again although it is there.")] = False,
-    as_json: Json = False,
+    again: Annotated[bool, typer.Option("--again", help="Make it although it is there.")] = False,
+    json: Json = False,
 ) -> None:
     """Make the grid of monthly means that answers when no provider does."""
     settings = console.settings()
     held = FallbackGrid(settings.data_dir)
     made = again or not held.made
     if made:
-        grid.make(settings.data_dir, lambda line: console.err().print(line, markup=False))
-    if as_json:
-        console.emit_json({"path": str(held.path), "bytes": held.path.stat().st_size, "made": made})
+        grid.make(settings.data_dir, _say)
+    if json:
+        size = held.path.stat().st_size
+        console.emit_json({"path": str(held.path), "bytes": size, "made": made})
     elif not made:
         console.out().print(f"The fallback grid is there: {held.path}", markup=False)
+
+
+@commands.command()
+def build(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV with the columns lat,lng.")],
+    *,
+    json: Json = False,
+) -> None:
+    """Fetch ten years for the cell of every place in a file; goes on where it was broken off."""
+    built = console.run(_build(_places(file)))
+    if json:
+        console.emit_json(built)
+    else:
+        console.out().print(
+            f"{built.cells} cells: {built.held} were held, {built.fetched} fetched, "
+            f"{built.failed} failed"
+        )
+    if built.failed:
+        raise typer.Exit(1)
+
+
+def _say(line: str) -> None:
+    console.err().print(line, markup=False)
+
+
+def _places(file: Path) -> list[tuple[float, float]]:
+    """The coordinates of a file, every one checked before the first is asked for.
+
+    Raises:
+        OperatorError: the file cannot be read, or a line has no coordinates.
+    """
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as lines:
+            rows = list(csv.DictReader(lines))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise OperatorError(f"{file} cannot be read: {error}") from None
+    places = []
+    for number, row in enumerate(rows, 2):
+        try:
+            lat, lng = float(row["lat"]), float(row["lng"])
+        except (KeyError, TypeError, ValueError):
+            raise OperatorError(f"{file}, line {number}: lat and lng are not both there") from None
+        if not (abs(lat) <= 90 and abs(lng) <= 180):
+            raise OperatorError(f"{file}, line {number}: no such point on Earth")
+        places.append((lat, lng))
+    return places
+
+
+async def _build(places: list[tuple[float, float]]) -> Built:
+    settings = console.settings()
+    gazetteer = Gazetteer.load()
+    points: list[Point] = [gazetteer.point(lat, lng) for lat, lng in places]
+    database = await Database.open(settings)
+    try:
+        async with http_client(settings.user_agent) as client:
+            archive = OpenMeteoArchive(settings, system_clock, client, budget())
+            if not archive.upstream.configured:
+                raise OperatorError("Open-Meteo's archive is switched off by its empty address.")
+            holdings = Holdings(Climate(database), system_clock)
+            builder = Builder(archive, holdings, system_clock, _say, asyncio.sleep)
+            return await builder.build(points)
+    finally:
+        await database.close()

@@ -7,10 +7,12 @@ fifth of its window is replaced by the next older one, as far as two more reques
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from location_context.errors import ProviderAnswerInvalid, ProviderQuiet
 from location_context.sections.weather import climatology
+from location_context.sections.weather.holdings import Recent
 from location_context.sections.weather.ladder import Ladder, Rung
 from location_context.sections.weather.records import Outlook
 from location_context.sections.weather.years import (
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 GRACE_SECONDS = 0.5
 _LASTS = timedelta(days=1)
 _OLDER_REQUESTS = 2
+_OUTLOOKS = 300  # points of one cell share them
 
 
 class Archives:
@@ -50,6 +53,7 @@ class Archives:
         self.providers = [one for one in providers if one.upstream.configured]
         self.holdings = holdings
         self.clock = clock
+        self.made: Recent[tuple[str, str, Stay, date], Outlook] = Recent(_OUTLOOKS)
         self._flights: Flights[None] = Flights()
 
     async def outlook(self, query: Query, deadline: Deadline) -> Outlook | None:
@@ -57,7 +61,7 @@ class Archives:
         rungs: list[Rung[Outlook]] = []
         for place, provider in enumerate(self.providers):
             reader = Reader(self, provider, query, complete=place == 0)
-            rungs.append(Rung(lambda reader=reader: reader.outlook(deadline), provider.upstream))  # type: ignore[misc]
+            rungs.append(Rung(partial(reader.outlook, deadline), provider.upstream))
         return await Ladder(rungs, deadline, GRACE_SECONDS).climb()
 
     async def held(self, query: Query) -> Outlook | None:
@@ -74,7 +78,7 @@ class Archives:
 
         async def fetch() -> None:
             months = await provider.months(cell, lacking, reader.today, public=public)
-            await self.holdings.keep(provider.source, cell.key, months)
+            self.holdings.keep(provider.source, cell.key, months)
 
         key = (provider.source, cell.key, tuple(lacking))
         try:
@@ -86,7 +90,7 @@ class Archives:
 
     async def close(self) -> None:
         await self._flights.close()
-        await self.holdings.close()
+        await self.holdings.flush()
 
 
 class Reader:
@@ -111,6 +115,17 @@ class Reader:
         Raises:
             ProviderError: the provider could not be asked, or has nothing for this cell.
         """
+        key = (self.provider.source, self.cell.key, self.stay, self.today)
+        if (made := self._archives.made.get(key)) is None:
+            years = await self.years(deadline)
+            if years is None:
+                return None
+            made = self.answer(years)
+            self._archives.made.put(key, made)
+        return made
+
+    async def years(self, deadline: Deadline | None) -> list[int] | None:
+        """The years to use, oldest first, their months held; None when that may not be done."""
         years: list[int] = []
         asked = list(latest(last_year(self.today)))
         for _ in range(1 + _OLDER_REQUESTS):
@@ -125,7 +140,7 @@ class Reader:
             asked = list(latest(asked[0] - 1, YEARS - len(years)))
         if not years:
             raise ProviderAnswerInvalid(self.provider.name, "has no data for this cell")
-        return self._outlook(sorted(years))
+        return sorted(years)
 
     def _month(self, year: int, name: int) -> Month | None:
         return self._held.get((year, name))
@@ -141,7 +156,8 @@ class Reader:
             self._held |= await holdings.held(source, self.cell.key, lacking)
         return not lacking or deadline is not None
 
-    def _outlook(self, years: Sequence[int]) -> Outlook:
+    def answer(self, years: Sequence[int]) -> Outlook:
+        """The climatology from the held months of these years."""
         values = climatology.screened(windows(self.stay, years, self._month))
         month = self._held[months_of(self.stay, years[-1])[0]]
         return Outlook(

@@ -63,7 +63,8 @@ class Holdings:
         self._heights: Recent[tuple[float, float], float] = Recent(_HEIGHTS)
         self._readings: Flights[None] = Flights()
         self._writings: Flights[None] = Flights()
-        self._unkept: dict[tuple[float, float], float] = {}
+        self._unkept: list[tuple[str, str, Month]] = []
+        self._unkept_heights: dict[tuple[float, float], float] = {}
 
     async def held(
         self, source: str, cell: str, wanted: Sequence[YearMonth]
@@ -101,16 +102,14 @@ class Holdings:
         for name, years in by_name.items():
             self._months.put((source, cell, name), years)
 
-    async def keep(self, source: str, cell: str, months: Sequence[Month]) -> None:
-        """Keep months, in memory at once and in the store if it can be written."""
+    def keep(self, source: str, cell: str, months: Sequence[Month]) -> None:
+        """Keep months: in memory at once, in the store soon; a locked store delays no answer."""
         for month in months:
             key = (source, cell, month.month)
             years = {**(self._months.get(key) or {}), month.year: month}
             self._months.put(key, years)
-        try:
-            await self._store.keep([MonthRow.pack(source, cell, month) for month in months])
-        except StorageError as error:
-            structlog.get_logger().warning("climate_not_kept", why=error.message)
+        self._unkept += [(source, cell, month) for month in months]
+        self._writings.start("all", self._write)
 
     async def height(self, lat: float, lng: float) -> float | None:
         """The height of a point, if it was asked for before."""
@@ -125,20 +124,24 @@ class Holdings:
         return metres
 
     def keep_height(self, lat: float, lng: float, metres: float) -> None:
-        """Keep a height, in memory at once; the store gets those that gather while it writes."""
         self._heights.put((lat, lng), metres)
-        self._unkept[lat, lng] = metres
-        self._writings.start("heights", self._keep_heights)
+        self._unkept_heights[lat, lng] = metres
+        self._writings.start("all", self._write)
 
-    async def _keep_heights(self) -> None:
-        while self._unkept:
-            heights, self._unkept = self._unkept, {}
+    async def _write(self) -> None:
+        """Write what is not kept yet, and what gathers meanwhile."""
+        while self._unkept or self._unkept_heights:
+            months, self._unkept = self._unkept, []
+            heights, self._unkept_heights = self._unkept_heights, {}
             try:
-                await self._store.keep_heights(heights)
+                if months:
+                    await self._store.keep([MonthRow.pack(*month) for month in months])
+                if heights:
+                    await self._store.keep_heights(heights)
             except StorageError as error:
-                structlog.get_logger().warning("heights_not_kept", why=error.message)
+                structlog.get_logger().warning("climate_not_kept", why=error.message)
 
-    async def close(self) -> None:
-        """Finish writing what was to be kept."""
-        if self._unkept or len(self._writings):
-            await self._writings.start("heights", self._keep_heights)
+    async def flush(self) -> None:
+        """Wait until everything is written that can be."""
+        if self._unkept or self._unkept_heights or len(self._writings):
+            await self._writings.start("all", self._write)

@@ -212,7 +212,8 @@ class Weather:
             await self.close()
 
     async def close(self) -> None:
-        for part in (self._forecasts, self.archives, self._heights):
+        """End what is under way, and finish writing what is to be kept."""
+        for part in (self._forecasts, self._heights, self.archives):
             await part.close()
 
 
