@@ -117,6 +117,16 @@ async def test_a_store_that_is_gone_for_a_minute_stops_nobody(
     assert await keyring.find(minted.record.digest) == minted.record
 
 
+async def test_nobody_is_called_unknown_while_the_store_is_gone(
+    keyring: Keyring, store: MemoryKeys, clock: MovedClock
+) -> None:
+    await keyring.find(b"")
+    store.gone = True
+    clock.advance(1)
+    with pytest.raises(ServiceOverloaded):
+        await keyring.find_new(b"", slowed=False)
+
+
 async def test_a_store_that_accepts_and_never_answers_costs_one_request_its_patience(
     keyring: Keyring, store: MemoryKeys, keys: ApiKeys, clock: MovedClock
 ) -> None:

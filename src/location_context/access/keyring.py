@@ -56,11 +56,12 @@ class Keyring:
         """The key with this digest, as the store has it now; for the slowed, a moment ago.
 
         Raises:
-            ServiceOverloaded: the store has not answered for a minute.
+            ServiceOverloaded: the store does not answer.
         """
         await self._refresh(self._now() - (_SLOWED if slowed else 0.0))
-        self._still_held()
-        return self._keys.get(digest)
+        if (key := self._keys.get(digest)) is None and self._failing:
+            raise _unchecked()  # it may be a key that was made since
+        return key
 
     def _seen_to(self) -> bool:
         """Whether another request is reading, and what is held will do until it has."""
@@ -72,7 +73,7 @@ class Keyring:
 
     def _still_held(self) -> None:
         if self._now() - self._read_at > _HELD_WITHOUT_STORE:
-            raise ServiceOverloaded("API keys cannot be checked at this moment.", retry_after=2)
+            raise _unchecked()
 
     async def _refresh(self, since: float) -> None:
         """See that what is held was read at `since` or later, as far as the store answers."""
@@ -97,3 +98,7 @@ class Keyring:
         if version != self._version:
             self._keys = {key.digest: key for key in await self._store.all()}
             self._version = version
+
+
+def _unchecked() -> ServiceOverloaded:
+    return ServiceOverloaded("API keys cannot be checked at this moment.", retry_after=2)
