@@ -2,14 +2,16 @@
 
 Source: JPL's DE421 (skyfield-data, offline, 1899 to 2053) read by skyfield, built-in timescale.
 A month holds apparent geocentric positions (light time, deflection, aberration) in the true
-equator and equinox of date, taken every six hours and brought to a 20-minute grid by polynomials
-of degree seven: within 0.001" of skyfield, Moon and nutation included. Polar motion (0.3") is
-left out. The kept months are bounded; the least used go first.
+equator and equinox of date, taken every twelve hours and brought to a 20-minute grid by polynomials
+of degree seven: within 0.001" of skyfield, Moon and nutation included (0.02" beside a leap second,
+the Earth's turn 0.3"). Polar motion (0.3") is left out. The months kept are bounded; the least used
+go first.
 """
 
 from __future__ import annotations
 
 import math
+import weakref
 from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -43,7 +45,7 @@ _BODIES = ("sun", "moon", "mercury", "venus", "mars barycenter", "jupiter baryce
 _TARGETS = (*_BODIES, "saturn barycenter")
 AU_KM = 149597870.7
 STEP = 1200.0
-_NODE = 21600.0
+_NODE = 43200.0
 _PER_NODE = int(_NODE / STEP)
 _POINTS = 8
 _LEFT, _RIGHT = 3, 4  # nodes kept before and after a month, for the polynomials
@@ -156,6 +158,7 @@ class Ephemeris:
     def __init__(self, kept: int = MONTHS_KEPT) -> None:
         path = resources.files("skyfield_data") / "data" / "de421.bsp"
         self._kernel = SpiceKernel(str(path))
+        weakref.finalize(self, self._kernel.close)
         self._timescale = load.timescale(builtin=True)
         self._months: OrderedDict[Month, Made] = OrderedDict()
         self._kept = kept
@@ -226,7 +229,7 @@ def _drift(sidereal: Floats, elapsed: Floats) -> tuple[Floats, float]:
 
 
 def _dense(nodes: Floats) -> Floats:
-    """Rows of six-hourly nodes brought to the grid."""
+    """Rows of half-daily nodes brought to the grid."""
     windows = sliding_window_view(nodes, _POINTS, axis=1)
     dense: Floats = windows @ _WEIGHTS.T
     return dense.reshape(nodes.shape[0], -1)

@@ -52,6 +52,4 @@ class Track:
 
 def both(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The moments that lie in a span of each list."""
-    return [
-        (max(c, a), min(d, b)) for a, b in one for c, d in other if a < d and c < b
-    ]
+    return [(max(c, a), min(d, b)) for a, b in one for c, d in other if a < d and c < b]

@@ -1,0 +1,20 @@
+"""One ephemeris for all tests of the section: its months are slow to make and never change."""
+
+from __future__ import annotations
+
+import pytest
+
+from location_context.sections.astronomy.ephemeris import Ephemeris
+from location_context.sections.astronomy.section import Astronomy
+from tests.moved_clock import MovedClock
+from tests.sections.astronomy.asking import Asking
+
+
+@pytest.fixture(scope="session")
+def ephemeris() -> Ephemeris:
+    return Ephemeris(kept=500)
+
+
+@pytest.fixture(scope="session")
+def asking(ephemeris: Ephemeris) -> Asking:
+    return Asking(Astronomy(ephemeris, MovedClock()))

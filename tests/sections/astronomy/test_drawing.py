@@ -1,0 +1,71 @@
+"""What the drawing functions say agrees with the ephemeris."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from location_context.sections.astronomy.drawing import moon_tilt, sun_altitude, sun_path
+from location_context.sections.astronomy.ephemeris import MOON, SUN
+from location_context.sections.astronomy.horizon import directions
+from tests.sections.astronomy.asking import at
+
+if TYPE_CHECKING:
+    from location_context.sections.astronomy.ephemeris import Ephemeris
+
+OFTEN = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+YEARS = st.sampled_from([1953, 1999, 2026, 2050])
+
+
+@OFTEN
+@given(YEARS, st.integers(0, 2000), st.floats(-89, 89), st.floats(-180, 180))
+def test_the_drawn_sun_and_moon_are_where_the_ephemeris_has_them(
+    ephemeris: Ephemeris, year: int, step: int, lat: float, lng: float
+) -> None:
+    sky = ephemeris.month((year, 12)).sky
+    moment = datetime.fromtimestamp(sky.times[step], UTC)
+    seen = directions(sky, lat, lng)
+    sun, moon = (
+        np.array([seen.east[b, step], seen.north[b, step], seen.up[b, step]]) for b in (SUN, MOON)
+    )
+    altitude = np.degrees(np.arcsin(sun[2]))
+    assert sun_altitude(lat, lng, moment) == pytest.approx(altitude, abs=0.03)
+    apart = np.degrees(np.arccos(sun @ moon))
+    if 25 < apart < 155 and abs(moon[2]) < 0.99:
+        tilt = _tilt(sun, moon)
+        off = (moon_tilt(lat, lng, moment) - tilt + 180) % 360 - 180
+        assert abs(off) < 6
+
+
+def _tilt(sun: np.ndarray, moon: np.ndarray) -> float:
+    """Where the Sun lies from the Moon, clockwise from the zenith."""
+    zenith = np.array([0.0, 0.0, 1.0])
+    top = zenith - moon * (zenith @ moon)
+    top /= np.linalg.norm(top)
+    right = np.cross(moon, top)
+    towards = sun - moon * (sun @ moon)
+    return float(np.degrees(np.arctan2(towards @ right, towards @ top)) % 360)
+
+
+def test_a_waxing_half_moon_is_lit_on_the_right_in_the_north_and_the_left_in_the_south() -> None:
+    """17 November 2026, first quarter, in each place's evening."""
+    assert 45 < moon_tilt(48.86, 2.35, at(2026, 11, 17, 18)) < 135
+    assert 225 < moon_tilt(-33.87, 151.21, at(2026, 11, 17, 9)) < 315
+
+
+def test_the_path_holds_both_ends_and_its_highest_point_is_noon() -> None:
+    start = at(2026, 6, 21)
+    path = list(sun_path(48.86, 0.0, start, start + timedelta(days=1)))
+    assert len(path) == 97
+    assert path[0][0] == start
+    assert path[-1][0] == start + timedelta(days=1)
+    highest = max(path, key=lambda point: point[1])
+    assert highest[0] == at(2026, 6, 21, 12)
+    assert highest[1] == pytest.approx(90 - 48.86 + 23.44, abs=0.05)

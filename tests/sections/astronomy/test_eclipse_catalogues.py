@@ -1,0 +1,175 @@
+"""Eclipses beside NASA's catalogues of 2001 to 2050, and beside astronomy-engine at a point."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import astronomy
+import numpy as np
+import pytest
+
+from location_context.sections.astronomy import lunar_eclipses, solar_eclipses
+from location_context.sections.astronomy.civil_time import tt_ahead
+from tests.sections.astronomy import catalogues
+from tests.sections.astronomy.asking import Asking, at, seconds_apart
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from location_context.sections.astronomy.ephemeris import Ephemeris
+
+
+def in_terrestrial_time(ephemeris: Ephemeris, moment: float) -> float:
+    return moment + float(tt_ahead(ephemeris._timescale, np.array([moment]))[0])
+
+
+def test_every_lunar_eclipse_is_found_with_its_kind_within_a_minute(
+    shared_data: Path, ephemeris: Ephemeris
+) -> None:
+    rows = catalogues.lunar(shared_data)
+    assert len(rows) == 116
+    for row in rows:
+        found = lunar_eclipses.lunar_eclipse(ephemeris, row.greatest - 69)
+        assert found is not None
+        assert found.kind == row.kind
+        assert abs(in_terrestrial_time(ephemeris, found.greatest) - row.greatest) <= 60
+        depth = found.penumbral if row.kind == "penumbral" else found.umbral
+        assert found.minutes.value(depth, found.greatest) == pytest.approx(row.magnitude, abs=0.002)
+
+
+def test_every_solar_eclipse_is_found_with_its_kind_within_two_seconds(
+    shared_data: Path, ephemeris: Ephemeris
+) -> None:
+    rows = catalogues.solar(shared_data)
+    assert len(rows) == 110
+    for row in rows:
+        found = solar_eclipses.solar_eclipse(ephemeris, row.greatest - 69)
+        assert found is not None
+        assert found.kind == row.kind
+        assert found.gamma == pytest.approx(row.gamma, abs=0.0005)
+        assert abs(in_terrestrial_time(ephemeris, found.greatest) - row.greatest) <= 2
+
+
+@pytest.mark.parametrize("year", [2005, 2019, 2031, 2042])
+def test_no_eclipse_is_invented(year: int, shared_data: Path, ephemeris: Ephemeris) -> None:
+    rows = [*catalogues.lunar(shared_data), *catalogues.solar(shared_data)]
+    expected = [r for r in rows if datetime.fromtimestamp(r.greatest, UTC).year == year]
+    moments = ephemeris.moments(at(year, 1, 1).timestamp(), at(year + 1, 1, 1).timestamp())
+    solar = [solar_eclipses.solar_eclipse(ephemeris, m.at) for m in moments if m.type == "new_moon"]
+    lunar = [
+        lunar_eclipses.lunar_eclipse(ephemeris, m.at) for m in moments if m.type == "full_moon"
+    ]
+    assert len([e for e in (*solar, *lunar) if e]) == len(expected)
+
+
+def test_a_total_eclipse_is_total_where_it_is_greatest(shared_data: Path, asking: Asking) -> None:
+    """Through the section, at the catalogue's own point of greatest eclipse."""
+    for row in catalogues.solar(shared_data)[::6]:
+        moment = datetime.fromtimestamp(row.greatest - 69, UTC)
+        day = moment.date()
+        found = [
+            highlight
+            for highlight in asking.highlights(
+                row.lat, row.lng, "UTC", day - timedelta(days=1), day + timedelta(days=1)
+            )
+            if highlight.type == "solar_eclipse"
+        ]
+        if row.kind == "partial" and not found:
+            continue  # there the Sun stands in the horizon
+        assert len(found) == 1
+        details = found[0].details
+        assert details is not None
+        assert row.kind in {details.kind, "hybrid"}
+        if row.kind != "partial":
+            assert seconds_apart(found[0].at, moment) < 120
+
+
+SOLAR_POINTS = [
+    (39.57, 2.65, "Europe/Madrid", date(2026, 8, 12)),  # total low over the sea, Sun sets eclipsed
+    (64.15, -21.94, "Atlantic/Reykjavik", date(2026, 8, 12)),
+    (51.51, -0.13, "Europe/London", date(2026, 8, 12)),
+    (25.69, 32.64, "Africa/Cairo", date(2027, 8, 2)),
+    (36.13, -5.35, "Europe/Gibraltar", date(2027, 8, 2)),
+    (-33.87, 151.21, "Australia/Sydney", date(2028, 7, 22)),
+    (32.78, -96.80, "America/Chicago", date(2024, 4, 8)),
+    (40.71, -74.01, "America/New_York", date(2017, 8, 21)),
+    (35.68, 139.69, "Asia/Tokyo", date(2035, 9, 2)),
+    (48.86, 2.35, "Europe/Paris", date(1999, 8, 11)),
+]
+
+
+@pytest.mark.parametrize(("lat", "lng", "zone", "day"), SOLAR_POINTS, ids=str)
+def test_a_local_solar_eclipse_agrees_with_astronomy_engine(
+    lat: float, lng: float, zone: str, day: date, asking: Asking
+) -> None:
+    (found,) = [h for h in asking.highlights(lat, lng, zone, day, day) if h.type == "solar_eclipse"]
+    details = found.details
+    assert details is not None
+    begin = astronomy.Time.Make(day.year, day.month, day.day, 0, 0, 0.0)
+    theirs = astronomy.SearchLocalSolarEclipse(
+        astronomy.Time(begin.ut - 0.5), astronomy.Observer(lat, lng, 0)
+    )
+    peak_seen = theirs.peak.altitude > 0
+    near = 15 if day.year < 2030 else 30  # its guess of the Earth's rotation differs from ours
+    if theirs.partial_begin.altitude > 0.5:
+        assert seconds_apart(details.start, of(theirs.partial_begin)) < near
+    if theirs.partial_end.altitude > 0.5:
+        assert seconds_apart(details.end, of(theirs.partial_end)) < near
+    else:
+        sunset = asking.day(lat, lng, zone, day).sun.sunset
+        assert details.end == sunset
+    if peak_seen:
+        assert details.kind == theirs.kind.name.lower()
+        assert seconds_apart(details.maximum, of(theirs.peak)) < near
+        assert details.obscuration == pytest.approx(theirs.obscuration, abs=0.003)
+
+
+def of(event: astronomy.EclipseEvent) -> datetime:
+    moment: datetime = event.time.Utc().replace(tzinfo=UTC)
+    return moment
+
+
+def test_an_eclipse_under_the_horizon_is_no_highlight(asking: Asking) -> None:
+    days = date(2026, 8, 11), date(2026, 8, 13)
+    types = {h.type for h in asking.highlights(-33.87, 151.21, "Australia/Sydney", *days)}
+    assert "solar_eclipse" not in types
+
+
+def test_a_lunar_eclipse_tells_only_what_is_above_the_horizon(asking: Asking) -> None:
+    """28 August 2026: whole over Lima, cut by moonset in Paris, under the horizon in Tokyo."""
+    days = date(2026, 8, 27), date(2026, 8, 28)
+
+    def eclipse(lat: float, lng: float, zone: str) -> list[tuple[object, datetime, object]]:
+        found = asking.highlights(lat, lng, zone, *days)
+        return [
+            (h.details.kind, h.at, h.details.end)
+            for h in found
+            if h.type == "lunar_eclipse" and h.details is not None
+        ]
+
+    lima, paris = eclipse(-12.05, -77.04, "America/Lima"), eclipse(48.8566, 2.3522, "Europe/Paris")
+    theirs = astronomy.SearchLunarEclipse(astronomy.Time.Make(2026, 8, 20, 0, 0, 0.0))
+    peak = theirs.peak.Utc().replace(tzinfo=UTC)
+    assert lima[0][0] == paris[0][0] == "partial"
+    assert seconds_apart(lima[0][1], peak) < 30
+    moonset = asking.day(48.8566, 2.3522, "Europe/Paris", date(2026, 8, 28)).moon.moonset
+    assert paris[0][2] == moonset
+    assert eclipse(35.68, 139.69, "Asia/Tokyo") == []
+
+
+@pytest.mark.parametrize(
+    ("lat", "lng", "zone", "kind"),
+    [
+        (21.31, -157.86, "Pacific/Honolulu", "total"),
+        (40.71, -74.01, "America/New_York", "total"),
+        (44.65, -63.57, "America/Halifax", "partial"),
+    ],
+)
+def test_an_eclipse_whose_total_part_is_under_the_horizon_is_partial_there(
+    lat: float, lng: float, zone: str, kind: str, asking: Asking
+) -> None:
+    """3 March 2026: total from 11:04 UTC; in Halifax the Moon sets at 10:53."""
+    found = asking.highlights(lat, lng, zone, date(2026, 3, 2), date(2026, 3, 3))
+    kinds = [h.details.kind for h in found if h.type == "lunar_eclipse" and h.details]
+    assert kinds == [kind]

@@ -1,0 +1,137 @@
+"""Meteor showers, planets' visibility, and titles."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+import ephem
+import pytest
+
+from location_context.localisation.language import Languages
+from location_context.sections.astronomy.ephemeris import Ephemeris
+from location_context.sections.astronomy.response import Details, Highlight
+from location_context.sections.astronomy.showers import SHOWERS
+from location_context.sections.astronomy.wording import (
+    lunar_eclipse_title,
+    moment_title,
+    shower_title,
+    solar_eclipse_title,
+)
+from tests.sections.astronomy.asking import Asking, at
+
+MADRID = (40.4168, -3.7038, "Europe/Madrid")
+SYDNEY = (-33.8688, 151.2093, "Australia/Sydney")
+
+
+def showers(found: list[Highlight]) -> dict[str, Details]:
+    return {h.title: h.details for h in found if h.type == "meteor_shower" and h.details}
+
+
+def test_every_shower_peaks_once_a_year_within_its_active_days(ephemeris: Ephemeris) -> None:
+    moments = ephemeris.moments(at(2026, 1, 1).timestamp(), at(2027, 1, 1).timestamp())
+    peaks = [(m.shower, datetime.fromtimestamp(m.at, UTC)) for m in moments if m.shower >= 0]
+    assert sorted(index for index, _ in peaks) == list(range(len(SHOWERS)))
+    for index, peak in peaks:
+        first, last = SHOWERS[index].active
+        here = (peak.month, peak.day)
+        assert first <= here <= last if first <= last else here >= first or here <= last
+
+
+@pytest.mark.parametrize(
+    ("name", "day"),
+    [
+        ("lyrids", date(2026, 4, 22)),
+        ("perseids", date(2026, 8, 13)),
+        ("orionids", date(2026, 10, 21)),
+        ("geminids", date(2026, 12, 14)),
+        ("quadrantids", date(2026, 1, 3)),
+    ],
+)
+def test_peaks_fall_on_the_dates_that_meteor_calendars_give(
+    name: str, day: date, ephemeris: Ephemeris
+) -> None:
+    moments = ephemeris.moments(at(2026, 1, 1).timestamp(), at(2027, 1, 1).timestamp())
+    (found,) = [m.at for m in moments if m.shower >= 0 and SHOWERS[m.shower].name == name]
+    assert datetime.fromtimestamp(found, UTC).date() == day
+
+
+def test_the_perseids_of_2026_have_no_moon_and_are_not_seen_from_the_south(asking: Asking) -> None:
+    days = date(2026, 8, 11), date(2026, 8, 14)
+    north, south = asking.highlights(*MADRID, *days), asking.highlights(*SYDNEY, *days)
+    perseids = showers(north)["Perseid meteors"]
+    assert perseids.moonlight == 0
+    assert perseids.rate == 100
+    assert perseids.radiant_height > 50
+    assert showers(south) == {}
+
+
+def test_the_height_of_a_radiant_is_ephems(asking: Asking) -> None:
+    """The Geminids of 2026 over Madrid, the radiant given in the same equinox."""
+    found = asking.highlights(*MADRID, date(2026, 12, 13), date(2026, 12, 15))
+    (geminids,) = [h for h in found if h.title == "Geminid meteors"]
+    observer = ephem.Observer()
+    observer.lat, observer.lon, observer.pressure = str(MADRID[0]), str(MADRID[1]), 0
+    observer.date = geminids.at.astimezone(UTC).replace(tzinfo=None)
+    radiant = ephem.FixedBody()
+    radiant._ra, radiant._dec = ephem.degrees("112"), ephem.degrees("33")
+    radiant.compute(observer)
+    assert geminids.details
+    assert geminids.details.radiant_height == pytest.approx(float(radiant.alt) * 57.29578, abs=0.3)
+
+
+def test_a_bright_moon_over_a_shower_is_told(asking: Asking) -> None:
+    """The Perseids of 2025 came four days after full Moon."""
+    found = showers(asking.highlights(*MADRID, date(2025, 8, 11), date(2025, 8, 14)))
+    assert found["Perseid meteors"].moonlight == pytest.approx(0.85, abs=0.08)
+
+
+def visible(asking: Asking, name: str, day: date, place: tuple[float, float, str] = MADRID) -> str:
+    planets = asking.day(*place, day).planets
+    return next(planet.visible for planet in planets if planet.name == name)
+
+
+@pytest.mark.parametrize(
+    ("name", "day", "expected"),
+    [
+        ("jupiter", date(2026, 1, 10), "all_night"),  # its opposition
+        ("saturn", date(2026, 10, 4), "all_night"),  # its opposition
+        ("venus", date(2026, 6, 9), "evening"),
+        ("venus", date(2026, 12, 1), "morning"),
+        ("venus", date(2026, 1, 6), "none"),  # behind the Sun
+        ("jupiter", date(2026, 7, 29), "none"),  # behind the Sun
+        ("mars", date(2026, 1, 9), "none"),  # behind the Sun
+    ],
+)
+def test_planets_are_seen_when_their_oppositions_and_conjunctions_say(
+    name: str, day: date, expected: str, asking: Asking
+) -> None:
+    assert visible(asking, name, day) == expected
+
+
+def test_no_planet_is_seen_in_polar_day(asking: Asking) -> None:
+    planets = asking.day(78.22, 15.65, "Arctic/Longyearbyen", date(2026, 6, 20)).planets
+    assert {planet.visible for planet in planets} == {"none"}
+
+
+def test_titles_are_found_for_everything_that_can_happen() -> None:
+    english = Languages.load().english
+    assert all(shower_title(shower.name, english) for shower in SHOWERS)
+    assert solar_eclipse_title("total", english) == "Total eclipse of the Sun"
+    assert lunar_eclipse_title("penumbral", english) == "Penumbral eclipse of the Moon"
+    assert moment_title("full_moon", english) == "Full Moon"
+
+
+def test_a_supper_under_an_eclipse_is_in_the_stay_that_holds_its_maximum(asking: Asking) -> None:
+    """12 August 2026 over Palma: the Sun sets within the total eclipse's last part."""
+    day = date(2026, 8, 12)
+    found = asking.highlights(39.57, 2.65, "Europe/Madrid", day, day)
+    (eclipse,) = [h for h in found if h.type == "solar_eclipse"]
+    assert eclipse.details
+    assert eclipse.details.kind == "total"
+    assert eclipse.details.obscuration == 1
+    sunset = asking.day(39.57, 2.65, "Europe/Madrid", day).sun.sunset
+    assert eclipse.details.end == sunset
+    before = asking.highlights(
+        39.57, 2.65, "Europe/Madrid", day - timedelta(days=3), day - timedelta(days=1)
+    )
+    assert "solar_eclipse" not in {h.type for h in before}

@@ -1,0 +1,147 @@
+"""What nature allows, for any point and any day."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from location_context.point import canonical
+from location_context.sections.astronomy.local_days import local_days
+from tests.sections.astronomy.asking import Asking, query
+
+if TYPE_CHECKING:
+    from location_context.sections.astronomy.response import Day, Span
+
+# months are slow to make: any day of a few years, the first and the last of the ephemeris included
+DAYS = st.one_of(
+    *(
+        st.dates(date(year, month, 1), date(year, month, 28))
+        for year, month in ((1900, 2), (1953, 6), (1999, 3), (2026, 9), (2026, 12), (2050, 12))
+    ),
+    st.sampled_from([date(1900, 1, 1), date(2050, 12, 31), date(2024, 2, 29)]),
+)
+LATITUDES = st.one_of(st.floats(-90, 90), st.floats(60, 90), st.floats(-90, -60), st.just(90.0))
+LONGITUDES = st.floats(-180, 180)
+OFTEN = settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def nautical(lng: float) -> str:
+    hours = round(lng / 15)
+    return f"Etc/GMT{-hours:+d}" if hours else "UTC"
+
+
+def ask(asking: Asking, lat: float, lng: float, day: date) -> Day:
+    lat, lng = canonical(lat, lng)
+    return asking.day(lat, lng, nautical(lng), day)
+
+
+@OFTEN
+@given(LATITUDES, LONGITUDES, DAYS)
+def test_nothing_raises_and_no_night_is_shorter_than_its_darkness(
+    asking: Asking, lat: float, lng: float, day: date
+) -> None:
+    found = ask(asking, lat, lng, day)
+    assert 0 <= found.sun.day_length_seconds <= 86400
+    assert 0 <= found.night.dark_hours <= 24
+    assert 0 <= found.moon.phase_angle < 360
+    assert 0 <= found.moon.illumination <= 1
+    assert 0 <= found.moon.age_days < 30
+    assert -90 <= (found.sun.noon_altitude or 0) <= 90
+
+
+@OFTEN
+@given(st.floats(-44, 44), LONGITUDES, DAYS)
+def test_under_44_degrees_the_sun_climbs_through_every_line_and_back(
+    asking: Asking, lat: float, lng: float, day: date
+) -> None:
+    sun = ask(asking, lat, lng, day).sun
+    golden, evening = sun.golden_hour_morning, sun.golden_hour_evening
+    blue, dusk = sun.blue_hour_morning, sun.blue_hour_evening
+    assert sun.status == "normal"
+    assert golden
+    assert evening
+    assert blue
+    assert dusk
+    order = [
+        sun.astronomical_dawn, sun.nautical_dawn, sun.civil_dawn, blue.end, golden.start,
+        sun.sunrise, golden.end, sun.solar_noon, evening.start, sun.sunset, evening.end,
+        dusk.start, sun.civil_dusk, sun.nautical_dusk, sun.astronomical_dusk,
+    ]  # fmt: skip
+    assert all(moment is not None for moment in order)
+    assert order == sorted(moment for moment in order if moment is not None)
+
+
+@OFTEN
+@given(LATITUDES, LONGITUDES, DAYS)
+def test_every_event_stands_on_its_own_local_date(
+    asking: Asking, lat: float, lng: float, day: date
+) -> None:
+    found = ask(asking, lat, lng, day)
+    sun, moon = found.sun, found.moon
+    for moment in (
+        sun.sunrise, sun.sunset, sun.solar_noon, sun.civil_dawn, sun.civil_dusk,
+        sun.nautical_dawn, sun.nautical_dusk, sun.astronomical_dawn, sun.astronomical_dusk,
+        moon.moonrise, moon.moonset,
+        *(p.rise for p in found.planets), *(p.set for p in found.planets),
+    ):  # fmt: skip
+        assert moment is None or moment.date() == day
+
+
+@OFTEN
+@given(LATITUDES, LONGITUDES, DAYS)
+def test_every_span_has_a_length_and_windows_follow_each_other(
+    asking: Asking, lat: float, lng: float, day: date
+) -> None:
+    found = ask(asking, lat, lng, day)
+    sun = found.sun
+    spans: list[Span | None] = [
+        sun.golden_hour_morning, sun.golden_hour_evening,
+        sun.blue_hour_morning, sun.blue_hour_evening, *found.night.dark_windows,
+    ]  # fmt: skip
+    assert all(span.start < span.end for span in spans if span)
+    assert all(a.end <= b.start for a, b in pairwise(found.night.dark_windows))
+
+
+@OFTEN
+@given(LATITUDES, LONGITUDES, DAYS)
+def test_a_polar_day_or_night_has_neither_sunrise_nor_sunset(
+    asking: Asking, lat: float, lng: float, day: date
+) -> None:
+    sun = ask(asking, lat, lng, day).sun
+    crosses = sun.sunrise is not None or sun.sunset is not None
+    assert crosses == (sun.status == "normal")
+    if not crosses:
+        assert sun.day_length_seconds == (86400 if sun.status == "polar_day" else 0)
+
+
+@OFTEN
+@given(LATITUDES, LONGITUDES, st.dates(date(2026, 9, 1), date(2026, 12, 20)))
+def test_a_day_is_the_same_alone_and_within_a_longer_stay(
+    asking: Asking, lat: float, lng: float, day: date
+) -> None:
+    lat, lng = canonical(lat, lng)
+    zone = nautical(lng)
+    alone = asking.day(lat, lng, zone, day)
+    within = asking.body(lat, lng, zone, day - timedelta(days=2), day + timedelta(days=2)).days[2]
+    assert alone == within
+
+
+@OFTEN
+@given(LATITUDES, LONGITUDES, DAYS)
+def test_highlights_stand_inside_the_stay_in_time_order(
+    asking: Asking, lat: float, lng: float, day: date
+) -> None:
+    lat, lng = canonical(lat, lng)
+    asked = query(lat, lng, nautical(lng), day)
+    found = asking.section.answer(asked, local_days(asked.stay, asked.point.zone)).highlights
+    assert all(highlight.at.date() == day for highlight in found)
+    assert [h.at for h in found] == sorted(h.at for h in found)
+    for highlight in found:
+        if highlight.details and highlight.details.maximum:
+            assert highlight.details.start <= highlight.details.maximum <= highlight.details.end

@@ -1,0 +1,147 @@
+"""The section: its body, its languages, and how it keeps the event loop free."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from location_context.sections.astronomy import section as section_module
+from location_context.sections.astronomy.ephemeris import Ephemeris, months_between
+from location_context.sections.astronomy.response import AstronomyBody
+from location_context.sections.astronomy.section import Astronomy
+from location_context.upstream.deadline import Deadline
+from tests.moved_clock import NOON, MovedClock
+from tests.sections.astronomy.asking import Asking, query
+
+if TYPE_CHECKING:
+    from location_context.sections.astronomy.ephemeris import Made, Month
+
+pytestmark = pytest.mark.anyio
+
+
+class HeldUp(Ephemeris):
+    """An ephemeris whose months are made only once a gate opens; says which thread made them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = threading.Event()
+        self.threads: set[str] = set()
+
+    def _make(self, month: Month) -> Made:
+        self.threads.add(threading.current_thread().name)
+        assert self.gate.wait(30)
+        return super()._make(month)
+
+
+async def test_the_body_is_the_contracts_and_survives_json() -> None:
+    section = Astronomy.build(MovedClock())
+    asked = query(48.8566, 2.3522, "Europe/Paris", date(2026, 11, 28), date(2026, 12, 4))
+    reading = await section.read(asked, Deadline.after(30))
+    body = msgspec.json.decode(reading.payload)
+    assert list(body) == [
+        "applicable", "point", "units", "as_of", "stale", "attribution", "stay", "days",
+        "highlights",
+    ]  # fmt: skip
+    assert body["applicable"] is True
+    assert body["as_of"] is None
+    assert body["stale"] is False
+    assert len(body["days"]) == 7
+    assert reading.complete
+    assert reading.fresh_until == NOON + timedelta(days=1)
+    assert [row["name"] for row in body["days"][0]["planets"]] == [
+        "mercury", "venus", "mars", "jupiter", "saturn",
+    ]  # fmt: skip
+
+
+async def test_a_month_that_is_not_held_is_made_beside_the_event_loop() -> None:
+    ephemeris = HeldUp()
+    section = Astronomy(ephemeris, MovedClock())
+    asked = query(48.8566, 2.3522, "Europe/Paris", date(2033, 5, 1))
+    reading = asyncio.create_task(section.read(asked, Deadline.after(30)))
+    for _ in range(100):
+        await asyncio.sleep(0)  # the loop goes round while the month waits
+    assert not reading.done()
+    ephemeris.gate.set()
+    assert isinstance((await reading).body, AstronomyBody)
+    assert all(name.startswith("astronomy") for name in ephemeris.threads)
+
+
+async def test_at_the_deadline_a_cold_answer_is_given_up_and_the_month_made_all_the_same() -> None:
+    ephemeris = HeldUp()
+    section = Astronomy(ephemeris, MovedClock())
+    asked = query(48.8566, 2.3522, "Europe/Paris", date(2033, 5, 10))
+    with pytest.raises(TimeoutError):
+        await section.read(asked, Deadline.after(0.01))
+    ephemeris.gate.set()
+    assert isinstance((await section.read(asked, Deadline.after(30))).body, AstronomyBody)
+
+
+async def test_run_makes_the_coming_thirteen_months() -> None:
+    made = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    ephemeris = Ephemeris()
+    last = (2027, 12)
+    inner = ephemeris.month
+
+    def month(wanted: Month) -> Made:
+        found = inner(wanted)
+        if wanted == last:
+            loop.call_soon_threadsafe(made.set)
+        return found
+
+    ephemeris.month = month  # type: ignore[method-assign]  # tells when the last one is made
+    section = Astronomy(ephemeris, MovedClock())
+    running = asyncio.create_task(section.run())
+    async with asyncio.timeout(60):
+        await made.wait()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    start = datetime(2026, 11, 21, tzinfo=UTC).timestamp()
+    assert ephemeris.holds(start - 31 * 86400, datetime(2027, 12, 21, tzinfo=UTC).timestamp())
+
+
+async def test_a_stay_of_92_days_is_answered(asking: Asking) -> None:
+    asked = query(-54.8, -68.3, "America/Argentina/Ushuaia", date(2026, 11, 1), date(2027, 1, 31))
+    reading = await asking.section.read(asked, Deadline.after(30))
+    assert isinstance(reading.body, AstronomyBody)
+    assert len(reading.body.days) == 92
+
+
+@pytest.mark.parametrize("day", [date(1900, 1, 1), date(2050, 12, 31)])
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Etc/GMT+12"])
+async def test_the_first_and_last_day_of_the_ephemeris_are_answered(
+    day: date, zone: str, asking: Asking
+) -> None:
+    reading = await asking.section.read(query(10.0, 10.0, zone, day), Deadline.after(30))
+    assert isinstance(reading.body, AstronomyBody)
+
+
+async def test_nothing_outside_is_asked_and_nothing_imported(asking: Asking) -> None:
+    assert list(asking.section.providers()) == []
+    assert await asking.section.dataset() is None
+    assert list(asking.section.notices()) == []
+
+
+async def test_the_months_kept_are_bounded() -> None:
+    ephemeris = Ephemeris(kept=2)
+    for month in [(2026, 1), (2026, 2), (2026, 3)]:
+        ephemeris.month(month)
+    start = datetime(2026, 2, 1, tzinfo=UTC).timestamp()
+    assert ephemeris.holds(start, start + 50 * 86400)
+    assert not ephemeris.holds(start - 86400, start)
+
+
+async def test_months_follow_each_other_over_new_year() -> None:
+    start, end = datetime(2026, 11, 30, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)
+    months = list(months_between(start.timestamp(), end.timestamp()))
+    assert months == [(2026, 11), (2026, 12), (2027, 1)]
+
+
+def test_the_attribution_names_the_ephemeris_and_the_zones() -> None:
+    names = [attribution.name for attribution in section_module.ATTRIBUTION]
+    assert names == ["NASA JPL DE421", "OpenStreetMap"]
