@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from babel import Locale
 
-NO_BREAK, EN_DASH, MINUS = "\u00a0", "\u2013", "\u2212"
+NO_BREAK, MINUS = "\u00a0", "\u2212"
+EN_DASH = "\u2013\u2060"  # with a word joiner: no line ends after it
 _LEFT_TO_RIGHT_MARK = "\u200e"
 _YEAR = re.compile(r",? ?('de' )?y年?")
 _UNITS = {
@@ -95,10 +96,11 @@ class Formats:
         return unbroken(text)
 
     def distance(self, value: float, unit: str) -> str:
-        """A distance: metres under a kilometre, one decimal under ten."""
+        """A distance: metres under a kilometre, one decimal under ten where it is not whole."""
         if unit == "km" and value < 0.975:
             return self.measure(max(50, round(value * 20) * 50), "m")
-        return self.measure(value, unit, 1 if value < 9.95 else 0)
+        whole = value >= 9.95 or round(value, 1) == round(value)
+        return self.measure(value, unit, 0 if whole else 1)
 
     def duration(self, seconds: float) -> str:
         """Hours and minutes, such as `14 h 06 min`."""
@@ -107,6 +109,11 @@ class Formats:
             return self.gettext("{hours} h").format(hours=hours).replace(" ", NO_BREAK)
         text = self.gettext("{hours} h {minutes} min")
         return text.format(hours=hours, minutes=f"{minutes:02}").replace(" ", NO_BREAK)
+
+    @staticmethod
+    def years(years: Sequence[int]) -> str:
+        """`2016–2025`."""
+        return f"{years[0]}{EN_DASH}{years[-1]}" if len(years) > 1 else str(years[0])
 
     def minutes(self, count: int) -> str:
         return unbroken(self.gettext("{minutes} min").format(minutes=count))

@@ -9,8 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import structlog
+
 from location_context.sections.astronomy import card as astronomy
 from location_context.sections.astronomy.response import AstronomyBody
+from location_context.sections.contract import Applicable
 from location_context.sections.events import card as events
 from location_context.sections.events.response import EventsBody
 from location_context.sections.guide import card as guide
@@ -23,7 +26,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from location_context.localisation.formats import Formats
-    from location_context.sections.contract import Applicable
     from location_context.widget.reading import Read
 
 SIDE_BY_SIDE = {"guide", "events"}
@@ -46,9 +48,21 @@ def rows(read: Read, words: Formats, now: datetime) -> list[list[Shown]]:
     found = []
     for name, reading in read.readings.items():
         body = reading.body if reading else None
-        if body is not None and body.applicable:
-            found.append(Shown(name, _card(body, read.near, words, now)))
+        if isinstance(body, Applicable):
+            card = _shown(name, body, read.near, words, now)
+            found += [Shown(name, card)] if card else []
     return _paired(found)
+
+
+def _shown(
+    name: str, body: Applicable, near: Applicable | None, words: Formats, now: datetime
+) -> Any:
+    """The section's card; None when it has none or it breaks, so that the others still show."""
+    try:
+        return _card(body, near, words, now)
+    except Exception:  # noqa: BLE001  one broken card must not blank the guest's page
+        structlog.get_logger().exception("card_failed", section=name)
+        return None
 
 
 def _card(body: Applicable, near: Applicable | None, words: Formats, now: datetime) -> Any:
@@ -61,7 +75,7 @@ def _card(body: Applicable, near: Applicable | None, words: Formats, now: dateti
             return guide.card(body, words)
         case EventsBody():
             return events.card(body, words)
-    raise TypeError(f"no card shows a {type(body).__name__}")
+    return None
 
 
 def _paired(found: Sequence[Shown]) -> list[list[Shown]]:

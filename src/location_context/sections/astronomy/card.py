@@ -43,6 +43,7 @@ class Card:
     drift: str
     nights: Sequence[NightView]
     columns: int
+    long: bool
 
 
 def card(body: AstronomyBody, words: Formats) -> Card:
@@ -51,14 +52,16 @@ def card(body: AstronomyBody, words: Formats) -> Card:
     nights = body.days[:-1] or body.days
     if len(nights) > NIGHTS_AT_MOST:
         nights = nights[::7]
+    shown = night_views(nights, body.point.lat, words)
     return Card(
         lead=lead(body, words),
         highlights=highlight_views(body, words),
         path=sun_path(middle, body.point.lat, words),
         facts=_facts(middle, words),
         drift=_drift(body, middle, words),
-        nights=night_views(nights, body.point.lat, words),
+        nights=shown,
         columns=len(nights) if len(nights) <= 10 else 7,
+        long=any(night.long for night in shown),
     )
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from location_context.sections.astronomy.response import Day, Moon
 
 RADIUS, NEAR_EQUATOR, LEAST_LIT = 15.0, 15.0, 0.003
+LONGEST_IN_COLUMNS = 12  # characters of a window that must not break
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +31,7 @@ class NightView:
     turn: int
     percent: str
     window: str
-    clock: bool
+    long: bool
     spoken: str
 
 
@@ -50,7 +51,7 @@ def _view(day: Day, lat: float, words: Formats) -> NightView:
         turn=turn(day.moon, lat),
         percent=percent,
         window=window,
-        clock=bool(windows),
+        long=any(len(text) > LONGEST_IN_COLUMNS for text in windows),
         spoken=text.format(date=words.date_long(day.date), percent=percent, window=window),
     )
 

@@ -2,7 +2,7 @@
 
 Altitude at a moment is sin(a) = sin(lat) sin(d) + cos(lat) cos(d) cos(H), H the hour angle from
 solar noon and d the declination that the noon altitude tells; d moves at most 0.2° in the hours
-drawn, far under a pixel. The drawing is 600 by 130 units, the horizon 12 above its foot.
+drawn, far under a pixel. The drawing is 600 by 150 units.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from location_context.localisation.formats import Formats
     from location_context.sections.astronomy.response import Day, Span
 
-WIDTH, HEIGHT, FOOT, HEAD = 600.0, 130.0, 12.0, 12.0
+WIDTH, HEIGHT, FOOT, HEAD = 600.0, 150.0, 3.0, 10.0
 _STEPS = 48
-_MARGIN = timedelta(hours=2)
-_DEEPEST = -13.0
+_MARGIN = 0.14  # of the day's length before sunrise and after sunset: crossings at 11 and 89 %
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +52,7 @@ class _Frame:
 
     def y(self, altitude: float) -> float:
         share = (altitude - self.bottom) / (self.top - self.bottom)
-        return HEIGHT - share * (HEIGHT - HEAD)
+        return HEIGHT - FOOT - share * (HEIGHT - FOOT - HEAD)
 
     def point(self, moment: datetime, altitude: float) -> str:
         return f"{_short(self.x(moment))} {_short(self.y(altitude))}"
@@ -62,32 +61,33 @@ class _Frame:
 def sun_path(day: Day, lat: float, words: Formats) -> SunPath | None:
     """The drawing of a day; None when its noon is not known."""
     sun = day.sun
-    if sun.solar_noon is None or sun.noon_altitude is None:
+    noon = sun.solar_noon
+    if noon is None or sun.noon_altitude is None:
         return None
     declination = _declination(day.date, lat, sun.noon_altitude)
     normal = sun.sunrise is not None and sun.sunset is not None and sun.sunset > sun.sunrise
-    begin, end = sun.solar_noon - timedelta(hours=12), sun.solar_noon + timedelta(hours=12)
+    begin, end = noon - timedelta(hours=12), noon + timedelta(hours=12)
     if normal and sun.sunrise is not None and sun.sunset is not None:
-        begin = max(begin, sun.sunrise - _MARGIN)
-        end = min(end, sun.sunset + _MARGIN)
-    hours = (end - begin).total_seconds() / 3600
+        margin = (sun.sunset - sun.sunrise) * _MARGIN
+        begin, end = sun.sunrise - margin, sun.sunset + margin
 
     def altitude(moment: datetime) -> float:
-        turn = math.radians((moment - sun.solar_noon).total_seconds() / 240)
+        turn = math.radians((moment - noon).total_seconds() / 240)
         return _altitude(lat, declination, turn)
 
     moments = [begin + (end - begin) * n / _STEPS for n in range(_STEPS + 1)]
     heights = [altitude(moment) for moment in moments]
-    top, bottom = max(*heights, 3.0), min(max(min(heights), _DEEPEST), -3.0)
-    frame = _Frame(begin, hours, top, bottom)
-    curve = [frame.point(m, max(h, bottom)) for m, h in zip(moments, heights, strict=True)]
+    frame = _Frame(
+        begin, (end - begin).total_seconds() / 3600, max(*heights, 3.0), min(*heights, -3.0)
+    )
+    curve = [frame.point(m, h) for m, h in zip(moments, heights, strict=True)]
     golden = [_piece(span, frame, altitude) for span in _spans(day) if span]
     return SunPath(
         curve="M" + "L".join(curve),
         area=_area(moments, heights, frame),
         horizon=_short(frame.y(0.0)),
         golden=[piece for piece in golden if piece],
-        noon=_noon(frame, sun.solar_noon, altitude(sun.solar_noon)),
+        noon=_noon(frame, noon, altitude(noon)),
         sunrise=words.time(sun.sunrise) if normal and sun.sunrise else "",
         sunset=words.time(sun.sunset) if normal and sun.sunset else "",
         spoken=_spoken(day, words),
@@ -131,7 +131,7 @@ def _piece(span: Span, frame: _Frame, altitude: Callable[[datetime], float]) -> 
     if end <= start:
         return ""
     moments = [start + (end - start) * n / 6 for n in range(7)]
-    return "M" + "L".join(frame.point(m, max(altitude(m), frame.bottom)) for m in moments)
+    return "M" + "L".join(frame.point(m, altitude(m)) for m in moments)
 
 
 def _noon(frame: _Frame, moment: datetime, altitude: float) -> tuple[str, str] | None:

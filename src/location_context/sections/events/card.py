@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from typing import TYPE_CHECKING
 
-from location_context.sections.events.card_words import lead, meta, uncovered
+from location_context.sections.events.card_words import day_of, lead, meta, uncovered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,13 +73,6 @@ def card(body: EventsBody, words: Formats) -> Card:
         more_label=label.format(count=words.number(len(rest))),
         footnote=uncovered(body, more - len(rest), words),
     )
-
-
-def day_of(text: str | date) -> date:
-    """The local date of an event's start or end."""
-    if isinstance(text, datetime):
-        return text.date()
-    return text if isinstance(text, date) else date.fromisoformat(text[:10])
 
 
 def _place(event: Event, body: EventsBody) -> _Placed:

@@ -39,10 +39,10 @@ def lead(body: EventsBody, words: Formats) -> str:
 
 
 def _holiday(event: Event, body: EventsBody, words: Formats) -> str:
-    day = max(_day(event.start), body.stay.start)
-    if _day(event.start) == body.stay.end and body.stay.start != body.stay.end:
+    day = max(day_of(event.start), body.stay.start)
+    if day_of(event.start) == body.stay.end and body.stay.start != body.stay.end:
         text = words.gettext("{title} on the day you leave")
-    elif _day(event.start) == body.stay.start and body.stay.start != body.stay.end:
+    elif day_of(event.start) == body.stay.start and body.stay.start != body.stay.end:
         text = words.gettext("{title} on the day you arrive")
     else:
         text = words.gettext("{title} on {date}")
@@ -50,7 +50,7 @@ def _holiday(event: Event, body: EventsBody, words: Formats) -> str:
 
 
 def _throughout(event: Event, body: EventsBody) -> bool:
-    first, last = _day(event.start), _day(event.end or event.start)
+    first, last = day_of(event.start), day_of(event.end or event.start)
     return first <= body.stay.start and last >= body.stay.end and body.stay.start < body.stay.end
 
 
@@ -67,7 +67,7 @@ def meta(event: Event, body: EventsBody, words: Formats, *, whole: bool) -> str:
     known = [part for part in parts if part]
     if event.venue is None or len(known) < 2:
         known.insert(0, kind(event, words))
-    return " · ".join(known)
+    return "\u00a0· ".join(known)
 
 
 def _closed(event: Event, words: Formats) -> str:
@@ -89,7 +89,7 @@ def _status(event: Event, words: Formats) -> str:
 
 
 def _time(event: Event, body: EventsBody, words: Formats) -> str:
-    first, last = _day(event.start), _day(event.end or event.start)
+    first, last = day_of(event.start), day_of(event.end or event.start)
     if last > first and (event.all_day or (last - first).days > 1):
         return words.gettext("until {date}").format(date=words.date(min(last, _far(body))))
     start = _moment(event.start)
@@ -113,7 +113,7 @@ def _price(event: Event, words: Formats) -> str:
     if event.price.min is None or event.price.currency is None:
         return ""
     amount = words.money(event.price.min, event.price.currency)
-    return words.gettext("from {price}").format(price=amount)
+    return words.gettext("from {price}").format(price=amount).replace(" ", "\u00a0")
 
 
 def kind(event: Event, words: Formats) -> str:
@@ -154,17 +154,11 @@ def _names(body: EventsBody, statuses: Sequence[str]) -> list[str]:
     return [one.provider for one in body.coverage if one.status in statuses]
 
 
-def _day(text: str | date) -> date:
-    moment = _moment(text)
-    if moment is not None:
-        return moment.date()
-    return text if isinstance(text, date) else date.fromisoformat(text)
+def day_of(text: str) -> date:
+    """The local date of an event's start or end."""
+    return date.fromisoformat(text[:10])
 
 
-def _moment(text: str | date) -> datetime | None:
+def _moment(text: str) -> datetime | None:
     """The moment a text names; None when it is a date."""
-    if isinstance(text, datetime):
-        return text
-    if isinstance(text, date) or "T" not in text:
-        return None
-    return datetime.fromisoformat(text)
+    return datetime.fromisoformat(text) if "T" in text else None

@@ -118,7 +118,7 @@ def _group(
         label = words.gettext("Typical")
         detail = words.gettext("from {date}").format(date=words.day(_first(views)))
         if whole.basis.years:
-            detail += f", {whole.basis.years[0]}–{whole.basis.years[-1]}"
+            detail += f", {words.years(whole.basis.years)}"
     return Group(kind=kind, label=label, detail=detail, days=views)
 
 

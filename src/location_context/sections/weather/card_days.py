@@ -136,10 +136,10 @@ def _spoken(
         words.gettext("high {temperature}").format(temperature=high or unknown),
         words.gettext("low {temperature}").format(temperature=low or unknown),
     ]
-    rainy = words.gettext("chance of rain {percent}")
-    if rain and not rain.endswith("%") and "%" not in rain:
-        rainy = words.gettext("rain {percent}")
-    facts.append(rainy.format(percent=rain or unknown))
+    if rain and all(day.precipitation_probability is None for day in days):
+        facts.append(words.gettext("rain {amount}").format(amount=rain))
+    else:
+        facts.append(words.gettext("chance of rain {percent}").format(percent=rain or unknown))
     when = words.date_long(days[0].date)
     if len(days) > 1:
         when = words.dates(days[0].date, days[-1].date)

@@ -24,8 +24,7 @@ def badge(whole: WeatherBody, near: WeatherBody | None, words: Formats) -> str:
     years = whole.basis.years
     if whole.basis.kind == "monthly_mean" or not years:
         return words.gettext("Monthly average")
-    span = f"{years[0]}–{years[-1]}" if len(years) > 1 else str(years[0])
-    return words.gettext("Typical · {years}").format(years=span)
+    return words.gettext("Typical · {years}").format(years=words.years(years))
 
 
 def age(body: WeatherBody, words: Formats, now: datetime) -> str:
