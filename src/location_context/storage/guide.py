@@ -5,6 +5,7 @@ The newest few versions are kept, and always the active one and the one it would
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -50,7 +51,9 @@ class Guides:
         """The restaurants of a version; empty when it is gone."""
         query = select(guide_restaurants.c.record).where(guide_restaurants.c.version == number)
         async with self._database.read() as connection:
-            return [_restaurant.decode(record) for record in await connection.scalars(query)]
+            records = (await connection.scalars(query)).all()
+        # in a thread, since a large guide takes long enough to be felt by requests
+        return await asyncio.to_thread(lambda: list(map(_restaurant.decode, records)))
 
     async def replace(
         self, provenance: Provenance, restaurants: Sequence[Restaurant], imported_at: datetime

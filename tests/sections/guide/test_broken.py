@@ -58,6 +58,10 @@ def long(data: bytes) -> bytes:
 BROKEN: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "Latin-1": (latin, r"not UTF-8: byte [\d,]+ on line [\d,]+"),
     "UTF-16": (lambda data: data.decode("utf-8-sig").encode("utf-16"), "UTF-16"),
+    "encoded twice": (
+        lambda data: data.decode("utf-8-sig").encode().decode("cp1252", "replace").encode(),
+        r"rows are wrong.*wrongly encoded",
+    ),
     "zero bytes": (lambda data: data[:200] + b"\x00" + data[200:], "zero byte on line"),
     "a column renamed": (without_column, r"lacks the columns award"),
     "no header": (lambda data: data.partition(b"\n")[2], r"lacks the columns"),
@@ -97,7 +101,8 @@ async def test_a_broken_file_gives_a_clear_error_and_changes_nothing(
 
 
 @pytest.mark.parametrize(
-    "name", ["UTF-16", "a column renamed", "swapped coordinates", "a zip", "zero bytes"]
+    "name",
+    ["UTF-16", "encoded twice", "a column renamed", "swapped coordinates", "a zip", "zero bytes"],
 )
 async def test_a_broken_copy_of_a_snapshot_is_refused_whole(
     shared_data: Path, name: str, world_importer: Importer, guides: Guides

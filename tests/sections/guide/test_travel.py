@@ -117,6 +117,6 @@ async def test_a_silent_osrm_costs_its_deadline_once(guides: Guides) -> None:
                 reading = await guide.read(query(), Deadline.after(0.5))
                 assert ways(reading) == ESTIMATED
             state: Any = guide.providers()[0]
-            await guide._router.close()
+            await guide.close()
     assert len(osrm.asked) == 1
     assert (state.status, state.breaker) == ("outage", "open")

@@ -153,12 +153,13 @@ class Guide:
 
     async def run(self) -> None:
         """Follow the active version until cancelled."""
-        try:
-            while True:
-                await self._follow()
-                await asyncio.sleep(_POLL_SECONDS)
-        finally:
-            await self._router.close()
+        while True:
+            await self._follow()
+            await asyncio.sleep(_POLL_SECONDS)
+
+    async def close(self) -> None:
+        """End what is under way."""
+        await self._router.close()
 
     async def _follow(self) -> None:
         try:

@@ -58,6 +58,7 @@ class Checks:
             raise Wrong("its coordinates are 0, 0")
         address = _text(row.get("address"))
         city, country = self._place(row, address or "", lat, lng)
+        _text(row.get("price"))  # its signs are the first to suffer from a wrong encoding
         price, level = price_of(row, country)
         return Restaurant(
             id="",
