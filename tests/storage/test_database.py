@@ -225,7 +225,7 @@ async def test_a_writer_that_waits_too_long_says_why(tmp_path: Path) -> None:
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
     """A folder that other users may enter."""
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(prefix="100% room ") as name:
         folder = Path(name)
         folder.chmod(0o755)
         yield folder

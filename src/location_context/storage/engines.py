@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from sqlalchemy import event
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
@@ -30,7 +31,7 @@ def sqlite_engine(url: URL, *, writes: bool, read_only: bool = False) -> AsyncEn
     if read_only:
         # a folder that cannot be written has no place for WAL's shared memory
         query = {"mode": "ro", "immutable": "1", "uri": "true"}
-        url = url.set(database=f"file:{url.database}", query=query)
+        url = url.set(database=f"file:{quote(url.database or '')}", query=query)
     engine = create_async_engine(
         url,
         pool_size=1 if writes else 4,
