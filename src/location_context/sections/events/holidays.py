@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from datetime import date, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -19,6 +19,7 @@ import msgspec
 from location_context.sections.contract import ProviderState
 from location_context.sections.events.heard import Heard
 from location_context.sections.events.parts import (
+    also_kept,
     city_keys,
     has_all_parts,
     iso_of,
@@ -28,7 +29,7 @@ from location_context.sections.events.parts import (
 from location_context.sections.events.records import Told, When
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from location_context.localisation.language import Language
     from location_context.point import Point
@@ -98,13 +99,14 @@ class Holidays:
         if country is None or not self.covers(country):
             return []
         words = _words(country, language)
-        years = range(stay.start.year, stay.end.year + 1)
+        years = range(stay.start.year - 1, stay.end.year + 1)  # holidays of schools cross years
         kept = [holiday for year in years for holiday in self._year(country, year, words)]
-        return [
+        told = [
             _told(holiday, country)
             for holiday in kept
             if holiday.first <= stay.end and holiday.last >= stay.start and _here(holiday, point)
         ]
+        return _numbered(told)
 
 
 def _here(holiday: _Kept, point: Point) -> bool:
@@ -129,6 +131,19 @@ def _told(holiday: _Kept, country: str) -> Told:
         country=country,
         regions=() if holiday.city else holiday.regions,
     )
+
+
+def _numbered(told: list[Told]) -> list[Told]:
+    """Two holidays of the same day and parts get ids of their own."""
+    seen: Counter[str] = Counter()
+    numbered = []
+    for one in told:
+        seen[one.id] += 1
+        again = seen[one.id] > 1
+        numbered.append(
+            msgspec.structs.replace(one, id=f"{one.id}:{seen[one.id]}") if again else one
+        )
+    return numbered
 
 
 def _entity(country: str) -> Any:
@@ -173,6 +188,9 @@ def _category(country: str, year: int, words: str | None, category: str) -> list
     for key, iso in parts.items():
         for span in _spans(country, key, year, words, category):
             keepers[span].add(iso)
+    for day, iso in also_kept(country, year) if category == "public" else ():
+        named = [span for span in keepers if span[0] == day]
+        keepers[max(named, key=lambda span: len(keepers[span]))].add(iso)
     found = []
     for span, isos in sorted(keepers.items()):
         everywhere = len(isos) == len(parts) and (has_all_parts(country) or span in all_over)
@@ -195,24 +213,24 @@ def _kept(span: _Span, category: str, regions: tuple[str, ...], city: str | None
 def _spans(
     country: str, part: str | None, year: int, words: str | None, category: str
 ) -> set[_Span]:
-    """What a part of a country keeps; days of school holidays are joined."""
-    days = sorted(_days(country, part, year, words, category))
+    """What a part of a country keeps from days of the year on; school holidays are joined."""
     if category != "school":
-        return set(days)
+        return set(_days(country, part, (year,), words, category))
+    days = sorted(_days(country, part, (year - 1, year, year + 1), words, category))
     joined: list[_Span] = []
     for first, last, title, estimated in days:
         if joined and joined[-1][1] + _DAY == first and joined[-1][2] == title:
             joined[-1] = (joined[-1][0], last, title, estimated)
         else:
             joined.append((first, last, title, estimated))
-    return set(joined)
+    return {span for span in joined if span[0].year == year}
 
 
 def _days(
-    country: str, part: str | None, year: int, words: str | None, category: str
+    country: str, part: str | None, years: Iterable[int], words: str | None, category: str
 ) -> Iterator[_Span]:
     kept = holidays.country_holidays(
-        country, subdiv=part, years=year, language=words, categories=(category,)
+        country, subdiv=part, years=years, language=words, categories=(category,)
     )
     marks = [_mark(kept, label) for label in ("observed_estimated_label", "estimated_label")]
     for day in kept:

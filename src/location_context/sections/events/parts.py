@@ -4,11 +4,16 @@ Its keys are ISO suffixes with exceptions, listed here. Cities that keep holiday
 circles; a part that is neither (the west of New South Wales) is left out, and so is one that has
 an ISO 3166-1 code and holidays as a country. In Bavaria, Assumption Day is kept where most people
 are Catholic: nearly everywhere but in the outlined parts of Franconia.
+
+Missing in the library and added here: Good Friday in Hawaii (Hawaii Revised Statutes, section 8-1).
 """
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
+
+from dateutil.easter import easter
 
 from location_context.point import distance_km
 
@@ -58,6 +63,11 @@ def iso_of(country: str, key: str) -> str | None:
     if (country, key) in _CITIES or key in _COUNTRIES.get(country, "").split():
         return None
     return _EXCEPTIONS.get((country, key), f"{country}-{key}")
+
+
+def also_kept(country: str, year: int) -> list[tuple[date, str]]:
+    """Days that a part keeps by law and the library does not know of, with the part."""
+    return [(easter(year) - timedelta(days=2), "US-HI")] if country == "US" else []
 
 
 def has_all_parts(country: str) -> bool:

@@ -1,0 +1,194 @@
+"""Ticketmaster: what its rows become, on a table of traps and on recorded answers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pytest
+
+from location_context.sections.events.geohash import geohash
+from location_context.sections.events.ticketmaster import read
+from location_context.settings import Secret
+from tests.standins.server import Answered, StandIn
+from tests.standins.ticketmaster import KEY, at, event, responding
+
+pytestmark = pytest.mark.anyio
+PARIS = ZoneInfo("Europe/Paris")
+TBA = {"localDate": "2026-12-03", "timeTBA": True}
+NO_TIME = {"localDate": "2026-12-03", "noSpecificTime": True, "dateTime": "2026-12-03T00:00:00Z"}
+MIDNIGHT_TBA = at("2026-12-03", "00:00:00") | {"timeTBA": True}
+NO_ZONE = {"venue": {"timezone": None}}
+
+
+def _one(row: dict):
+    return next(iter(read({"_embedded": {"events": [row]}}, PARIS)), None)
+
+
+# start as given, changes of the row, the answer's start at the point
+STARTS = {
+    "UTC date unlike the local one": (
+        at("2026-12-03", "23:30:00", "2026-12-03T22:30:00Z"), {}, "2026-12-03T23:30:00+01:00",
+    ),
+    "a moment without a zone anywhere": (
+        at("2026-12-03", "20:00:00", "2026-12-03T19:00:00Z"), NO_ZONE, "2026-12-03T20:00:00+01:00",
+    ),
+    "local time, the zone of the event": (
+        at("2026-12-03", "20:00:00"), {"zone": "Europe/London"}, "2026-12-03T21:00:00+01:00",
+    ),
+    "local time, the zone of the venue": (
+        at("2026-12-03", "20:00:00"), {"venue": {"timezone": "Europe/Lisbon"}},
+        "2026-12-03T21:00:00+01:00",
+    ),
+    "local time, no zone: the point's": (
+        at("2026-12-03", "20:00:00"), NO_ZONE, "2026-12-03T20:00:00+01:00",
+    ),
+    "a zone that is none": (
+        at("2026-12-03", "20:00:00"), {"zone": "Mars/Olympus"}, "2026-12-03T20:00:00+01:00",
+    ),
+    "time to be announced": (TBA, {}, "2026-12-03"),
+    "no specific time, UTC midnight": (NO_TIME, {}, "2026-12-03"),
+    "midnight that is to be announced": (MIDNIGHT_TBA, {}, "2026-12-03"),
+    "midnight that is meant": (at("2026-12-03", "00:00:00"), {}, "2026-12-03T00:00:00+01:00"),
+    "the hour that comes twice": (
+        at("2026-10-25", "02:30:00", "2026-10-25T01:30:00Z"), {}, "2026-10-25T02:30:00+01:00",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_a_start_becomes_the_right_local_date(name: str):
+    start, changes, expected = STARTS[name]
+    told = _one(event("A", start, **changes))
+    assert told.start.local(PARIS).isoformat() == expected
+    assert not told.all_day
+
+
+OUT = {
+    "test events": {"test": True},
+    "cancelled ones": {"status": "cancelled"},
+    "canceled ones": {"status": "Canceled"},
+    "a date that is no date": {"dates": {"start": {"localDate": "soon"}}},
+    "no dates": {"dates": {}},
+}
+
+
+@pytest.mark.parametrize("name", OUT)
+def test_left_out(name: str):
+    assert _one(event("A", at("2026-12-03", "20:00:00"), **OUT[name])) is None
+
+
+def test_a_postponed_event_says_so():
+    assert _one(event("A", at("2026-12-03", "20:00:00"), status="postponed")).status == "postponed"
+
+
+CATEGORIES = [
+    ({"segment": {"name": "Music"}, "genre": {"name": "Rock"}}, "concert"),
+    ({"segment": {"name": "Sports"}}, "sport"),
+    ({"segment": {"name": "Arts & Theatre"}, "genre": {"name": "Opera"}}, "performing_arts"),
+    ({"segment": {"name": "Arts & Theatre"}, "genre": {"name": "Fine Art"}}, "exhibition"),
+    ({"segment": {"name": "Miscellaneous"}, "genre": {"name": "Fairs & Festivals"}}, "festival"),
+    ({"segment": {"name": "Undefined"}}, "other"),
+    ({}, "other"),
+]
+
+
+@pytest.mark.parametrize(("given", "expected"), CATEGORIES)
+def test_classifications_become_categories(given: dict, expected: str):
+    row = event("A", at("2026-12-03", "20:00:00"), classifications=[{"primary": True} | given])
+    assert _one(row).category == expected
+
+
+def test_the_primary_classification_counts():
+    both = [{"primary": False, "segment": {"name": "Music"}},
+            {"primary": True, "segment": {"name": "Sports"}}]  # fmt: skip
+    assert _one(event("A", at("2026-12-03", "20:00:00"), classifications=both)).category == "sport"
+
+
+def test_coordinates_come_as_strings_and_may_be_missing_or_nonsense():
+    start = at("2026-12-03", "20:00:00")
+    assert (_one(event("A", start)).place.lat, _one(event("A", start)).place.lng) == (
+        48.8701, 2.3281,
+    )  # fmt: skip
+    for given in (("north", "2"), ("0", "0"), ("98", "2"), (None, None)):
+        location = {"latitude": given[0], "longitude": given[1]}
+        place = _one(event("A", start, venue={"location": location})).place
+        assert (place.lat, place.lng, place.name) == (None, None, "Olympia")
+
+
+def test_only_web_addresses_come_through():
+    told = _one(event("A", at("2026-12-03", "20:00:00"), url="javascript:alert(1)"))
+    assert told.url is None
+
+
+def test_recorded_answers_become_right_local_dates_and_places(shared_data):
+    file = shared_data / "events" / "ticketmaster_discovery_v2_US_events_2020.json"
+    body = msgspec.json.decode(file.read_bytes())
+    rows = {row["id"]: row for row in body["_embedded"]["events"]}
+    told = {event.id: event for event in read(body, ZoneInfo("Etc/UTC"))}
+    assert told.keys() == rows.keys()
+    shifted = 0
+    for key, row in rows.items():
+        venue, start = row["_embedded"]["venues"][0], row["dates"]["start"]
+        local = told[key].start.local(ZoneInfo(venue["timezone"]))
+        expected = datetime.fromisoformat(f"{start['localDate']}T{start['localTime']}")
+        print(f"{start['localDate']} {start['localTime']} {venue['timezone']:20} -> {local}")
+        assert local.replace(tzinfo=None) == expected
+        assert local == datetime.fromisoformat(start["dateTime"])
+        assert told[key].start.day == expected.date()
+        shifted += start["dateTime"][:10] != start["localDate"]
+        place = told[key].place
+        assert (place.lat, place.lng) == (
+            float(venue["location"]["latitude"]), float(venue["location"]["longitude"]),
+        )  # fmt: skip
+        assert told[key].category in {"concert", "sport"}
+    assert shifted > 10
+
+
+async def test_pages_are_followed_but_never_past_the_thousandth(opening):
+    rows = [event(f"Event {n}", at("2026-12-03", "20:00:00")) for n in range(1300)]
+    with StandIn(responding(rows)).running() as provider:
+        async with opening(
+            ticketmaster_url=provider.url, ticketmaster_api_key=Secret(KEY)
+        ) as opened:
+            opened.section._providers[3]._asked.upstream.budget._windows.clear()
+            query = opened.query((48.8566, 2.3522), "2026-12-03", "2026-12-03")
+            told = await opened.section._providers[3]._fetch((48.86, 2.35), query.stay, query)
+    assert len(told) == 1000
+    assert [asked.query["page"] for asked in provider.asked] == ["0", "1", "2", "3", "4"]
+
+
+async def test_a_wrong_key_makes_the_provider_unavailable_and_never_shows(opening, capfd):
+    with StandIn(responding([])).running() as provider:
+        async with opening(
+            ticketmaster_url=provider.url, ticketmaster_api_key=Secret("canary-key")
+        ) as opened:
+            reading = await opened.read((48.8566, 2.3522), "2026-12-24", "2026-12-26")
+    assert not reading.complete
+    assert b"canary" not in reading.payload
+    assert "canary" not in "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answered(b"<html>502</html>", status=502),
+        Answered(b'{"_embedded": {"events": [', status=200),
+        Answered(b"[" * 100_000),
+        Answered({"_embedded": {"events": [None, 1, {"id": 1}, {"dates": None}]}}),
+        Answered([]),
+    ],
+    ids=["html", "cut", "deep", "rows of nonsense", "not an object"],
+)
+async def test_an_answer_that_makes_no_sense_leaves_the_section_standing(opening, answer):
+    with StandIn(lambda _: answer).running() as provider:
+        async with opening(
+            ticketmaster_url=provider.url, ticketmaster_api_key=Secret(KEY)
+        ) as opened:
+            reading = await opened.read((48.8566, 2.3522), "2026-12-24", "2026-12-26")
+    assert [event.title for event in reading.body.events] == ["Christmas Day"]
+
+
+def test_a_geohash_is_that_of_its_inventor():
+    assert geohash(57.64911, 10.40744, 11) == "u4pruydqqvj"
