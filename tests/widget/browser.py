@@ -116,7 +116,7 @@ def host(pages: Mapping[str, str]) -> Iterator[str]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:  # the name that the library calls
-            body = pages.get(self.path.partition("?")[0])
+            body = {"/favicon.ico": "", **pages}.get(self.path.partition("?")[0])
             self.send_response(200 if body is not None else 404)
             self.send_header("Content-Type", "text/html; charset=utf-8")
             self.end_headers()

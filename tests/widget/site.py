@@ -12,6 +12,7 @@ import pytest
 from location_context.settings import Settings
 from tests.moved_clock import MovedClock
 from tests.serving import free_port, serve
+from tests.widget.samples import sample_sections
 
 DONOSTIA = {"lat": "43.3183", "lng": "-1.9812", "start": "2026-11-28", "end": "2026-12-05"}
 
@@ -31,10 +32,13 @@ class Site:
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """The application without a section, at noon of 21 November: the builder needs none."""
+    """The application with its sky and made-up other sections, at noon of 21 November 2026."""
     folder: Path = tmp_path_factory.mktemp("site")
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    settings = Settings(data_dir=folder, public_url=url, widget_per_minute=10_000)
-    with serve(settings, clock=MovedClock(), sections=(), port=port) as served:
+    settings = Settings(
+        data_dir=folder, public_url=url, widget_per_minute=10_000, log_level="warning"
+    )
+    clock = MovedClock()
+    with serve(settings, clock=clock, sections=sample_sections(clock), port=port) as served:
         yield Site(served.url)

@@ -23,9 +23,14 @@
     const border = getComputedStyle(frame).boxSizing === "border-box" ? frame.offsetHeight - frame.clientHeight : 0;
     frame.style.height = Math.ceil(height) + border + "px";
   });
-  // Widgets that were there, and spoke, before this script came are asked to say it again.
-  for (const frame of widgets()) {
-    lend(frame);
-    frame.contentWindow.postMessage({ type: "pulse:measure", version: 1 }, "*");
-  }
+  // Asked again: widgets that spoke before this script came, and those out of sight while the
+  // window changes, which browsers let sleep.
+  const ask = () => {
+    for (const frame of widgets()) {
+      lend(frame);
+      frame.contentWindow.postMessage({ type: "pulse:measure", version: 1 }, "*");
+    }
+  };
+  addEventListener("resize", ask);
+  ask();
 })();

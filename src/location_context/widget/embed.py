@@ -2,7 +2,8 @@
 
 It believes a message only when it comes from the window of an iframe whose address is the widget
 on the script's own origin, and only a height from 1 to 20,000 px. Widgets that spoke before the
-script came are asked to repeat themselves with `{"type":"pulse:measure","version":1}`.
+script came, and all when the host's window changes its size (browsers let those out of sight
+sleep), are asked to repeat themselves with `{"type":"pulse:measure","version":1}`.
 """
 
 from __future__ import annotations
