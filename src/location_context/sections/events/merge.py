@@ -3,7 +3,7 @@
 Two tell of the same when they start together, lie together and are named alike: the same date and,
 where both know the time, at most 90 minutes apart; at most 500 m apart, or 3 km when the venue's
 name is alike; names alike by shared words, weighed by their length, without what any event may say
-(live, tour, tickets, the venue's own name). Public holidays of the same date are the same day
+(live, tour, night) and the venue's own name. Public holidays of the same date are the same day
 where both hold for the same parts. How well this does is measured in `tests/sections/events`.
 """
 
@@ -31,12 +31,19 @@ _APART = timedelta(minutes=90)
 _NEAR_KM, _NEAR_BY_NAME_KM = 0.5, 3.0
 _ALIKE = 0.6
 _WORDS = re.compile(r"\w+")
-_NOISE = frozenset({
+_PARTICLES = frozenset({
     "the", "a", "an", "and", "of", "in", "at", "on", "de", "la", "le", "les", "el", "los",
-    "der", "die", "das", "und", "et", "y", "i", "il", "lo", "du", "des", "del", "live",
-    "tour", "concert", "concerts", "konzert", "concierto", "tickets", "ticket", "show",
-    "world", "presents", "with", "feat", "ft", "featuring", "special", "guest", "guests",
-    "vs", "v", "edition", "annual", "event", "festival",
+    "der", "die", "das", "und", "et", "y", "i", "il", "lo", "du", "des", "del", "d", "l",
+    "s",
+})  # fmt: skip
+_VAGUE = frozenset({
+    "live", "tour", "concert", "concerts", "konzert", "concierto", "tickets", "ticket",
+    "show", "world", "presents", "with", "feat", "ft", "featuring", "special", "guest",
+    "guests", "vs", "v", "edition", "annual", "event", "festival", "noel", "christmas",
+    "weihnachten", "navidad", "opera", "ballet", "jazz", "rock", "night", "nuit", "day",
+    "jour", "park", "parc", "city", "market", "marche", "markt", "gala", "party",
+    "comedy", "classic", "orchestra", "orchestre", "choir", "stage", "musical", "year",
+    "years", "new",
 })  # fmt: skip
 
 
@@ -95,15 +102,22 @@ def _near(a: Place | None, b: Place | None) -> bool:
 
 
 def _alike(a: Told, b: Told) -> float:
-    """How alike two titles are, 0 to 1: the shared words against the shorter title's."""
+    """How alike two titles are, 0 to 1, without the words of the venue where others are left.
+
+    The shared words count against the shorter title's, when it has a word that names something;
+    when it has none (Christmas concert), against all words of both.
+    """
     venue = _words(a.place.name if a.place else None) | _words(b.place.name if b.place else None)
     mine, theirs = _words(a.title), _words(b.title)
-    if bare := _similarity(mine - venue, theirs - venue):
-        return bare
-    return _similarity(mine, theirs) if not (mine - venue and theirs - venue) else 0.0
+    mine, theirs = mine - venue or mine, theirs - venue or theirs
+    if min(_weight(mine - _VAGUE), _weight(theirs - _VAGUE)) > 0:
+        return _similarity(mine, theirs)
+    return _weight(mine & theirs) / _weight(mine | theirs) if mine | theirs else 0.0
 
 
 def _similarity(a: frozenset[str], b: frozenset[str]) -> float:
+    """The naming words that two texts share, against those of the shorter."""
+    a, b = a - _VAGUE or a, b - _VAGUE or b
     shorter = min(_weight(a), _weight(b))
     return _weight(a & b) / shorter if shorter else 0.0
 
@@ -114,9 +128,9 @@ def _weight(words: Iterable[str]) -> float:
 
 def _words(text: str | None) -> frozenset[str]:
     plain = unicodedata.normalize("NFKD", (text or "").casefold())
-    plain = "".join(c for c in plain if not unicodedata.combining(c)).replace("'", "")
+    plain = "".join(c for c in plain if not unicodedata.combining(c))
     words = frozenset(_WORDS.findall(plain))
-    return words - _NOISE or words
+    return words - _PARTICLES or words
 
 
 def _trust(event: Seen) -> tuple[int, str]:
