@@ -33,6 +33,7 @@ COLUMNS = {
     "temperature_min": "T2M_MIN",
     "precipitation_sum": "PRECTOTCORR",
 }
+ROWS = [ROW[name] for name in COLUMNS]
 NAN = float("nan")
 
 
@@ -53,11 +54,11 @@ class Series:
     def month(self, year: int, month: int, hidden_from: date) -> Month:
         first, last = month_span(year, month)
         values = np.full((len(FIELDS), (last - first).days + 1), NAN, np.float32)
-        for place in range(values.shape[1]):
-            day = first + timedelta(place)
-            if day in self.days and day < hidden_from:
-                at = (day - self.first).days
-                values[[ROW[name] for name in COLUMNS], place] = self.values[:, at]
+        begin = (first - self.first).days
+        end = min((last - self.first).days + 1, (hidden_from - self.first).days)
+        part = self.values[:, max(0, begin) : max(0, end)]
+        shift = max(0, -begin)
+        values[ROWS, shift : shift + part.shape[1]] = part
         return Month(year, month, Grid(0, 0, None), datetime(2026, 1, 1, tzinfo=UTC), values)
 
     def of(self, day: date) -> np.ndarray:
@@ -127,12 +128,12 @@ def judge(series: Series, year: int, month: int, score: Score) -> None:
     score.rain(chance, raw[:, :, 2], truth[2])
 
 
-def evaluate(folder: Path, first: int = 2011, last: int = 2024) -> dict[str, float]:
+def evaluate(folder: Path, first: int = 2011, last: int = 2024, step: int = 1) -> dict[str, float]:
     """The figures over all cities in the folder."""
     score = Score()
     for path in sorted(folder.glob("nasa_weather_*.csv.gz")):
         series = Series(path)
-        for year in range(first, last + 1):
+        for year in range(first, last + 1, step):
             for month in range(1, 13):
                 judge(series, year, month, score)
     return score.report()

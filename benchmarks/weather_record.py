@@ -8,7 +8,6 @@ measure is `numpy.quantile(…, [0.1, 0.9])` over the highs and lows of the same
 from __future__ import annotations
 
 import asyncio
-import statistics
 import time
 from datetime import UTC, date, datetime
 
@@ -32,7 +31,7 @@ from location_context.upstream.provider import http_client
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 STAY = Stay(date(2027, 7, 10), date(2027, 7, 16))
 POINT = Point(48.8566, 2.3522, "Europe/Paris", "FR", "FR-IDF")
-ROUNDS = 200
+ROUNDS = 100
 
 
 class NoStore:
@@ -64,7 +63,7 @@ def timed(work) -> float:  # noqa: ANN001  any callable
 
 
 async def measure() -> dict[str, float]:
-    """Medians in milliseconds, and their ratio."""
+    """The quickest of each in milliseconds (others had to share the machine), and their ratio."""
     query = Query(POINT, STAY, "metric", Languages({}).english)
     async with http_client("benchmark") as client:
         archive = OpenMeteoArchive(Settings(), lambda: NOW, client, budget())
@@ -86,11 +85,11 @@ async def measure() -> dict[str, float]:
         for _ in range(ROUNDS):
             began = time.perf_counter()
             reader = Reader(archives, archive, query, complete=True)
-            outlook = reader.answer(await reader.years(None))
+            outlook = reader.answer(*await reader.years(None))
             msgspec.json.encode(Answer(query, outlook, 35.0, date(2026, 11, 21)).body())
             record.append(time.perf_counter() - began)
             quantiles.append(timed(lambda: np.quantile(windows, [0.1, 0.9], axis=-1)))
-        one, other = 1000 * statistics.median(record), 1000 * statistics.median(quantiles)
+        one, other = 1000 * min(record), 1000 * min(quantiles)
         return {"record_ms": one, "quantiles_ms": other, "ratio": one / other}
 
 

@@ -1,14 +1,23 @@
-"""The weather section over stand-ins of its providers, at the outer edge."""
+"""What the weather section answers: mode, dates, costs, heights, units and words."""
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+import math
+from datetime import UTC, date, datetime, timedelta
 
 import msgspec
 import pytest
 
-from location_context.stay import Stay
-from tests.sections.weather.conftest import query
+from location_context.point import Point
+from location_context.sections.weather.response import WeatherBody
+from location_context.sections.weather.section import Weather
+from location_context.settings import Secret, Settings
+from location_context.stay import Stay, horizon
+from location_context.storage.climate import Climate
+from location_context.upstream.deadline import Deadline
+from location_context.upstream.provider import http_client
+from tests.sections.weather.conftest import PARIS, query
+from tests.standins import weather_truth
 from tests.standins.open_meteo import ARCHIVE, FORECAST
 
 pytestmark = pytest.mark.anyio
@@ -20,18 +29,348 @@ FAR = Stay(date(2027, 2, 3), date(2027, 2, 9))
 async def test_a_stay_within_the_horizon_is_a_forecast_of_its_days(world):
     reading = await world.read(query(NEAR))
     body = reading.body
-    print(msgspec.json.format(reading.payload).decode()[:6000])
-    assert body.mode == "forecast"
+    assert (body.mode, body.basis.kind, body.basis.provider) == (
+        "forecast", "forecast", "Open-Meteo",
+    )  # fmt: skip
     assert [day.date for day in body.days] == list(NEAR.dates())
+    assert body.forecast_until == TODAY + timedelta(15)
     assert reading.complete
+    assert body.history == []
+    assert body.days[0].temperature_max_p10 is None
+    assert body.as_of == world.clock()
+    assert reading.fresh_until == world.clock() + timedelta(minutes=30)
 
 
-async def test_a_stay_beyond_the_horizon_is_climatology_of_its_dates(world):
+async def test_forecast_numbers_are_the_providers_own(world):
+    body = (await world.read(query(NEAR))).body
+    cell = weather_truth.cell_height(48.9, 2.4)
+    shift = (cell - weather_truth.terrain(PARIS.lat, PARIS.lng)) * weather_truth.LAPSE
+    for day in body.days:
+        truth = weather_truth.day(48.9, 2.4, day.date, cell)
+        assert day.temperature_max == pytest.approx(truth["temperature_2m_max"] + shift, abs=0.06)
+        assert day.precipitation_sum == truth["precipitation_sum"]
+        assert day.precipitation_probability == truth["precipitation_probability_max"]
+        assert day.weather_code == truth["weather_code"]
+        assert day.sunshine_hours == truth["sunshine_duration"] / 3600
+        assert day.uv_index_max == 4.2
+
+
+async def test_a_stay_beyond_the_horizon_is_ten_years_of_its_dates(world):
     reading = await world.read(query(FAR))
     body = reading.body
-    print(msgspec.json.format(reading.payload).decode()[:9000])
-    assert body.mode == "climatology"
+    assert (body.mode, body.basis.kind) == ("climatology", "reanalysis")
+    assert body.basis.model == "era5_seamless"
     assert body.basis.years == list(range(2016, 2026))
-    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+    assert body.basis.samples_per_day == 310
+    assert [year.year for year in body.history] == body.basis.years
+    assert body.as_of == datetime(2025, 12, 31, 23, 59, 59, tzinfo=UTC)
     assert not world.open_meteo.calls(FORECAST)
     assert reading.complete
+    assert "2016–2025 (10 years)" in body.summary.text
+    names = {notice.name for notice in body.attribution}
+    assert {"Open-Meteo", "Copernicus Climate Change Service"} <= names
+
+
+async def test_history_is_the_same_dates_of_each_year(world):
+    body = (await world.read(query(FAR))).body
+    shift = body.basis.temperature_correction
+    cell = weather_truth.cell_height(48.75, 2.25)
+    for year in body.history:
+        days = [
+            weather_truth.day(48.75, 2.25, date(year.year, 2, day), cell) for day in range(3, 10)
+        ]
+        high = sum(day["temperature_2m_max"] for day in days) / 7
+        assert year.temperature_max_mean == pytest.approx(high + shift, abs=0.11)
+        rain = sum(day["precipitation_sum"] for day in days)
+        assert year.precipitation_total == pytest.approx(rain, abs=0.051)
+        assert year.wet_days == sum(day["precipitation_sum"] >= 1 for day in days)
+
+
+async def test_both_modes_hold_the_same_keys(world):
+    payloads = [(await world.read(query(stay))).payload for stay in (NEAR, FAR)]
+    near, far = (msgspec.json.decode(payload) for payload in payloads)
+    assert near.keys() == far.keys()
+    assert near["days"][0].keys() == far["days"][0].keys()
+    assert near["basis"].keys() == far["basis"].keys()
+    assert near["summary"].keys() == far["summary"].keys()
+    msgspec.json.decode(msgspec.json.encode(near), type=WeatherBody)
+
+
+async def test_a_cold_week_costs_one_request_and_70_units_and_the_next_in_its_month_none(world):
+    await world.read(query(FAR))
+    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+    heights = len(world.open_meteo.asked) - 1
+    assert sum(world.open_meteo.units) - heights <= 70
+    other = Stay(date(2027, 2, 18), date(2027, 2, 24))
+    near_by = Point(48.80, 2.30, "Europe/Paris", "FR", "FR-IDF")
+    assert (await world.read(query(other, near_by))).body.basis.samples_per_day == 310
+    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+
+
+async def test_a_cold_week_over_two_months_costs_one_request_and_110_units(world):
+    await world.read(query(Stay(date(2027, 7, 29), date(2027, 8, 4))))
+    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+    assert sum(world.open_meteo.units) - (len(world.open_meteo.asked) - 1) <= 110
+    await world.read(query(Stay(date(2027, 8, 14), date(2027, 8, 20))))
+    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+
+
+async def test_what_was_fetched_is_held_after_a_restart(world):
+    first = await world.read(query(FAR))
+    await world.section.close()
+    world.open_meteo.asked.clear()
+    async with http_client(world.settings.user_agent) as client:
+        section = Weather.build(world.settings, world.clock, client, Climate(world.database))
+        again = await section.read(query(FAR), Deadline.after(4))
+        await section.close()
+    assert again.payload == first.payload
+    assert world.open_meteo.asked == []
+
+
+async def test_when_a_year_becomes_complete_only_that_year_is_asked_for(world):
+    await world.read(query(FAR))
+    world.clock.now = datetime(2027, 6, 1, 12, tzinfo=UTC)
+    stay = Stay(date(2028, 2, 3), date(2028, 2, 9))
+    body = (await world.read(query(stay))).body
+    assert body.basis.years == list(range(2017, 2027))
+    last = world.open_meteo.calls(ARCHIVE)[-1].query
+    assert (last["start_date"], last["end_date"]) == ("2026-01-17", "2026-03-15")
+
+
+async def test_at_the_seam_day_16_decides_the_mode(world):
+    last = horizon(TODAY)
+    for end, mode in ((last, "forecast"), (last + timedelta(1), "climatology")):
+        stay = Stay(last - timedelta(2), end)
+        assert (await world.read(query(stay))).body.mode == mode
+
+
+@pytest.mark.parametrize(
+    ("zone", "lat", "lng", "hour"),
+    [("Pacific/Kiritimati", 1.87, -157.43, 11), ("Etc/GMT+12", 0.0, -176.0, 11)],
+)
+async def test_the_seam_follows_the_date_at_the_point(world, zone, lat, lng, hour):
+    world.clock.now = datetime(2026, 11, 21, hour, 0, tzinfo=UTC)
+    point = Point(lat, lng, zone)
+    today = point.today(world.clock())
+    assert today != TODAY
+    for end, mode in ((horizon(today), "forecast"), (horizon(today) + timedelta(1), "climatology")):
+        body = (await world.read(query(Stay(end, end), point))).body
+        assert (body.mode, body.forecast_until) == (mode, horizon(today))
+        assert body.days[0].temperature_max is not None
+
+
+async def test_the_clock_moving_past_midnight_turns_climatology_into_a_forecast(world):
+    stay = Stay(horizon(TODAY) + timedelta(1), horizon(TODAY) + timedelta(1))
+    reading = await world.read(query(stay))
+    assert reading.body.mode == "climatology"
+    world.clock.now = datetime(2026, 11, 21, 22, 59, 59, tzinfo=UTC)
+    reading = await world.read(query(stay))
+    assert reading.fresh_until == datetime(2026, 11, 21, 23, 0, tzinfo=UTC)
+    world.clock.now = datetime(2026, 11, 21, 23, 0, 1, tzinfo=UTC)  # midnight in Paris
+    assert (await world.read(query(stay))).body.mode == "forecast"
+
+
+@pytest.mark.parametrize("days_ago", [1, 14, 15, 40, 91])
+async def test_a_stay_under_way_is_a_forecast_of_all_its_days(world, days_ago):
+    stay = Stay(TODAY - timedelta(days_ago), TODAY)
+    body = (await world.read(query(stay))).body
+    assert body.mode == "forecast"
+    assert all(day.temperature_max is not None for day in body.days)
+
+
+async def test_past_days_are_unknown_under_a_provider_without_them(world):
+    world.open_meteo.lacking = {"temperature_2m_max"}
+    body = (await world.read(query(Stay(TODAY - timedelta(2), TODAY + timedelta(2))))).body
+    assert body.basis.provider == "MET Norway"
+    known = [day.temperature_max is not None for day in body.days]
+    assert known == [False, False, True, True, True]
+
+
+async def test_a_stay_that_has_ended_at_the_point_is_not_applicable(world):
+    body = (await world.read(query(Stay(TODAY - timedelta(3), TODAY - timedelta(1))))).body
+    assert (body.applicable, body.reason) == (False, "stay_in_past")
+    world.clock.now = datetime(2026, 11, 21, 10, 30, tzinfo=UTC)
+    for zone, lng, refused in (("Pacific/Kiritimati", -157.4, True), ("Etc/GMT+12", -176, False)):
+        stay = Stay(TODAY, TODAY)
+        applicable = (await world.read(query(stay, Point(1.8, lng, zone)))).body.applicable
+        assert applicable != refused
+    assert len(world.open_meteo.calls(FORECAST)) == 1
+
+
+async def test_new_year_inside_the_stay_belongs_to_the_year_of_its_start(world):
+    world.clock.now = datetime(2026, 6, 1, 12, tzinfo=UTC)
+    stay = Stay(date(2026, 12, 29), date(2027, 1, 3))
+    body = (await world.read(query(stay))).body
+    assert [year.year for year in body.history] == list(range(2016, 2026))
+    cell = weather_truth.cell_height(48.75, 2.25)
+    first = date(2016, 12, 29)
+    rain = sum(
+        weather_truth.day(48.75, 2.25, first + timedelta(n), cell)["precipitation_sum"]
+        for n in range(6)
+    )
+    assert body.history[0].precipitation_total == pytest.approx(rain, abs=0.051)
+    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+
+
+async def test_new_year_at_the_turn_uses_no_dates_that_have_not_come(world):
+    world.clock.now = datetime(2027, 1, 12, 12, tzinfo=UTC)
+    stay = Stay(date(2027, 12, 29), date(2028, 1, 3))
+    body = (await world.read(query(stay))).body
+    assert body.basis.provider == "Open-Meteo"
+    assert body.basis.years[-1] in {2025, 2026}
+    assert len(body.basis.years) == 10
+
+
+@pytest.mark.parametrize(
+    "stay",
+    [
+        Stay(date(2028, 2, 29), date(2028, 2, 29)),
+        Stay(date(2028, 2, 26), date(2028, 3, 3)),
+        Stay(date(2027, 2, 26), date(2027, 3, 3)),
+        Stay(date(2028, 2, 29), date(2028, 5, 29)),
+    ],
+)
+async def test_leap_days_are_answered_with_the_same_dates_of_other_years(world, stay):
+    body = (await world.read(query(stay))).body
+    assert [day.date for day in body.days] == list(stay.dates())
+    cell = weather_truth.cell_height(48.75, 2.25)
+    for year in body.history:
+        dates = []
+        for day in stay.dates():
+            try:
+                dates.append(day.replace(year=year.year))
+            except ValueError:
+                dates.append(date(year.year, 2, 28))
+        rain = sum(
+            weather_truth.day(48.75, 2.25, day, cell)["precipitation_sum"] for day in set(dates)
+        )
+        assert year.precipitation_total == pytest.approx(rain, abs=0.051)
+
+
+async def test_a_valley_and_a_peak_in_one_cell_answer_the_same_in_both_orders(world):
+    valley = Point(46.02, 7.70, "Europe/Zurich", "CH", "CH-VS")
+    peak = Point(45.98, 7.66, "Europe/Zurich", "CH", "CH-VS")
+    answers = []
+    for order in ((valley, peak), (peak, valley)):
+        async with http_client("test") as client:
+            store = _Forgetful()
+            section = Weather.build(world.settings, world.clock, client, store)
+            both = {
+                p: (await section.read(query(FAR, p), Deadline.after(4))).payload for p in order
+            }
+            answers.append((both[valley], both[peak]))
+            await section.close()
+    assert answers[0] == answers[1]
+    low, high = (msgspec.json.decode(one, type=WeatherBody) for one in answers[0])
+    for body, point in ((low, valley), (high, peak)):
+        assert body.basis.point_elevation == weather_truth.terrain(point.lat, point.lng)
+        gap = body.basis.grid_elevation - body.basis.point_elevation
+        assert body.basis.temperature_correction == pytest.approx(gap * 0.0065, abs=0.051)
+    apart = low.basis.temperature_correction - high.basis.temperature_correction
+    assert abs(apart) > 1
+    assert low.days[0].temperature_max - high.days[0].temperature_max == pytest.approx(
+        apart, abs=0.11
+    )
+    assert all("elevation" in one.query for one in world.open_meteo.calls(ARCHIVE))
+
+
+class _Forgetful:
+    """A store that keeps nothing."""
+
+    async def load(self, *_):
+        return []
+
+    async def keep(self, *_): ...
+
+    async def height(self, *_): ...
+
+    async def keep_heights(self, *_): ...
+
+
+async def test_without_a_height_no_correction_is_made(world):
+    world.open_meteo.sea = True
+    body = (await world.read(query(FAR))).body
+    assert body.basis.grid_elevation is None
+    assert body.basis.temperature_correction is None
+
+
+async def test_missing_days_and_years_are_survived_and_said(world):
+    world.open_meteo.missing = {date(2020, 2, 1) + timedelta(n) for n in range(20)}
+    world.open_meteo.missing |= {date(2018, 2, 5)}
+    body = (await world.read(query(FAR))).body
+    assert 2020 not in body.basis.years
+    assert body.basis.years[0] == 2015
+    assert body.basis.samples_per_day == 309
+    assert len(world.open_meteo.calls(ARCHIVE)) == 2
+
+
+async def test_fewer_years_are_used_and_counted_in_words_when_the_provider_has_no_more(world):
+    world.open_meteo.missing = {date(1990, 1, 1) + timedelta(n) for n in range(365 * 30)}
+    body = (await world.read(query(FAR))).body
+    assert body.basis.years == list(range(2020, 2026))
+    assert "(6 years)" in body.summary.text
+
+
+async def test_forecast_history_is_there_when_the_archive_is_held(world):
+    await world.read(query(Stay(date(2027, 11, 1), date(2027, 11, 7))))
+    stay = Stay(date(2026, 11, 24), date(2026, 11, 28))
+    body = (await world.read(query(stay))).body
+    assert body.mode == "forecast"
+    assert len(body.history) == 10
+    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+
+
+async def test_imperial_units_are_converted_last(world):
+    metric = (await world.read(query(FAR))).body
+    imperial = (await world.read(query(FAR, units="imperial"))).body
+    assert imperial.units.temperature == "°F"
+    for one, other in zip(metric.days, imperial.days, strict=True):
+        assert other.temperature_max == pytest.approx(one.temperature_max * 1.8 + 32, abs=0.15)
+        assert other.precipitation_probability == one.precipitation_probability
+    assert imperial.basis.grid_elevation == pytest.approx(
+        metric.basis.grid_elevation / 0.3048, abs=1
+    )
+    assert "°F" in imperial.summary.text
+
+
+async def test_no_number_is_ever_nan(world):
+    for stay in (NEAR, FAR, Stay(FAR.start, FAR.start)):
+        reading = await world.read(query(stay))
+        assert b"NaN" not in reading.payload
+        assert not any(
+            isinstance(value, float) and not math.isfinite(value)
+            for day in reading.body.days
+            for value in msgspec.structs.astuple(day)
+        )
+
+
+async def test_status_names_the_four_providers_and_the_archive_kept(world):
+    await world.read(query(FAR))
+    await world.section.archives.holdings.flush()
+    names = [state.name for state in world.section.providers()]
+    assert names == ["open_meteo_forecast", "met_norway", "open_meteo_archive", "nasa_power"]
+    dataset = await world.section.dataset()
+    assert (dataset.rows, dataset.version) == (10, None)
+    assert any("climate fallback" in notice for notice in world.section.notices())
+
+
+async def test_free_access_is_noticed_only_on_the_free_hosts(world):
+    async with http_client("test") as client:
+        free = Weather.build(Settings(), world.clock, client, _Forgetful())
+        assert "Open-Meteo free access: non-commercial use only" in free.notices()
+        paid = Weather.build(
+            Settings(open_meteo_api_key=Secret("k")), world.clock, client, _Forgetful()
+        )
+        assert not any("free access" in notice for notice in paid.notices())
+
+
+async def test_a_customers_key_goes_with_every_call_and_into_no_error(world):
+    settings = msgspec.structs.replace(
+        world.settings, open_meteo_api_key=type(world.settings.open_meteo_api_key)("k3y")
+    )
+    async with http_client("test") as client:
+        section = Weather.build(settings, world.clock, client, _Forgetful())
+        for stay in (NEAR, FAR):
+            await section.read(query(stay), Deadline.after(4))
+        await section.close()
+    assert {one.query["apikey"] for one in world.open_meteo.asked} == {"k3y"}

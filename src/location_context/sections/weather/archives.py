@@ -10,6 +10,8 @@ from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from location_context.errors import ProviderAnswerInvalid, ProviderQuiet
 from location_context.sections.weather import climatology
 from location_context.sections.weather.holdings import Recent
@@ -29,6 +31,8 @@ from location_context.upstream.flights import Flights
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from location_context.sections.contract import Query
     from location_context.sections.weather.holdings import Holdings
     from location_context.sections.weather.providers import ArchiveProvider, YearMonth
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     from location_context.upstream.deadline import Deadline
 
     Held = dict[YearMonth, Month]
+    Floats = NDArray[np.float64]
 
 GRACE_SECONDS = 0.5
 _LASTS = timedelta(days=1)
@@ -117,30 +122,31 @@ class Reader:
         """
         key = (self.provider.source, self.cell.key, self.stay, self.today)
         if (made := self._archives.made.get(key)) is None:
-            years = await self.years(deadline)
-            if years is None:
+            found = await self.years(deadline)
+            if found is None:
                 return None
-            made = self.answer(years)
+            made = self.answer(*found)
             self._archives.made.put(key, made)
         return made
 
-    async def years(self, deadline: Deadline | None) -> list[int] | None:
-        """The years to use, oldest first, their months held; None when that may not be done."""
+    async def years(self, deadline: Deadline | None) -> tuple[list[int], Floats] | None:
+        """The years to use, oldest first, and their windows; None when that may not be done."""
         years: list[int] = []
+        kept: list[Floats] = []
         asked = list(latest(last_year(self.today)))
         for _ in range(1 + _OLDER_REQUESTS):
             if not await self._gather(asked, deadline):
                 return None
-            found = windows(self.stay, asked, self._month)
-            years += [
-                year for year, is_out in zip(asked, missing(found), strict=True) if not is_out
-            ]
+            values = windows(self.stay, asked, self._month)
+            good = ~missing(values)
+            years = [year for year, is_good in zip(asked, good, strict=True) if is_good] + years
+            kept = [values if good.all() else values[:, good], *kept]
             if len(years) >= YEARS or not years:
                 break
             asked = list(latest(asked[0] - 1, YEARS - len(years)))
         if not years:
             raise ProviderAnswerInvalid(self.provider.name, "has no data for this cell")
-        return sorted(years)
+        return years, kept[0] if len(kept) == 1 else np.concatenate(kept, axis=1)
 
     def _month(self, year: int, name: int) -> Month | None:
         return self._held.get((year, name))
@@ -156,9 +162,9 @@ class Reader:
             self._held |= await holdings.held(source, self.cell.key, lacking)
         return not lacking or deadline is not None
 
-    def answer(self, years: Sequence[int]) -> Outlook:
-        """The climatology from the held months of these years."""
-        values = climatology.screened(windows(self.stay, years, self._month))
+    def answer(self, years: Sequence[int], values: Floats) -> Outlook:
+        """The climatology from the windows of these years."""
+        values = climatology.screened(values)
         month = self._held[months_of(self.stay, years[-1])[0]]
         return Outlook(
             mode="climatology",

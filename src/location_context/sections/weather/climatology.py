@@ -52,12 +52,12 @@ def screened(values: Floats) -> Floats:
     """
     values = values.copy()
     for row in values[_EXTREMES]:
-        known = row[np.isfinite(row)]
-        if known.size and np.ptp(known) > _WILD_K:
-            middle = np.median(known)
-            spread = 1.4826 * np.median(np.abs(known - middle))
-            with np.errstate(invalid="ignore"):
-                row[np.abs(row - middle) > max(_WILD_K, 8 * spread)] = np.nan
+        known = np.sort(row[np.isfinite(row)])
+        if known.size and known[-1] - known[0] > _WILD_K:
+            middle = known[known.size // 2]
+            spread = 1.4826 * np.sort(np.abs(known - middle))[known.size // 2]
+            if max(known[-1] - middle, middle - known[0]) > (limit := max(_WILD_K, 8 * spread)):
+                row[np.abs(row - middle) > limit] = np.nan
     rain = values[ROW["precipitation_sum"]]
     known = rain[np.isfinite(rain)]
     if known.size > 1 and known.max() > _WILD_MM:
