@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import text
 
+from location_context.access.keyring import Keyring
 from location_context.errors import OperatorError, StorageError
 from location_context.settings import Secret, Settings
 from location_context.storage import schema
 from location_context.storage.database import Database
 from location_context.storage.keys import Keys
 from location_context.storage.writer import Writer
+from tests.moved_clock import MovedClock
 from tests.storage.children import (
     a_key,
     child,
@@ -291,6 +293,28 @@ async def test_postgresql_is_back_within_five_seconds_of_its_return(
         assert await store.version() == ""
         await store.add(a_key("after"))
         assert time.monotonic() - began < 5
+        await database.close()
+
+
+async def test_a_postgresql_that_falls_silent_holds_nobody_longer_than_its_patience(
+    postgresql_settings: Settings, tmp_path: Path
+) -> None:
+    async with Proxy(postgresql_settings.database) as proxy:
+        settings = Settings(data_dir=tmp_path, database_url=Secret(proxy.url))
+        database = await Database.open(settings)
+        clock = MovedClock()
+        keyring = Keyring(Keys(database), now=clock.seconds)
+        await Keys(database).add(a_key("known"))
+        known = await keyring.find(a_key("known").digest)
+        proxy.freeze()
+        clock.advance(3)
+        began = time.monotonic()
+        assert await keyring.find(a_key("known").digest) == known
+        assert time.monotonic() - began < 2
+        proxy.thaw()
+        clock.advance(3)
+        await Keys(database).add(a_key("later"))
+        assert await keyring.find(a_key("later").digest) is not None
         await database.close()
 
 

@@ -85,11 +85,14 @@ class Keyring:
                 await self._try_reading(now)
 
     async def _try_reading(self, now: float) -> None:
+        reading = asyncio.ensure_future(self._read())
+        reading.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
             async with asyncio.timeout(_PATIENCE):
-                await self._read()
+                await asyncio.shield(reading)
             self._read_at = now
         except (StorageError, TimeoutError):
+            reading.cancel()  # not waited for: to close a silent connection takes seconds
             self._tried_at = self._now()
             structlog.get_logger().warning("keys_not_read")
 
