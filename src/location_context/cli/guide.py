@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path  # noqa: TC003  Typer reads the annotations
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,7 +27,7 @@ from location_context.storage.guide import Guides
 from location_context.upstream.provider import http_client
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from location_context.sections.guide.imports.importer import Report
     from location_context.sections.guide.records import GuideVersion
@@ -137,19 +137,16 @@ def rollback(*, json: console.Json = False) -> None:
 
 async def _import(wanted: _Wanted) -> Report:
     settings = console.settings()
+    about = _about(wanted)
     async with _guides() as guides, http_client(settings.user_agent) as client:
-        gazetteer = Gazetteer.load()
-        importer = Importer(
-            guides, system_clock, lambda lat, lng: gazetteer.point(lat, lng).country
-        )
+        importer = Importer(guides, system_clock, _countries())
         if wanted.sample:
-            _, report = await import_sample(importer)
-            return report
+            return (await import_sample(importer))[1]
         if wanted.source is None:
             dataset = await fetch_wikidata(client, settings)
         else:
             dataset = await fetch(client, wanted.source, settings)
-        about = _about(wanted, dataset.source, dataset.dated)
+        about = replace(about, source=dataset.source, dated=about.dated or dataset.dated)
         with Progress(console=console.err(), transient=True) as bar:
             task = bar.add_task("Checking rows", total=None)
             _, report = await importer.run(
@@ -161,11 +158,17 @@ async def _import(wanted: _Wanted) -> Report:
         return report
 
 
-def _about(wanted: _Wanted, source: str, dated: date | None) -> About:
+def _countries() -> Callable[[float, float], str | None]:
+    gazetteer = Gazetteer.load()
+    return lambda lat, lng: gazetteer.point(lat, lng).country
+
+
+def _about(wanted: _Wanted) -> About:
+    """What the options say, checked before anything is fetched."""
     cc0 = wanted.wikidata
     return About(
-        source=source,
-        dated=_date(wanted.dated) or dated or system_clock().date(),
+        source="",
+        dated=_date(wanted.dated),
         attribution=wanted.attribution or ("Wikidata" if cc0 else ""),
         attribution_url=wanted.attribution_url or ("https://www.wikidata.org/" if cc0 else None),
         license=wanted.license or ("CC0 1.0" if cc0 else None),

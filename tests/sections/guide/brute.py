@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import asin, cos, radians, sin, sqrt
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,27 +25,33 @@ class Expected:
     beyond: list[str | None]
 
 
-def distance(lat: float, lng: float, to: Restaurant) -> float:
-    north, east = radians(to.lat - lat) / 2, radians(to.lng - lng) / 2
-    square = sin(north) ** 2 + cos(radians(lat)) * cos(radians(to.lat)) * sin(east) ** 2
-    return 2 * 6371.0088 * asin(min(1.0, sqrt(square)))
+class Brute:
+    """All restaurants, each looked at for every question."""
+
+    def __init__(self, restaurants: Sequence[Restaurant]) -> None:
+        self._of = [[one for one in restaurants if one.tier == tier] for tier in RANKS]
+        self._at = [np.radians([(one.lat, one.lng) for one in of] or [(0, 0)]) for of in self._of]
+
+    def expected(self, lat: float, lng: float, radii: Sequence[float]) -> Expected:
+        counts: list[int] = []
+        ids: list[str] = []
+        beyond: list[str | None] = []
+        for of, at, radius in zip(self._of, self._at, radii, strict=True):
+            far = zip(np.round(distances(lat, lng, at), 6).tolist(), of, strict=False)
+            ranked = sorted((km, one.id) for km, one in far)
+            inside = [place for place in ranked if place[0] <= radius]
+            counts.append(len(inside))
+            ids += [place[1] for place in inside]
+            beyond.append(ranked[0][1] if ranked and not inside else None)
+        return Expected(counts, ids[:50], beyond)
 
 
-def expected(
-    restaurants: Sequence[Restaurant], lat: float, lng: float, radii: Sequence[float]
-) -> Expected:
-    counts: list[int] = []
-    ids: list[str] = []
-    beyond: list[str | None] = []
-    for tier, radius in zip(RANKS, radii, strict=True):
-        ranked = sorted(
-            (round(distance(lat, lng, r), 6), r.id) for r in restaurants if r.tier == tier
-        )
-        inside = [place for place in ranked if place[0] <= radius]
-        counts.append(len(inside))
-        ids += [place[1] for place in inside]
-        beyond.append(ranked[0][1] if ranked and not inside else None)
-    return Expected(counts, ids[:50], beyond)
+def distances(lat: float, lng: float, to: np.ndarray) -> np.ndarray:
+    """Kilometres by the haversine formula."""
+    phi, theta = np.radians(lat), np.radians(lng)
+    square = np.sin((to[:, 0] - phi) / 2) ** 2
+    square += np.cos(phi) * np.cos(to[:, 0]) * np.sin((to[:, 1] - theta) / 2) ** 2
+    return 2 * 6371.0088 * np.arcsin(np.sqrt(np.minimum(square, 1.0)))
 
 
 def told(answer: Sequence[TierFound]) -> Expected:

@@ -11,7 +11,7 @@ from location_context.sections.guide.catalogue import Catalogue
 from location_context.sections.guide.imports.awards import tier_of
 from location_context.sections.guide.imports.formats import read_table
 from location_context.sections.guide.records import TIERS, Restaurant
-from tests.sections.guide.brute import expected, told
+from tests.sections.guide.brute import Brute, told
 from tests.sections.guide.samples import RADII, points, restaurant, scattered, snapshots
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 def test_two_thousand_points_the_poles_and_180_degrees_are_answered_as_by_brute_force() -> None:
     restaurants = scattered(300)
-    catalogue = Catalogue(restaurants)
+    catalogue, brute = Catalogue(restaurants), Brute(restaurants)
     for lat, lng in points(2000):
         answer = told(catalogue.query(lat, lng, RADII))
-        assert answer == expected(restaurants, lat, lng, RADII), (lat, lng)
+        assert answer == brute.expected(lat, lng, RADII), (lat, lng)
 
 
 def test_two_hundred_points_at_hotspots_of_a_real_guide_are_answered_as_by_brute_force(
@@ -40,11 +40,12 @@ def test_two_hundred_points_at_hotspots_of_a_real_guide_are_answered_as_by_brute
         )
         for n, row in enumerate(rows)
     ]
-    catalogue, crowded = Catalogue(restaurants), restaurants[:: len(restaurants) // 200]
+    catalogue, brute = Catalogue(restaurants), Brute(restaurants)
+    crowded = restaurants[:: len(restaurants) // 200]
     for near in crowded:
         lat, lng = round(near.lat + 0.004, 4), round(near.lng - 0.003, 4)
         answer = told(catalogue.query(lat, lng, RADII))
-        assert answer == expected(restaurants, lat, lng, RADII), (lat, lng)
+        assert answer == brute.expected(lat, lng, RADII), (lat, lng)
 
 
 places = st.tuples(
@@ -64,7 +65,7 @@ def test_any_few_restaurants_are_answered_as_by_brute_force(
     ]
     lat, lng = round(at[0], 4), round(at[1], 4)
     answer = told(Catalogue(restaurants).query(lat, lng, RADII))
-    assert answer == expected(restaurants, lat, lng, RADII)
+    assert answer == Brute(restaurants).expected(lat, lng, RADII)
 
 
 def test_restaurants_at_one_spot_are_ordered_by_id() -> None:

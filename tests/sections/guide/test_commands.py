@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 
 from location_context.cli.guide import commands
 from location_context.errors import LocationContextError
+from location_context.gazetteer.gazetteer import Gazetteer
 from tests.sections.guide.samples import open_csv, open_row
 from tests.sections.guide.test_rows import binding
 from tests.standins.server import Answered, StandIn
@@ -44,6 +45,11 @@ class Operator:
     def file(self, name: str, data: bytes) -> str:
         (self.folder / name).write_bytes(data)
         return str(self.folder / name)
+
+
+@pytest.fixture(autouse=True)
+def _load_the_gazetteer_once(monkeypatch: pytest.MonkeyPatch, gazetteer: Gazetteer) -> None:
+    monkeypatch.setattr(Gazetteer, "load", lambda: gazetteer)
 
 
 @pytest.fixture

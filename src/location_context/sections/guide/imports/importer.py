@@ -36,7 +36,7 @@ class About:
     """What the operator tells about a dataset."""
 
     source: str
-    dated: date
+    dated: date | None = None  # None: nobody knows, so the day of the import
     kind: str | None = None  # the format's, unless it is the sample
     attribution: str = ""
     attribution_url: str | None = None
@@ -94,9 +94,23 @@ class Importer:
         before = await self._store.active()
         former = await self._store.load(before.number) if before else []
         version = await self._store.replace(
-            _provenance(about, table.kind), with_ids(restaurants, own, former), self._clock()
+            self._provenance(about, table.kind),
+            with_ids(restaurants, own, former),
+            self._clock(),
         )
         return version, msgspec.structs.replace(report, version=version.number)
+
+    def _provenance(self, about: About, kind: str) -> Provenance:
+        dated = about.dated or self._clock().date()
+        return Provenance(
+            kind=about.kind or kind,
+            source=about.source,
+            dated=dated,
+            attribution=about.attribution or f"Restaurant guide, as of {dated.isoformat()}",
+            attribution_url=about.attribution_url,
+            license=about.license,
+            labels=about.labels,
+        )
 
     def _checked(
         self, table: Table, progress: Progress
@@ -155,15 +169,3 @@ def _refuse_bad(report: Report, *, strict: bool) -> None:
             f"was changed. The first: {report.counted_in} {first.line}: {first.reason}.",
             report,
         )
-
-
-def _provenance(about: About, kind: str) -> Provenance:
-    return Provenance(
-        kind=about.kind or kind,
-        source=about.source,
-        dated=about.dated,
-        attribution=about.attribution or f"Restaurant guide, as of {about.dated.isoformat()}",
-        attribution_url=about.attribution_url,
-        license=about.license,
-        labels=about.labels,
-    )
