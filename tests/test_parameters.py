@@ -195,7 +195,7 @@ def test_a_place_comes_out_clean_or_is_refused_for_its_length(text) -> None:
     try:
         place = parsed(place=text).place
     except errors.InvalidPlace:
-        assert len(unicodedata.normalize("NFC", text)) > 120
+        assert len(text) > 120
         return
     assert place is None or 1 <= len(place) <= 120
     for character in place or "":
@@ -205,7 +205,7 @@ def test_a_place_comes_out_clean_or_is_refused_for_its_length(text) -> None:
 
 def test_a_place_keeps_joiners_emoji_and_scripts_written_from_the_right() -> None:
     for place in ("Zürich", "القاهرة", "नई दिल्ली", "👨‍👩‍👧 Camp", "São Tomé"):
-        assert parsed(place=place).place == unicodedata.normalize("NFC", place)
+        assert parsed(place=place).place == place
     assert parsed(place="a\u202eb\x07c\r\nd").place == "abcd"
 
 

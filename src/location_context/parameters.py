@@ -214,13 +214,12 @@ def _language(given: Mapping[str, str], languages: Languages) -> Language | None
 
 def _place(given: Mapping[str, str]) -> str | None:
     """The name to show, without control and direction-override characters."""
-    text = unicodedata.normalize("NFC", given.get("place", ""))
-    text = "".join(c for c in text if not _is_unshown(c)).strip()
+    text = given.get("place", "")
     if len(text) > LONGEST_PLACE:
         raise InvalidPlace(
             f"place has {len(text)} characters; accepted: at most {LONGEST_PLACE} characters."
         )
-    return text or None
+    return "".join(c for c in text if not _is_unshown(c)).strip() or None
 
 
 def _is_unshown(character: str) -> bool:

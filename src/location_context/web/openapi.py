@@ -76,12 +76,15 @@ def document(public_url: str, sections: Sequence[Section]) -> Document:
 
 
 def _require_all(schema: dict[str, Any]) -> None:
-    """Every field is always there, also those with a default in the Struct."""
-    if schema.get("type") == "object" and "properties" in schema:
-        optional = {"coverage"} if "NoEvents" in schema.get("title", "") else set()
-        for value in schema["properties"].values():
-            value.pop("default", None)
-        schema["required"] = [name for name in schema["properties"] if name not in optional]
+    """A field with a default is always there too; only one that may be unset is optional."""
+    properties = schema.get("properties", {})
+    given = [name for name, value in properties.items() if "default" in value]
+    for name in given:
+        del properties[name]["default"]
+    if properties:
+        schema["required"] = [
+            name for name in properties if name in given or name in schema.get("required", [])
+        ]
 
 
 def _ref(kind: str, name: str) -> dict[str, str]:
@@ -136,6 +139,10 @@ def _public_paths() -> Document:
         "/v1/pulse": _widget_path(),
         "/v1/health": _plain_path("Service", "health", parts.HEALTH, HealthBody, {503: HealthBody}),
         "/v1/status": _plain_path("Service", "status", parts.STATUS, StatusBody, {}),
+        "/v1/embed.js": _file_path("Widget", "embed", parts.EMBED, "text/javascript"),
+        "/v1/oembed": _oembed_path(),
+        "/v1/openapi.json": _file_path("Service", "openapi", parts.OPENAPI, JSON),
+        "/v1/docs": _file_path("Service", "docs", parts.DOCS, "text/html"),
     }
 
 
@@ -158,7 +165,7 @@ def _widget_path() -> Document:
                 "headers": _headers("X-Request-Id", "ETag", "Cache-Control", "Vary"),
                 "content": html,
             },
-            "304": {"description": "What the client holds is still true."},
+            "304": _not_modified(),
             **errors,
         },
     }
@@ -186,3 +193,38 @@ def _plain_path(
         "responses": responses,
     }
     return {"get": operation}
+
+
+def _file_path(tag: str, name: str, text: tuple[str, str], media_type: str) -> Document:
+    kind = "object" if media_type == JSON else "string"
+    operation = {
+        "tags": [tag],
+        "operationId": name,
+        "summary": text[0],
+        "description": text[1],
+        "security": [],
+        "responses": {
+            "200": {
+                "description": text[0],
+                "headers": _headers("X-Request-Id", "ETag", "Cache-Control", "Vary"),
+                "content": {media_type: {"schema": {"type": kind}}},
+            },
+            "304": _not_modified(),
+            "400": _ref("responses", "BadRequest"),
+        },
+    }
+    return {"get": operation}
+
+
+def _oembed_path() -> Document:
+    path = _file_path("Widget", "oembed", parts.OEMBED, JSON)
+    path["get"]["parameters"] = parts.OEMBED_PARAMETERS
+    path["get"]["responses"]["404"] = _ref("responses", "NotFound")
+    return path
+
+
+def _not_modified() -> Document:
+    return {
+        "description": "What the client holds (If-None-Match) is still true.",
+        "headers": _headers("X-Request-Id", "ETag", "Cache-Control", "Vary"),
+    }

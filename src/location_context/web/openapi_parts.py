@@ -53,6 +53,16 @@ WIDGET_TEXT = (
 )
 HEALTH = ("Whether this process takes requests", "Touches nothing. 503 while it shuts down.")
 STATUS = ("How the service is", "Sections, providers, datasets and notices for the operator.")
+EMBED = (
+    "The script that sizes the widget's iframe",
+    "Put it beside the iframe: it makes every widget on the page as tall as its content.",
+)
+OEMBED = (
+    "oEmbed for addresses of widgets",
+    "Answers only for addresses of this service's own `/v1/pulse`, and fetches nothing.",
+)
+OPENAPI = ("This document", "OpenAPI 3.1, made from what makes the answers.")
+DOCS = ("The documentation page", "This document for people; it loads nothing from elsewhere.")
 WIDGET_ERRORS = {
     "400": "A parameter is wrong or missing, or the request is malformed.",
     "429": "Too many requests from this address; see Retry-After.",
@@ -67,7 +77,7 @@ KEYED_ERRORS = {
     "503": "Unavailable",
 }
 
-_DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_DAY = "^(19[0-9]{2}|20[0-4][0-9]|2050)-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"
 
 
 def _parameter(
@@ -77,6 +87,7 @@ def _parameter(
         "name": name,
         "in": "query",
         "required": required,
+        **({} if required else {"allowEmptyValue": True}),
         "description": description,
         "schema": schema,
         "example": example,
@@ -121,7 +132,7 @@ PARAMETERS = {
         "lang",
         {
             "type": "string",
-            "pattern": "^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$",
+            "pattern": "^([A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*)?$",
             "maxLength": 64,
             "default": "en",
         },
@@ -145,13 +156,26 @@ PARAMETERS = {
         "accent",
         {
             "type": "string",
-            "pattern": "^#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})$",
+            "pattern": "^(#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6}))?$",
             "default": DEFAULT_ACCENT,
         },
         "Accent colour; the leading # is sent as %23.",
         DEFAULT_ACCENT,
     ),
 }
+
+_PIXELS = {"type": "integer", "minimum": 1, "maximum": 999_999_999}
+OEMBED_PARAMETERS = [
+    _parameter(
+        "url",
+        {"type": "string", "format": "uri"},
+        "The address of a widget of this service.",
+        "http://127.0.0.1:8000/v1/pulse?lat=48.8566&lng=2.3522&start=2026-11-28&end=2026-12-01",
+        required=True,
+    ),
+    _parameter("maxwidth", _PIXELS, "Width in px that the embed may have.", 720),
+    _parameter("maxheight", _PIXELS, "Height in px that the embed may have.", 900),
+]
 
 
 def _header(description: str, example: str) -> dict[str, Any]:
@@ -239,4 +263,5 @@ ERROR_RESPONSES = {
     "RateLimited": _error(429, "Retry-After"),
     "InternalError": _error(500),
     "Unavailable": _error(503, "Retry-After"),
+    "NotFound": _error(404),
 }

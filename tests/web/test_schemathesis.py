@@ -1,0 +1,91 @@
+"""The whole service against its own OpenAPI document: whatever is made from it finds no failure.
+
+In CI it is 2,000 cases and more, elsewhere a few hundred.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from location_context.gazetteer.gazetteer import Gazetteer
+from location_context.sections.guide.imports.importer import Importer
+from location_context.sections.guide.sample import import_sample
+from location_context.settings import Settings
+from location_context.stay import system_clock
+from location_context.storage.database import Database
+from location_context.storage.guide import Guides
+from tests.sections.weather.conftest import write_grid
+from tests.serving import serve
+from tests.web.conftest import make_key
+
+CASES_EACH = 200 if os.environ.get("CI") == "true" else 20
+LEAST = 2000 if os.environ.get("CI") == "true" else 300
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """The four sections with what they have of their own, and no provider."""
+    folder = tmp_path_factory.mktemp("whole")
+    write_grid(folder)
+    settings = Settings(
+        data_dir=folder,
+        log_level="error",
+        widget_per_minute=99_999,
+        open_meteo_forecast_url="",
+        open_meteo_archive_url="",
+        nasa_power_url="",
+        open_holidays_url="",
+    )
+    asyncio.run(load_guide(settings))
+    return settings
+
+
+async def load_guide(settings: Settings) -> None:
+    database, gazetteer = await Database.open(settings), Gazetteer.load()
+    importer = Importer(
+        Guides(database), system_clock, lambda lat, lng: gazetteer.point(lat, lng).country
+    )
+    await import_sample(importer)
+    await database.close()
+
+
+def test_no_case_made_from_the_document_finds_a_failure(settings: Settings) -> None:
+    key = make_key(settings, per_minute=1_000_000)
+    with serve(settings) as served:
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "schemathesis.cli", "run"),
+                f"{served.url}/v1/openapi.json",
+                *("--url", served.url),
+                *("--header", f"Authorization: Bearer {key}"),
+                *("--checks", "all"),
+                *("--phases", "examples,coverage,fuzzing"),
+                *("--max-examples", str(CASES_EACH)),
+                *("--generation-database", "none"),
+                "--continue-on-failure",
+            ],
+            cwd=settings.data_dir,
+            env={
+                **os.environ,
+                "PYTHONPATH": str(ROOT),
+                "PYTHONWARNINGS": "ignore",
+                "SCHEMATHESIS_HOOKS": "tests.web.schemathesis_hooks",
+            },
+            capture_output=True,
+            text=True,
+            timeout=400,
+            check=False,
+        )
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    generated = re.search(r"([\d,]+) generated", done.stdout)
+    assert generated, done.stdout[-2000:]
+    print(f"schemathesis: {generated[1]} cases, no failure")
+    assert int(generated[1].replace(",", "")) >= LEAST
