@@ -11,6 +11,8 @@ from html import escape
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
+import numpy as np
+
 from location_context.parameters import DEFAULT_ACCENT
 
 if TYPE_CHECKING:
@@ -19,6 +21,15 @@ if TYPE_CHECKING:
     from location_context.localisation.language import Language
     from location_context.parameters import Parameters
     from location_context.settings import Settings
+
+# measured heights for stays of so many days, where the width is at least so many px
+_MEASURED_DAYS = (1, 8, 15, 22, 35, 36)
+_HEIGHTS = (
+    (640, (2000, 2180, 2900, 3300, 3500, 2900)),
+    (560, (2600, 2970, 3700, 4100, 4300, 3700)),
+    (360, (2800, 3560, 4350, 4950, 5600, 4500)),
+    (0, (3300, 4100, 4900, 5550, 6100, 4900)),
+)
 
 SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox"
 
@@ -67,12 +78,12 @@ def title(place: str | None, language: Language) -> str:
 def reserved_height(given: Parameters, width: int = 720) -> int:
     """About the height in px of the widget with every section, at a width in px.
 
-    Measured on full widgets of 1 to 35 days; a guess only until embed.js gives the true height.
+    Between the lengths of stay measured on full widgets; it holds the place until embed.js gives
+    the true height. Beyond 35 days the widget draws weeks and is shorter again.
     """
     days = given.stay.days if given.stay else 1
-    if width >= 640:
-        return 2200
-    return 2600 + 60 * min(days, 10)
+    heights = next(heights for least, heights in _HEIGHTS if width >= least)
+    return 10 * round(float(np.interp(days, _MEASURED_DAYS, heights)) / 10)
 
 
 def iframe(settings: Settings, given: Parameters, words: str, width: str, height: int) -> str:

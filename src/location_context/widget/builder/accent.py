@@ -46,7 +46,7 @@ def _measure(accent: str, scheme: Scheme, language: Language) -> Measured:
     values = {
         "{ratio}": _ratio(accent, surface, language),
         "{better}": _ratio(used, surface, language),
-        "{colour}": used,
+        "{colour}": f"\u2066{used}\u2069" if language.direction == "rtl" else used,
     }
     for mark, value in values.items():
         sentence = sentence.replace(mark, value)
