@@ -60,6 +60,8 @@ def read_ics(data: bytes, window: Window) -> Iterator[Entry | Refused]:
     except (ValueError, IndexError, KeyError, RecursionError) as error:
         yield Refused("the calendar", f"it is not one: {clipped(error, 120)}")
         return
+    if not calendars:
+        yield Refused("the calendar", "it is empty")
     for calendar in calendars:
         yield from _calendar(calendar, window)
 

@@ -58,6 +58,7 @@ _TYPES: dict[str, Category] = {
 def read_jsonld(data: bytes, window: Window) -> Iterator[Entry | Refused]:
     """The events of a page or a file."""
     zone = ZoneInfo(window.timezone)
+    found = False
     for number, script in enumerate(_scripts(data), start=1):
         try:
             graph = msgspec.json.decode(script)
@@ -65,7 +66,10 @@ def read_jsonld(data: bytes, window: Window) -> Iterator[Entry | Refused]:
             yield Refused(f"script {number}", f"it is not JSON: {clipped(error, 120)}")
             continue
         for node in _events(graph):
+            found = True
             yield from _entry(node, zone, window)
+    if not found:
+        yield Refused("the page", "it holds no event of schema.org with a date")
 
 
 def _scripts(data: bytes) -> Iterator[bytes]:

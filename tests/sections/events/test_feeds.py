@@ -1,0 +1,184 @@
+"""Imports and feeds: from a file or an address to the answer, and what happens when they fail."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import httpx2
+import pytest
+
+from location_context.errors import OperatorError
+from location_context.sections.events.feeds import Feeds
+from location_context.sections.events.imports import calendar_id, format_of
+from location_context.sections.events.records import Calendar
+from location_context.settings import Settings
+from tests.standins.server import Answered, StandIn
+
+pytestmark = pytest.mark.anyio
+PARIS = (48.8566, 2.3522)
+ICS = (
+    b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:1\nSUMMARY:%b\nDTSTART:20261202T190000Z\n"
+    b"DTEND:20261202T210000Z\nEND:VEVENT\nEND:VCALENDAR\n"
+)
+
+
+def _calendar(kind: str, source: str, **given) -> Calendar:
+    place = {"lat": PARIS[0], "lng": PARIS[1], "timezone": "Europe/Paris"} | given
+    return Calendar(id=calendar_id(source), kind=kind, source=source, **place)
+
+
+async def _titles(opened) -> list[str]:
+    opened.section._calendars._listed = None
+    reading = await opened.read(PARIS, "2026-12-01", "2026-12-03")
+    return [event.title for event in getattr(reading.body, "events", [])]
+
+
+async def test_a_file_is_imported_and_answered(opening, tmp_path):
+    file = tmp_path / "town.ics"
+    file.write_bytes(ICS % b"Choir")
+    async with opening() as opened:
+        imported = await opened.section._feeds.take(_calendar("import", str(file)))
+        reading = await opened.read(PARIS, "2026-12-01", "2026-12-03")
+        dataset = await opened.section.dataset()
+    assert (imported.calendar.rows, imported.refused) == (1, [])
+    (event,) = reading.body.events
+    assert (event.title, event.start) == ("Choir", "2026-12-02T20:00:00+01:00")
+    assert event.venue.distance == 0
+    assert event.sources == ["calendars"]
+    assert dataset.rows == 1
+
+
+async def test_an_import_again_replaces_what_the_same_file_gave(opening, tmp_path):
+    file = tmp_path / "town.ics"
+    async with opening() as opened:
+        for title in (b"Choir", b"Organ"):
+            file.write_bytes(ICS % title)
+            await opened.section._feeds.take(_calendar("import", str(file)))
+        assert await _titles(opened) == ["Organ"]
+
+
+async def test_events_without_a_place_are_refused_unless_the_calendar_has_one(opening, tmp_path):
+    file = tmp_path / "town.ics"
+    file.write_bytes(ICS % b"Choir")
+    async with opening() as opened:
+        nowhere = Calendar(id="a", kind="import", source=str(file))
+        imported = await opened.section._feeds.take(nowhere)
+        assert (imported.calendar.rows, len(imported.refused)) == (0, 1)
+        for country, region, expected in [
+            ("FR", None, ["Choir"]), ("FR", "FR-IDF", ["Choir"]), ("FR", "FR-BRE", []),
+            ("DE", None, []),
+        ]:  # fmt: skip
+            where = Calendar(
+                id="a", kind="import", source=str(file), country=country, region=region
+            )
+            await opened.section._feeds.take(where)
+            assert await _titles(opened) == expected
+
+
+async def test_a_feed_is_asked_with_its_etag_and_kept_when_nothing_changed(opening):
+    def respond(asked):
+        if asked.headers.get("if-none-match") == '"1"':
+            return Answered(status=304)
+        return Answered(ICS % b"Choir", headers={"ETag": '"1"', "Content-Type": "text/calendar"})
+
+    with StandIn(respond).running() as server:
+        async with opening(feeds_allow_private=True) as opened:
+            feeds = opened.section._feeds
+            await feeds.take(_calendar("feed", server.url + "/a.ics"))
+            assert await feeds.refresh_due() == 0
+            opened.clock.move(hours=2)
+            assert await feeds.refresh_due() == 1
+            assert await _titles(opened) == ["Choir"]
+        assert [asked.headers.get("if-none-match") for asked in server.asked] == [None, '"1"']
+
+
+async def test_a_feed_that_changed_is_read_anew_and_after_a_month_in_any_case(opening):
+    with StandIn(lambda _: Answered(ICS % b"Choir", headers={"ETag": '"1"'})).running() as server:
+        async with opening(feeds_allow_private=True) as opened:
+            feeds = opened.section._feeds
+            await feeds.take(_calendar("feed", server.url + "/a.ics"))
+            server.respond = lambda _: Answered(ICS % b"Organ", headers={"ETag": '"2"'})
+            opened.clock.move(hours=2)
+            await feeds.refresh_due()
+            assert await _titles(opened) == ["Organ"]
+            opened.clock.now += timedelta(days=31)
+            await feeds.refresh_due()
+        assert "if-none-match" not in server.asked[-1].headers
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [Answered(status=500), Answered(b"<html>moved</html>"), Answered(fault="drop"), Answered(b"")],
+    ids=["500", "a page", "dropped", "empty"],
+)
+async def test_a_feed_that_fails_keeps_its_events_and_says_why(opening, answer):
+    with StandIn(lambda _: Answered(ICS % b"Choir")).running() as server:
+        async with opening(feeds_allow_private=True) as opened:
+            feeds = opened.section._feeds
+            await feeds.take(_calendar("feed", server.url + "/a.ics"))
+            server.respond = lambda _: answer
+            opened.clock.move(hours=2)
+            await feeds.refresh_due()
+            assert await _titles(opened) == ["Choir"]
+            (listed,) = await feeds.calendars()
+            reading = await opened.read(PARIS, "2026-12-01", "2026-12-03")
+            assert listed.failed_with
+            assert opened.section.notices()
+            assert {c.provider: c.status for c in reading.body.coverage}["calendars"] == "stale"
+            server.respond = lambda _: Answered(ICS % b"Choir")
+            opened.clock.move(hours=2)
+            await feeds.refresh_due()
+            assert (await feeds.calendars())[0].failed_with is None
+
+
+async def test_a_feed_inside_is_refused_unless_a_setting_allows_it(opening):
+    with StandIn(lambda _: Answered(ICS % b"Choir")).running() as server:
+        async with opening() as opened:
+            with pytest.raises(OperatorError, match="private"):
+                await opened.section._feeds.take(_calendar("feed", server.url + "/a.ics"))
+        assert server.asked == []
+
+
+async def test_a_feed_needs_an_address(opening, tmp_path):
+    async with opening() as opened:
+        with pytest.raises(OperatorError, match="needs an address"):
+            await opened.section._feeds.take(_calendar("feed", str(tmp_path / "a.ics")))
+
+
+async def test_a_removed_feed_is_gone_with_its_events(opening, tmp_path):
+    file = tmp_path / "town.ics"
+    file.write_bytes(ICS % b"Choir")
+    async with opening() as opened:
+        feeds = opened.section._feeds
+        await feeds.take(_calendar("import", str(file)))
+        assert await feeds.remove(str(file))
+        assert not await feeds.remove(str(file))
+        assert await _titles(opened) == []
+
+
+async def test_two_servers_refresh_a_feed_once(opening, tmp_path):
+    with StandIn(lambda _: Answered(ICS % b"Choir")).running() as server:
+        async with opening(feeds_allow_private=True) as opened:
+            await opened.section._feeds.take(_calendar("feed", server.url + "/a.ics"))
+            opened.clock.move(hours=2)
+            async with httpx2.AsyncClient() as client:
+                settings = Settings(data_dir=tmp_path, feeds_allow_private=True)
+                other = Feeds(settings, opened.clock, client, opened.store)
+                counts = [await opened.section._feeds.refresh_due(), await other.refresh_due()]
+    assert sorted(counts) == [0, 1]
+    assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "data", "kind", "expected"),
+    [
+        ("a.txt", b"BEGIN:VCALENDAR\n", "", "ics"),
+        ("a", b"\xef\xbb\xbf\r\nBEGIN:VCALENDAR\n", "text/html", "ics"),
+        ("a", b" [ {", "", "jsonld"),
+        ("a", b"<!doctype html>", "text/html", "jsonld"),
+        ("a.csv", b"title,start\n", "", "csv"),
+        ("https://a.example/x?y=.ics", b"title,start\n", "text/csv; charset=utf-8", "csv"),
+    ],
+)
+def test_a_format_is_known_by_what_it_begins_with(source, data, kind, expected):
+    assert format_of(source, data, kind) == expected

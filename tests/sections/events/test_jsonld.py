@@ -1,0 +1,185 @@
+"""JSON-LD in pages and files, real and hostile; and tables."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, date, datetime
+
+import msgspec
+import pytest
+
+from location_context.sections.events.entries import Entry, Refused, Window
+from location_context.sections.events.expansion import Task, expand
+from location_context.sections.events.jsonld import read_jsonld
+from location_context.sections.events.table import read_table
+
+pytestmark = pytest.mark.anyio
+WINDOW = Window(date(2026, 11, 1), date(2027, 10, 31), "Europe/Paris")
+EVENT = {
+    "@context": "https://schema.org", "@type": "MusicEvent", "name": "Phoenix",
+    "startDate": "2026-12-03T20:00:00+01:00", "url": "https://a.example/phoenix",
+    "location": {"@type": "Place", "name": "Olympia",
+                 "geo": {"latitude": "48.87", "longitude": 2.33},
+                 "address": {"streetAddress": "28 bd des Capucines", "addressLocality": "Paris"}},
+    "offers": [{"lowPrice": "35", "highPrice": 80, "priceCurrency": "EUR"}],
+}  # fmt: skip
+
+
+def _page(*scripts: bytes) -> bytes:
+    tags = b"".join(b'<script type="application/ld+json">%b</script>' % one for one in scripts)
+    return b"<!doctype html><html><head>%b</head><body></body></html>" % tags
+
+
+def _split(told) -> tuple[list[Entry], list[Refused]]:
+    told = list(told)
+    return (
+        [one for one in told if isinstance(one, Entry)],
+        [one for one in told if isinstance(one, Refused)],
+    )
+
+
+def _read(value: object) -> list[Entry]:
+    return _split(read_jsonld(msgspec.json.encode(value), WINDOW))[0]
+
+
+def test_an_event_in_a_page_is_read_with_all_it_says():
+    (entry,), refused = _split(read_jsonld(_page(msgspec.json.encode(EVENT)), WINDOW))
+    assert refused == []
+    assert entry.start.at == datetime(2026, 12, 3, 19, tzinfo=UTC)
+    assert (entry.title, entry.category, entry.venue) == ("Phoenix", "concert", "Olympia")
+    assert (entry.lat, entry.lng) == (48.87, 2.33)
+    assert entry.address == "28 bd des Capucines, Paris"
+    assert (entry.price.min, entry.price.max, entry.price.currency) == (35, 80, "EUR")
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        [EVENT], {"@graph": [EVENT]}, {"@type": "WebPage", "mainEntity": {"about": [[EVENT]]}},
+        EVENT | {"@type": ["Thing", "https://schema.org/MusicEvent"]},
+        EVENT | {"@type": "schema:MusicEvent"},
+    ],
+    ids=["list", "graph", "nested", "types", "prefix"],
+)  # fmt: skip
+def test_an_event_is_found_wherever_it_stands(wrapped):
+    assert [entry.title for entry in _read(wrapped)] == ["Phoenix"]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "expected"),
+    [
+        ("2026-12-03", "2026-12-05", ("2026-12-03", "2026-12-05", True)),
+        ("2026-12-03", None, ("2026-12-03", None, False)),
+        ("2026-12-03T20:00", None, ("2026-12-03T20:00:00+01:00", None, False)),
+        ("2026-12-03T20:00:00-0500", None, ("2026-12-04T02:00:00+01:00", None, False)),
+        (
+            "2026-12-03T19:00:00Z",
+            "2026-12-03T18:00:00Z",
+            ("2026-12-03T20:00:00+01:00", None, False),
+        ),
+    ],
+)
+def test_dates_are_read_as_they_are_meant(start, end, expected):
+    from zoneinfo import ZoneInfo  # noqa: PLC0415  only here
+
+    (entry,) = _read(EVENT | {"startDate": start, "endDate": end})
+    zone = ZoneInfo("Europe/Paris")
+    shown = entry.start.local(zone).isoformat(), entry.end and entry.end.local(zone).isoformat()
+    assert (*shown, entry.all_day) == expected
+
+
+def test_cancelled_online_undated_and_past_ones_are_left_out():
+    events = [
+        EVENT | {"eventStatus": "https://schema.org/EventCancelled"},
+        EVENT | {"eventAttendanceMode": "https://schema.org/OnlineEventAttendanceMode"},
+        EVENT | {"startDate": "soon"},
+        EVENT | {"startDate": "2015-10-31"},
+        EVENT | {"name": ""},
+    ]
+    assert _read(events) == []
+
+
+def test_a_postponed_one_says_so():
+    assert _read(EVENT | {"eventStatus": "EventPostponed"})[0].status == "postponed"
+
+
+def test_real_files_are_read(shared_data):
+    folder = shared_data / "events" / "jsonld"
+    songkick = (folder / "songkick_elysian_fields_2015.raw.jsonld").read_bytes()
+    window = Window(date(2015, 1, 1), date(2015, 12, 31), "America/New_York")
+    (concert,), _ = _split(read_jsonld(songkick, window))
+    assert concert.start.at == datetime(2015, 10, 31, 23, 30, tzinfo=UTC)
+    assert (concert.category, concert.lat, concert.lng) == ("concert", 40.660109, -73.953193)
+    festival = (folder / "marsai_festival_2026_all_day.jsonld").read_bytes()
+    window = Window(date(2026, 1, 1), date(2026, 12, 31), "Europe/Paris")
+    (entry,), _ = _split(read_jsonld(festival, window))
+    assert (entry.start.day, entry.end.day, entry.all_day) == (
+        date(2026, 6, 15), date(2026, 6, 20), True,
+    )  # fmt: skip
+    assert entry.category == "festival"
+
+
+BOMB = (
+    b'<?xml version="1.0"?><!DOCTYPE html [<!ENTITY a "aaaaaaaaaa">'
+    + b"".join(b'<!ENTITY %c "%b">' % (98 + n, b"&%c;" % (97 + n) * 10) for n in range(9))
+    + b']><html><head><script type="application/ld+json">&j;</script></head></html>'
+)
+HOSTILE = {
+    "an early end of the script": _page(b'{"@type": "Event", "name": "</script><b>x"}'),
+    "an entity bomb": BOMB,
+    "twenty megabytes of tags": b"<html>" + b"<div>" * 4_000_000,
+    "a deep list": b"[" * 1_000_000,
+    "a deep object": b'{"a":' * 500_000,
+    "many nodes": b"[" + b"{}," * 2_000_000 + b"{}]",
+    "a long string": b'{"@type": "Event", "name": "' + b"x" * 15_000_000 + b'"}',
+    "not text": b"<\xff\xfe\x00" * 100_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+async def test_a_hostile_page_ends_within_five_seconds(name: str):
+    begun = time.monotonic()
+    expanded = await expand(HOSTILE[name], Task("jsonld", WINDOW))
+    assert time.monotonic() - begun < 5.5
+    assert expanded.entries == []
+
+
+async def test_what_came_before_a_broken_script_is_kept():
+    page = _page(
+        msgspec.json.encode(EVENT), b"{broken", msgspec.json.encode(EVENT | {"name": "Air"})
+    )
+    expanded = await expand(page, Task("jsonld", WINDOW))
+    assert [entry.title for entry in expanded.entries] == ["Phoenix", "Air"]
+    assert [refused.where for refused in expanded.refused] == ["script 2"]
+
+
+TABLE = """\
+title,start,end,category,venue,lat,lng,url,price_min,currency
+Market,2026-12-05,2026-12-06,market,Square,48.1,11.5,https://a.example,,
+Choir,2026-12-05 19:30,,concert,Church,,,,12.5,EUR
+,2026-12-05,,,,,,,,
+Odd,tomorrow,,,,,,,,
+Backwards,2026-12-06,2026-12-05,,,,,,,
+Nowhere,2026-12-05,,,,north,south,,,
+Past,2020-01-01,,,,,,,,
+"""
+
+
+def test_a_table_is_read_row_by_row_and_bad_rows_are_named():
+    entries, refused = _split(read_table(TABLE.encode(), WINDOW))
+    assert [(e.title, e.all_day, e.category) for e in entries] == [
+        ("Market", True, "community"), ("Choir", False, "concert"),
+    ]  # fmt: skip
+    assert entries[1].start.at == datetime(2026, 12, 5, 18, 30, tzinfo=UTC)
+    assert [(r.where, r.why) for r in refused] == [
+        ("line 4", "it has no title"),
+        ("line 5", "its dates cannot be read: tomorrow"),
+        ("line 6", "it ends before it starts"),
+        ("line 7", "its coordinates cannot be read"),
+    ]
+
+
+@pytest.mark.parametrize("data", [b"", b"a,b\n1,2\n", b"\xff\xfe", b'title,start\n"open'])
+def test_a_file_that_is_no_table_says_so_or_is_empty(data: bytes):
+    entries, _ = _split(read_table(data, WINDOW))
+    assert entries == []

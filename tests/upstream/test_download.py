@@ -1,0 +1,158 @@
+"""Downloads from addresses an operator gives: nothing inside is ever asked."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+
+import httpx2
+import pytest
+
+from location_context.errors import (
+    OperatorError,
+    ProviderAnswerInvalid,
+    ProviderRefused,
+    ProviderTimeout,
+    ProviderUnreachable,
+)
+from location_context.upstream.download import download, is_public
+from location_context.upstream.provider import http_client
+from tests.standins.server import Answered, StandIn
+
+pytestmark = pytest.mark.anyio
+MEGABYTE = 1_000_000
+
+
+async def _get(url: str, *, allow_private: bool = True, **given):
+    async with http_client("test") as client:
+        return await download(
+            client, url, allow_private=allow_private, max_bytes=given.pop("most", MEGABYTE), **given
+        )
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://127.0.0.1/x", "http://localhost/x", "http://[::1]/x", "http://0.0.0.0/x",
+        "http://10.1.2.3/x", "http://172.16.0.1/x", "http://192.168.1.1/x", "http://100.64.0.1/x",
+        "http://169.254.169.254/latest/meta-data/", "http://[fe80::1]/x", "http://[fd00::1]/x",
+        "http://[::ffff:127.0.0.1]/x", "http://[64:ff9b::7f00:1]/x", "http://[2002:7f00:1::]/x",
+        "http://2130706433/x", "http://0x7f.1/x", "http://127.1/x", "http://224.0.0.1/x",
+        "http://user:word@127.0.0.1:80/x",
+    ],
+)  # fmt: skip
+async def test_an_address_inside_is_refused_however_it_is_written(address: str):
+    with pytest.raises((OperatorError, ProviderUnreachable)):
+        await _get(address, allow_private=False, timeout=2)
+
+
+@pytest.mark.parametrize(
+    "address", ["file:///etc/passwd", "ftp://a.example/x", "gopher://a/x", "//a/x", "x", "http://"]
+)
+async def test_only_http_and_https_are_asked(address: str):
+    with pytest.raises(OperatorError):
+        await _get(address)
+
+
+async def test_a_name_that_leads_inside_is_refused_before_it_is_asked(monkeypatch):
+    def inside(*_, **__):
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 80))]
+
+    with StandIn(lambda _: Answered(b"secret")).running() as server:
+        monkeypatch.setattr(socket, "getaddrinfo", inside)
+        with pytest.raises(OperatorError, match="private"):
+            await _get(server.url.replace("127.0.0.1", "calendar.example"), allow_private=False)
+        assert server.asked == []
+
+
+async def test_the_address_that_was_checked_is_the_one_that_is_asked(monkeypatch):
+    """A name that answers differently the second time gains nothing: it is not asked twice."""
+    answers = []
+    with StandIn(lambda _: Answered(b"fine")).running() as server:
+        port = int(server.url.rpartition(":")[2])
+
+        def once(*_, **__):
+            answers.append(1)
+            ip = "127.0.0.1" if len(answers) == 1 else "192.0.2.1"
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, port))]
+
+        monkeypatch.setattr(socket, "getaddrinfo", once)
+        downloaded = await _get(f"http://calendar.example:{port}/x")
+        assert downloaded.body == b"fine"
+        assert server.asked[0].headers["host"] == f"calendar.example:{port}"
+
+
+async def test_a_redirect_inside_is_refused(monkeypatch):
+    """The first address counts as public here; the one it leads to is as it is."""
+    with StandIn(lambda _: Answered(b"secret")).running() as inside:
+        leading = Answered(status=302, headers={"Location": inside.url + "/metadata"})
+        with StandIn(lambda _: leading).running() as outside:
+            answers = iter([True, False])
+            monkeypatch.setattr(
+                "location_context.upstream.download.is_public", lambda _: next(answers)
+            )
+            with pytest.raises(OperatorError, match="private"):
+                await _get(outside.url, allow_private=False)
+        assert inside.asked == []
+
+
+@pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://127.0.0.1/x"])
+async def test_a_redirect_to_another_scheme_is_refused(target: str):
+    leading = Answered(status=302, headers={"Location": target})
+    with StandIn(lambda _: leading).running() as server, pytest.raises(OperatorError):
+        await _get(server.url)
+
+
+async def test_redirects_are_followed_five_times_and_no_more():
+    def respond(asked):
+        hop = int(asked.path.strip("/") or 0)
+        if hop == 5:
+            return Answered(b"here")
+        return Answered(status=302, headers={"Location": f"/{hop + 1}"})
+
+    with StandIn(respond).running() as server:
+        downloaded = await _get(server.url + "/0")
+        assert (downloaded.body, downloaded.final_url) == (b"here", server.url + "/5")
+        server.respond = lambda _: Answered(status=302, headers={"Location": "/0"})
+        with pytest.raises(ProviderAnswerInvalid, match="redirects"):
+            await _get(server.url)
+
+
+async def test_the_cap_is_on_the_unpacked_bytes():
+    bomb = gzip.compress(b"\0" * 50 * MEGABYTE)
+    packed = Answered(bomb, headers={"Content-Encoding": "gzip"})
+    with StandIn(lambda _: packed).running() as server:
+        with pytest.raises(ProviderAnswerInvalid, match="larger"):
+            await _get(server.url)
+        server.respond = lambda _: Answered(b"x" * 2 * MEGABYTE)
+        with pytest.raises(ProviderAnswerInvalid, match="larger"):
+            await _get(server.url)
+
+
+async def test_an_answer_that_never_ends_is_given_up():
+    dripping = Answered(b"x" * 100, fault="drip")
+    with StandIn(lambda _: dripping).running() as server, pytest.raises(ProviderTimeout):
+        await _get(server.url, timeout=0.3)
+
+
+async def test_an_error_status_is_raised_and_304_is_not():
+    with StandIn(lambda _: Answered(status=404)).running() as server:
+        with pytest.raises(ProviderRefused):
+            await _get(server.url)
+        server.respond = lambda asked: Answered(
+            status=304 if asked.headers.get("if-none-match") == '"a"' else 200
+        )
+        assert (await _get(server.url, headers={"If-None-Match": '"a"'})).status == 304
+
+
+@pytest.mark.parametrize(
+    ("address", "public"), [("8.8.8.8", True), ("2606:4700::1111", True), ("198.18.0.1", False),
+                            ("::ffff:8.8.8.8", True), ("fe80::1%eth0", False)],
+)  # fmt: skip
+def test_what_is_public(address: str, public: bool):
+    assert is_public(address) is public
+
+
+def test_the_client_follows_nothing_by_itself():
+    assert isinstance(http_client("test"), httpx2.AsyncClient)
+    assert http_client("test").follow_redirects is False
