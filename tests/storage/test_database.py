@@ -156,7 +156,7 @@ async def test_a_schema_of_a_newer_version_is_refused(
             await connection.execute(text("UPDATE schema_version SET version_num = :head"), values)
 
 
-async def filled(settings: Settings, keys: int = 200) -> Path:
+async def filled(settings: Settings, keys: int = 80) -> Path:
     """A closed SQLite database with keys in it."""
     database = await Database.open(settings)
     for number in range(keys):
