@@ -1,0 +1,122 @@
+"""Building the archive ahead: one request a cell, and where it broke off it goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from datetime import date
+
+import pytest
+
+from location_context.cli.climate import _places
+from location_context.errors import OperatorError
+from location_context.point import Point
+from location_context.sections.weather.build import Builder, all_months
+from location_context.sections.weather.holdings import Holdings
+from location_context.sections.weather.open_meteo import OpenMeteoArchive
+from location_context.stay import Stay
+from location_context.storage.climate import Climate
+from location_context.upstream.budget import Budget
+from location_context.upstream.provider import http_client
+from tests.sections.weather.conftest import query
+from tests.standins.open_meteo import ARCHIVE, refused
+from tests.standins.server import Answered
+
+pytestmark = pytest.mark.anyio
+PLACES = [Point(48.0, 2.0, "UTC"), Point(48.01, 2.01, "UTC"), Point(50.0, 2.0, "UTC")]
+
+
+@pytest.fixture
+async def builder(world):
+    waits: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        waits.append(seconds)
+        world.clock.advance(seconds)
+        world.open_meteo.faults = {}
+
+    async with http_client("test") as client:
+        archive = OpenMeteoArchive(world.settings, world.clock, client, Budget({}))
+        holdings = Holdings(Climate(world.database), world.clock)
+        yield Builder(archive, holdings, world.clock, lambda _: None, pause), waits
+
+
+async def test_each_cell_costs_one_request_and_a_second_run_none(builder, world):
+    built = await builder[0].build(PLACES[:2])
+    assert (built.cells, built.fetched) == (1, 1)
+    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+    assert sum(world.open_meteo.units) < 420
+    again = await builder[0].build(PLACES[:2])
+    assert (again.held, again.fetched) == (1, 0)
+    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+
+
+async def test_every_stay_in_a_built_cell_is_answered_without_the_archive(builder, world):
+    await builder[0].build(PLACES[:1])
+    for start, end in (
+        (date(2027, 3, 1), date(2027, 5, 31)),
+        (date(2027, 12, 28), date(2028, 1, 4)),
+    ):
+        body = (await world.read(query(Stay(start, end), PLACES[0]))).body
+        assert body.basis.kind == "reanalysis"
+    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+
+
+async def test_it_waits_as_long_as_the_provider_asks_and_goes_on(builder, world):
+    build, waits = builder
+    world.open_meteo.faults[ARCHIVE] = refused("Minutely API request limit exceeded.", 429)
+    built = await build.build(PLACES[2:])
+    assert built.fetched == 1
+    assert waits == [pytest.approx(60, abs=1)]
+
+
+async def test_a_cell_that_fails_is_counted_and_the_next_is_built(builder, world):
+    served = iter([Answered(b"<html>", 200)] * 3)
+
+    def respond(asked, well=world.open_meteo.respond):
+        return next(served, None) or well(asked)
+
+    world.open_meteo.server.respond = respond
+    built = await builder[0].build(PLACES[1:])
+    assert (built.fetched, built.failed) == (1, 1)
+
+
+def test_all_months_reach_over_new_year_as_far_as_days_have_come():
+    months = all_months(date(2026, 11, 21))
+    assert months[0] == (2016, 1)
+    assert months[-1] == (2026, 3)
+    assert len(months) == 123
+    assert all_months(date(2027, 1, 20))[-1] == (2026, 12)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [("lat,lng\n1,x\n", "line 2"), ("a,b\n1,2\n", "line 2"), ("lat,lng\n1,2\n91,0\n", "line 3")],
+)
+def test_a_file_with_a_wrong_line_is_refused_before_anything_is_asked(tmp_path, text, sentence):
+    file = tmp_path / "places.csv"
+    file.write_text(text)
+    with pytest.raises(OperatorError, match=sentence):
+        _places(file)
+
+
+async def test_the_command_builds_and_says_what_it_did(world, tmp_path):
+    file = tmp_path / "places.csv"
+    file.write_text("lat,lng\n48.0,2.0\n48.02,2.02\n")
+    done = command(world.settings, "climate", "build", str(file), "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"cells": 1, "held": 0, "fetched": 1, "failed": 0}
+
+
+def command(settings, *words: str) -> subprocess.CompletedProcess[str]:
+    environ = {
+        **{name: value for name, value in os.environ.items() if "LOCATION_CONTEXT" not in name},
+        "LOCATION_CONTEXT_DATA_DIR": str(settings.data_dir),
+        "LOCATION_CONTEXT_OPEN_METEO_ARCHIVE_URL": settings.open_meteo_archive_url,
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "location_context", *words],
+        env=environ, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip

@@ -1,0 +1,207 @@
+"""Recorded and quoted answers of the providers are read as they stand."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, date, datetime
+from itertools import pairwise
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from location_context.errors import ProviderAnswerInvalid, ProviderRefused
+from location_context.sections.weather.cells import Cell
+from location_context.sections.weather.met_norway import MetNorway
+from location_context.sections.weather.met_norway_days import gather
+from location_context.sections.weather.open_meteo import (
+    OpenMeteoArchive,
+    OpenMeteoForecast,
+    budget,
+    quiet_for,
+)
+from location_context.sections.weather.open_meteo_answer import daily, elevation_of, grid_of
+from location_context.sections.weather.records import FIELDS
+from location_context.settings import Settings
+from location_context.upstream.provider import Answer, http_client
+from tests.standins.server import Answered, StandIn
+
+pytestmark = pytest.mark.anyio
+CELL = Cell(-15.75, -48.0, "America/Sao_Paulo")
+TODAY = date(2026, 11, 21)
+
+
+def refuse(sentence: str) -> ProviderAnswerInvalid:
+    return ProviderAnswerInvalid("Open-Meteo", sentence)
+
+
+def recorded(shared_data: Path, pattern: str) -> list[tuple[str, object]]:
+    files = sorted((shared_data / "open_meteo").glob(pattern))
+    assert files
+    return [(file.name, msgspec.json.decode(file.read_bytes())) for file in files]
+
+
+def test_recorded_daily_answers_are_read_by_their_dates(shared_data):
+    read = 0
+    for _, body in recorded(shared_data, "*.json"):
+        if "daily" not in body:
+            with pytest.raises(ProviderAnswerInvalid):
+                daily(body, FIELDS, refuse)
+            continue
+        read += 1
+        first, columns = daily(body, FIELDS, refuse)
+        assert first == date.fromisoformat(body["daily"]["time"][0])
+        raw = [math.nan if v is None else v for v in body["daily"]["temperature_2m_max"]]
+        assert np.array_equal(columns["temperature_max"], raw, equal_nan=True)
+        assert np.isnan(columns["precipitation_sum"]).all()
+        assert elevation_of(body) == body["elevation"]
+        assert grid_of(body, CELL).lat == body["latitude"]
+    assert read >= 2
+
+
+def test_a_recorded_forecast_of_nulls_is_no_forecast(shared_data):
+    nulls = [
+        body
+        for _, body in recorded(shared_data, "*forecast*.json")
+        if set(body.get("daily", {}).get("temperature_2m_max", [0])) == {None}
+    ]
+    assert len(nulls) == 1
+    _, columns = daily(nulls[0], FIELDS, refuse)
+    assert np.isnan(columns["temperature_max"]).all()
+
+
+async def test_recorded_and_quoted_errors_are_understood(shared_data):
+    """A 400 either names a range or a variable, or is an error of its own; never a crash."""
+    today = date(2026, 10, 4)
+    for name, body in recorded(shared_data, "errors/*400*.json"):
+        with StandIn(lambda _, body=body: Answered(body, 400)).running() as standin:
+            async with http_client("test") as client:
+                settings = Settings(
+                    open_meteo_forecast_url=standin.url, open_meteo_archive_url=standin.url
+                )
+                clock = lambda: datetime(2026, 10, 4, 12, tzinfo=UTC)  # noqa: E731  a fixed clock
+                forecast = OpenMeteoForecast(settings, clock, client, budget())
+                archive = OpenMeteoArchive(settings, clock, client, budget())
+                with pytest.raises(ProviderRefused):
+                    await forecast.forecast(CELL, today, 0, public=False)
+                with pytest.raises(ProviderRefused):
+                    await archive.months(CELL, [(2025, 7)], today, public=False)
+            asked = [one.query for one in standin.asked]
+            if "forecast_start_date" in name:
+                assert {"start_date": "2026-10-04", "end_date": "2026-10-19"}.items() <= asked[
+                    1
+                ].items()
+            if "archive_end_date" in name:
+                assert asked[-1]["end_date"] == "2025-08-15"
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds"), [("minutely", 60), ("hourly", 3600), ("daily", 12 * 3600 + 61)]
+)
+def test_a_quoted_429_tells_how_long_to_be_quiet(shared_data, name, seconds):
+    body = (shared_data / "open_meteo" / "errors" / f"quoted_{name}_limit_429.json").read_bytes()
+    answer = Answer("Open-Meteo", 429, {}, body)
+    assert quiet_for(lambda: datetime(2026, 11, 21, 12, tzinfo=UTC))(answer) == seconds
+
+
+@pytest.fixture
+def norway(shared_data):
+    folder = shared_data / "met_norway"
+    return {
+        file.name: msgspec.json.decode(file.read_bytes()) for file in sorted(folder.glob("*.json"))
+    }
+
+
+def test_recorded_steps_of_met_norway_become_local_days(norway):
+    body = norway["lat51.5lon-0.1altitude25_complete.json"]["data"]
+    steps = body["properties"]["timeseries"]
+    first, columns = gather(steps, "Europe/London", date(2020, 7, 20))
+    assert first == date(2020, 7, 20)
+    known = np.isfinite(columns["temperature_max"])
+    assert known.sum() == 9  # the last day has six hours, and an instant
+    tuesday = [
+        step for step in steps
+        if "2020-07-20T23:00" <= step["time"] < "2020-07-21T23:00"
+    ]  # fmt: skip
+    assert len(tuesday) == 24
+    details = [step["data"]["instant"]["details"] for step in tuesday]
+    rain = sum(step["data"]["next_1_hours"]["details"]["precipitation_amount"] for step in tuesday)
+    assert columns["precipitation_sum"][1] == pytest.approx(rain)
+    highest = max(one["air_temperature"] for one in details)
+    assert columns["temperature_max"][1] == highest
+    assert columns["wind_speed_max"][1] == pytest.approx(
+        3.6 * max(d["wind_speed"] for d in details)
+    )
+    humidity = sum(d["relative_humidity"] for d in details) / 24
+    assert columns["humidity_mean"][1] == pytest.approx(humidity)
+    assert columns["uv_index_max"][1] == max(d["ultraviolet_index_clear_sky"] for d in details)
+
+
+def test_no_rain_is_lost_or_doubled_over_local_midnights(norway):
+    body = norway["lat51.5lon-0.1altitude25_complete.json"]["data"]
+    steps = body["properties"]["timeseries"]
+    whole = 0.0
+    for step, after in pairwise(steps):
+        hours = (
+            datetime.fromisoformat(after["time"]) - datetime.fromisoformat(step["time"])
+        ).seconds // 3600
+        block = step["data"][f"next_{hours}_hours"]["details"]
+        whole += block["precipitation_amount"]
+    for zone in ("Europe/London", "Pacific/Kiritimati", "Etc/GMT+12", "Asia/Kolkata"):
+        _, columns = gather(steps, zone, date(2020, 7, 20))
+        total = np.nansum(columns["precipitation_sum"])
+        assert total <= whole + 1e-9
+        assert total >= 0.8 * whole  # what falls on half-covered days at the ends is left out
+
+
+def test_compact_answers_are_read_too(norway):
+    body = norway["lat40.7lon-74.0altitude10_compact.json"]["data"]
+    steps = body["properties"]["timeseries"]
+    first, columns = gather(steps, "America/New_York", date(2020, 7, 20))
+    assert first == date(2020, 7, 20)
+    assert np.isfinite(columns["temperature_max"]).sum() >= 8
+    assert np.isfinite(columns["weather_code"]).sum() >= 8
+    assert np.isnan(columns["precipitation_probability"]).all()
+
+
+async def test_the_second_look_at_met_norway_is_conditional_and_never_before_expires(norway):
+    body = norway["lat51.5lon-0.1altitude25_complete.json"]
+    moment = [datetime(2020, 7, 20, 11, 44, 31, tzinfo=UTC)]
+    served = {name: body["headers"][name] for name in ("Expires", "Last-Modified")}
+
+    def respond(asked):
+        if asked.headers.get("if-modified-since") == served["Last-Modified"]:
+            return Answered(b"", 304, {"Expires": "Mon, 20 Jul 2020 12:50:00 GMT"})
+        return Answered(body["data"], 200, served)
+
+    with StandIn(respond).running() as standin:
+        async with http_client("location-context/1 (a@b.example)") as client:
+            settings = Settings(met_norway_url=standin.url + "/complete", contact="a@b.example")
+            provider = MetNorway(settings, lambda: moment[0], client)
+            cell = Cell(51.5, -0.1, "Europe/London")
+            counts = []
+            for clock in ((12, 16, 0), (12, 16, 24), (12, 49, 0), (12, 50, 1)):
+                first = await provider.forecast(cell, date(2020, 7, 20), 0, public=False)
+                counts.append(len(standin.asked))
+                moment[0] = datetime(2020, 7, 20, *clock, tzinfo=UTC)
+            assert first.issued_at == datetime(2020, 7, 20, 1, 30, 57, tzinfo=UTC)
+            assert first.grid.elevation == 25
+        assert counts == [1, 1, 2, 2]
+        assert "if-modified-since" not in standin.asked[0].headers
+        assert standin.asked[1].headers["if-modified-since"] == served["Last-Modified"]
+        assert standin.asked[0].query == {"lat": "51.5000", "lon": "-0.1000"}
+
+
+def test_a_step_over_midnight_is_shared_out_by_its_hours():
+    def step(time: str, **block) -> dict:
+        instant = {"instant": {"details": {"air_temperature": 10.0, "wind_speed": 1.0}}}
+        return {"time": time, "data": {**instant, **block}}
+
+    six = {"next_6_hours": {"details": {"precipitation_amount": 6.0, "air_temperature_max": 12.0}}}
+    steps = [step(f"2026-11-2{d}T{h:02}:00:00Z", **six) for d in (1, 2, 3) for h in (0, 6, 12, 18)]
+    steps.append(step("2026-11-24T00:00:00Z"))
+    first, columns = gather(steps, "Asia/Kolkata", TODAY)  # five and a half hours ahead
+    assert first == TODAY
+    assert columns["precipitation_sum"] == pytest.approx([18.5, 24, 24])
+    assert columns["temperature_max"].tolist() == [12.0] * 3

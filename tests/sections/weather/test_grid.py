@@ -1,0 +1,157 @@
+"""The fallback grid: made whole or not at all, read right everywhere, and never trusted blindly."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from datetime import date
+
+import numpy as np
+import pytest
+
+from location_context.errors import OperatorError
+from location_context.point import Point
+from location_context.sections.weather import grid
+from location_context.sections.weather.fallback import FILE, SHAPE, FallbackGrid
+from location_context.stay import Stay
+from tests.sections.weather.conftest import write_grid
+
+LAT, LNG = np.arange(241) * 0.75 - 90, np.arange(481) * 0.75 - 180
+FINE_LAT, FINE_LNG = np.arange(722) * 0.25 - 90.125, np.arange(1442) * 0.25 - 180.125
+
+
+def package(path, change=None):
+    """A package of the same layout, made up: temperature by latitude and month, rain by both."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for month in range(1, 13):
+            kelvin = 273.15 + 25 - np.abs(LAT)[:, None] * 0.5 + month + 0 * LNG
+            rain = np.abs(FINE_LAT)[:, None] + 10 * month + FINE_LNG * 0
+            for name, field in (
+                (f"itur/data/1510/v1_t_month{month:02}.npz", kelvin),
+                (f"itur/data/837/v7_mt_month{month:02}.npz", rain),
+            ):
+                if change and (field := change(name, field)) is None:
+                    continue
+                held = io.BytesIO()
+                np.savez(held, field)
+                archive.writestr(name, held.getvalue())
+    return path
+
+
+def quiet(_: str) -> None: ...
+
+
+def test_the_grid_holds_what_the_package_holds(tmp_path):
+    values = grid.extract(package(tmp_path / "itur.whl"), quiet)
+    path = grid.write(values, tmp_path)
+    assert path.stat().st_size < 6_000_000
+    held = FallbackGrid(tmp_path)
+    for lat, lng in ((48.8566, 2.3522), (-33.9, 151.2), (0.0, 180.0), (64.1, -179.9)):
+        point = Point(lat, lng, "UTC")
+        outlook = held.outlook(point, Stay(date(2027, 6, 15), date(2027, 6, 16)))
+        assert outlook.columns["temperature_mean"] == pytest.approx(
+            [31 - abs(lat) * 0.5, 31 - abs(lat) * 0.5], abs=0.1
+        )
+        assert outlook.columns["precipitation_sum"] * 30 == pytest.approx(
+            [abs(lat) + 60] * 2, abs=0.5
+        )
+
+
+@pytest.mark.parametrize(
+    ("lat", "lng"), [(90, 0), (-90, 0), (0, 180), (0, -179.9999), (89.99, 179.99)]
+)
+def test_every_corner_of_the_earth_is_answered(tmp_path, lat, lng):
+    write_grid(tmp_path)
+    outlook = FallbackGrid(tmp_path).outlook(
+        Point(lat, lng, "UTC"), Stay(date(2027, 1, 1), date(2027, 4, 2))
+    )
+    assert np.isfinite(outlook.columns["temperature_mean"]).all()
+
+
+def test_the_season_runs_on_between_the_middles_of_months_and_over_new_year(tmp_path):
+    write_grid(tmp_path)
+    stay = Stay(date(2026, 12, 16), date(2027, 1, 16))
+    values = FallbackGrid(tmp_path).outlook(Point(10, 10, "UTC"), stay).columns["temperature_mean"]
+    assert values[0] == pytest.approx(21, abs=0.2)
+    assert values[-1] == pytest.approx(10, abs=0.2)
+    assert (np.diff(values) < 0).sum() >= 30
+    assert np.abs(np.diff(values)).max() < 0.5
+
+
+def test_it_fills_temperature_and_rain_and_nothing_else(tmp_path):
+    write_grid(tmp_path)
+    outlook = FallbackGrid(tmp_path).outlook(
+        Point(10, 10, "UTC"), Stay(date(2027, 1, 1), date(2027, 1, 3))
+    )
+    filled = {name for name, column in outlook.columns.items() if np.isfinite(column).any()}
+    assert filled == {"temperature_mean", "precipitation_sum"}
+    assert (outlook.kind, list(outlook.years), list(outlook.history)) == ("monthly_mean", [], [])
+
+
+def test_a_grid_made_while_the_server_runs_is_found(tmp_path):
+    held = FallbackGrid(tmp_path)
+    stay = Stay(date(2027, 1, 1), date(2027, 1, 3))
+    assert held.outlook(Point(0, 0, "UTC"), stay) is None
+    write_grid(tmp_path)
+    assert held.outlook(Point(0, 0, "UTC"), stay) is not None
+    (tmp_path / FILE).unlink()
+    assert held.outlook(Point(0, 0, "UTC"), stay) is None
+
+
+@pytest.mark.parametrize("damage", [b"", b"junk", b"\x93NUMPY\x01\x00", None])
+def test_a_damaged_grid_counts_as_none(tmp_path, damage):
+    if damage is None:
+        np.save(tmp_path / FILE, np.zeros((2, 2), np.int16))
+    else:
+        (tmp_path / FILE).write_bytes(damage)
+    assert not FallbackGrid(tmp_path).made
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda name, field: None if "month07" in name else field,
+        lambda _, field: field[:-1],
+        lambda _, field: field * np.nan,
+        lambda name, field: field + 1000 if "1510" in name else field,
+    ],
+)
+def test_a_package_that_is_not_as_expected_is_refused_and_the_old_grid_stays(tmp_path, change):
+    write_grid(tmp_path)
+    before = (tmp_path / FILE).read_bytes()
+    with pytest.raises(OperatorError):
+        grid.write(grid.extract(package(tmp_path / "itur.whl", change), quiet), tmp_path)
+    assert (tmp_path / FILE).read_bytes() == before
+
+
+def test_a_file_that_is_no_package_is_refused(tmp_path):
+    (tmp_path / "itur.whl").write_bytes(b"PK not really")
+    with pytest.raises(OperatorError):
+        grid.extract(tmp_path / "itur.whl", quiet)
+
+
+def test_a_write_that_breaks_off_leaves_the_old_grid_and_no_rest(tmp_path, monkeypatch):
+    write_grid(tmp_path)
+
+    def broken(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "save", broken)
+    with pytest.raises(OperatorError, match="No space left"):
+        grid.write(np.zeros(SHAPE, np.int16), tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == [FILE]
+
+
+def test_a_package_with_another_hash_is_refused_by_pip(tmp_path, monkeypatch):
+    folder = tmp_path / "links"
+    folder.mkdir()
+    package(
+        folder / "itur-0.4.0-py2.py3-none-any.whl",
+        lambda name, field: field if "month01" in name else None,
+    )
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    (tmp_path / "into").mkdir()
+    with pytest.raises(OperatorError, match="could not fetch") as refused:
+        grid.fetch(tmp_path / "into", quiet)
+    assert "://" not in refused.value.message
