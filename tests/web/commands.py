@@ -1,16 +1,24 @@
-"""The command `location-context` in processes of its own, with settings of a test."""
+"""The command `location-context` with the settings of a test; `serve` in a process of its own."""
 
 from __future__ import annotations
 
+import contextlib
+import io
+import logging
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
+from unittest.mock import patch
 
+import structlog
+
+from location_context.cli.main import main
 from tests.serving import free_port
 
 NOWHERE = {  # every provider at a closed port
@@ -24,7 +32,7 @@ NOWHERE = {  # every provider at a closed port
         "WIKIDATA",
     )
 }
-COMMAND = [sys.executable, "-c", "from location_context.cli.main import main; main()"]
+COMMAND = [sys.executable, "-m", "location_context"]
 
 
 def environment(data_dir: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -32,19 +40,35 @@ def environment(data_dir: Path, more: Mapping[str, str] | None = None) -> dict[s
     return {**kept, **NOWHERE, "LOCATION_CONTEXT_DATA_DIR": str(data_dir), **(more or {})}
 
 
+@dataclass(frozen=True)
+class Done:
+    """What a command printed, and its exit code."""
+
+    stdout: str
+    stderr: str
+    code: int
+
+
 def command(
     data_dir: Path, *arguments: str, more: Mapping[str, str] | None = None, fails: bool = False
-) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end."""
-    done = subprocess.run(
-        [*COMMAND, *arguments],
-        capture_output=True,
-        text=True,
-        env=environment(data_dir, more),
-        timeout=120,
-        check=False,
-    )
-    assert (done.returncode != 0) == fails, done.stderr + done.stdout
+) -> Done:
+    """Run a command to its end in this process, as `main` runs it."""
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    with (
+        patch.dict(os.environ, environment(data_dir, more), clear=True),
+        patch.object(sys, "argv", ["location-context", *arguments]),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else int(bool(ended.code))
+        finally:
+            structlog.reset_defaults()
+            logging.getLogger().handlers.clear()
+    done = Done(out.getvalue(), err.getvalue(), code)
+    assert (done.code != 0) == fails, done
     return done
 
 

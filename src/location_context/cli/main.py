@@ -20,6 +20,7 @@ from location_context.cli import (
     warm,
 )
 from location_context.errors import LocationContextError
+from location_context.web import logs
 
 app = typer.Typer(
     name="location-context",
@@ -37,6 +38,7 @@ for command in (setup, serve, read, warm, doctor, migrate):
 
 def main() -> None:
     """Run the command; an error of ours is one sentence on stderr and exit code 1."""
+    logs.configure_for_commands()
     try:
         app()
     except LocationContextError as error:

@@ -29,18 +29,26 @@ _KEY = re.compile(r"lc_live_[0-9A-Za-z]*")
 
 
 def configure(settings: Settings) -> None:
+    """Log as a server does."""
+    _configure(getattr(logging, settings.log_level.upper()), settings.log_format)
+
+
+def configure_for_commands() -> None:
+    """Log errors alone, for people, so that a command's own output stays what it prints."""
+    _configure(logging.ERROR, "console")
+
+
+def _configure(level: int, log_format: str) -> None:
     """Send structlog's and the libraries' events through the same processors."""
-    level = getattr(logging, settings.log_level.upper())
     shared: list[structlog.typing.Processor] = [
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         without_messages,
         without_keys,
     ]
-    console = settings.log_format == "console"
     renderer: structlog.typing.Processor = (
         structlog.dev.ConsoleRenderer()
-        if console
+        if log_format == "console"
         else structlog.processors.JSONRenderer(serializer=_json)
     )
     structlog.configure(
