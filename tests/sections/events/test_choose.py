@@ -1,0 +1,148 @@
+"""What is shown of too much, in which order, and which part of the stay it touches."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from location_context.point import Point
+from location_context.sections.events.answer import web_address
+from location_context.sections.events.choose import MOST, MOST_A_DAY, choose
+from location_context.sections.events.records import Place, Told, When
+from location_context.sections.events.visible import overlaps, visible
+from location_context.stay import Stay
+
+POINT = Point(48.8566, 2.3522, "Europe/Paris", "FR", "FR-IDF")
+STAY = Stay(date(2026, 12, 1), date(2026, 12, 7))
+CATEGORIES = ("concert", "sport", "festival", "community", "other")
+
+
+def _told(number: int, first: date, last: date | None = None, category="concert", **more) -> Told:
+    return Told(
+        id=f"{number:04}", source="calendars", title=f"Event {number}", category=category,
+        start=When(first), end=When(last or first), all_day=True, **more,
+    )  # fmt: skip
+
+
+def _choose(told: list[Told], point: Point = POINT):
+    return choose(visible(told, point, STAY, 25), STAY)
+
+
+some = st.lists(
+    st.tuples(
+        st.integers(-3, 9), st.integers(0, 5), st.sampled_from(CATEGORIES),
+        st.one_of(st.none(), st.floats(0, 100)),
+    ),
+    max_size=150,
+)  # fmt: skip
+
+
+@given(some)
+def test_bounds_hold_and_nothing_is_lost_uncounted(given_events):
+    told = [
+        _told(n, STAY.start + timedelta(days=at), STAY.start + timedelta(days=at + length), kind,
+              rank=rank)
+        for n, (at, length, kind, rank) in enumerate(given_events)
+    ]  # fmt: skip
+    seen = visible(told, POINT, STAY, 25)
+    shown, omitted = choose(seen, STAY)
+    counted = [event.first_in(STAY) for event in shown]
+    assert len(shown) <= MOST
+    assert all(counted.count(day) <= MOST_A_DAY for day in counted)
+    assert len(shown) + sum(omitted.values()) == len(seen)
+    starts = [event.first for event in shown]
+    assert starts == sorted(starts)
+
+
+def test_a_day_of_many_concerts_still_shows_the_match_and_the_market():
+    day = STAY.start
+    told = [_told(n, day, rank=90.0) for n in range(30)]
+    told += [_told(100, day, category="sport", rank=10.0), _told(101, day, category="community")]
+    shown, omitted = _choose(told)
+    assert [event.told.category for event in shown].count("concert") == 8
+    assert {"sport", "community"} <= {event.told.category for event in shown}
+    assert omitted == {"concert": 22}
+
+
+def test_within_a_category_rank_goes_before_distance_and_distance_before_time():
+    day, evening = STAY.start, datetime(2026, 12, 1, 18, tzinfo=UTC)
+    near, far = Place(lat=48.86, lng=2.35), Place(lat=48.95, lng=2.35)
+    told = [_told(n, day, rank=50.0, place=far) for n in range(20)]
+    told.append(_told(90, day, rank=60.0, place=far))
+    told.append(Told(id="91", source="calendars", title="near", category="concert",
+                     start=When.of(evening), place=near, rank=50.0))  # fmt: skip
+    shown, _ = _choose(told)
+    assert {"0090", "91"} <= {event.told.id for event in shown}
+
+
+def test_order_is_by_start_whole_days_first_then_rank_then_distance_then_id():
+    day = STAY.start
+    at_noon = When.of(datetime(2026, 12, 1, 11, tzinfo=UTC))
+    told = [
+        Told(id="e", source="s", title="e", category="sport", start=at_noon, rank=99.0),
+        _told(4, day), _told(3, day, rank=5.0), _told(2, day, rank=50.0),
+        _told(1, day + timedelta(days=1)), _told(0, day - timedelta(days=3), day),
+    ]  # fmt: skip
+    shown, _ = _choose(told)
+    assert [event.told.id for event in shown] == ["0000", "0002", "0003", "0004", "e", "0001"]
+
+
+def test_holidays_of_unknown_regions_come_after_all_others():
+    nowhere = Point(48.8566, 2.3522, "Europe/Paris", "FR", None)
+    told = [
+        _told(1, STAY.start, category="public_holiday", scope="region", country="FR",
+              regions=("FR-6AE",)),
+        _told(2, STAY.end),
+    ]  # fmt: skip
+    shown, _ = _choose(told, nowhere)
+    assert [event.told.id for event in shown] == ["0002", "0001"]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "expected"),
+    [
+        (1, 1, ["arrival"]), (7, 7, ["departure"]), (3, 4, ["stay"]), (-5, 1, ["arrival"]),
+        (7, 20, ["departure"]), (1, 2, ["arrival", "stay"]), (6, 7, ["stay", "departure"]),
+        (-5, 20, ["arrival", "stay", "departure"]),
+    ],
+)  # fmt: skip
+def test_overlaps_name_the_parts_of_the_stay(first: int, last: int, expected: list[str]):
+    zero = date(2026, 11, 30)
+    touched = overlaps(zero + timedelta(days=first), zero + timedelta(days=last), STAY)
+    assert touched == expected
+
+
+def test_both_ends_of_a_short_stay_are_the_stay_too():
+    for stay in (Stay(STAY.start, STAY.start), Stay(STAY.start, STAY.start + timedelta(days=1))):
+        assert overlaps(stay.start, stay.end, stay) == ["arrival", "stay", "departure"]
+
+
+def test_what_ends_at_midnight_does_not_touch_the_day_that_begins():
+    ended = Told(id="a", source="s", title="a", category="other",
+                 start=When.of(datetime(2026, 11, 30, 18, tzinfo=UTC)),
+                 end=When.of(datetime(2026, 11, 30, 23, tzinfo=UTC)))  # fmt: skip
+    assert visible([ended], POINT, STAY, 25) == []
+
+
+@given(st.integers(-40, 40), st.integers(0, 60))
+def test_visible_is_interval_overlap(at: int, length: int):
+    first = STAY.start + timedelta(days=at)
+    last = first + timedelta(days=length)
+    shown = bool(visible([_told(1, first, last)], POINT, STAY, 25))
+    assert shown is (first <= STAY.end and last >= STAY.start)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["javascript:alert(1)", "data:text/html,x", "//a.example", "http://", "ftp://a.example", "",
+     "https://a.example/\nx", "http://[", "x" * 3000, None],
+)  # fmt: skip
+def test_only_web_addresses_are_answered(text):
+    assert web_address(text) is None
+
+
+def test_a_web_address_is_answered_as_it_came():
+    assert web_address(" https://a.example/?q=ö#x ") == "https://a.example/?q=ö#x"
