@@ -19,7 +19,7 @@ from location_context.upstream.deadline import Deadline
 from location_context.upstream.provider import http_client
 from tests.sections.weather.conftest import PARIS, query, write_grid
 from tests.standins.open_meteo import ARCHIVE, FORECAST, refused
-from tests.standins.server import Answered
+from tests.standins.server import Answered, Asked
 
 pytestmark = pytest.mark.anyio
 TODAY = date(2026, 11, 21)
@@ -264,3 +264,18 @@ async def test_the_height_of_paris_is_asked_for_once(world):
     heights = [one for one in world.open_meteo.asked if "elevation" not in one.query]
     assert len(heights) == 1
     assert heights[0].query["latitude"] == f"{PARIS.lat:.4f}"
+
+
+async def test_a_zone_the_provider_does_not_know_is_left_to_it(world):
+    well = world.open_meteo.respond
+
+    def respond(asked):
+        if asked.query.get("timezone") == "Europe/Kyiv":
+            return refused("Invalid timezone")
+        return well(Asked(asked.path, {**asked.query, "timezone": "Europe/Paris"}, {}))
+
+    world.open_meteo.server.respond = respond
+    kyiv = Point(50.45, 30.52, "Europe/Kyiv", "UA", None)
+    for stay in (NEAR, FAR):
+        assert (await world.read(query(stay, kyiv))).body.basis.provider == "Open-Meteo"
+    assert world.open_meteo.calls(ARCHIVE)[-1].query["timezone"] == "auto"

@@ -134,7 +134,7 @@ class Answer:
             precipitation_total=measure.precipitation(_total(self._columns["precipitation_sum"])),
             expected_wet_days=measure.count(wet),
             sunshine_hours_total=measure.hours(_total(self._columns["sunshine_hours"])),
-            warmest_date=self._warmest(),
+            warmest_date=self._top("temperature_max"),
             wettest_date=self._top("precipitation_sum", at_least=0.1),
         )
 
@@ -161,12 +161,11 @@ class Answer:
         known = values[np.isfinite(values)]
         return float(known.mean()) if known.size else math.nan
 
-    def _warmest(self) -> date | None:
-        return self._top("temperature_max") or self._top("temperature_mean")
-
     def _top(self, name: str, at_least: float = -math.inf) -> date | None:
-        """The date with the highest value, the first of several."""
+        """The date with the highest value, the first of several; a month's mean knows none."""
         values = self._columns[name]
+        if self._outlook.kind == "monthly_mean":
+            return None
         if not np.isfinite(values).any() or np.nanmax(values) < at_least:
             return None
         return self._stay.start + timedelta(int(np.nanargmax(values)))

@@ -87,6 +87,11 @@ class _Asking:
         self.upstream = upstream
         self._key = settings.open_meteo_api_key
         self._lacking: set[str] = set()
+        self._strange_zones: set[str] = set()
+
+    def _zone(self, cell: Cell) -> str:
+        """The cell's zone, or the provider's own choice where it does not know the name."""
+        return "auto" if cell.timezone in self._strange_zones else cell.timezone
 
     def _variables(self, fields: Sequence[str]) -> list[str]:
         return [NAMES[name][0] for name in fields if NAMES[name][0] not in self._lacking]
@@ -105,13 +110,16 @@ class _Asking:
         self.upstream.reject(error)
         return error
 
-    def _learn(self, error: ProviderRefused) -> re.Match[str] | None:
-        """The allowed range a 400 names; a variable it does not know is not asked for again.
+    def _learn(self, error: ProviderRefused, cell: Cell) -> re.Match[str] | None:
+        """The allowed range a 400 names; what else it does not know is not asked for again.
 
         Raises:
-            ProviderRefused: it says neither.
+            ProviderRefused: it says nothing to learn from.
         """
         said = _reason(error.body)
+        if error.status == 400 and "timezone" in said and self._zone(cell) != "auto":
+            self._strange_zones.add(cell.timezone)
+            return None
         unknown = _INVALID.search(said)
         if error.status == 400 and unknown and unknown[1] not in self._lacking:
             self._lacking.add(unknown[1])
@@ -157,7 +165,7 @@ class OpenMeteoForecast(_Asking):
         try:
             return await self._forecast(cell, past_days, span, public=public)
         except ProviderRefused as error:
-            allowed = self._learn(error)
+            allowed = self._learn(error, cell)
         if allowed is not None:
             span = _kept_to(allowed, today, past_days)
         return await self._forecast(cell, past_days, span, public=public)
@@ -168,7 +176,7 @@ class OpenMeteoForecast(_Asking):
         variables = self._variables(FORECAST_FIELDS)
         params = {
             **cell.params, **span, "daily": ",".join(variables),
-            "timezone": cell.timezone, "elevation": "nan",
+            "timezone": self._zone(cell), "elevation": "nan",
         }  # fmt: skip
         units = weight(len(variables), [16 + past_days])
         body = await self._get(params, units, public=public)
@@ -248,7 +256,7 @@ class OpenMeteoArchive(_Asking):
         try:
             return await self._ask(cell, wanted, last, public=public)
         except ProviderRefused as error:
-            allowed = self._learn(error)
+            allowed = self._learn(error, cell)
         if allowed is not None:
             try:
                 last = min(last, date.fromisoformat(allowed[2]))
@@ -268,7 +276,7 @@ class OpenMeteoArchive(_Asking):
             "start_date": ",".join(str(start) for start, _ in spans),
             "end_date": ",".join(str(end) for _, end in spans),
             "daily": ",".join(variables), "models": self.model,
-            "timezone": cell.timezone, "elevation": "nan",
+            "timezone": self._zone(cell), "elevation": "nan",
         }  # fmt: skip
         units = weight(len(variables), [(end - start).days + 1 for start, end in spans])
         body = await self._get(params, units, public=public)
