@@ -160,6 +160,17 @@
     }
   });
 
+  // The dates: leaving follows an arrival set past it, so many nights later as before
+  const start = field("start"), end = field("end"), day = 864e5;
+  let nights = end.valueAsNumber - start.valueAsNumber;
+  start.addEventListener("input", () => {
+    if (start.valueAsNumber > end.valueAsNumber) end.valueAsNumber = start.valueAsNumber + (nights > 0 ? nights : day);
+  });
+  for (const date of [start, end]) date.addEventListener("input", () => {
+    const now = end.valueAsNumber - start.valueAsNumber;
+    if (now >= 0) nights = now;
+  });
+
   // The other fields
   form.addEventListener("input", ({ target }) => {
     if (target.type === "radio" && target.name === "accent" && target.value) hex.value = target.value;
@@ -167,7 +178,7 @@
       const swatch = [...form.elements.accent].find((one) => one.value === hex.value.toLowerCase());
       (swatch || form.querySelector(".own input")).checked = true;
     }
-    later(target.matches("input[inputmode], #hex, [type=date]") ? 400 : 0);
+    later(target.matches("input[inputmode], #hex, [type=date]") ? 500 : 0);
   });
   form.addEventListener("submit", (event) => { event.preventDefault(); later(0); });
   document.querySelector(".preview .segments").addEventListener("input", reserve);
