@@ -26,9 +26,11 @@ from location_context.sections.contract import (
     StayBody,
 )
 from location_context.sections.events.response import (
+    Category,
     Coverage,
     Event,
     EventsBody,
+    EventStatus,
     NoEvents,
     Price,
     Venue,
@@ -317,37 +319,43 @@ def guide(query: Query) -> GuideBody:
     )
 
 
-def _event(query: Query, day: int, title: str, category: str, **more: object) -> Event:
+def _event(
+    query: Query,
+    day: int,
+    title: str,
+    category: Category,
+    *,
+    at: str | None = None,
+    till: str | None = None,
+    end: str | None = None,
+    venue: str | None = None,
+    km: float | None = None,
+    status: EventStatus = "confirmed",
+    price: Price | None = None,
+    url: str | None = None,
+) -> Event:
+    """An event on a day of the stay, counted from its first."""
     stay = query.stay
     assert stay is not None
     start = stay.start + timedelta(days=min(day, stay.days - 1))
-    clock = more.pop("at", None)
-    text = f"{start}T{clock}:00+02:00" if clock else f"{start}"
-    end = more.pop("end", None) or (
-        f"{start}T{more.pop('till')}:00+02:00" if "till" in more else None
-    )
-    km = more.pop("km", None)
-    name = more.pop("venue", None)
-    venue = None
-    if name or km:
-        distance = Measure(query.units).distance(km)  # type: ignore[arg-type]  # a number here
-        venue = Venue(name=name, address=None, lat=None, lng=None, distance=distance)  # type: ignore[arg-type]  # text here
+    distance = Measure(query.units).distance(km)
+    where = Venue(name=venue, address=None, lat=None, lng=None, distance=distance)
     return Event(
         id=f"{title}-{day}",
         title=title,
-        category=category,  # type: ignore[arg-type]  # one of the categories
-        start=text,
-        end=end,  # type: ignore[arg-type]  # text or None
-        all_day=clock is None,
+        category=category,
+        start=f"{start}T{at}:00+02:00" if at else f"{start}",
+        end=f"{start}T{till}:00+02:00" if till else end,
+        all_day=at is None,
         overlaps=["stay"],
-        status=more.pop("status", "confirmed"),  # type: ignore[arg-type]  # one of the statuses
-        venue=venue,
+        status=status,
+        venue=where if venue or km else None,
         scope="point",
         regions=[],
         rank=50,
-        url=more.pop("url", None),  # type: ignore[arg-type]  # text or None
+        url=url,
         image=None,
-        price=more.pop("price", None),  # type: ignore[arg-type]  # a Price or None
+        price=price,
         sources=["Sample"],
     )
 
@@ -358,22 +366,32 @@ def events(query: Query) -> EventsBody:
     last = stay.days - 1
     found = [
         _event(query, 0, "Aste Nagusia, the Big Week", "festival", end=f"{stay.end}"),
-        _event(query, 0, "Opening cannon shot", "community", at="19:00", venue="Alderdi Eder", km=0.4),
-        _event(query, 1, "Fireworks contest", "festival", at="22:45", venue="La Concha bay", km=0.25),
-        _event(query, 3, "Basque National Orchestra", "concert", at="20:00", venue="Kursaal", km=1.3,
-               price=Price(min=18.0, max=60.0, currency="EUR"), url="https://kursaal.example/obn"),
-        _event(query, 4, "Eclipse watch, Monte Urgull", "community", at="18:30", km=0.9,
-               price=Price(min=0.0, max=0.0, currency="EUR")),
-        _event(query, 5, "Summer show, San Telmo", "exhibition", at="10:00", till="20:00",
-               venue="San Telmo Museoa", km=0.5),
-        _event(query, 6, "Basque rural sports day", "sport", at="12:00", venue="Plaza Zuloaga", km=0.6),
+        _event(query, 0, "Opening cannon shot", "community", at="19:00", venue="Alde Eder", km=0.4),
+        _event(query, 1, "Fireworks contest", "festival", at="22:45", venue="La Concha", km=0.25),
+        _event(
+            query, 3, "Basque National Orchestra", "concert", at="20:00", venue="Kursaal", km=1.3,
+            price=Price(min=18.0, max=60.0, currency="EUR"), url="https://kursaal.example/obn",
+        ),
+        _event(
+            query, 4, "Eclipse watch, Monte Urgull", "community", at="18:30", km=0.9,
+            price=Price(min=0.0, max=0.0, currency="EUR"),
+        ),
+        _event(
+            query, 5, "Summer show, San Telmo", "exhibition", at="10:00", till="20:00",
+            venue="San Telmo Museoa", km=0.5,
+        ),
+        _event(query, 6, "Basque rural sports day", "sport", at="12:00", venue="Plaza", km=0.6),
         _event(query, last, "Assumption Day", "public_holiday"),
-        _event(query, last, "Real Sociedad, league match", "sport", at="21:30", venue="Anoeta", km=2.4,
-               status="estimated"),
-        _event(query, 3, "Jazz on the terrace", "concert", at="21:00", venue="Terraza Koldo", km=0.7),
+        _event(
+            query, last, "Real Sociedad, league match", "sport", at="21:30", venue="Anoeta",
+            km=2.4, status="estimated",
+        ),
+        _event(query, 3, "Jazz on the terrace", "concert", at="21:00", venue="Koldo", km=0.7),
         _event(query, 4, "Night market", "community", at="19:30", venue="Gros", km=1.1),
-        _event(query, 5, "Theatre in Basque: Amets", "performing_arts", at="20:30", km=1.0,
-               status="postponed", venue="Victoria Eugenia"),
+        _event(
+            query, 5, "Theatre in Basque: Amets", "performing_arts", at="20:30", km=1.0,
+            status="postponed", venue="Victoria Eugenia",
+        ),
     ]  # fmt: skip
     return EventsBody(
         point=_point(query),

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from babel import dates, numbers, units
 from babel.lists import format_list
 
-from location_context.localisation.language import Language
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date, datetime
 
     from babel import Locale
+
+    from location_context.localisation.language import Language
 
 NO_BREAK, MINUS = "\u00a0", "\u2212"
 EN_DASH = "\u2013\u2060"  # with a word joiner: no line ends after it
@@ -38,14 +38,30 @@ _UNITS = {
 }
 
 
+class Message(str):
+    """A translated message; filled in, it never has a full stop twice (`am So., 6..`)."""
+
+    __slots__ = ()
+
+    def format(self, *_: object, **fields: object) -> str:
+        shown = {name: str(value) for name, value in fields.items()}
+        for name, value in shown.items():
+            if value.endswith(".") and f"{{{name}}}." in self:
+                shown[name] = value[:-1]
+        return str.format(self, **shown)
+
+
 class Formats:
     """One language's ways of writing; it also gives the language's words."""
 
     def __init__(self, language: Language) -> None:
         self.language = language
-        self.gettext = language.gettext
-        self.ngettext = language.ngettext
-        self.pgettext = language.pgettext
+
+    def gettext(self, message: str) -> Message:
+        return Message(self.language.gettext(message))
+
+    def ngettext(self, one: str, many: str, count: int) -> Message:
+        return Message(self.language.ngettext(one, many, count))
 
     @cached_property
     def _locale(self) -> Locale:
@@ -143,7 +159,7 @@ class Formats:
             return unbroken(f"{self.weekday(day)} {day.day}")
         return unbroken(dates.format_skeleton("Ed", day, locale=self._locale))
 
-    def date(self, day: date) -> str:
+    def date_short(self, day: date) -> str:
         """`Wed 12 Aug`."""
         return unbroken(dates.format_skeleton("MMMEd", day, locale=self._locale))
 
@@ -200,7 +216,7 @@ class Formats:
 
     def country(self, code: str) -> str:
         """The name of a country by its ISO 3166-1 code."""
-        return self._locale.territories.get(code, code)
+        return str(self._locale.territories.get(code, code))
 
 
 def unbroken(text: str) -> str:

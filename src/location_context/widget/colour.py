@@ -69,9 +69,9 @@ def palette(accent: str, scheme: Scheme) -> Mapping[str, str]:
         start = given.lightness if lightness is None else lightness
         colour = Oklch(start, min(given.chroma, chroma), given.hue)
         colours[name] = _walked(colour, grounds, ratio, scheme)
-    lightness, ratio = _FILL[scheme]
-    start = given.lit(given.lightness if lightness is None else lightness)
-    colours["fill"] = _walked(start, grounds[:3], ratio, scheme)
+    begin, least = _FILL[scheme]
+    fill = given.lit(given.lightness if begin is None else begin)
+    colours["fill"] = _walked(fill, grounds[:3], least, scheme)
     near_black = Oklch(0.2, min(given.chroma, 0.02), given.hue).hex
     options = (_WHITE, near_black, _BLACK)
     colours["on"] = next(c for c in options if contrast(c, colours["accent"]) >= 4.5)
@@ -85,9 +85,8 @@ def variables(accent: str, scheme: Scheme) -> str:
 
 def _short(colour: str) -> str:
     """`#aabbcc` as `#abc`."""
-    pairs = (colour[1:3], colour[3:5], colour[5:7])
-    if all(one == other for one, other in pairs):
-        return "#" + "".join(one for one, _ in pairs)
+    if colour[1::2] == colour[2::2]:
+        return "#" + colour[1::2]
     return colour
 
 

@@ -84,7 +84,7 @@ def _zone(stay: Stay, point: Point, words: Formats) -> str:
                 text = words.gettext("clocks go back on {date}")
             else:
                 text = words.gettext("clocks go forward on {date}")
-            said += "; " + text.format(date=words.date(day))
+            said += "; " + text.format(date=words.date_short(day))
     return said
 
 

@@ -52,7 +52,7 @@ class Oklch:
         colour: Oklch = self
         while not colour._fits and colour.chroma > _TOLERANCE:
             colour = replace(colour, chroma=colour.chroma * _CHROMA_STEP)
-        red, green, blue = (_encoded(min(1.0, max(0.0, c))) for c in colour._linear_rgb)
+        red, green, blue = (_encoded(min(1.0, max(0.0, c))) for c in colour._linear_rgb)  # noqa: SLF001  its own kind
         return f"#{red:02x}{green:02x}{blue:02x}"
 
     @property

@@ -89,7 +89,7 @@ def _facts(day: Day, words: Formats) -> list[Fact]:
 
 def _drift(body: AstronomyBody, middle: Day, words: Formats) -> str:
     """Which day the Sun is shown for, and how sunset moves over the stay."""
-    day = words.gettext("Shown for {date}.").format(date=words.date(middle.date))
+    day = words.gettext("Shown for {date}.").format(date=words.date_short(middle.date))
     first, last = body.days[0].sun.sunset, body.days[-1].sun.sunset
     if len(body.days) < 2:
         return ""

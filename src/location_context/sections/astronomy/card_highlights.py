@@ -97,7 +97,7 @@ def _share(share: float, words: Formats) -> str:
 def _shower(one: Highlight, details: Details, words: Formats) -> str:
     text = words.gettext("Best on {date} about {time}. Up to {rate} meteors an hour, {moonlight}.")
     light = details.moonlight if isinstance(details.moonlight, float | int) else 0.0
-    moonlight = words.gettext("no moonlight")
+    moonlight: str = words.gettext("no moonlight")
     if light >= 0.03:
         moonlight = words.gettext("Moon {percent} lit").format(percent=words.percent(100 * light))
     rate = details.rate if isinstance(details.rate, int) else 0

@@ -72,7 +72,7 @@ def _change(days: Sequence[Day], words: Formats) -> str:
     for before, after in pairwise(days):
         if before.sun.status == after.sun.status:
             continue
-        date = words.date(after.date)
+        date = words.date_short(after.date)
         if after.sun.status == "polar_day":
             return words.gettext("From {date} the Sun no longer sets.").format(date=date)
         if after.sun.status == "polar_night":

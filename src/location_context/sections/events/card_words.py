@@ -74,12 +74,16 @@ def _closed(event: Event, words: Formats) -> str:
     text = words.gettext("Public holiday. Shops and banks may close.")
     if event.regions:
         names = words.together(event.regions[:3])
-        text = words.gettext("Public holiday in parts of the country ({regions}).").format(
-            regions=names
-        )
-    if event.status == "estimated":
-        return f"{text} {words.gettext('The date is estimated.')}"
-    return text
+        regional = words.gettext("Public holiday in parts of the country ({regions}).")
+        return _estimated(regional.format(regions=names), event, words)
+    return _estimated(text, event, words)
+
+
+def _estimated(text: str, event: Event, words: Formats) -> str:
+    if event.status != "estimated":
+        return text
+    date = words.gettext("Date estimated")
+    return f"{text} {date}."
 
 
 def _status(event: Event, words: Formats) -> str:
@@ -91,7 +95,7 @@ def _status(event: Event, words: Formats) -> str:
 def _time(event: Event, body: EventsBody, words: Formats) -> str:
     first, last = day_of(event.start), day_of(event.end or event.start)
     if last > first and (event.all_day or (last - first).days > 1):
-        return words.gettext("until {date}").format(date=words.date(min(last, _far(body))))
+        return words.gettext("until {date}").format(date=words.date_short(min(last, _far(body))))
     start = _moment(event.start)
     if start is None or event.all_day:
         return ""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from location_context.sections.weather.card_days import DayView, Scale, day_views
-from location_context.sections.weather.card_years import Years, years
 from location_context.sections.weather.card_words import age, badge, lead, note, stale_line
+from location_context.sections.weather.card_years import Years, years
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from location_context.localisation.formats import Formats
     from location_context.sections.weather.response import Day, WeatherBody
 
-COLUMNS_AT_MOST, DAYS_AT_MOST = 10, 35
+COLUMNS_AT_MOST = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,9 +59,7 @@ def card(whole: WeatherBody, near: WeatherBody | None, words: Formats, now: date
     parts = _parts(whole, near)
     days = [day for _, found in parts for day in found]
     scale, unit = Scale.over(days), whole.units.precipitation
-    shown = [
-        (kind, day_views(kind, found, scale, unit, words, DAYS_AT_MOST)) for kind, found in parts
-    ]
+    shown = [(kind, day_views(kind, found, scale, unit, words)) for kind, found in parts]
     numbered = _number(shown)
     count = sum(len(views) for _, views in numbered)
     ten = years(whole, words)
@@ -123,7 +121,7 @@ def _group(
 
 
 def _first(views: Sequence[DayView]) -> date:
-    return views[0].date
+    return views[0].first
 
 
 def _last(views: Sequence[DayView]) -> date:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from location_context.localisation.formats import Formats
     from location_context.sections.weather.response import Day
 
-LIKELY = 50
+LIKELY, DAYS_AT_MOST = 50, 35
 _DROP_LEVELS = (20, 40, 65)
 
 
@@ -46,7 +46,7 @@ class DayView:
     """One day as it is shown; `bar` are the custom properties of its bars, empty when unknown."""
 
     number: int = 0
-    date: date
+    first: date
     last: date
     weekday: str
     day: str
@@ -65,10 +65,10 @@ class DayView:
 
 
 def day_views(
-    kind: str, days: Sequence[Day], scale: Scale, unit: str, words: Formats, at_most: int
+    kind: str, days: Sequence[Day], scale: Scale, unit: str, words: Formats
 ) -> list[DayView]:
-    """Each day, or each week when there are more than `at_most` days."""
-    if len(days) <= at_most:
+    """Each day, or each week when there are too many days."""
+    if len(days) <= DAYS_AT_MOST:
         return [_view(kind, [day], scale, unit, words) for day in days]
     weeks = [days[n : n + 7] for n in range(0, len(days), 7)]
     return [_view(kind, week, scale, unit, words) for week in weeks]
@@ -88,7 +88,7 @@ def _view(kind: str, days: Sequence[Day], scale: Scale, unit: str, words: Format
     if high is None and low is None:
         high = middle
     return DayView(
-        date=first,
+        first=first,
         last=last,
         weekday="" if week else words.weekday(first),
         day=words.span(first, last) if week else str(first.day),

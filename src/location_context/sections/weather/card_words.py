@@ -70,7 +70,7 @@ def note(whole: WeatherBody, near: WeatherBody | None, words: Formats) -> str:
         text = words.gettext(
             "The forecast reaches {date}; later days show what past years were like."
         )
-        return text.format(date=words.date(near.stay.end))
+        return text.format(date=words.date_short(near.stay.end))
     if whole.basis.kind == "monthly_mean":
         return sentences([_rain(whole, words), _monthly(words)], words)
     said = [_sun(whole, words), _rain(whole, words)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from babel.numbers import format_decimal
 
-from location_context.widget.colour import palette
+from location_context.widget.colour import ACCENT_RATIO, palette
 from location_context.widget.oklch import contrast
 
 if TYPE_CHECKING:
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from location_context.parameters import Theme
     from location_context.widget.colour import Scheme
 
-SWATCHES = ("#0f766e", "#1d4ed8", "#7c3aed", "#be123c", "#b45309", "#1f2937")
+SWATCHES = ("#0f766e", "#1d4ed8", "#7c3aed", "#be123c", "#b45309", "#1e3a5f")
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One sentence on the accent in one scheme; `fine` when text takes it as it is."""
+    """One sentence on the accent in one scheme; `fine` when text in it can be read."""
 
     fine: bool
     sentence: str
@@ -42,7 +42,8 @@ def _measure(accent: str, scheme: Scheme, language: Language) -> Measured:
     else:
         plain = gettext("{ratio}:1 on dark, readable as it is.")
         mended = gettext("{ratio}:1 on dark, so text takes {colour}, {better}:1.")
-    sentence = plain if used == accent else mended
+    fine = contrast(accent, surface) >= ACCENT_RATIO
+    sentence = plain if fine else mended
     values = {
         "{ratio}": _ratio(accent, surface, language),
         "{better}": _ratio(used, surface, language),
@@ -50,7 +51,7 @@ def _measure(accent: str, scheme: Scheme, language: Language) -> Measured:
     }
     for mark, value in values.items():
         sentence = sentence.replace(mark, value)
-    return Measured(used == accent, sentence)
+    return Measured(fine, sentence)
 
 
 def _ratio(one: str, other: str, language: Language) -> str:

@@ -1,0 +1,104 @@
+"""Every message the code says is there in every language, whole and well formed."""
+
+from __future__ import annotations
+
+import ast
+import re
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from babel.messages.catalog import Catalog, Message
+from babel.messages.pofile import read_po
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "src/location_context/localisation/locale"
+LANGUAGES = ("de", "fr", "es", "it", "pt", "nl", "ja", "zh-Hans", "ar")
+FIELD = re.compile(r"\{(\w+)\}")
+
+
+@pytest.fixture(scope="module")
+def said() -> Catalog:
+    """What the code says, as scripts/messages.py gathers it."""
+    gathered: Catalog = runpy.run_path(str(ROOT / "scripts/messages.py"))["gather"](ROOT / "src")
+    return gathered
+
+
+def catalogue(language: str) -> Catalog:
+    with (FOLDER / f"{language}.po").open("rb") as file:
+        return read_po(file, locale=language.replace("-", "_"), abort_invalid=True)
+
+
+def messages(found: Catalog) -> Iterator[Message]:
+    return (message for message in found if message.id)
+
+
+def key(message: Message) -> tuple[object, ...]:
+    return (message.id, message.context)
+
+
+def forms(message: Message) -> list[str]:
+    return [message.string] if isinstance(message.string, str) else list(message.string)
+
+
+def test_there_is_a_catalogue_for_each_language_and_no_other():
+    assert {file.stem for file in FOLDER.glob("*.po")} == set(LANGUAGES)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_message_is_missing_or_left_over(language, said):
+    there = {key(message) for message in messages(catalogue(language))}
+    wanted = {key(message) for message in messages(said)}
+    assert wanted - there == set(), "run scripts/messages.py, then translate what is empty"
+    assert there - wanted == set(), "run scripts/messages.py: these are no longer said"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_message_is_translated_in_every_plural_form(language):
+    found = catalogue(language)
+    for message in messages(found):
+        assert not message.fuzzy, message.id
+        assert all(form.strip() for form in forms(message)), message.id
+        if message.pluralizable:
+            assert len(forms(message)) == found.num_plurals, message.id
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_message_takes_the_fields_of_its_source(language):
+    for message in messages(catalogue(language)):
+        source = message.id if isinstance(message.id, str) else message.id[-1]
+        fields = set(FIELD.findall(source))
+        for form in forms(message):
+            assert set(FIELD.findall(form)) == fields, (source, form)
+            form.format(**dict.fromkeys(fields, "x"))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_message_ends_in_a_blank_or_holds_two(language):
+    for message in messages(catalogue(language)):
+        for form in forms(message):
+            assert form == form.strip()
+            assert "  " not in form
+
+
+def calls(file: Path) -> Iterator[tuple[ast.Call, bool]]:
+    """Calls of gettext and its like in a file, and whether they stand inside an f-string."""
+    tree = ast.parse(file.read_text("utf-8"))
+    within = {id(inner) for one in ast.walk(tree) if isinstance(one, ast.JoinedStr)
+              for inner in ast.walk(one)}  # fmt: skip
+    for one in ast.walk(tree):
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute | ast.Name):
+            name = one.func.attr if isinstance(one.func, ast.Attribute) else one.func.id
+            if name in {"gettext", "ngettext", "pgettext"}:
+                yield one, id(one) in within
+
+
+def test_every_message_can_be_gathered_from_the_code():
+    """A message is a literal outside f-strings, whose insides the extractor does not see."""
+    for file in (ROOT / "src").rglob("*.py"):
+        if file.parent.name == "localisation":
+            continue
+        for call, hidden in calls(file):
+            assert isinstance(call.args[0], ast.Constant), (file.name, ast.unparse(call))
+            assert not hidden, (file.name, ast.unparse(call))

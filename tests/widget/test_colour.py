@@ -1,0 +1,71 @@
+"""No accent makes words hard to read, in light or in dark."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from location_context.widget.colour import palette, variables
+from location_context.widget.oklch import Oklch, contrast
+
+GROUNDS = ("surface", "ground", "tint", "sunk")
+accents = st.integers(0, 0xFFFFFF).map(lambda n: f"#{n:06x}")
+schemes = st.sampled_from(("light", "dark"))
+
+
+def held(accent: str, scheme: str) -> None:
+    colours = palette(accent, scheme)  # type: ignore[arg-type]  # one of the two schemes
+    for ground in GROUNDS:
+        for text in ("accent", "ink", "ink2", "ink3"):
+            assert contrast(colours[text], colours[ground]) >= 4.5
+    assert contrast(colours["ink2"], colours["surface"]) >= 6.5
+    assert contrast(colours["fill"], colours["surface"]) >= 3.4
+    assert contrast(colours["fill"], colours["tint"]) >= 3
+    assert contrast(colours["edge"], colours["surface"]) >= 3
+    assert contrast(colours["on"], colours["accent"]) >= 4.5
+    for text in ("nightink", "nightink2"):
+        assert contrast(colours[text], colours["night"]) >= 4.5
+    assert contrast(colours["moonl"], colours["moond"]) >= 3
+
+
+@given(accents, schemes)
+def test_text_reaches_four_and_a_half_and_shapes_three_for_every_accent(accent, scheme):
+    held(accent, scheme)
+
+
+@pytest.mark.parametrize("accent", ["#fff", "#000", "#ff0", "#7fff00", "#00f", "#808080"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_hardest_accents_are_corrected_too(accent, scheme):
+    held(accent, scheme)
+
+
+@given(accents)
+def test_a_colour_survives_the_way_to_oklch_and_back(accent):
+    back = Oklch.from_hex(accent).hex
+    channels = zip(*(re.findall("..", text[1:]) for text in (accent, back)), strict=True)
+    assert all(abs(int(one, 16) - int(other, 16)) <= 1 for one, other in channels)
+
+
+@given(accents, schemes)
+def test_a_grey_accent_gives_a_page_without_colour(accent, scheme):
+    grey = f"#{accent[1:3] * 3}"
+    for value in palette(grey, scheme).values():
+        channels = [int(part, 16) for part in re.findall("..", value[1:])]
+        assert max(channels) - min(channels) <= 1
+
+
+def test_an_accent_that_is_readable_stays_as_it_is():
+    assert palette("#0f766e", "light")["accent"] == "#0f766e"
+
+
+@given(accents, schemes)
+def test_the_style_holds_nothing_but_colours(accent, scheme):
+    assert re.fullmatch(r"(--[a-z0-9]+:#[0-9a-f]{3,6};)+", variables(accent, scheme))
+
+
+def test_contrast_is_that_of_wcag():
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)

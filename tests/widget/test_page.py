@@ -1,0 +1,256 @@
+"""The widget's page over HTTP: whole in one file, strict policy, right headers, honest states."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from datetime import date, timedelta
+from html.parser import HTMLParser
+
+import httpx2
+import msgspec
+import pytest
+
+from location_context.sections.contract import NotApplicable
+from tests.widget.full import FORECAST, LANGUAGES, STAY, STRADDLING
+
+FIRST_FLIGHT = 14_336  # bytes that come in the first round trip
+
+
+class Parsed(HTMLParser):
+    """A page's tags and the texts of its style and script blocks."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.blocks: dict[str, list[str]] = {"style": [], "script": []}
+        self._open = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self._open = tag if tag in self.blocks else ""
+
+    def handle_endtag(self, tag):
+        self._open = ""
+
+    def handle_data(self, data):
+        if self._open:
+            self.blocks[self._open].append(data)
+
+
+def hash_of(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def words_of(text: str) -> str:
+    hidden = r"<(style|script)>.*?</\1>|<span class=\"vh\">.*?</span>"
+    bare = re.sub(hidden, "", text, flags=re.DOTALL)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", bare)).replace("\u2060", "")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("given", [STAY, FORECAST, STRADDLING], ids=["typical", "forecast", "both"])
+def test_seven_nights_with_all_sections_come_in_the_first_flight(full, given, language):
+    answer = full.get(given, {"Accept-Encoding": "br"}, lang=language, theme="auto")
+    assert answer.headers["content-encoding"] == "br"
+    assert int(answer.headers["content-length"]) <= FIRST_FLIGHT
+    assert len(Parsed(answer.text).tags) > 300
+
+
+def test_the_policy_names_the_hash_of_the_one_style_and_the_one_script(full):
+    answer = full.get(theme="auto", accent="#b45309")
+    page, policy = Parsed(answer.text), answer.headers["content-security-policy"]
+    [style], [script] = page.blocks["style"], page.blocks["script"]
+    assert f"style-src {hash_of(style)}" in policy
+    assert f"script-src {hash_of(script)}" in policy
+    for part in ("default-src 'none'", "base-uri 'none'", "form-action 'none'"):
+        assert part in policy
+    assert "frame-ancestors *" in policy
+    assert "unsafe" not in policy
+
+
+def test_the_page_holds_no_style_attribute_no_handler_and_asks_for_nothing(full):
+    for tag, attributes in Parsed(full.get().text).tags:
+        assert "style" not in attributes
+        assert not any(name.startswith("on") for name in attributes)
+        assert "src" not in attributes
+        assert tag not in {"img", "iframe", "object", "embed", "base"}
+        if tag == "link":
+            assert attributes["rel"] == "alternate"
+
+
+def test_it_may_be_framed_anywhere_and_sets_no_cookie(full):
+    headers = full.get().headers
+    assert "x-frame-options" not in headers
+    assert "set-cookie" not in headers
+    assert headers["cross-origin-resource-policy"] == "cross-origin"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["x-robots-tag"] == "noindex"
+    assert "ratelimit" not in headers
+
+
+def test_links_lead_out_without_a_trace(full):
+    links = [a for tag, a in Parsed(full.get().text).tags if tag == "a"]
+    assert len(links) > 8
+    for attributes in links:
+        assert attributes["href"].startswith("https://")
+        assert attributes["rel"] == "noopener noreferrer nofollow"
+        assert attributes["target"] == "_blank"
+
+
+def test_the_same_page_is_not_sent_twice(full):
+    first = full.get(headers={"Accept-Encoding": "br"})
+    plain = full.get(headers={"Accept-Encoding": "identity"})
+    assert first.headers["etag"] != plain.headers["etag"]
+    again = full.get(headers={"Accept-Encoding": "br", "If-None-Match": first.headers["etag"]})
+    assert again.status_code == 304
+    assert again.content == b""
+
+
+def test_what_may_be_kept_follows_the_least_of_the_sections(full):
+    kept = full.get().headers["cache-control"]
+    assert kept == "public, max-age=1800, stale-while-revalidate=60, stale-if-error=3600"
+
+
+def test_without_lang_the_visitors_language_is_followed_and_said(full):
+    answer = full.get(headers={"Accept-Language": "de-AT, en;q=0.5"})
+    assert answer.headers["content-language"] == "de-AT"
+    assert "Accept-Language" in answer.headers["vary"]
+    assert '<html lang="de-AT" dir="ltr">' in answer.text
+    asked = full.get(headers={"Accept-Language": "de"}, lang="ar")
+    assert "Accept-Language" not in asked.headers["vary"]
+    assert '<html lang="ar" dir="rtl">' in asked.text
+
+
+def test_a_section_that_holds_nothing_is_left_out_and_the_page_kept_a_minute(full):
+    guide = full.sample("guide")
+    guide.broken = True
+    try:
+        answer = full.get(lat="43.4")
+    finally:
+        guide.broken = False
+    assert answer.headers["cache-control"] == "public, max-age=60"
+    assert 'aria-labelledby="h-guide"' not in answer.text
+    assert 'aria-labelledby="h-events"' in answer.text
+    assert 'class="pair"' not in answer.text
+
+
+def test_a_section_that_does_not_apply_is_left_out_without_a_word(full):
+    events = full.sample("events")
+    make, events.make = events.make, lambda _: NotApplicable(reason="no_events", message="None.")
+    try:
+        text = full.get(lat="43.5").text
+    finally:
+        events.make = make
+    assert 'aria-labelledby="h-events"' not in text
+    assert "None." not in text
+
+
+def test_a_straddling_stay_shows_forecast_days_then_typical_days(full):
+    text = full.get(STRADDLING, lang="en").text
+    first, second = re.findall(r'<div class="group g\d (\w+)">', text)
+    assert (first, second) == ("forecast", "typical")
+    said = words_of(text)
+    assert "Forecast, then typical" in said
+    assert "Forecast to Sun 6" in said
+    assert "Typical from Mon 7" in said
+    assert len(re.findall(r'<li id="w\d+">', text)) == 8
+
+
+def test_what_is_typical_is_never_called_a_forecast(full):
+    said = words_of(full.get(STAY, lang="en").text)
+    assert "Typical · 2016–2025" in said
+    assert "Forecast" not in said
+
+
+def test_a_forecast_shows_no_ten_years(full):
+    said = words_of(full.get(FORECAST, lang="en").text)
+    assert "last ten years" not in said
+    assert "Forecast" in said
+
+
+def test_the_footer_carries_every_notice_and_when_the_data_was_true(full):
+    said = words_of(full.get(STAY, lang="en").text)
+    for notice in ("Open-Meteo", "ERA5, Copernicus", "Sample guide 2026, not current", "OpenHolid"):
+        assert notice in said
+    assert "Data as of" in said
+
+
+def test_without_a_place_the_nearest_city_or_the_coordinates_stand_as_title(full):
+    given = {name: value for name, value in STAY.items() if name != "place"}
+    assert ">San Sebastián</h1>" in full.get(given, lang="en").text or (
+        "Donostia" in full.get(given, lang="en").text
+    )
+    at_sea = full.get({**given, "lat": "-40.5", "lng": "-120.25"}, lang="en").text
+    assert ">40.50° S, 120.25° W</h1>" in at_sea
+
+
+def test_a_clock_change_in_the_stay_is_said_with_its_date(full):
+    text = full.get({**STAY, "start": "2027-03-25", "end": "2027-04-01"}, lang="en").text
+    assert "clocks go forward on Sun\u00a028\u00a0Mar" in text
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        ({"lat": "north"}, "invalid_latitude"),
+        ({"end": "2027-08-01"}, "invalid_date_range"),
+        ({"accent": "red"}, "invalid_accent"),
+        ({"theme": "neon"}, "invalid_theme"),
+        ({"lang": "!!"}, "invalid_language"),
+        ({"start": ""}, "missing_parameter"),
+    ],
+)
+def test_an_error_is_a_page_in_the_same_style_with_its_code_and_request(full, wrong, code):
+    answer = full.get({**STAY, "theme": "dark", **wrong})
+    assert answer.status_code == 400
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.headers["cache-control"] == "no-store"
+    page = Parsed(answer.text)
+    assert hash_of(page.blocks["script"][0]) in answer.headers["content-security-policy"]
+    assert "pulse:resize" in page.blocks["script"][0]
+    assert f"{code} · {answer.headers['x-request-id']}" in answer.text
+    if "theme" not in wrong:
+        assert "color-scheme:dark" in answer.text
+
+
+def test_an_error_speaks_the_visitors_language(full):
+    answer = full.get({**STAY, "end": "2027-08-01"}, lang="de")
+    assert "Das Abreisedatum liegt vor dem Anreisedatum." in answer.text
+    assert answer.headers["content-language"] == "de"
+
+
+def test_another_method_is_refused_in_the_same_style(full):
+    answer = httpx2.post(full.address(), trust_env=False)
+    assert answer.status_code == 405
+    assert "method_not_allowed" in answer.text
+    assert answer.headers["allow"] == "GET, HEAD"
+
+
+def test_a_stale_forecast_says_its_age(full):
+    weather = full.sample("weather")
+    make = weather.make
+
+    def old(query):
+        body = make(query)
+        made = full.clock() - timedelta(hours=3)
+        return msgspec.structs.replace(body, stale=True, as_of=made)
+
+    weather.make = old
+    try:
+        said = words_of(full.get(FORECAST, lang="en", lat="43.3").text)
+    finally:
+        weather.make = make
+    assert "Forecast · 3 h old" in said
+    assert re.findall("this one is from [^.]+", said) == ["this one is from 21 Nov 2026, 10:00"]
+
+
+@pytest.mark.parametrize("days", [1, 2, 11, 36, 92])
+def test_a_stay_of_any_length_is_shown(full, days):
+    end = date(2027, 1, 1) + timedelta(days=days - 1)
+    answer = full.get({**STAY, "start": "2027-01-01", "end": f"{end}"}, lang="en")
+    assert answer.status_code == 200
+    shown = len(re.findall(r'<li id="w\d+">', answer.text))
+    assert shown == (days if days <= 35 else -(-days // 7))

@@ -1,0 +1,231 @@
+"""The widget's page in Chromium: for everybody, at every width, and inert whatever comes in."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from tests.widget.full import FORECAST, LANGUAGES, STAY, STRADDLING
+from tests.widget.hostile import LINKS, TEXTS
+
+WIDTHS = (280, 320, 360, 480, 559, 560, 639, 640, 720, 900, 1200)
+OVERFLOWS = """() => {
+  const page = document.getElementById('p').getBoundingClientRect();
+  const wide = [...document.querySelectorAll('#p *')].filter((one) => {
+    if (one.closest('.vh, svg')) return false;
+    const box = one.getBoundingClientRect();
+    return box.width && (box.right > page.right + 1 || box.left < page.left - 1);
+  });
+  return wide.map((one) => `${one.tagName}.${one.className}: ${one.textContent.slice(0, 40)}`);
+}"""
+CLIPPED = """() => [...document.querySelectorAll('b, p, h3, dd, li > span')]
+  .filter((one) => !one.closest('.vh') && one.scrollWidth > one.clientWidth + 1
+    && getComputedStyle(one).overflowX !== 'visible')
+  .map((one) => one.textContent)"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_axe_finds_nothing_in_any_language_in_light_and_dark(full, open_page, language, theme):
+    watched = open_page(full.address(STRADDLING, lang=language, theme=theme))
+    for details in watched.page.query_selector_all("summary"):
+        details.click()
+    assert watched.axe() == []
+    assert watched.complaints == []
+    assert watched.elsewhere(full.url) == []
+
+
+@pytest.mark.parametrize("accent", ["#ffff00", "#ff00aa", "#ffffff"])
+def test_axe_finds_nothing_with_a_hard_accent(full, open_page, accent):
+    watched = open_page(full.address(FORECAST, accent=accent, theme="auto"), color_scheme="dark")
+    assert watched.axe() == []
+
+
+@pytest.mark.parametrize("language", ["en", "de", "ar", "ja", "en-US"])
+def test_nothing_is_wider_than_the_page_from_280_to_1200_px(full, open_page, language):
+    long = "Bad Sankt Leonhard im Lavanttal an der Donaudampfschifffahrtsgesellschaft " + "x" * 40
+    page = open_page(full.address(STRADDLING, lang=language, place=long)).page
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, width
+        assert page.evaluate(OVERFLOWS) == [], width
+        assert page.evaluate(CLIPPED) == [], width
+
+
+@pytest.mark.parametrize("width", [320, 640])
+def test_text_at_200_percent_and_wide_spacing_keeps_everything(full, open_page, width):
+    page = open_page(full.address(STAY, lang="de"), bypass_csp=True).page
+    page.set_viewport_size({"width": width, "height": 800})
+    page.add_style_tag(content="html{font-size:200%}")
+    assert page.evaluate(CLIPPED) == []
+    spaced = (
+        "*{line-height:1.5!important;letter-spacing:.12em!important;word-spacing:.16em!important}"
+    )
+    page.add_style_tag(content=spaced.replace("html", "x"))
+    assert page.evaluate(CLIPPED) == []
+
+
+def test_the_keyboard_reaches_every_link_and_opens_the_details(full, open_page):
+    page = open_page(full.address(STAY, lang="en")).page
+    for summary in page.query_selector_all("summary"):
+        summary.focus()
+        page.keyboard.press("Enter")
+    assert page.evaluate("[...document.querySelectorAll('details')].every((one) => one.open)")
+    page.evaluate("document.activeElement.blur()")
+    wanted = page.evaluate("document.querySelectorAll('a[href], summary').length")
+    reached = set()
+    for _ in range(wanted + 1):
+        page.keyboard.press("Tab")
+        found = page.evaluate(
+            "[...document.querySelectorAll('a[href], summary')].indexOf(document.activeElement)"
+        )
+        if found >= 0:
+            reached.add(found)
+            outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+            assert outline == "solid"
+    assert reached == set(range(wanted))
+
+
+def test_without_javascript_everything_is_there_to_read(full, open_page):
+    page = open_page(full.address(STAY, lang="en"), java_script_enabled=False).page
+    for name in ("weather", "astronomy", "guide", "events"):
+        assert page.locator(f"section.{name} .lead").is_visible()
+    page.locator("summary").first.click()
+    assert page.locator("details .rests").first.is_visible()
+
+
+def test_what_is_drawn_is_spoken_too(full, open_page):
+    tree = open_page(full.address(STAY, lang="en")).page.locator("body").aria_snapshot()
+    assert "Saturday, 7 August" in tree
+    assert "chance of rain" in tree
+    assert "sunrise" in tree
+    assert "Night of Saturday, 7 August" in tree
+
+
+def test_every_target_is_at_least_24_px(full, open_page):
+    page = open_page(full.address(STAY, lang="en")).page
+    small = page.evaluate(
+        """() => [...document.querySelectorAll('summary')].filter((one) => {
+          const box = one.getBoundingClientRect();
+          return box.height < 32 || box.width < 24;
+        }).length"""
+    )
+    assert small == 0
+
+
+def test_bars_stand_on_one_scale(full, open_page):
+    wide = {"width": 720, "height": 900}
+    page = open_page(full.address(FORECAST, lang="en"), viewport=wide).page
+    bars = page.evaluate(
+        """() => [...document.querySelectorAll('.days li')].map((day) => {
+          const outer = day.querySelector('.bar').getBoundingClientRect();
+          const inner = day.querySelector('.bar i').getBoundingClientRect();
+          const number = (one) => parseFloat(day.querySelector(one).textContent.replace('−', '-'));
+          return [number('.hi'), outer.bottom - inner.top];
+        })"""
+    )
+    for high, top in bars:
+        for other, other_top in bars:
+            if high > other + 1:
+                assert top > other_top
+
+
+def test_forced_colours_and_print_keep_the_bars_and_borders(full, open_page):
+    page = open_page(full.address(STAY), forced_colors="active").page
+    assert page.evaluate(
+        "getComputedStyle(document.querySelector('.bar i:last-child')).backgroundColor"
+    )
+    page.emulate_media(media="print", forced_colors="none")
+    assert page.evaluate("getComputedStyle(document.querySelector('.card')).breakInside") == "avoid"
+
+
+def test_nothing_moves(full):
+    text = full.get(STAY).text
+    assert "transition" not in text
+    assert "animation" not in text
+
+
+def test_one_request_shows_the_whole_widget(full, open_page):
+    watched = open_page(full.address(STAY))
+    assert watched.asked == [full.address(STAY)]
+
+
+def test_two_hundred_hostile_names_and_addresses_are_inert(full, open_page):
+    guide, events = full.sample("guide"), full.sample("events")
+    makers = guide.make, events.make
+    assert len(TEXTS) + len(LINKS) >= 200
+    watched = open_page("about:blank")
+    watched.page.on("dialog", lambda _: watched.complaints.append("dialog"))
+    try:
+        batches = [TEXTS[n : n + 12] for n in range(0, len(TEXTS), 12)]
+        for number, batch in enumerate(batches):
+            arm(guide, events, makers, batch)
+            place = next((text for text in batch if len(text) <= 120), "x")
+            where = {"lat": f"{40 + number / 100:.2f}", "place": place}
+            watched.page.goto(full.address(STAY, **where))
+            assert watched.page.evaluate(FOUND) == [], batch
+            assert watched.page.title() != "owned"
+            assert place[-5:].strip() in watched.page.inner_text("h1")
+    finally:
+        guide.make, events.make = makers
+    assert watched.complaints == []
+    assert watched.elsewhere(full.url) == []
+
+
+FOUND = """() => {
+  const said = [];
+  const count = (what, most) => {
+    const found = document.querySelectorAll(what).length;
+    if (found > most) said.push(`${found} ${what}`);
+  };
+  count('script', 1); count('style', 1); count('img, iframe, object, embed, video, form, base', 0);
+  for (const one of document.querySelectorAll('*'))
+    for (const { name, value } of one.attributes) {
+      if (name.startsWith('on') || name === 'style') said.push(name);
+      if (name === 'href' && one.tagName === 'A' && !/^https?:\\/\\//.test(value)) said.push(value);
+    }
+  return said;
+}"""
+
+
+def arm(guide, events, makers, batch) -> None:
+    """Let the samples answer with the hostile texts as names, venues and addresses."""
+
+    def hostile_guide(query):
+        body = makers[0](query)
+        rows = [
+            msgspec.structs.replace(
+                row,
+                name=batch[n % len(batch)],
+                url=LINKS[n % len(LINKS)],
+                cuisine=[batch[(n + 1) % len(batch)]],
+                price=batch[(n + 2) % len(batch)],
+            )
+            for n, row in enumerate(body.restaurants)
+        ]
+        return msgspec.structs.replace(body, restaurants=rows)
+
+    def hostile_events(query):
+        body = makers[1](query)
+        rows = [
+            msgspec.structs.replace(
+                row,
+                title=batch[n % len(batch)],
+                url=LINKS[(n + 3) % len(LINKS)],
+                regions=[batch[(n + 4) % len(batch)]],
+            )
+            for n, row in enumerate(body.events)
+        ]
+        attribution = [
+            msgspec.structs.replace(one, text=batch[0], url=LINKS[0]) for one in body.attribution
+        ]
+        return msgspec.structs.replace(body, events=rows, attribution=attribution)
+
+    guide.make, events.make = hostile_guide, hostile_events
+
+
+@pytest.mark.parametrize("accent", ["#12345", "red;}", "#fff}body{", "</style>", "#ggg", "%00"])
+def test_an_accent_that_is_none_never_reaches_the_page(full, accent):
+    answer = full.get(STAY, accent=accent)
+    assert answer.status_code == 400
+    assert "</style><" not in answer.text.split("<style>")[1].split("</head>")[0][:-8]
