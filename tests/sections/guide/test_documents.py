@@ -1,0 +1,24 @@
+"""The guide's documents say what the code does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from location_context.sections.guide.imports.rows import known_field
+from location_context.sections.guide.imports.sources import WIKIDATA_QUERY
+from location_context.sections.guide.records import TIERS
+
+PAGE = (Path(__file__).parents[3] / "docs" / "guide-data.md").read_text(encoding="utf-8")
+
+
+def test_the_documented_query_is_the_one_that_is_asked() -> None:
+    assert f"```sparql\n{WIKIDATA_QUERY}\n```" in PAGE
+
+
+def test_every_documented_column_is_known() -> None:
+    table = PAGE.partition("| column | what |")[2].partition("\n\n")[0]
+    cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    columns = [name.strip("` ") for cell in cells for name in cell.split(",")]
+    assert len(columns) >= 15
+    assert [column for column in columns if known_field(column) is None] == []
+    assert all(f"`{tier}`" in PAGE for tier in TIERS)
