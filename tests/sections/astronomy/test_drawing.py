@@ -32,9 +32,7 @@ def test_the_drawn_sun_and_moon_are_where_the_ephemeris_has_them(
     sky = ephemeris.month((year, 12)).sky
     moment = datetime.fromtimestamp(sky.times[step], UTC)
     seen = directions(sky, lat, lng)
-    sun, moon = (
-        np.array([seen.east[b, step], seen.north[b, step], seen.up[b, step]]) for b in (SUN, MOON)
-    )
+    sun, moon = (seen.towards(b)[[1, 2, 0], step] for b in (SUN, MOON))
     altitude = np.degrees(np.arcsin(sun[2]))
     assert sun_altitude(lat, lng, moment) == pytest.approx(altitude, abs=0.03)
     apart = np.degrees(np.arccos(sun @ moon))

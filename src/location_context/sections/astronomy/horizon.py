@@ -19,19 +19,25 @@ import numpy as np
 
 from location_context.sections.astronomy.ephemeris import AU_KM, MOON, STEP, SUN
 from location_context.sections.astronomy.roots import crossings, interpolate
-from location_context.sections.astronomy.tracks import Track
+from location_context.sections.astronomy.tracks import Track, between
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from location_context.sections.astronomy.ephemeris import Sky
+    from location_context.sections.astronomy.local_days import LocalDay
+    from location_context.sections.astronomy.roots import Crossings
 
     Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
 EQUATOR_AU = 6378.137 / AU_KM
 FLATTENING = 1 / 298.257223563
 MOON_RADIUS_AU = 1737.4 / AU_KM
 REFRACTION = np.radians(34 / 60)
+_NEVER = -(2**62)
 SUN_RADIUS = np.radians(16 / 60)
 
 
@@ -55,26 +61,43 @@ _SUN_ALTITUDES = np.sin(np.append(-REFRACTION - SUN_RADIUS, np.radians([6, -4, -
 
 @dataclass(frozen=True, slots=True)
 class Directions:
-    """Topocentric directions: sines of altitude (bodies, steps), and parts to east and north."""
+    """Where bodies stand for an observer: arrays (bodies, steps) in astronomical units.
 
-    up: Floats
+    `meridian` and `east` lie in the equator's plane, `axis` along the Earth's.
+    """
+
+    phi: float
+    meridian: Floats
     east: Floats
-    north: Floats
+    axis: Floats
     distance: Floats
+
+    @property
+    def up(self) -> Floats:
+        """Sines of the altitudes."""
+        along = np.cos(self.phi) * self.meridian + np.sin(self.phi) * self.axis
+        sines: Floats = along / self.distance
+        return sines
+
+    def towards(self, body: int) -> Floats:
+        """Unit vectors to a body: up, east and north, (3, steps)."""
+        sin, cos = np.sin(self.phi), np.cos(self.phi)
+        meridian, east, axis = self.meridian[body], self.east[body], self.axis[body]
+        up, north = cos * meridian + sin * axis, cos * axis - sin * meridian
+        vectors: Floats = np.array([up, east, north]) / self.distance[body]
+        return vectors
 
 
 def directions(sky: Sky, lat: float, lng: float) -> Directions:
     """Where each body stands for an observer at sea level, at each step."""
-    phi, angle = np.radians(lat), sky.sidereal + np.radians(lng)
+    angle = sky.sidereal + np.radians(lng)
     sin, cos, x, y = np.sin(angle), np.cos(angle), sky.positions[:, 0], sky.positions[:, 1]
     outward, northward = observer(lat)
     meridian = cos * x + sin * y - outward
     east = cos * y - sin * x
     axis = sky.positions[:, 2] - northward
     distance = np.sqrt(meridian * meridian + east * east + axis * axis)
-    up = (np.cos(phi) * meridian + np.sin(phi) * axis) / distance
-    north = (np.cos(phi) * axis - np.sin(phi) * meridian) / distance
-    return Directions(up, east / distance, north, distance)
+    return Directions(float(np.radians(lat)), meridian, east, axis, distance)
 
 
 def observer(lat: float) -> tuple[float, float]:
@@ -98,52 +121,76 @@ def moon_line(distance: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Horizon:
-    """Every crossing over one stretch of sky, as a `Track` per line."""
+    """Every crossing over one stretch of sky, as a `Track` per line.
+
+    `firsts` holds by line and direction the first crossing on each day.
+    """
 
     sky: Sky
     tracks: list[Track]
+    golden: Track  # up while the Sun is between -4° and +6°
+    blue: Track  # up while it is between -6° and -4°
+    firsts: list[list[list[int]]]
     sun_azimuths: dict[int, float]  # degrees, at each sunrise and sunset
-    noon_altitudes: dict[int, float]  # degrees, at each upper transit of the Sun
+    noon_altitudes: dict[int, float]  # degrees, at each transit of the Sun
 
     @classmethod
-    def of(cls, sky: Sky, lat: float, lng: float) -> Self:
+    def of(cls, sky: Sky, lat: float, lng: float, days: Sequence[LocalDay]) -> Self:
         seen = directions(sky, lat, lng)
         rows = _rows(seen)
         found = crossings(rows, grazing=True)
-        times = np.rint(sky.start + STEP * found.position).astype(np.int64).tolist()
-        ups, begins = found.up.tolist(), (rows[:, 2] > 0).tolist()
+        seconds = np.rint(sky.start + STEP * found.position).astype(np.int64)
+        times, ups, begins = seconds.tolist(), found.up.tolist(), (rows[:, 2] > 0).tolist()
         parts = found.by_row(len(rows))
-        tracks = [Track(times[p], ups[p], up) for p, up in zip(parts, begins, strict=True)]
         at_sun, at_noon = parts[Line.SUN], parts[Line.MERIDIAN]
-        azimuths = _azimuths(seen, found.position[at_sun])
-        altitudes = _altitudes(seen, found.position[at_noon])
+        positions = np.concatenate([found.position[at_sun], found.position[at_noon]])
+        azimuths, altitudes = _sun_angles(seen, positions)
+        rises = at_sun.stop - at_sun.start
+        tracks = [Track(times[p], ups[p], up) for p, up in zip(parts, begins, strict=True)]
         return cls(
             sky,
             tracks,
-            dict(zip(times[at_sun], azimuths, strict=True)),
-            dict(zip(times[at_noon], altitudes, strict=True)),
+            between(tracks[Line.SUN_MINUS_4], tracks[Line.SUN_PLUS_6]),
+            between(tracks[Line.SUN_MINUS_6], tracks[Line.SUN_MINUS_4]),
+            _firsts(found, seconds, days, len(rows)),
+            dict(zip(times[at_sun], azimuths[:rises], strict=True)),
+            dict(zip(times[at_noon], altitudes[rises:], strict=True)),
         )
+
+    def first(self, line: int, up: bool, day: LocalDay) -> int | None:
+        """The first crossing on a day in that direction."""
+        at = self.firsts[line][up][day.index]
+        return None if at == _NEVER else at
+
+
+def _firsts(
+    found: Crossings, seconds: Ints, days: Sequence[LocalDay], rows: int
+) -> list[list[list[int]]]:
+    starts = np.array([day.start for day in days])
+    day = np.searchsorted(starts, seconds, side="right") - 1
+    inside = np.flatnonzero((day >= 0) & (seconds < days[-1].end))[::-1]  # the first written last
+    firsts = np.full((rows, 2, len(days)), _NEVER)
+    firsts[found.row[inside], found.up[inside].astype(np.intp), day[inside]] = seconds[inside]
+    table: list[list[list[int]]] = firsts.tolist()
+    return table
 
 
 def _rows(seen: Directions) -> Floats:
-    planets = seen.up[2:]
+    up = seen.up
     return np.vstack(
         [
-            seen.up[SUN] - _SUN_ALTITUDES[:, None],
+            up[SUN] - _SUN_ALTITUDES[:, None],
             seen.east[SUN],
-            seen.up[MOON] - moon_line(seen.distance[MOON]),
-            planets + np.sin(REFRACTION),
-            planets - np.sin(np.radians(5)),
+            up[MOON] - moon_line(seen.distance[MOON]),
+            up[2:] + np.sin(REFRACTION),
+            up[2:] - np.sin(np.radians(5)),
         ]
     )
 
 
-def _azimuths(seen: Directions, position: Floats) -> list[float]:
-    east, north = interpolate(np.array([seen.east[SUN], seen.north[SUN]]), position)
+def _sun_angles(seen: Directions, position: Floats) -> tuple[list[float], list[float]]:
+    """The Sun's azimuths and altitudes at positions on the grid, in degrees."""
+    up, east, north = interpolate(seen.towards(SUN), position)
     azimuths: list[float] = (np.degrees(np.arctan2(east, north)) % 360).tolist()
-    return azimuths
-
-
-def _altitudes(seen: Directions, position: Floats) -> list[float]:
-    altitudes: list[float] = np.degrees(np.arcsin(interpolate(seen.up[SUN], position))).tolist()
-    return altitudes
+    altitudes: list[float] = np.degrees(np.arcsin(up)).tolist()
+    return azimuths, altitudes

@@ -12,7 +12,7 @@ from datetime import date, datetime, time, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from location_context.sections.astronomy.civil_time import local_time
+from location_context.sections.astronomy.civil_time import MEAN_TIME_ENDS, local_time
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -24,8 +24,12 @@ _NOON = time(12)
 
 @dataclass(frozen=True, slots=True)
 class LocalDay:
-    """One local date from `start` to `end`; its night lies from `noon` to `next_noon`."""
+    """The local date with that place in the stay, from `start` to `end`.
 
+    Its night lies from `noon` to `next_noon`.
+    """
+
+    index: int
     date: date
     zone: ZoneInfo
     start: int
@@ -34,7 +38,11 @@ class LocalDay:
     next_noon: int
 
     def local(self, seconds: int | None) -> datetime | None:
-        return None if seconds is None else local_time(seconds, self.zone)
+        if seconds is None:
+            return None
+        if seconds > MEAN_TIME_ENDS:
+            return datetime.fromtimestamp(seconds, self.zone)
+        return local_time(seconds, self.zone)
 
     def moment(self, seconds: float) -> datetime:
         return local_time(round(seconds), self.zone)
@@ -52,8 +60,8 @@ def local_days(stay: Stay, zone: ZoneInfo) -> list[LocalDay]:
         strict=False,
     )
     return [
-        LocalDay(day, zone, start, max(start, end), noon, max(noon, after))
-        for day, (start, end), (noon, after) in pairs
+        LocalDay(index, day, zone, start, max(start, end), noon, max(noon, after))
+        for index, (day, (start, end), (noon, after)) in enumerate(pairs)
     ]
 
 

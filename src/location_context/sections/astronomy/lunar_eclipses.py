@@ -84,7 +84,7 @@ def _kind(umbral: float) -> LunarKind:
 def seen_from(eclipse: LunarEclipse, lat: float, lng: float) -> SeenEclipse | None:
     """The part of an eclipse with the Moon above the horizon."""
     minutes, seen = eclipse.minutes, directions(eclipse.sky, lat, lng)
-    height = minutes.of(eclipse.sky, seen.up[MOON] - moon_line(seen.distance[MOON]))
+    height = minutes.of(eclipse.sky, seen.towards(MOON)[0] - moon_line(seen.distance[MOON]))
     touched, up = minutes.track(eclipse.penumbral), minutes.track(height)
     visible = nearest(both(touched.spans(*minutes.span), up.spans(*minutes.span)), eclipse.greatest)
     if visible is None:

@@ -45,11 +45,12 @@ def best_night(
     hour_angle = sky.sidereal + np.radians(point.lng) - alpha
     phi = np.radians(point.lat)
     sine = np.sin(phi) * np.sin(delta) + np.cos(phi) * np.cos(delta) * np.cos(hour_angle)
-    best = int(np.where(seen.up[SUN] < _DARK, sine, -2.0).argmax())
+    sun, moon = seen.up[[SUN, MOON]]
+    best = int(np.where(sun < _DARK, sine, -2.0).argmax())
     height = float(np.degrees(np.arcsin(sine[best])))
-    if seen.up[SUN, best] >= _DARK or height < _LOWEST:
+    if sun[best] >= _DARK or height < _LOWEST:
         return None
-    moon_up = seen.up[MOON, best] > moon_line(seen.distance[MOON, best])
+    moon_up = moon[best] > moon_line(seen.distance[MOON, best])
     light = illumination(sky.positions[:2, :, best : best + 1])[0] if moon_up else 0.0
     return BestMoment(float(sky.times[best]), height, float(light))
 

@@ -57,15 +57,15 @@ class Phases:
         principal = [moment for moment in moments if moment.type in PRINCIPAL]
         return cls(angles.tolist(), illumination(places).tolist(), principal)
 
-    def moon_of(self, index: int, day: LocalDay, horizon: Horizon) -> Moon:
-        """The record of the Moon on the day with that index."""
-        line, angle = horizon.tracks[Line.MOON], self.angles[index]
+    def moon_of(self, day: LocalDay, horizon: Horizon) -> Moon:
+        """The record of the Moon."""
+        angle = self.angles[day.index]
         return Moon(
-            moonrise=day.local(line.first(True, day.start, day.end)),
-            moonset=day.local(line.first(False, day.start, day.end)),
+            moonrise=day.local(horizon.first(Line.MOON, True, day)),
+            moonset=day.local(horizon.first(Line.MOON, False, day)),
             phase=self._name(day, angle),
             phase_angle=round(angle, 1) % 360,
-            illumination=round(self.illuminations[index], 3),
+            illumination=round(self.illuminations[day.index], 3),
             waxing=angle < 180,
             age_days=round((day.end - self._new_moon_before(day.end)) / DAY, 2),
         )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     Spans = list[tuple[int, int]]
 
+HEIGHTS = slice(Line.PLANET_5, Line.PLANET_5 + len(PLANETS))
 _LONG_ENOUGH = 1200  # seconds
 _NEARLY_ALL = 0.8
 
@@ -32,37 +33,43 @@ def night_of(day: LocalDay, horizon: Horizon) -> Night:
     windows = both(dark, without_moon)
     return Night(
         dark_windows=[Span(start=day.moment(a), end=day.moment(b)) for a, b in windows],
-        dark_hours=round(sum(b - a for a, b in windows) / 3600, 2),
+        dark_hours=round(sum(map(_length, windows)) / 3600, 2),
     )
 
 
 def planets_of(day: LocalDay, horizon: Horizon) -> list[Planet]:
     """Each planet, in the order of their distance from the Sun."""
-    night = horizon.tracks[Line.SUN_MINUS_6].spans(day.noon, day.next_noon, up=False)
-    middle = (day.noon + day.next_noon) / 2
-    magnitudes = horizon.sky.magnitudes_at(middle)
-    planets = []
-    for index, name in enumerate(PLANETS):
-        line = horizon.tracks[Line.PLANET + index]
-        high = horizon.tracks[Line.PLANET_5 + index].spans(day.noon, day.next_noon)
-        planets.append(
-            Planet(
-                name=name,
-                visible=_visible(both(night, high), night),
-                magnitude=magnitudes[index],
-                rise=day.local(line.first(True, day.start, day.end)),
-                set=day.local(line.first(False, day.start, day.end)),
-            )
+    tracks = horizon.tracks
+    night = tracks[Line.SUN_MINUS_6].spans(day.noon, day.next_noon, up=False)
+    lasts = sum(map(_length, night))
+    magnitudes = horizon.sky.magnitudes_at((day.noon + day.next_noon) / 2)
+    return [
+        Planet(
+            name=name,
+            visible=_visible(both(night, high.spans(day.noon, day.next_noon)), night, lasts),
+            magnitude=magnitude,
+            rise=day.local(horizon.first(Line.PLANET + index, True, day)),
+            set=day.local(horizon.first(Line.PLANET + index, False, day)),
         )
-    return planets
+        for index, (name, magnitude, high) in enumerate(
+            zip(PLANETS, magnitudes, tracks[HEIGHTS], strict=True)
+        )
+    ]
 
 
-def _visible(seen: Spans, night: Spans) -> Visible:
-    long = [(start, end) for start, end in seen if end - start >= _LONG_ENOUGH]
-    if not long:
+def _visible(seen: Spans, night: Spans, lasts: int) -> Visible:
+    """`lasts` is how long the Sun is under -6°."""
+    total, longest = 0, (0, 0)
+    for start, end in seen:
+        if end - start >= _LONG_ENOUGH:
+            total += end - start
+            longest = max(longest, (start, end), key=_length)
+    if not total:
         return "none"
-    lasts = sum(end - start for start, end in night)
-    if sum(end - start for start, end in long) >= _NEARLY_ALL * lasts:
+    if total >= _NEARLY_ALL * lasts:
         return "all_night"
-    start, end = max(long, key=lambda span: span[1] - span[0])
-    return "evening" if start + end < night[0][0] + night[-1][1] else "morning"
+    return "evening" if sum(longest) < night[0][0] + night[-1][1] else "morning"
+
+
+def _length(span: tuple[int, int]) -> int:
+    return span[1] - span[0]

@@ -30,15 +30,15 @@ def record(days: Sequence[LocalDay], point: Point, ephemeris: Ephemeris) -> list
     """Each day's record, in order."""
     start, end = days[0].start - _AROUND, days[-1].next_noon + _AROUND
     sky = ephemeris.sky(start, end)
-    horizon = Horizon.of(sky, point.lat, point.lng)
+    horizon = Horizon.of(sky, point.lat, point.lng, days)
     phases = Phases.of(days, sky, ephemeris.moments(*needed(days)))
     return [
         Day(
             date=day.date,
             sun=sun_of(day, horizon),
-            moon=phases.moon_of(index, day, horizon),
+            moon=phases.moon_of(day, horizon),
             night=night_of(day, horizon),
             planets=planets_of(day, horizon),
         )
-        for index, day in enumerate(days)
+        for day in days
     ]

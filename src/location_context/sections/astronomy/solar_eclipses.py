@@ -125,9 +125,9 @@ def _kind(cones: _Cones, greatest: int) -> SolarKind | None:
 def seen_from(eclipse: SolarEclipse, lat: float, lng: float) -> SeenEclipse | None:
     """The part of an eclipse that a point sees with the Sun up."""
     minutes, seen = eclipse.minutes, directions(eclipse.sky, lat, lng)
-    towards = np.array([seen.up[:2], seen.east[:2], seen.north[:2]])
-    apart = length(towards[:, SUN] - towards[:, MOON])
-    rows = np.array([apart**2, seen.up[SUN] - sun_line(), *seen.distance[:2]])
+    to_sun, to_moon = seen.towards(SUN), seen.towards(MOON)
+    apart = length(to_sun - to_moon)
+    rows = np.array([apart**2, to_sun[0] - sun_line(), *seen.distance[:2]])
     apart2, height, sun, moon = minutes.of(eclipse.sky, rows)
     sun_radius, moon_radius = np.arcsin(SUN_AU / sun), np.arcsin(MOON_AU / moon)
     touched = minutes.track((sun_radius + moon_radius) ** 2 - apart2)

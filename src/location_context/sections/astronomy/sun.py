@@ -11,21 +11,22 @@ from typing import TYPE_CHECKING
 
 from location_context.sections.astronomy.horizon import Line
 from location_context.sections.astronomy.response import Span, Sun, SunStatus
-from location_context.sections.astronomy.tracks import Track, both
 
 if TYPE_CHECKING:
     from location_context.sections.astronomy.horizon import Horizon
     from location_context.sections.astronomy.local_days import LocalDay
+    from location_context.sections.astronomy.tracks import Track
 
 _HALF_DAY = 45000  # seconds, a little more than from transit to transit
 
 
 def sun_of(day: LocalDay, horizon: Horizon) -> Sun:
     """The record of the Sun."""
-    line, tracks = horizon.tracks[Line.SUN], horizon.tracks
-    rise, sets = _first(line, True, day), _first(line, False, day)
-    noon = _first(tracks[Line.MERIDIAN], False, day)
-    golden, blue = _hours(day, horizon, noon, GOLDEN), _hours(day, horizon, noon, BLUE)
+    line, first = horizon.tracks[Line.SUN], horizon.first
+    rise, sets = first(Line.SUN, True, day), first(Line.SUN, False, day)
+    noon = first(Line.MERIDIAN, False, day)
+    before, after = _transits(horizon.tracks[Line.MERIDIAN], noon)
+    golden, blue = horizon.golden, horizon.blue
     return Sun(
         status=_status(day, line, rise, sets),
         sunrise=day.local(rise),
@@ -35,25 +36,17 @@ def sun_of(day: LocalDay, horizon: Horizon) -> Sun:
         sunset_azimuth=_angle(horizon.sun_azimuths, sets),
         noon_altitude=_angle(horizon.noon_altitudes, noon),
         day_length_seconds=sum(end - start for start, end in line.spans(day.start, day.end)),
-        civil_dawn=day.local(_first(tracks[Line.SUN_MINUS_6], True, day)),
-        civil_dusk=day.local(_first(tracks[Line.SUN_MINUS_6], False, day)),
-        nautical_dawn=day.local(_first(tracks[Line.SUN_MINUS_12], True, day)),
-        nautical_dusk=day.local(_first(tracks[Line.SUN_MINUS_12], False, day)),
-        astronomical_dawn=day.local(_first(tracks[Line.SUN_MINUS_18], True, day)),
-        astronomical_dusk=day.local(_first(tracks[Line.SUN_MINUS_18], False, day)),
-        golden_hour_morning=golden[0],
-        golden_hour_evening=golden[1],
-        blue_hour_morning=blue[0],
-        blue_hour_evening=blue[1],
+        civil_dawn=day.local(first(Line.SUN_MINUS_6, True, day)),
+        civil_dusk=day.local(first(Line.SUN_MINUS_6, False, day)),
+        nautical_dawn=day.local(first(Line.SUN_MINUS_12, True, day)),
+        nautical_dusk=day.local(first(Line.SUN_MINUS_12, False, day)),
+        astronomical_dawn=day.local(first(Line.SUN_MINUS_18, True, day)),
+        astronomical_dusk=day.local(first(Line.SUN_MINUS_18, False, day)),
+        golden_hour_morning=_inside(day, golden, before, noon),
+        golden_hour_evening=_inside(day, golden, noon, after),
+        blue_hour_morning=_inside(day, blue, before, noon),
+        blue_hour_evening=_inside(day, blue, noon, after),
     )
-
-
-GOLDEN = (Line.SUN_MINUS_4, Line.SUN_PLUS_6)
-BLUE = (Line.SUN_MINUS_6, Line.SUN_MINUS_4)
-
-
-def _first(line: Track, up: bool, day: LocalDay) -> int | None:
-    return line.first(up, day.start, day.end)
 
 
 def _status(day: LocalDay, line: Track, rise: int | None, sets: int | None) -> SunStatus:
@@ -66,25 +59,19 @@ def _angle(angles: dict[int, float], at: int | None) -> float | None:
     return None if at is None else round(angles[at], 1)
 
 
-def _hours(
-    day: LocalDay, horizon: Horizon, noon: int | None, band: tuple[Line, Line]
-) -> tuple[Span | None, Span | None]:
-    """The first stretch inside the band before noon, and the first after it."""
+def _transits(meridian: Track, noon: int | None) -> tuple[int | None, int | None]:
+    """The lower transits before and after a noon."""
     if noon is None:
         return None, None
-    meridian = horizon.tracks[Line.MERIDIAN]
     before = meridian.last(True, noon - _HALF_DAY, noon)
-    after = meridian.first(True, noon, noon + _HALF_DAY)
-    low, high = horizon.tracks[band[0]], horizon.tracks[band[1]]
-    return _inside(day, low, high, before, noon), _inside(day, low, high, noon, after)
+    return before, meridian.first(True, noon, noon + _HALF_DAY)
 
 
-def _inside(
-    day: LocalDay, low: Track, high: Track, start: int | None, end: int | None
-) -> Span | None:
+def _inside(day: LocalDay, band: Track, start: int | None, end: int | None) -> Span | None:
+    """The first stretch inside a band of altitudes between two transits."""
     if start is None or end is None:
         return None
-    found = both(low.spans(start, end), high.spans(start, end, up=False))
+    found = band.spans(start, end)
     if not found:
         return None
     return Span(start=day.moment(found[0][0]), end=day.moment(found[0][1]))

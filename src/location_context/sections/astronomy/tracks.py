@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from itertools import repeat
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,11 +17,12 @@ class Track:
 
     def first(self, up: bool, start: float, end: float) -> int | None:
         """The first crossing in that direction with start <= time < end."""
-        index = bisect_left(self.times, start)
-        while index < len(self.times) and self.times[index] < end:
-            if self.ups[index] is up:
-                return self.times[index]
-            index += 1
+        times, ups = self.times, self.ups
+        for index in range(bisect_left(times, start), len(times)):
+            if times[index] >= end:
+                return None
+            if ups[index] is up:
+                return times[index]
         return None
 
     def last(self, up: bool, start: float, end: float) -> int | None:
@@ -48,6 +50,24 @@ class Track:
         if inside and end > begin:
             found.append((begin, end))
         return found
+
+
+def between(low: Track, high: Track) -> Track:
+    """Up where the one is up and the other is not."""
+    edges = [*zip(low.times, low.ups, repeat(True)), *zip(high.times, high.ups, repeat(False))]
+    above, under = low.begins_up, not high.begins_up
+    begins = inside = above and under
+    times, ups = [], []
+    for time, up, is_low in sorted(edges):
+        if is_low:
+            above = up
+        else:
+            under = not up
+        if (above and under) is not inside:
+            inside = not inside
+            times.append(time)
+            ups.append(inside)
+    return Track(times, ups, begins)
 
 
 def both(one: list[tuple[int, int]], other: list[tuple[int, int]]) -> list[tuple[int, int]]:
