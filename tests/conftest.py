@@ -13,6 +13,7 @@ from tests.databases import (  # noqa: F401  fixtures for every folder of tests
     database_settings,
     postgresql_settings,
     postgresql_url,
+    redis_prefix,
     redis_url,
     sqlite_settings,
 )

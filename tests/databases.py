@@ -73,6 +73,16 @@ def redis_url() -> str:
 
 
 @pytest.fixture
+def redis_prefix(redis_url: str) -> Iterator[str]:
+    """A prefix of this test's own for keys in Redis; they are deleted at the end."""
+    prefix = f"location-context-test:{uuid.uuid4().hex}:"
+    yield prefix
+    with redis.Redis.from_url(redis_url) as client:
+        for key in client.scan_iter(f"{prefix}*", count=1000):
+            client.delete(key)
+
+
+@pytest.fixture
 def sqlite_settings(tmp_path: Path) -> Settings:
     return Settings(data_dir=tmp_path)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -36,7 +35,7 @@ async def counter(request: pytest.FixtureRequest, clock: MovedClock) -> AsyncIte
         yield MemoryCounter(clock)
         return
     url = Secret(request.getfixturevalue("redis_url"))
-    counter = RedisCounter(url, clock, prefix=f"location-context-test:{uuid.uuid4().hex}:")
+    counter = RedisCounter(url, clock, prefix=request.getfixturevalue("redis_prefix"))
     yield counter
     assert not counter.degraded
     await counter.close()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 import redis.asyncio
 import structlog
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from location_context.access.quota import Limit, MemoryCounter
@@ -28,17 +28,12 @@ MINUTE = Limit("minute", 10, 60)
 
 
 @pytest.fixture
-def prefix() -> str:
-    return f"location-context-test:{uuid.uuid4().hex}:"
-
-
-@pytest.fixture
-async def replica(redis_url: str, prefix: str) -> AsyncIterator[Callable[[], RedisCounter]]:
+async def replica(redis_url: str, redis_prefix: str) -> AsyncIterator[Callable[[], RedisCounter]]:
     counters: list[RedisCounter] = []
     clock = MovedClock()
 
     def make(url: str = redis_url) -> RedisCounter:
-        counters.append(RedisCounter(Secret(url), clock, prefix=prefix))
+        counters.append(RedisCounter(Secret(url), clock, prefix=redis_prefix))
         return counters[-1]
 
     yield make
@@ -58,16 +53,16 @@ async def test_replicas_share_one_count_and_one_secret(
 
 
 async def test_everything_in_redis_ends_by_itself(
-    replica: Callable[[], RedisCounter], redis_url: str, prefix: str
+    replica: Callable[[], RedisCounter], redis_url: str, redis_prefix: str
 ) -> None:
     counter = replica()
     await counter.take("widget:someone", (MINUTE,))
     await counter.secret("address:today")
     async with redis.asyncio.Redis.from_url(redis_url) as client:
-        lives = {key: await client.pttl(key) async for key in client.scan_iter(f"{prefix}*")}
+        lives = {key: await client.pttl(key) async for key in client.scan_iter(f"{redis_prefix}*")}
     assert len(lives) == 2
     assert all(0 < life <= 2 * 86_400_000 for life in lives.values())
-    assert lives[f"{prefix}widget:someone".encode()] <= 61_000
+    assert lives[f"{redis_prefix}widget:someone".encode()] <= 61_000
 
 
 async def test_when_redis_goes_this_process_counts_on_and_says_so(
@@ -89,7 +84,7 @@ async def test_when_redis_goes_this_process_counts_on_and_says_so(
         assert not counter.degraded
 
 
-async def test_a_redis_that_is_silent_costs_half_a_second_once_and_not_each_request(
+async def test_a_redis_that_is_silent_costs_its_patience_once_and_not_each_request(
     replica: Callable[..., RedisCounter], redis_url: str
 ) -> None:
     async with Proxy(redis_url) as proxy:
@@ -99,7 +94,7 @@ async def test_a_redis_that_is_silent_costs_half_a_second_once_and_not_each_requ
         began = time.monotonic()
         at_once = await asyncio.gather(*(counter.take("key", (MINUTE,)) for _ in range(50)))
         assert sum(taken.allowed for taken in at_once) == 9
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 5
         counter.ask_again()
         trying = asyncio.create_task(counter.take("key", (MINUTE,)))
         await asyncio.sleep(0)
@@ -123,13 +118,15 @@ steps = st.lists(
 
 
 @given(steps)
-@settings(max_examples=60, deadline=None)
+@settings(
+    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)  # each example has a prefix of its own
 def test_redis_and_memory_give_the_same_answer_whatever_is_done(
-    redis_url: str, steps: list[str | int]
+    redis_url: str, redis_prefix: str, steps: list[str | int]
 ) -> None:
     async def both() -> None:
         clock = MovedClock()
-        prefix = f"location-context-test:{uuid.uuid4().hex}:"
+        prefix = f"{redis_prefix}{uuid.uuid4().hex}:"
         shared, here = RedisCounter(Secret(redis_url), clock, prefix=prefix), MemoryCounter(clock)
         taken = []
         for step in steps:

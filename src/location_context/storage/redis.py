@@ -7,12 +7,13 @@ a moved clock means the same here and in memory.
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import time
 from typing import TYPE_CHECKING, Any
 
 import structlog
-from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -55,6 +56,8 @@ for i = 1, #ARGV, 2 do
   end
 end
 """
+_CONNECTIONS = 16
+_PATIENCE = 1.0  # seconds; less would take a busy processor for a silent Redis
 _ALONE = 1.0  # seconds before a store that failed is asked again
 _SECRET_LIFE = 2 * 86400
 
@@ -69,15 +72,13 @@ class RedisCounter:
         self._secret: tuple[str, bytes] = ("", b"")
         self._alone_until = 0.0
         self.degraded = False
-        pool = BlockingConnectionPool.from_url(
+        self._turns = asyncio.Semaphore(_CONNECTIONS)  # to wait for a turn is not a fault of Redis
+        self._redis: Redis = Redis.from_url(
             url.reveal(),
-            max_connections=32,
-            timeout=1,
-            socket_timeout=0.5,
-            socket_connect_timeout=0.5,
+            socket_timeout=_PATIENCE,
+            socket_connect_timeout=_PATIENCE,
             retry=Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,)),
         )
-        self._redis: Redis = Redis(connection_pool=pool)
         self._take = self._redis.register_script(_TAKE)
         self._give_back = self._redis.register_script(_GIVE_BACK)
 
@@ -126,18 +127,19 @@ class RedisCounter:
 
     async def _ask(self, command: Callable[[], Awaitable[Any]]) -> Any:
         """What Redis answers; None while it is gone."""
-        if self.degraded:
-            if time.monotonic() < self._alone_until:
+        async with self._turns:
+            if self.degraded:
+                if time.monotonic() < self._alone_until:
+                    return None
+                self._alone_until = time.monotonic() + _PATIENCE + _ALONE  # the others go on
+            try:
+                answer = await command()
+            except (RedisError, OSError, TimeoutError) as error:
+                self._alone_until = time.monotonic() + _ALONE
+                self._note(degraded=True, why=type(error).__name__)
                 return None
-            self._alone_until = time.monotonic() + _ALONE  # this request tries, the others go on
-        try:
-            answer = await command()
-        except (RedisError, OSError, TimeoutError) as error:
-            self._alone_until = time.monotonic() + _ALONE
-            self._note(degraded=True, why=type(error).__name__)
-            return None
-        self._note(degraded=False)
-        return answer
+            self._note(degraded=False)
+            return answer
 
     def _note(self, *, degraded: bool, why: str | None = None) -> None:
         if degraded != self.degraded:
