@@ -4,7 +4,8 @@ Corrected by boundary, never city by city: northern Vietnam keeps Bangkok's cloc
 Belgrade's, Jan Mayen Oslo's, the base at Guantánamo New York's; the zone of Malawi covers its
 lake to Tanzania's shore; Antarctica south of 60°S is itself, whoever's clocks a station keeps.
 The outline of Kosovo is generalised to about 3 km where it meets Serbia; elsewhere the neighbour
-has a zone of its own, so the outline runs outside.
+has a zone of its own, so the outline runs outside. Bouvet, Heard and McDonald, uninhabited, are
+boxes in the sea.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ KOSOVO: Outline = (
     (21.5766, 42.2452), (21.50, 42.10), (21.20, 41.95),
 )  # fmt: skip
 _ANTARCTIC = -60.0
+_ISLANDS = ((-54.48, -54.37, 3.26, 3.46, "BV"), (-53.22, -52.92, 73.2, 73.9, "HM"))
 _LAKE_MALAWI = (-11.57, 34.45)  # north of Mozambique, and east of the middle of the lake
 _NORTHERN_VIETNAM = ((18.6, 101.6), (16.5, 105.0))  # north of, and east of: Laos lies between
 
@@ -42,7 +44,15 @@ def corrected(lat: float, lng: float, zone: str, country: str | None) -> tuple[s
         return zone, "AQ"
     if (rule := _RULES.get(zone)) is not None and rule[0](lat, lng):
         return rule[1], rule[2]
+    if is_nautical(zone):
+        return zone, _uninhabited(lat, lng)
     return zone, country
+
+
+def _uninhabited(lat: float, lng: float) -> str | None:
+    """The islands of two countries that have a code, but no zone of their own."""
+    found = (c for s, n, w, e, c in _ISLANDS if s < lat < n and w < lng < e)
+    return next(found, None)
 
 
 _RULES: Mapping[str, tuple[Callable[[float, float], bool], str, str]] = {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 import tzfpy
 
 from location_context.gazetteer.cities import Cities, City
-from location_context.gazetteer.countries import corrected, is_nautical, zone_countries
+from location_context.gazetteer.countries import corrected, zone_countries
 from location_context.gazetteer.regions import iso_regions, refined
 from location_context.point import Point, canonical
 
@@ -52,8 +52,6 @@ class Gazetteer:
     def _locate(self, lat: float, lng: float) -> Point:
         zone = _zone(lat, lng)
         zone, country = corrected(lat, lng, zone, self._countries.get(zone))
-        if is_nautical(zone):
-            country = None
         region = self._cities.region(lat, lng, country) if country else None
         return Point(lat, lng, zone, country, refined(region, lat, lng) if region else None)
 

