@@ -175,9 +175,10 @@ async def test_nasa_power_answers_for_the_archive_and_says_so(world):
 
 
 async def test_two_hundred_cold_stays_in_one_cell_cost_one_request_and_survive_their_leader(world):
+    world.power.fault = DOWN
     points = [Point(48.80 + n / 10_000, 2.25, "Europe/Paris") for n in range(200)]
-    leader = asyncio.ensure_future(world.read(query(FAR, points[0])))
-    others = [asyncio.ensure_future(world.read(query(FAR, one))) for one in points[1:]]
+    leader = asyncio.ensure_future(world.read(query(FAR, points[0]), 30))
+    others = [asyncio.ensure_future(world.read(query(FAR, one), 30)) for one in points[1:]]
     await asyncio.sleep(0)
     leader.cancel()
     readings = await asyncio.gather(*others)
@@ -187,7 +188,7 @@ async def test_two_hundred_cold_stays_in_one_cell_cost_one_request_and_survive_t
 
 async def test_a_flood_of_widgets_never_exceeds_half_the_budget_and_keyed_calls_keep_theirs(world):
     write_grid(world.settings.data_dir)
-    spread = [Point(-60 + n, 3 * n - 170, "UTC") for n in range(20)]
+    spread = [Point(-60 + n, 3 * n - 170, "UTC") for n in range(8)]
     for one in spread:
         await world.read(query(FAR, one, public=True))
     assert sum(world.open_meteo.units) <= 240
@@ -223,13 +224,22 @@ async def test_an_answer_that_is_not_a_forecast_goes_to_the_next_source(world, a
     assert b"NaN" not in reading.payload
 
 
-async def test_a_variable_the_archive_lacks_is_left_out_and_not_asked_for_again(world):
-    world.open_meteo.lacking = {"cloud_cover_mean"}
+async def test_variables_the_archive_lacks_are_left_out_and_not_asked_for_again(world):
+    world.open_meteo.lacking = {"cloud_cover_mean", "snowfall_sum"}
     body = (await world.read(query(FAR))).body
     assert body.basis.provider == "Open-Meteo"
     assert body.days[0].cloud_cover_mean is None
-    await world.read(query(FAR, Point(10.0, 10.0, "Africa/Lagos")))
     assert len(world.open_meteo.calls(ARCHIVE)) == 3
+    await world.read(query(FAR, Point(10.0, 10.0, "Africa/Lagos")))
+    assert len(world.open_meteo.calls(ARCHIVE)) == 4
+
+
+async def test_an_archive_of_nothing_but_nulls_is_not_kept_for_good(world):
+    world.open_meteo.missing = {date(2000, 1, 1) + timedelta(n) for n in range(366 * 30)}
+    assert (await world.read(query(FAR))).body.basis.provider == "NASA POWER"
+    world.open_meteo.missing = set()
+    world.clock.advance(86_401)
+    assert (await world.read(query(FAR))).body.basis.provider == "Open-Meteo"
 
 
 async def test_a_horizon_that_shrank_without_a_word_still_gives_the_forecast(world):

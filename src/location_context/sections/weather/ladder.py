@@ -114,7 +114,7 @@ class Ladder(Generic[T]):
             upstream = rung.upstream
             probing = upstream is not None and upstream.breaker.state == "half_open"
             last = upstream.last_success_at if upstream else None
-            task = asyncio.ensure_future(_told(rung.attempt()))
+            task = asyncio.ensure_future(_told(rung.attempt))
             self._asked.append(_Asked(task, upstream, probing, last))
             self._next_at = time.monotonic() + (0.0 if probing else self._step)
 
@@ -159,10 +159,10 @@ class Ladder(Generic[T]):
         await asyncio.gather(*pending, return_exceptions=True)
 
 
-async def _told(attempt: Coroutine[Any, Any, T | None]) -> T | None:
+async def _told(attempt: Callable[[], Coroutine[Any, Any, T | None]]) -> T | None:
     """The attempt; a fault of ours is told, and costs this source alone."""
     try:
-        return await attempt
+        return await attempt()
     except (LocationContextError, TimeoutError):
         raise
     except Exception:

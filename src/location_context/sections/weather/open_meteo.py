@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -35,7 +35,7 @@ from location_context.upstream.budget import DAY, HOUR, MINUTE, Budget
 from location_context.upstream.provider import Upstream, UpstreamLimits, quiet_by_header
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     import httpx2
 
@@ -47,10 +47,14 @@ if TYPE_CHECKING:
     from location_context.stay import Clock
     from location_context.upstream.provider import Answer
 
+T = TypeVar("T")
+Allowed = re.Match[str] | None
+
 NAME = "Open-Meteo"
 FREE_LIMITS = {MINUTE: 480.0, HOUR: 4000.0, DAY: 8000.0}  # 80 % of 600, 5,000 and 10,000
 _FRESH = timedelta(minutes=30)
 _LONGEST_QUEUE = 4
+_LESSONS = 5
 _RANGE = re.compile(r"allowed range from (\S+) to ([^\s.]+)")
 _INVALID = re.compile(r"invalid String value (\w+)")
 
@@ -99,7 +103,11 @@ class _Asking:
     async def _get(self, params: Mapping[str, str], units: float, *, public: bool) -> Any:
         keyed = {**params, "apikey": self._key.reveal()} if self._key else dict(params)
         answer = await self.upstream.get(keyed, units=units, public=public)
-        body = answer.json()
+        try:
+            body = answer.json()
+        except ProviderAnswerInvalid as error:
+            self.upstream.reject(error)
+            raise
         if isinstance(body, dict) and body.get("error"):
             raise self.refuse("answered with an error")
         return body
@@ -110,7 +118,17 @@ class _Asking:
         self.upstream.reject(error)
         return error
 
-    def _learn(self, error: ProviderRefused, cell: Cell) -> re.Match[str] | None:
+    async def _learning(self, ask: Callable[[Allowed], Awaitable[T]], cell: Cell) -> T:
+        """What `ask` gives, asked again as long as a 400 tells what to ask otherwise."""
+        allowed: Allowed = None
+        for _ in range(_LESSONS):
+            try:
+                return await ask(allowed)
+            except ProviderRefused as error:
+                allowed = self._learn(error, cell) or allowed
+        return await ask(allowed)
+
+    def _learn(self, error: ProviderRefused, cell: Cell) -> Allowed:
         """The allowed range a 400 names; what else it does not know is not asked for again.
 
         Raises:
@@ -161,14 +179,14 @@ class OpenMeteoForecast(_Asking):
         Raises:
             ProviderError: none came.
         """
-        span = {"forecast_days": "16", "past_days": str(past_days)}
-        try:
-            return await self._forecast(cell, past_days, span, public=public)
-        except ProviderRefused as error:
-            allowed = self._learn(error, cell)
-        if allowed is not None:
-            span = _kept_to(allowed, today, past_days)
-        return await self._forecast(cell, past_days, span, public=public)
+
+        def ask(allowed: Allowed) -> Awaitable[Forecast]:
+            span = {"forecast_days": "16", "past_days": str(past_days)}
+            if allowed is not None:
+                span = _kept_to(allowed, today, past_days)
+            return self._forecast(cell, past_days, span, public=public)
+
+        return await self._learning(ask, cell)
 
     async def _forecast(
         self, cell: Cell, past_days: int, span: Mapping[str, str], *, public: bool
@@ -244,25 +262,24 @@ class OpenMeteoArchive(_Asking):
         """
         if self._asking >= _LONGEST_QUEUE:
             raise ProviderQuiet(NAME, "too many calls wait for their turn")
+
+        def ask(allowed: Allowed) -> Awaitable[list[Month]]:
+            last = today - timedelta(days=2)
+            if allowed is not None:
+                last = min(last, self._last(allowed))
+            return self._ask(cell, wanted, last, public=public)
+
         self._asking += 1
         try:
-            return await self._months(cell, wanted, today - timedelta(days=2), public=public)
+            return await self._learning(ask, cell)
         finally:
             self._asking -= 1
 
-    async def _months(
-        self, cell: Cell, wanted: Sequence[YearMonth], last: date, *, public: bool
-    ) -> list[Month]:
+    def _last(self, allowed: re.Match[str]) -> date:
         try:
-            return await self._ask(cell, wanted, last, public=public)
-        except ProviderRefused as error:
-            allowed = self._learn(error, cell)
-        if allowed is not None:
-            try:
-                last = min(last, date.fromisoformat(allowed[2]))
-            except ValueError:
-                raise self.refuse("named a range without dates") from None
-        return await self._ask(cell, wanted, last, public=public)
+            return date.fromisoformat(allowed[2])
+        except ValueError:
+            raise self.refuse("named a range without dates") from None
 
     async def _ask(
         self, cell: Cell, wanted: Sequence[YearMonth], last: date, *, public: bool

@@ -103,6 +103,7 @@ def intervals(wanted: Iterable[YearMonth]) -> list[tuple[date, date]]:
 
 
 def settled(kept: Month, now: datetime) -> bool:
-    """Whether the archive had all of the month when it was fetched, or was asked within a day."""
+    """Whether the archive had the month whole when it was fetched, or was asked within a day."""
     last = month_span(kept.year, kept.month)[1]
-    return (kept.fetched_at.date() - last).days > 6 or now - kept.fetched_at < timedelta(days=1)
+    final = (kept.fetched_at.date() - last).days > 6 and not kept.is_empty
+    return final or now - kept.fetched_at < timedelta(days=1)

@@ -71,17 +71,25 @@ def plausible(name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """One month of one year with 15 days to either side, as a provider's archive gave it."""
+    """One month of one year with 15 days to either side, as a provider's archive gave it.
+
+    `is_empty` tells that not one high is known.
+    """
 
     year: int
     month: int
     grid: Grid
     fetched_at: datetime
     values: NDArray[np.float32]  # FIELDS x days
+    is_empty: bool = field(init=False)
 
     @property
     def first(self) -> date:
         return month_span(self.year, self.month)[0]
+
+    def __post_init__(self) -> None:
+        known = np.isfinite(self.values[ROW["temperature_max"]]).any()
+        object.__setattr__(self, "is_empty", not known)
 
 
 class MonthRow(msgspec.Struct, frozen=True):
