@@ -222,11 +222,14 @@ def test_at_three_times_its_capacity_admitted_requests_stay_quick_and_health_too
     settings = msgspec.structs.replace(web_settings, max_in_flight=16)
     busy, key = Busy(0.004), make_key(settings)
     with serve(settings, sections=[busy]) as served:
-        for _ in range(3):  # the machine may be busy with something else for a moment
+        for _ in range(3):  # the machine may be busy with something else
+            idle = load(served.url, "busy", key, clients=0, seconds=0.5).health_p95
             loaded = load(served.url, "busy", key, clients=48, seconds=1.5)
             print(loaded)
             assert loaded.statuses["503"] > 50
             assert loaded.statuses["200"] > 20
-            if loaded.health_p50 < 0.05 and loaded.admitted_p95 < 0.5:
+            allowance = 10 * max(0.0, idle - 0.005)
+            quick = loaded.health_p50 < 0.05 + allowance
+            if quick and loaded.admitted_p95 < 0.5 + allowance:
                 return
     pytest.fail(f"health or the admitted were slow three times: {loaded}")

@@ -23,7 +23,9 @@ def header_values(scope: Scope, name: bytes) -> list[str]:
 
 def client_address(scope: Scope, proxies: TrustedProxies) -> str:
     peer = scope.get("client")
-    return proxies.client(peer[0] if peer else "", header_values(scope, b"x-forwarded-for"))
+    address = peer[0] if peer else ""
+    forwarded = header_values(scope, b"x-forwarded-for")
+    return proxies.client(address, forwarded) if forwarded else address
 
 
 def key_in_query(query: bytes) -> bool:
@@ -40,10 +42,8 @@ async def admit(gate: Gate, proxies: TrustedProxies, request: Request) -> Admitt
         MissingApiKey, InvalidApiKey, RateLimitExceeded, ServiceOverloaded: as the gate says.
     """
     scope = request.scope
-    admitted = await gate.admit(
-        header_values(scope, b"authorization"),
-        key_in_query(scope["query_string"]),
-        client_address(scope, proxies),
-    )
+    sent = header_values(scope, b"authorization")
+    misplaced = not sent and key_in_query(scope["query_string"])
+    admitted = await gate.admit(sent, misplaced, client_address(scope, proxies))
     request.state.admitted = admitted
     return admitted

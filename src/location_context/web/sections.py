@@ -26,11 +26,12 @@ def section_endpoint(service: Service, section: Section) -> Endpoint:
     """`/v1/pulse/<section>`."""
     names = DATED_SECTION if section.dated else UNDATED_SECTION
     proxies = TrustedProxies(service.settings.trusted_proxies)
+    english = service.languages.english
 
     async def handle(request: Request) -> Response:
         await auth.admit(service.gate, proxies, request)
         given = parse(request.scope["query_string"], names, service.languages)
-        language = given.language or service.languages.english
+        language = given.language or english
         point = service.gazetteer.point(given.lat, given.lng)
         request.state.near = f"{point.lat:.1f},{point.lng:.1f}"
         query = Query(point, given.stay, given.units, language)

@@ -29,7 +29,7 @@ def check(scope: Scope) -> None:
     if b"%" in path or not path.isascii():
         _check_path(path)
     query: bytes = scope["query_string"]
-    if query:
+    if b"%" in query or not query.isascii():
         decode(query)
 
 
