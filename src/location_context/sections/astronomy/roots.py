@@ -26,7 +26,7 @@ BEFORE, AFTER = 2, 3  # samples used on either side: i-2 .. i+3
 _REACH = np.arange(-BEFORE, AFTER + 1)
 _TO_POLYNOMIAL = np.linalg.inv(np.vander(_REACH.astype(float), increasing=True)).T
 _CLOSE = 0.002  # the Sun's altitude turns by less than this (sine) within half a step
-_NEWTON_STEPS = 2  # from a straight line between samples: 1e-9 s is left
+_NEWTON_STEPS = 2  # from a straight line between samples: under 1 ms is left
 _BISECTIONS = 50
 
 
@@ -91,7 +91,7 @@ def _solve(c: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         for _ in range(_NEWTON_STEPS):
             x = np.fmin(np.fmax(x - _value(c, x) / _slope(c, x), 0.0), 1.0)
-    lost = np.flatnonzero(np.abs(_value(c, x)) > 1e-10)
+    lost = np.flatnonzero(np.abs(_value(c, x)) > 1e-8)
     if lost.size:
         x[lost] = _bisect(c[:, lost], np.zeros(lost.size), np.ones(lost.size))
     return x
