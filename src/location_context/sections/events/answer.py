@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from location_context.sections.events.entries import LONGEST_TITLE, clipped
 from location_context.sections.events.response import Event, Venue
 from location_context.sections.events.visible import Seen, overlaps
 
@@ -20,7 +21,7 @@ def answered(seen: Seen, query: Query, stay: Stay, measure: Measure) -> Event:
     told = seen.told
     return Event(
         id=f"{told.source}:{told.id}",
-        title=told.title,
+        title=clipped(told.title, LONGEST_TITLE) or "-",
         category=told.category,
         start=_text(told.start, query),
         end=_text(told.end, query) if told.end else None,
@@ -44,7 +45,11 @@ def _text(when: When, query: Query) -> str:
 
 def _venue(place: Place, distance: float | None) -> Venue:
     return Venue(
-        name=place.name, address=place.address, lat=place.lat, lng=place.lng, distance=distance
+        name=clipped(place.name),
+        address=clipped(place.address),
+        lat=place.lat,
+        lng=place.lng,
+        distance=distance,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _MOST = 3000
 _LOOK_AGAIN = 10.0
+_FOR_THE_ANSWER = 0.3
 _DAY = timedelta(days=1)
 
 
@@ -38,21 +40,21 @@ class Calendars:
         self._failed = False
         self._last_success: datetime | None = None
 
-    async def hear(self, query: Query, _: Deadline) -> Heard:
+    async def hear(self, query: Query, deadline: Deadline) -> Heard:
         """Events filed around the point during the stay, and those of its whole country."""
         assert query.stay is not None
         point = query.point
         cells = cells_around(point.lat, point.lng, self._radius)
         if point.country:
             cells.append(country_cell(point.country))
+        # filed by the event's own dates, which may be a day off those at the point
+        slots = slots_touching(query.stay.start - _DAY, query.stay.end + _DAY)
         try:
-            listed = await self._calendars()
-            if not listed:
-                return Heard("not_configured")
-            # filed by the event's own dates, which may be a day off those at the point
-            slots = slots_touching(query.stay.start - _DAY, query.stay.end + _DAY)
-            told = await self._store.around(cells, slots, _MOST)
-        except StorageError:
+            async with asyncio.timeout(deadline.earlier(_FOR_THE_ANSWER).left()):
+                if not (listed := await self._calendars()):
+                    return Heard("not_configured")
+                told = await self._store.around(cells, slots, _MOST)
+        except (StorageError, TimeoutError):
             self._failed = True
             return Heard("unavailable")
         self._failed, self._last_success = False, self._clock()

@@ -41,7 +41,7 @@ _VAGUE = frozenset({
     "show", "world", "presents", "with", "feat", "ft", "featuring", "special", "guest",
     "guests", "vs", "v", "edition", "annual", "event", "festival", "noel", "christmas",
     "weihnachten", "navidad", "opera", "ballet", "jazz", "rock", "night", "nuit", "day",
-    "jour", "park", "parc", "city", "market", "marche", "markt", "gala", "party",
+    "jour", "park", "parc", "city", "market", "marche", "markt", "gala",
     "comedy", "classic", "orchestra", "orchestre", "choir", "stage", "musical", "year",
     "years", "new",
 })  # fmt: skip
@@ -104,8 +104,7 @@ def _near(a: Place | None, b: Place | None) -> bool:
 def _alike(a: Told, b: Told) -> float:
     """How alike two titles are, 0 to 1, without the words of the venue where others are left.
 
-    The shared words count against the shorter title's, when it has a word that names something;
-    when it has none (Christmas concert), against all words of both.
+    Where one has no word that names something (Christmas concert), all its words count.
     """
     venue = _words(a.place.name if a.place else None) | _words(b.place.name if b.place else None)
     mine, theirs = _words(a.title), _words(b.title)
@@ -116,10 +115,13 @@ def _alike(a: Told, b: Told) -> float:
 
 
 def _similarity(a: frozenset[str], b: frozenset[str]) -> float:
-    """The naming words that two texts share, against those of the shorter."""
+    """The naming words that two texts share: against all where each has one of its own.
+
+    "Candlelight: Vivaldi" is not "Candlelight: Queen"; "Phoenix" is "Phoenix with Air".
+    """
     a, b = a - _VAGUE or a, b - _VAGUE or b
-    shorter = min(_weight(a), _weight(b))
-    return _weight(a & b) / shorter if shorter else 0.0
+    against = a | b if a - b and b - a else min(a, b, key=_weight)
+    return _weight(a & b) / _weight(against) if against else 0.0
 
 
 def _weight(words: Iterable[str]) -> float:

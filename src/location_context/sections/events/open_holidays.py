@@ -76,7 +76,7 @@ class OpenHolidays:
         answer = await self._asked.upstream.get(
             {
                 "countryIsoCode": country,
-                "validFrom": f"{first}-01-01",
+                "validFrom": f"{first - 1}-12-01",  # those over New Year begin the year before
                 "validTo": f"{last}-12-31",
             },
             path="/SchoolHolidays",

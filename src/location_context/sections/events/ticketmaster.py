@@ -6,11 +6,12 @@ no midnight, and tests and cancelled events are left out.
 
 from __future__ import annotations
 
+import asyncio
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 from zoneinfo import ZoneInfo
 
-from location_context.errors import ProviderAnswerInvalid
+from location_context.errors import ProviderAnswerInvalid, ProviderError
 from location_context.sections.events.answer import web_address
 from location_context.sections.events.geohash import geohash
 from location_context.sections.events.heard import Asked, Heard
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from location_context.upstream.deadline import Deadline
 
 _SIZE, _PAGES = 200, 5  # size × page stays below 1,000
+_PACE = 0.26  # seconds between pages: four a second
 _FRESH, _GOOD = timedelta(hours=3), timedelta(days=2)
 _SEGMENTS: dict[str, Category] = {
     "music": "concert",
@@ -82,16 +84,26 @@ class Ticketmaster:
     async def _fetch(self, place: tuple[float, float], stay: Stay, query: Query) -> list[Told]:
         told: dict[str, Told] = {}
         for page in range(_PAGES):
-            answer = await self._asked.upstream.get(
-                self._params(place, stay, page), public=query.public
-            )
-            body = answer.json()
-            if not isinstance(body, dict):
-                raise ProviderAnswerInvalid(self.name, "the answer is not an object")
+            try:
+                body = await self._page(place, stay, page, public=query.public)
+            except ProviderError:
+                if not told:
+                    raise
+                break  # the pages that came are better than none
             told |= {event.id: event for event in read(body, query.point.zone)}
             if page + 1 >= _pages(body):
                 break
+            await asyncio.sleep(_PACE)
         return list(told.values())
+
+    async def _page(
+        self, place: tuple[float, float], stay: Stay, page: int, *, public: bool
+    ) -> dict[str, Any]:
+        answer = await self._asked.upstream.get(self._params(place, stay, page), public=public)
+        body = answer.json()
+        if not isinstance(body, dict):
+            raise ProviderAnswerInvalid(self.name, "the answer is not an object")
+        return body
 
     def _params(self, place: tuple[float, float], stay: Stay, page: int) -> dict[str, str]:
         return {
@@ -100,6 +112,7 @@ class Ticketmaster:
             "radius": str(round(self._radius) + 1),
             "unit": "km",
             "localStartEndDateTime": f"{stay.start}T00:00:00,{stay.end}T23:59:59",
+            "locale": "*",  # else only what is on sale in English
             "includeTBA": "yes",
             "includeTBD": "no",
             "includeTest": "no",
