@@ -113,6 +113,17 @@ def test_every_target_is_at_least_24_px(full, open_page):
     assert small == 0
 
 
+@pytest.mark.parametrize(("what", "count"), [(".days > li", 8), (".nights > li", 7)])
+def test_days_and_nights_are_rows_when_narrow_and_columns_when_wide(full, open_page, what, count):
+    page = open_page(full.address(STAY, lang="en")).page
+    for width, rows in ((360, count), (720, 1)):
+        page.set_viewport_size({"width": width, "height": 900})
+        tops = (
+            "(all) => new Set(all.map((one) => Math.round(one.getBoundingClientRect().top))).size"
+        )
+        assert page.eval_on_selector_all(what, tops) == rows
+
+
 def test_bars_stand_on_one_scale(full, open_page):
     wide = {"width": 720, "height": 900}
     page = open_page(full.address(FORECAST, lang="en"), viewport=wide).page

@@ -180,7 +180,8 @@ class Formats:
     def span(self, start: date, end: date) -> str:
         """`8–15` within a month, else with the months' names."""
         skeleton = "d" if (start.year, start.month) == (end.year, end.month) else "MMMd"
-        return unbroken(dates.format_interval(start, end, skeleton, locale=self._locale))
+        text = dates.format_interval(start, end, skeleton, locale=self._locale)
+        return unbroken(text).replace("–", EN_DASH)
 
     def time(self, moment: datetime) -> str:
         return dates.format_time(moment, "short", locale=self._locale).replace(" ", NO_BREAK)

@@ -1,0 +1,80 @@
+"""Dates, numbers and units as people of each language write them, and never broken apart."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from location_context.localisation.formats import Formats
+from location_context.localisation.language import Languages
+
+LANGUAGES = Languages.load()
+NB, DASH = "\u00a0", "–\u2060"
+MADRID = ZoneInfo("Europe/Madrid")
+
+
+def formats(tag: str) -> Formats:
+    return Formats(LANGUAGES.choose(tag))
+
+
+@pytest.mark.parametrize(
+    ("tag", "shown"),
+    [
+        ("en", f"Wed{NB}12{NB}Aug"),
+        ("en-US", f"Wed,{NB}Aug{NB}12"),
+        ("de", f"Mi.,{NB}12.{NB}Aug."),
+        ("ja", "8月12日(水)"),
+        ("ar", f"الأربعاء،{NB}12{NB}أغسطس"),
+    ],
+)
+def test_dates_follow_the_language(tag, shown):
+    assert formats(tag).date_short(date(2026, 8, 12)) == shown
+
+
+def test_clocks_follow_the_region():
+    moment = datetime(2026, 8, 8, 21, 5, tzinfo=MADRID)
+    assert formats("en").time(moment) == "21:05"
+    assert formats("en-US").time(moment) == "9:05\u202fPM"
+    assert formats("de").times(moment, moment) == f"21:05{DASH}21:05"
+
+
+def test_ranges_of_temperatures_are_one_number_when_they_round_to_it():
+    assert formats("en").temperatures(21.4, 30.6) == f"21{DASH}31°"
+    assert formats("en").temperatures(20.6, 21.4) == "21°"
+    assert formats("en").temperatures(-5.2, 3) == f"−5°{NB}{DASH}{NB}3°"
+    assert formats("en").temperature(-0.4) == "0°"
+
+
+def test_a_minus_stays_in_front_of_its_number_from_right_to_left():
+    assert formats("ar").temperature(-5) == "\u200e−5°"
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "shown"),
+    [(0.35, "km", "350"), (0.02, "km", "50"), (3.42, "km", "3.4"), (2.0, "km", "2"),
+     (23.5, "km", "24"), (0.2, "mi", "0.2")],
+)  # fmt: skip
+def test_distances_are_as_exact_as_they_are_of_use(value, unit, shown):
+    text = formats("en").distance(value, unit)
+    assert text.split(NB)[0] == shown
+    assert " " not in text
+
+
+def test_money_is_whole_where_it_is_whole():
+    assert formats("en").money(18, "EUR") == "€18"
+    assert formats("de").money(18.5, "EUR") == f"18,50{NB}€"
+
+
+def test_zones_carry_their_name_where_it_is_in_use():
+    moment = datetime(2026, 8, 8, 12, tzinfo=MADRID)
+    assert formats("en").zone(moment) == f"CEST{NB}(UTC+2)"
+    assert formats("ja").zone(moment) == "UTC+2"
+    assert formats("en").zone(moment.astimezone(ZoneInfo("Asia/Kathmandu"))) == "UTC+5:45"
+
+
+def test_a_sentence_never_ends_in_two_full_stops():
+    message = formats("de").gettext("{sentence}.")
+    assert message.format(sentence="Regen am So., 6.") == "Regen am So., 6."
+    assert message.format(sentence="Regen") == "Regen."
