@@ -22,7 +22,8 @@ from location_context.sections.weather.answer import Answer
 from location_context.sections.weather.archives import Archives, Reader
 from location_context.sections.weather.climatology import WIDTH
 from location_context.sections.weather.holdings import Holdings
-from location_context.sections.weather.open_meteo import OpenMeteoArchive, budget
+from location_context.sections.weather.open_meteo import budget
+from location_context.sections.weather.open_meteo_archive import OpenMeteoArchive
 from location_context.sections.weather.records import FIELDS, ROW, Grid, Month, month_span
 from location_context.settings import Settings
 from location_context.stay import Stay

@@ -17,7 +17,8 @@ from location_context.sections.weather import grid
 from location_context.sections.weather.build import Builder, Built
 from location_context.sections.weather.fallback import FallbackGrid
 from location_context.sections.weather.holdings import Holdings
-from location_context.sections.weather.open_meteo import OpenMeteoArchive, budget
+from location_context.sections.weather.open_meteo import budget
+from location_context.sections.weather.open_meteo_archive import OpenMeteoArchive
 from location_context.stay import system_clock
 from location_context.storage.climate import Climate
 from location_context.storage.database import Database

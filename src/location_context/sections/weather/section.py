@@ -30,11 +30,9 @@ from location_context.sections.weather.holdings import Holdings
 from location_context.sections.weather.ladder import Ladder, Rung
 from location_context.sections.weather.met_norway import MetNorway
 from location_context.sections.weather.nasa_power import NasaPower
-from location_context.sections.weather.open_meteo import (
-    OpenMeteoArchive,
-    OpenMeteoForecast,
-    budget,
-)
+from location_context.sections.weather.open_meteo import budget
+from location_context.sections.weather.open_meteo_archive import OpenMeteoArchive
+from location_context.sections.weather.open_meteo_forecast import OpenMeteoForecast
 from location_context.sections.weather.response import WeatherBody
 
 if TYPE_CHECKING:
