@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from location_context.errors import OperatorError
-from location_context.settings import PREFIX, Secret, Settings
+from location_context.settings import PREFIX, Secret, Settings, unknown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,6 +59,11 @@ def test_everything_wrong_is_listed_in_one_message_and_secrets_are_masked():
     ):  # fmt: skip
         assert f"{PREFIX}{name} " in message
     assert "hunter2" not in message
+
+
+def test_a_name_that_is_no_setting_is_a_slip_that_is_found():
+    given = {f"{PREFIX}PUBLIC_ULR": "x", f"{PREFIX}CONFIG": "", f"{PREFIX}CONTACT": "", "HOME": "/"}
+    assert unknown(given) == [f"{PREFIX}PUBLIC_ULR"]
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "0"])
@@ -113,7 +118,7 @@ def test_a_file_gives_settings_and_the_environment_wins_over_it(tmp_path: Path):
 def test_a_file_with_an_unknown_name_or_that_is_missing_is_refused(tmp_path: Path):
     file = tmp_path / "settings.toml"
     file.write_text("colour = 1\n")
-    with pytest.raises(OperatorError, match="colour is no setting"):
+    with pytest.raises(OperatorError, match="COLOUR is no setting"):
         read(config=str(file))
     with pytest.raises(OperatorError, match="cannot be read"):
         read(config=str(tmp_path / "none.toml"))

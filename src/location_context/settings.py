@@ -170,6 +170,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return f"location-context/1{contact}"
 
 
+def unknown(environ: Mapping[str, str]) -> list[str]:
+    """Variables with our prefix that are no setting: slips, said but not fatal."""
+    known = {PREFIX + name.upper() for name in (*Settings.__struct_fields__, "CONFIG")}
+    return sorted(name for name in environ if name.startswith(PREFIX) and name not in known)
+
+
 _BAD = object()
 
 
@@ -221,7 +227,7 @@ _SECRETS = {
 def _convert(cls: type[Settings], name: str, raw: Any, wrong: list[str]) -> Any:
     """The typed value of one setting, or `_BAD` with its sentence added to `wrong`."""
     if name not in cls.__struct_fields__:
-        wrong.append(f"{name} is no setting")
+        wrong.append(f"{PREFIX}{name.upper()} is no setting; docs/settings.md lists them")
         return _BAD
     text = ",".join(map(str, raw)) if isinstance(raw, list) else str(raw).strip()
     if name in _SECRETS:

@@ -183,6 +183,24 @@ async def test_a_spent_budget_means_not_asking(client, standin):
     assert len(standin.asked) == 1
 
 
+async def test_a_retry_is_paid_for_like_the_first_call(client, standin):
+    standin.respond = lambda _: Answered(fault="drop")
+    provider = upstream(client, standin.url, budget=Budget({DAY: 10}))
+    with pytest.raises(ProviderUnreachable):
+        await ask(provider, units=6)
+    assert len(standin.asked) == 1
+    assert provider.budget.spent() == {DAY: 6}
+
+
+async def test_a_spent_budget_does_not_use_up_the_probe(client, standin):
+    provider = upstream(client, standin.url, budget=Budget({DAY: 10}), breaker=Breaker(pause=0))
+    provider.late()
+    with pytest.raises(ProviderQuiet, match="budget"):
+        await ask(provider, units=11)
+    await ask(provider, units=1)
+    assert provider.breaker.state == "closed"
+
+
 async def test_a_provider_without_an_address_is_never_asked(client):
     provider = upstream(client, "")
     assert not provider.configured

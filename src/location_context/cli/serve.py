@@ -19,7 +19,7 @@ from granian.server.mp import MPServer
 from location_context.app import open_service
 from location_context.cli import console
 from location_context.errors import OperatorError
-from location_context.settings import PREFIX, Settings
+from location_context.settings import PREFIX, Settings, unknown
 from location_context.web import logs
 from location_context.web.status import status
 
@@ -47,6 +47,7 @@ def serve(*, host: Host = "127.0.0.1", port: Port = 8000, workers: Workers = 1) 
     notices = console.run(_notices(settings))
     if workers > 1 and not settings.redis_url:
         notices = [*notices, f"Each of the {workers} workers counts quotas alone: set REDIS_URL"]
+    notices = [*notices, *(f"{name} is no setting; ignored" for name in unknown(os.environ))]
     err = console.err()
     for notice in notices:
         err.print(f"Notice: {notice}", style="yellow", markup=False)

@@ -29,7 +29,7 @@ from location_context.upstream.breaker import Breaker
 from location_context.upstream.budget import Budget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
     from datetime import datetime
 
     from location_context.stay import Clock
@@ -146,7 +146,10 @@ class Upstream:
         """
         self._admit(units, public=public)
         try:
-            answer = await self._retrying(params, path, dict(headers or {}))
+            answer = await self._retrying(
+                lambda: self._once(params, path, dict(headers or {})),
+                lambda: self.budget.take(units, public=public),
+            )
             self._check(answer, accept)
         except ProviderError as error:
             self._failed(error)
@@ -161,11 +164,16 @@ class Upstream:
             raise ProviderQuiet(self.name, "is not configured")
         if (until := self.quiet_until) is not None:
             raise ProviderQuiet(self.name, "asked for quiet", until)
-        if not self.breaker.allows():
-            until = self._clock() + timedelta(seconds=self.breaker.retry_in())
-            raise ProviderQuiet(self.name, "does not answer and is left alone for a while", until)
+        if self.breaker.state == "open":
+            raise self._left_alone()
         if not self.budget.take(units, public=public):
             raise ProviderQuiet(self.name, "the budget of calls is spent")
+        if not self.breaker.allows():  # last, since it takes the one probe
+            raise self._left_alone()
+
+    def _left_alone(self) -> ProviderQuiet:
+        until = self._clock() + timedelta(seconds=self.breaker.retry_in())
+        return ProviderQuiet(self.name, "does not answer and is left alone for a while", until)
 
     def _failed(self, error: ProviderError) -> None:
         self.last_error_code = error.code
@@ -175,28 +183,31 @@ class Upstream:
             self.breaker.fail()
 
     async def _retrying(
-        self, params: Mapping[str, str], path: str, headers: dict[str, str]
+        self, once: Callable[[], Awaitable[Answer]], pay: Callable[[], bool]
     ) -> Answer:
+        """The answer of one call, or of a second one that is paid for like the first."""
+
+        def worth(error: Exception) -> bool:
+            """Connections that broke, as long as the retry budget lasts."""
+            broke = isinstance(error, ProviderUnreachable) and self._retries >= 1
+            if retry := broke and pay():
+                self._retries -= 1
+            return retry
+
         try:
             async with asyncio.timeout(self._limits.timeout), self._slots:
                 async for attempt in stamina.retry_context(
-                    on=self._worth_retrying,
+                    on=worth,
                     attempts=2,
                     timeout=None,
                     wait_initial=0.05,
                     wait_jitter=0.05,
                 ):
                     with attempt:
-                        return await self._once(params, path, headers)
+                        return await once()
         except TimeoutError:
             raise ProviderTimeout(self.name, "did not answer in time") from None
         raise AssertionError  # retry_context returns or raises
-
-    def _worth_retrying(self, error: Exception) -> bool:
-        """Connections that broke, once, as long as the retry budget lasts."""
-        worth = isinstance(error, ProviderUnreachable) and self._retries >= 1
-        self._retries -= 1 if worth else 0
-        return worth
 
     async def _once(self, params: Mapping[str, str], path: str, headers: dict[str, str]) -> Answer:
         headers.setdefault("Accept-Encoding", "gzip")
