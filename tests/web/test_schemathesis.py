@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from location_context.app import open_service
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.sections.guide.imports.importer import Importer
 from location_context.sections.guide.sample import import_sample
@@ -21,6 +22,7 @@ from location_context.settings import Settings
 from location_context.stay import system_clock
 from location_context.storage.database import Database
 from location_context.storage.guide import Guides
+from location_context.web import openapi
 from tests.sections.weather.conftest import write_grid
 from tests.serving import serve
 from tests.web.conftest import make_key
@@ -89,3 +91,13 @@ def test_no_case_made_from_the_document_finds_a_failure(settings: Settings) -> N
     assert generated, done.stdout[-2000:]
     print(f"schemathesis: {generated[1]} cases, no failure")
     assert int(generated[1].replace(",", "")) >= LEAST
+
+
+def test_no_name_in_the_document_tells_how_the_code_is_laid_out(settings: Settings) -> None:
+    async def made() -> dict:
+        async with open_service(settings) as service:
+            return openapi.document("http://a", service.sections)
+
+    document = asyncio.run(made())
+    assert "location_context" not in str(document)
+    assert {"WeatherDay", "AstronomyDay"} <= set(document["components"]["schemas"])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.responses import Response
 
 from location_context.web.endpoint import Endpoint
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from location_context.web.openapi import Document
+
+_CODE = re.compile(r"`([^`]+)`")
 
 
 def endpoint(document: Document) -> Endpoint:
@@ -46,6 +50,7 @@ def render(document: Document, style: str) -> str:
     environment.filters["resolve"] = lambda value: _resolve(document, value)
     environment.filters["kind"] = lambda schema: _kind(document, schema)
     environment.filters["struct"] = _struct_name
+    environment.filters["prose"] = _prose
     template = environment.from_string(_asset("docs.html"))
     return template.render(document=document, style=style, errors=ERRORS)
 
@@ -80,12 +85,17 @@ def _kind(document: Document, schema: Mapping[str, Any]) -> str:
     if "$ref" in schema:
         return str(schema["$ref"].rpartition("/")[2])
     if "enum" in schema:
-        return " · ".join(str(value) for value in schema["enum"])
+        return " · ".join(_word(value) for value in schema["enum"])
     if schema.get("type") == "array":
         return f"list of {_kind(document, schema.get('items', {}))}"
     if schema.get("type") == "object" and "additionalProperties" in schema:
         return f"map of {_kind(document, schema['additionalProperties'])}"
     return str(schema.get("format") or schema.get("type") or "any")
+
+
+def _prose(text: str) -> Markup:
+    """Text with what stands in backticks as code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704  escaped before
 
 
 def _struct_name(schema: Mapping[str, Any]) -> str:
@@ -95,3 +105,8 @@ def _struct_name(schema: Mapping[str, Any]) -> str:
         if isinstance(target, dict) and "$ref" in target:
             return str(target["$ref"].rpartition("/")[2])
     return ""
+
+
+def _word(value: object) -> str:
+    """A value as JSON writes it, without quotes."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -44,7 +44,7 @@ def document(public_url: str, sections: Sequence[Section]) -> Document:
     """The whole document."""
     bodies = [t for section in sections for t in (section.response, section.refusal)]
     types = [*dict.fromkeys(bodies), ErrorEnvelope, HealthBody, StatusBody]
-    _, schemas = msgspec.json.schema_components(types, ref_template=_REF)
+    schemas = _schemas(types)
     for schema in schemas.values():
         _require_all(schema)
     return {
@@ -73,6 +73,18 @@ def document(public_url: str, sections: Sequence[Section]) -> Document:
             "responses": parts.ERROR_RESPONSES,
         },
     }
+
+
+def _schemas(types: Sequence[type]) -> Document:
+    """The schema of every Struct; one whose name two sections use gets its section's before it."""
+    _, schemas = msgspec.json.schema_components(types, ref_template=_REF)
+    text = msgspec.json.encode(schemas).decode()
+    for name in (name for name in schemas if "." in name):
+        section, _, struct = name.split(".")[-3:]
+        text = text.replace(f'"{name}"', f'"{section.title()}{struct}"')
+        text = text.replace(f'schemas/{name}"', f'schemas/{section.title()}{struct}"')
+    named: Document = msgspec.json.decode(text)
+    return named
 
 
 def _require_all(schema: dict[str, Any]) -> None:
