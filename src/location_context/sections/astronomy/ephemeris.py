@@ -11,6 +11,7 @@ go first.
 from __future__ import annotations
 
 import math
+import threading
 import weakref
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -153,7 +154,7 @@ def months_between(start: float, end: float) -> Iterator[Month]:
 
 
 class Ephemeris:
-    """The months made so far, and the kernel they are made from. Not for two threads at once."""
+    """The months made so far, and the kernel they are made from."""
 
     def __init__(self, kept: int = MONTHS_KEPT) -> None:
         path = resources.files("skyfield_data") / "data" / "de421.bsp"
@@ -162,6 +163,7 @@ class Ephemeris:
         self._timescale = load.timescale(builtin=True)
         self._months: OrderedDict[Month, Made] = OrderedDict()
         self._kept = kept
+        self._lock = threading.Lock()
 
     def holds(self, start: float, end: float) -> bool:
         """Whether every month of start..end is made."""
@@ -178,10 +180,16 @@ class Ephemeris:
         return [moment for month in made for moment in month.moments if start <= moment.at < end]
 
     def month(self, month: Month) -> Made:
-        made = self._months.pop(month, None) or self._make(month)
-        self._months[month] = made
-        while len(self._months) > self._kept:
-            self._months.popitem(last=False)
+        with self._lock:
+            made = self._months.get(month)
+            if made is not None:
+                self._months.move_to_end(month)
+                return made
+        made = self._make(month)
+        with self._lock:
+            self._months[month] = made
+            while len(self._months) > self._kept:
+                self._months.popitem(last=False)
         return made
 
     def _make(self, month: Month) -> Made:
