@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import asyncio
+import subprocess
+import threading
+from datetime import date, timedelta
 
 import httpx2
 import pytest
 
 from location_context.errors import OperatorError
+from location_context.sections.events.expansion import Task, expand
 from location_context.sections.events.feeds import Feeds
-from location_context.sections.events.imports import calendar_id, format_of
+from location_context.sections.events.imports import calendar_id, format_of, window_at
 from location_context.sections.events.records import Calendar
 from location_context.settings import Settings
 from tests.standins.server import Answered, StandIn
@@ -167,6 +171,36 @@ async def test_two_servers_refresh_a_feed_once(opening, tmp_path):
                 counts = [await opened.section._feeds.refresh_due(), await other.refresh_due()]
     assert sorted(counts) == [0, 1]
     assert len(server.asked) == 2
+
+
+async def test_the_server_refreshes_feeds_by_itself_while_it_runs(opening):
+    asked_again = threading.Event()
+    with StandIn(lambda _: Answered(ICS % b"Choir")).running() as server:
+        async with opening(feeds_allow_private=True) as opened:
+            await opened.section._feeds.take(_calendar("feed", server.url + "/a.ics"))
+            server.respond = lambda _: (asked_again.set(), Answered(ICS % b"Organ"))[1]
+            opened.clock.move(hours=2)
+            running = asyncio.create_task(opened.section.run())
+            assert await asyncio.to_thread(asked_again.wait, 10)
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+
+
+async def test_the_reading_process_does_not_see_the_keys_of_the_server(monkeypatch):
+    monkeypatch.setenv("LOCATION_CONTEXT_TICKETMASTER_API_KEY", "canary")
+    seen: dict = {}
+    started = subprocess.Popen
+
+    class Watched(started):
+        def __init__(self, *given, **named) -> None:
+            seen.update(named["env"])
+            super().__init__(*given, **named)
+
+    monkeypatch.setattr(subprocess, "Popen", Watched)
+    await expand(ICS % b"Choir", Task("ics", window_at(date(2026, 11, 21), None)))
+    assert seen
+    assert "canary" not in str(seen)
 
 
 @pytest.mark.parametrize(

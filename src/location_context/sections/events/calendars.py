@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
 
 from location_context.errors import StorageError
-from location_context.sections.contract import DatasetState, ProviderState
+from location_context.sections.contract import DatasetState, ProviderState, ProviderStatus
 from location_context.sections.events.cells import cells_around, country_cell, slots_touching
 from location_context.sections.events.heard import Heard
 
@@ -63,15 +63,23 @@ class Calendars:
 
     def state(self) -> ProviderState:
         listed = self._listed[1] if self._listed else ()
-        failing = next((c.failed_with for c in listed if c.failed_with), None)
+        failing = any(calendar.failed_with for calendar in listed)
         return ProviderState(
             name=self.name,
-            status="outage" if self._failed else "degraded" if failing else
-            "operational" if self._last_success else "not_configured",
+            status=self._status(failing=failing),
             last_success_at=self._last_success,
             last_error_code="storage" if self._failed else "feed" if failing else None,
             breaker=None,
-        )  # fmt: skip
+        )
+
+    def _status(self, *, failing: bool) -> ProviderStatus:
+        if self._failed:
+            return "outage"
+        if self._listed is None:
+            return "unknown"
+        if not self._listed[1]:
+            return "not_configured"
+        return "degraded" if failing else "operational"
 
     async def dataset(self) -> DatasetState:
         listed = await self._store.calendars()

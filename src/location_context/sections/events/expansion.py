@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import resource
 import subprocess
 import sys
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 SECONDS = 4.5
 MOST_ENTRIES = 50_000
 _MEMORY = 1 << 30
+_ENVIRONMENT = ("PATH", "PYTHONPATH", "PYTHONHOME", "LANG", "LD_LIBRARY_PATH")
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -55,9 +57,12 @@ async def expand(data: bytes, task: Task, seconds: float = SECONDS) -> Expanded:
 def _expand(data: bytes, task: Task, seconds: float) -> Expanded:
     command = [sys.executable, "-m", __name__]
     entries, refused = [], []
+    # what reads a stranger's bytes has no business with the keys in our environment
+    environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
     with subprocess.Popen(  # noqa: S603  our own interpreter with our own module
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as process:
+        command, env=environment,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
         given = msgspec.json.encode(task) + b"\n" + data
         try:
             output, _ = process.communicate(given, timeout=seconds)

@@ -83,9 +83,10 @@ class Feeds:
                 await self._store.note(msgspec.structs.replace(calendar, failed_with=None))
             else:
                 await self._keep(calendar, downloaded)
-        except LocationContextError as error:
-            structlog.get_logger().warning("feed_failed", feed=calendar.id, why=error.message)
-            await self._store.note(msgspec.structs.replace(calendar, failed_with=error.message))
+        except (LocationContextError, OSError) as error:
+            why = error.message if isinstance(error, LocationContextError) else str(error.strerror)
+            structlog.get_logger().warning("feed_failed", feed=calendar.id, why=why)
+            await self._store.note(msgspec.structs.replace(calendar, failed_with=why))
 
     async def refresh_due(self) -> int:
         """Refresh every feed that is due, one after another; how many there were."""
