@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.web.conftest import STAY, Client
+from tests.serving import serve
+from tests.web.conftest import STAY, Client, make_key
+from tests.web.sections import Broken, Empty, Ticking, Tides
 
 ROWS = [
     # status, type, code, path, changed parameters
@@ -131,3 +133,63 @@ def test_malformed_comes_before_not_found_and_that_before_method_and_key(client:
         "missing_api_key",
         "missing_parameter",
     ]
+
+
+def test_a_spent_quota_is_429_with_a_retry_after_that_when_obeyed_succeeds(web_settings) -> None:
+    key, clock = make_key(web_settings, per_minute=2), Ticking()
+    with serve(web_settings, clock=clock, sections=[Tides(clock)]) as served:
+        client = Client(served, key)
+        assert client.get("/v1/pulse/tides", STAY).status_code == 200
+        assert client.get("/v1/pulse/tides", {**STAY, "lat": "x"}).status_code == 400
+        response = client.get("/v1/pulse/tides", STAY)
+        check(response, 429, "rate_limit_error", "rate_limit_exceeded")
+        assert "ratelimit" not in response.headers
+        clock.forward(int(response.headers["retry-after"]))
+        assert client.get("/v1/pulse/tides", STAY).status_code == 200
+
+
+def test_a_5xx_is_not_counted_and_carries_no_quota(web_settings) -> None:
+    key = make_key(web_settings, per_minute=3)
+    with serve(web_settings, sections=[Broken(), Empty(), Tides()]) as served:
+        client = Client(served, key)
+        for section, status in (("broken", 500), ("empty", 503)) * 4:
+            response = client.get(f"/v1/pulse/{section}", STAY)
+            assert response.status_code == status
+            assert "ratelimit" not in response.headers
+        left = client.get("/v1/pulse/tides", STAY).headers["ratelimit"]
+        assert left.startswith('"minute";r=2;')
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        ({"lat": ""}, "missing_parameter"),
+        ({"lat": "x"}, "invalid_latitude"),
+        ({"place": "x" * 121}, "invalid_place"),
+        ({"theme": "neon"}, "invalid_theme"),
+        ({"accent": "red"}, "invalid_accent"),
+    ],
+)
+def test_the_widget_answers_the_same_errors_as_a_small_page(client, changed, code) -> None:
+    response = client.get("/v1/pulse", {**STAY, **changed}, key=None)
+    assert response.status_code == 400, code
+    assert response.headers["content-type"].startswith("text/html")
+    assert response.headers["x-request-id"].startswith("req_")
+    assert response.headers["cache-control"] == "no-store"
+    assert next(iter(changed)) in response.text
+    assert "pulse:resize" in response.text
+
+
+def test_the_widget_s_wrong_method_and_malformed_query_are_pages_too(client: Client) -> None:
+    wrong = client.get("/v1/pulse", method="POST", key=None)
+    assert (wrong.status_code, wrong.headers["allow"]) == (405, "GET, HEAD")
+    malformed = client.get("/v1/pulse?place=%zz", key=None)
+    assert malformed.status_code == 400
+    for response in (wrong, malformed):
+        assert response.headers["content-type"].startswith("text/html")
+
+
+def test_the_codes_of_oembed_are_json(client: Client) -> None:
+    check(client.get("/v1/oembed", key=None), 400, "invalid_request_error", "missing_parameter")
+    elsewhere = {"url": "https://elsewhere.example/"}
+    check(client.get("/v1/oembed", elsewhere, key=None), 404, "invalid_request_error", "not_found")
