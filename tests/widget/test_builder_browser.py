@@ -179,13 +179,36 @@ def test_without_javascript_the_form_brings_code_and_preview_back(site, builder)
     assert watched.elsewhere(site.url) == []
 
 
-@pytest.mark.parametrize("query", ["", "?lat=abc&lng=0&place=x", "?place=springfield"])
-def test_axe_finds_nothing_in_light_and_dark(builder, query):
-    watched = builder(query)
+@pytest.mark.parametrize(
+    ("query", "locale"),
+    [("", "en-GB"), ("?lat=abc&lng=0&place=x", "de-DE"), ("?place=springfield", "ar")],
+)
+def test_axe_finds_nothing_in_light_and_dark(builder, query, locale):
+    watched = builder(query, locale=locale)
     for scheme in ("light", "dark"):
         watched.page.emulate_media(color_scheme=scheme)
         assert watched.axe() == []
     assert watched.complaints == []
+
+
+def test_the_keyboard_reaches_everything_in_the_order_of_the_page(builder):
+    page = builder().page
+    wanted = page.evaluate(
+        """[...document.querySelectorAll("a, button, input, select, pre, iframe")]
+            .filter((one) => one.type !== "hidden" && !one.disabled)
+            .filter((one) => one.type !== "radio" || one.checked)
+            .map((one, index) => one.dataset.stop = `${index}`)"""
+    )
+    reached: list[str] = []
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        stop = page.evaluate("document.activeElement.dataset.stop")
+        if stop is not None and [stop] != reached[-1:]:  # a date has several stops inside
+            reached.append(stop)
+        if page.evaluate("document.activeElement.id") == "widget":
+            break
+    assert reached == wanted[: len(reached)]
+    assert page.evaluate("document.activeElement.id") == "widget"
 
 
 def test_axe_finds_nothing_while_the_list_is_open(builder):
