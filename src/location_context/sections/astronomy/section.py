@@ -21,10 +21,10 @@ from location_context.sections.contract import (
     Applicable,
     Attribution,
     NotApplicable,
-    PointBody,
     Reading,
     StayBody,
 )
+from location_context.sections.placed import point_body, point_notices
 from location_context.sections.units import Measure
 
 if TYPE_CHECKING:
@@ -45,12 +45,6 @@ ATTRIBUTION = [
         url="https://ssd.jpl.nasa.gov/planets/eph_export.html",
         license="Public domain",
         text="Positions from the JPL ephemeris DE421, computed with Skyfield",
-    ),
-    Attribution(
-        name="OpenStreetMap",
-        url="https://www.openstreetmap.org/copyright",
-        license="ODbL",
-        text="Time zones: © OpenStreetMap contributors, ODbL",
     ),
 ]
 
@@ -89,18 +83,12 @@ class Astronomy:
         point, stay = query.point, query.stay
         assert stay is not None
         return AstronomyBody(
-            point=PointBody(
-                lat=point.lat,
-                lng=point.lng,
-                timezone=point.timezone,
-                country=point.country,
-                region=point.region,
-            ),
+            point=point_body(point),
             stay=StayBody(start=stay.start, end=stay.end),
             units=Measure(query.units).body,
             as_of=None,
             stale=False,
-            attribution=ATTRIBUTION,
+            attribution=[*ATTRIBUTION, *point_notices(point)],
             days=record(days, point, self._ephemeris),
             highlights=Highlights(days, point, self._ephemeris, query.language).all(),
         )

@@ -37,23 +37,9 @@ _NOTICES = {
         text="Event data by PredictHQ",
     ),
 }
-_ZONES = Attribution(
-    name="OpenStreetMap",
-    url="https://www.openstreetmap.org/copyright",
-    license="ODbL 1.0",
-    text="Time zone boundaries: © OpenStreetMap contributors, available under the Open Database "
-    f"License (ODbL), {_ODBL}",
-)
-_REGIONS = Attribution(
-    name="GeoNames",
-    url="https://www.geonames.org/",
-    license="CC BY 4.0",
-    text="Regions: GeoNames, https://www.geonames.org/, licensed under CC BY 4.0",
-)
 
 
-def notices(sources: Iterable[str], *, region_known: bool) -> list[Attribution]:
-    """The notices for the providers whose events are shown, the zones, and the region if used."""
+def notices(sources: Iterable[str]) -> list[Attribution]:
+    """The notices for the providers whose events are shown."""
     used = set(sources)
-    given = [notice for name, notice in _NOTICES.items() if name in used]
-    return [*given, _ZONES, *([_REGIONS] if region_known else [])]
+    return [notice for name, notice in _NOTICES.items() if name in used]

@@ -10,7 +10,7 @@ import asyncio
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from location_context.sections.contract import PointBody, Reading, StayBody
+from location_context.sections.contract import Reading, StayBody
 from location_context.sections.events.answer import answered
 from location_context.sections.events.attribution import notices
 from location_context.sections.events.calendars import Calendars
@@ -23,6 +23,7 @@ from location_context.sections.events.predicthq import PredictHQ
 from location_context.sections.events.response import Coverage, EventsBody, NoEvents
 from location_context.sections.events.ticketmaster import Ticketmaster
 from location_context.sections.events.visible import visible
+from location_context.sections.placed import point_body, point_notices
 from location_context.sections.units import Measure
 
 if TYPE_CHECKING:
@@ -106,18 +107,15 @@ class Events:
         measure = Measure(query.units)
         point = query.point
         return EventsBody(
-            point=PointBody(
-                lat=point.lat, lng=point.lng, timezone=point.timezone,
-                country=point.country, region=point.region,
-            ),
+            point=point_body(point),
             stay=StayBody(start=stay.start, end=stay.end),
             units=measure.body,
             as_of=_as_of(shown, heard),
             stale=any(answer.status == "stale" for answer in heard.values()),
-            attribution=notices(
-                (source for event in shown for source in event.sources),
-                region_known=point.region is not None,
-            ),
+            attribution=[
+                *notices(source for event in shown for source in event.sources),
+                *point_notices(point),
+            ],
             radius=measure.distance(self._radius) or 0.0,
             events=[answered(event, query, stay, measure) for event in shown],
             omitted=omitted,

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING
 
 from location_context.point import bearing
-from location_context.sections.contract import Attribution, PointBody
+from location_context.sections.contract import Attribution
 from location_context.sections.guide.records import STARS
 from location_context.sections.guide.response import (
     GuideBody,
@@ -15,6 +15,7 @@ from location_context.sections.guide.response import (
     TierBody,
 )
 from location_context.sections.guide.wording import Wording
+from location_context.sections.placed import point_body, point_notices
 from location_context.sections.units import Measure
 
 if TYPE_CHECKING:
@@ -49,21 +50,19 @@ class Answer:
         inside = [one for tier in found for one in tier.inside]
         routed = any(not way.estimated for way in ways)
         return GuideBody(
-            point=PointBody(
-                lat=point.lat,
-                lng=point.lng,
-                timezone=point.timezone,
-                country=point.country,
-                region=point.region,
-            ),
+            point=point_body(point),
             units=self._measure.body,
             as_of=datetime.combine(self._provenance.dated, time(), UTC),
             stale=False,
-            attribution=[self._attribution(), *([_ROAD_NOTICE] if routed else [])],
+            attribution=self._attributions(routed=routed),
             tiers=[self._tier(rank, tier) for rank, tier in enumerate(found, 1)],
             restaurants=[self._restaurant(one, way) for one, way in zip(inside, ways, strict=True)],
             total=sum(tier.inside_radius for tier in found),
         )
+
+    def _attributions(self, *, routed: bool) -> list[Attribution]:
+        roads = [_ROAD_NOTICE] if routed else []
+        return [self._attribution(), *roads, *point_notices(self._query.point)]
 
     def _attribution(self) -> Attribution:
         source, language = self._provenance, self._query.language

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from location_context.point import distance_km
-from location_context.sections.contract import PointBody, StayBody
+from location_context.sections.contract import StayBody
+from location_context.sections.placed import point_body, point_notices
 from location_context.sections.units import Measure
 from location_context.sections.weather.climatology import WET_MM
 from location_context.sections.weather.codes import condition_of, words
 from location_context.sections.weather.heights import corrected, corrected_years, correction
-from location_context.sections.weather.notices import ZONES
 from location_context.sections.weather.records import LIMITS
 from location_context.sections.weather.response import (
     Basis,
@@ -76,18 +76,12 @@ class Answer:
         """The whole answer, in the units asked for."""
         point, outlook = self._query.point, self._outlook
         return WeatherBody(
-            point=PointBody(
-                lat=point.lat,
-                lng=point.lng,
-                timezone=point.timezone,
-                country=point.country,
-                region=point.region,
-            ),
+            point=point_body(point),
             stay=StayBody(start=self._stay.start, end=self._stay.end),
             units=self._measure.body,
             as_of=outlook.as_of,
             stale=outlook.stale,
-            attribution=[*outlook.attribution, ZONES],
+            attribution=[*outlook.attribution, *point_notices(point)],
             mode=outlook.mode,
             forecast_until=horizon(self._today),
             days=self._days(),

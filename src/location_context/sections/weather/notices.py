@@ -31,12 +31,6 @@ ITU = Attribution(
     license=None,
     text="Monthly means: Recommendations ITU-R P.1510-1 and P.837-7",
 )
-ZONES = Attribution(
-    name="OpenStreetMap",
-    url="https://www.openstreetmap.org/copyright",
-    license="ODbL 1.0",
-    text="Time zones: © OpenStreetMap contributors, ODbL",
-)
 
 
 def copernicus(year: int) -> Attribution:

@@ -1,0 +1,39 @@
+"""What every answer says of its point: the point, and the notices of the data that placed it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from location_context.sections.contract import Attribution, PointBody
+
+if TYPE_CHECKING:
+    from location_context.point import Point
+
+_ZONES = Attribution(
+    name="OpenStreetMap",
+    url="https://www.openstreetmap.org/copyright",
+    license="ODbL 1.0",
+    text="Time zones: © OpenStreetMap contributors, ODbL",
+)
+_REGIONS = Attribution(
+    name="GeoNames",
+    url="https://www.geonames.org/",
+    license="CC BY 4.0",
+    text="Regions: GeoNames, CC BY 4.0",
+)
+
+
+def point_body(point: Point) -> PointBody:
+    """The point as it is answered."""
+    return PointBody(
+        lat=point.lat,
+        lng=point.lng,
+        timezone=point.timezone,
+        country=point.country,
+        region=point.region,
+    )
+
+
+def point_notices(point: Point) -> list[Attribution]:
+    """The zone's notice, and the region's where it is known."""
+    return [_ZONES] if point.region is None else [_ZONES, _REGIONS]
