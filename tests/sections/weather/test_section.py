@@ -318,6 +318,9 @@ async def test_forecast_history_is_there_when_the_archive_is_held(world):
     assert body.mode == "forecast"
     assert len(body.history) == 10
     assert len(world.open_meteo.calls(ARCHIVE)) == 1
+    assert "Copernicus Climate Change Service" in {notice.name for notice in body.attribution}
+    same = Stay(date(2027, 11, 24), date(2027, 11, 28))
+    assert (await world.read(query(same))).body.history == body.history
 
 
 async def test_imperial_units_are_converted_last(world):

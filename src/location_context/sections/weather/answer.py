@@ -15,6 +15,7 @@ from location_context.sections.units import Measure
 from location_context.sections.weather.climatology import WET_MM
 from location_context.sections.weather.codes import condition_of, words
 from location_context.sections.weather.heights import corrected, corrected_years, correction
+from location_context.sections.weather.notices import DEM
 from location_context.sections.weather.records import LIMITS
 from location_context.sections.weather.response import (
     Basis,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from location_context.sections.contract import Query
+    from location_context.sections.contract import Attribution, Query
     from location_context.sections.weather.records import Columns, Outlook, YearRecord
 
     Floats = NDArray[np.float64]
@@ -81,7 +82,7 @@ class Answer:
             units=self._measure.body,
             as_of=outlook.as_of,
             stale=outlook.stale,
-            attribution=[*outlook.attribution, *point_notices(point)],
+            attribution=[*outlook.attribution, *self._dem(), *point_notices(point)],
             mode=outlook.mode,
             forecast_until=horizon(self._today),
             days=self._days(),
@@ -89,6 +90,10 @@ class Answer:
             basis=self._basis(),
             history=self._history(),
         )
+
+    def _dem(self) -> list[Attribution]:
+        """The notice of the terrain model that knows the point's height."""
+        return [] if self._metres is None else [DEM]
 
     def _days(self) -> list[Day]:
         unknown = np.full(self._stay.days, math.nan)
@@ -183,8 +188,10 @@ class Answer:
 
     def _history(self) -> list[YearBody]:
         years: Sequence[YearRecord] = self._outlook.history
-        if self._kelvin is not None:
-            years = corrected_years(years, self._kelvin)
+        grid = self._outlook.history_grid or self._outlook.grid
+        kelvin = correction(grid.elevation if grid else None, self._metres)
+        if kelvin is not None:
+            years = corrected_years(years, kelvin)
         measure = self._measure
         return [
             YearBody(

@@ -31,6 +31,16 @@ ITU = Attribution(
     license=None,
     text="Monthly means: Recommendations ITU-R P.1510-1 and P.837-7",
 )
+DEM = Attribution(
+    name="Copernicus DEM",
+    url="https://spacedata.copernicus.eu/collections/copernicus-digital-elevation-model",
+    license=None,
+    text=(
+        "Elevation: produced using Copernicus WorldDEM-90 © DLR e.V. 2010-2014 and © Airbus "
+        "Defence and Space GmbH 2014-2018 provided under COPERNICUS by the European Union and ESA; "
+        "all rights reserved."
+    ),
+)
 
 
 def copernicus(year: int) -> Attribution:

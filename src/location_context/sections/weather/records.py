@@ -166,5 +166,6 @@ class Outlook:
     samples_per_day: int | None = None
     grid: Grid | None = None
     history: Sequence[YearRecord] = field(default=())
+    history_grid: Grid | None = None  # when the history comes from another source
     stale: bool = False
     complete: bool = True

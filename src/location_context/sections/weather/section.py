@@ -161,7 +161,7 @@ class Weather:
             held = await self.archives.held(query)
         except ProviderError:
             held = None
-        return replace(outlook, history=held.history) if held else outlook
+        return with_history(outlook, held) if held else outlook
 
     async def _instead(self, query: Query, deadline: Deadline) -> Outlook | None:
         """Climatology in place of a forecast that cannot be had."""
@@ -213,6 +213,17 @@ class Weather:
         """End what is under way, and finish writing what is to be kept."""
         for part in (self._forecasts, self._heights, self.archives):
             await part.close()
+
+
+def with_history(forecast: Outlook, held: Outlook) -> Outlook:
+    """The forecast with another source's history, its notices and its own height."""
+    new = [notice for notice in held.attribution if notice not in forecast.attribution]
+    return replace(
+        forecast,
+        history=held.history,
+        history_grid=held.grid,
+        attribution=[*forecast.attribution, *new],
+    )
 
 
 def _succeeded(task: asyncio.Task[float | None]) -> bool:
