@@ -8,7 +8,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from location_context.errors import ProviderTimeout, UpstreamUnavailable
+from location_context.errors import ProviderTimeout, StorageError, UpstreamUnavailable
 from location_context.localisation.language import Languages
 from location_context.point import Point
 from location_context.sections.cached import Cached
@@ -68,7 +68,10 @@ async def test_past_that_minute_the_caller_gets_the_new_one() -> None:
     assert (await kept.read(QUERY, soon())).body.reads == 2
 
 
-@pytest.mark.parametrize("error", [UpstreamUnavailable("nothing", 5), ProviderTimeout("x", "y")])
+@pytest.mark.parametrize(
+    "error",
+    [UpstreamUnavailable("nothing", 5), ProviderTimeout("x", "y"), StorageError("gone")],
+)
 async def test_when_reading_fails_the_old_one_is_given_for_an_hour_and_says_stale(error) -> None:
     tides = Tides(clock := Ticking(), fresh=900)
     kept = Cached(tides, clock)

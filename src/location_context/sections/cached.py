@@ -19,6 +19,7 @@ import structlog
 from location_context.errors import (
     LocationContextError,
     ProviderError,
+    StorageError,
     UpstreamUnavailable,
 )
 from location_context.sections.contract import Applicable, Query, Reading
@@ -105,7 +106,7 @@ class Cached:
             if kept is not None and self._usable(kept, query):
                 return _stale(kept.reading)
             self.held_nothing = True
-            if isinstance(error, TimeoutError | ProviderError):
+            if isinstance(error, TimeoutError | ProviderError | StorageError):
                 raise UpstreamUnavailable(
                     f"The {self.name} section could not be read in time and holds nothing.", 5
                 ) from None
