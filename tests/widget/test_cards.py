@@ -17,9 +17,8 @@ from location_context.localisation.language import Languages
 from location_context.sections.astronomy import card as sky
 from location_context.sections.astronomy.card_nights import RADIUS, lit_part, turn
 from location_context.sections.astronomy.card_sun import _altitude, _declination
-from location_context.sections.astronomy.response import Moon
 from location_context.sections.astronomy.section import Astronomy
-from location_context.sections.contract import Query
+from location_context.sections.contract import PointBody, Query
 from location_context.sections.events import card as programme
 from location_context.sections.guide import card as tables
 from location_context.sections.weather import card as weather_card
@@ -164,16 +163,21 @@ def test_the_moons_lit_part_has_the_area_that_is_lit(angle):
     assert drawn / (math.pi * RADIUS**2) == pytest.approx(share, abs=0.004)
 
 
+def place(lat: float, lng: float, zone: str) -> PointBody:
+    return PointBody(lat=lat, lng=lng, timezone=zone, country=None, region=None)
+
+
 @pytest.mark.parametrize(
-    ("lat", "waxing", "degrees"),
-    [(48, True, 0), (48, False, 180), (-33, True, 180), (-33, False, 0), (3, True, 90)],
+    ("point", "evening", "low", "high"),
+    [
+        (place(48.86, 2.35, "Europe/Paris"), date(2026, 11, 17), 0, 60),  # lit on the right
+        (place(48.86, 2.35, "Europe/Paris"), date(2026, 12, 1), 90, 180),  # on the left
+        (place(-33.87, 151.21, "Australia/Sydney"), date(2026, 11, 17), 120, 180),  # on the left
+        (place(0.35, 32.58, "Africa/Kampala"), date(2026, 11, 13), 60, 120),  # a boat
+    ],
 )
-def test_the_moon_is_turned_as_it_is_seen_from_there(lat, waxing, degrees):
-    moon = Moon(
-        moonrise=None, moonset=None, phase="first_quarter", phase_angle=90.0, illumination=0.5,
-        waxing=waxing, age_days=7.0,
-    )  # fmt: skip
-    assert turn(moon, lat) == degrees
+def test_the_moon_leans_as_it_is_seen_from_there(point, evening, low, high):
+    assert low <= turn(point, evening) <= high
 
 
 @pytest.mark.anyio

@@ -52,7 +52,7 @@ def card(body: AstronomyBody, words: Formats) -> Card:
     nights = body.days[:-1] or body.days
     if len(nights) > NIGHTS_AT_MOST:
         nights = nights[::7]
-    shown = night_views(nights, body.point.lat, words)
+    shown = night_views(nights, body.point, words)
     return Card(
         lead=lead(body, words),
         highlights=highlight_views(body, words),
@@ -96,4 +96,5 @@ def _drift(body: AstronomyBody, middle: Day, words: Formats) -> str:
     if first is None or last is None or words.time(first) == words.time(last):
         return day
     moves = words.gettext("Sunset moves from {first} to {last} over the stay.")
-    return f"{day} {moves.format(first=words.time(first), last=words.time(last))}"
+    moved = moves.format(first=words.time(first), last=words.time(last))
+    return words.sentences([day, moved])

@@ -68,7 +68,7 @@ def _text(one: Highlight, words: Formats) -> str:
         "march_equinox": words.gettext("Day and night about equally long."),
         "september_equinox": words.gettext("Day and night about equally long."),
     }
-    return f"{when} {facts[one.type]}" if one.type in facts else when
+    return words.sentences([when, facts.get(one.type, "")])
 
 
 def _eclipse(one: Highlight, details: Details, words: Formats) -> str:

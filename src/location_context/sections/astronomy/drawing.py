@@ -29,7 +29,16 @@ def sun_path(
 
 def sun_altitude(lat: float, lng: float, moment: datetime) -> float:
     """True altitude of the Sun's centre in degrees."""
-    phi, (alpha, delta) = math.radians(lat), _sun(moment)
+    return _altitude(lat, lng, moment, _sun(moment))
+
+
+def moon_altitude(lat: float, lng: float, moment: datetime) -> float:
+    """True altitude of the Moon's centre in degrees, seen from the centre of the Earth."""
+    return _altitude(lat, lng, moment, _moon(moment))
+
+
+def _altitude(lat: float, lng: float, moment: datetime, place: Place) -> float:
+    phi, (alpha, delta) = math.radians(lat), place
     turn = _sidereal(moment) + math.radians(lng) - alpha
     sine = math.sin(phi) * math.sin(delta) + math.cos(phi) * math.cos(delta) * math.cos(turn)
     return math.degrees(math.asin(max(-1.0, min(1.0, sine))))
