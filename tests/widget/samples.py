@@ -231,7 +231,7 @@ def _day(query: Query, day: date, mode: Mode) -> Day:
         wind_speed_max=measure.wind_speed(24.0),
         wind_gusts_max=measure.wind_speed(38.0 + (number * 5) % 24),
         wind_direction_dominant=270.0,
-        sunshine_hours=6.5 + number % 3,
+        sunshine_hours=6.5 + number % 3 if abs(query.point.lat) < 60 else 0.4,
         cloud_cover_mean=45.0,
         humidity_mean=70.0,
         uv_index_max=None if typical else 6.0,

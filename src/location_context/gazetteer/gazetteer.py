@@ -49,6 +49,10 @@ class Gazetteer:
         """The nearest city, of whatever country."""
         return self._cities.nearest(lat, lng)
 
+    def city_around(self, lat: float, lng: float) -> City | None:
+        """The city whose built-up area the point lies in; None between cities."""
+        return self._cities.around(lat, lng)
+
     def _locate(self, lat: float, lng: float) -> Point:
         zone = _zone(lat, lng)
         zone, country = corrected(lat, lng, zone, self._countries.get(zone))

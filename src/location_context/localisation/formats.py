@@ -14,7 +14,7 @@ from babel import dates, numbers, units
 from babel.lists import format_list
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import date, datetime
 
     from babel import Locale
@@ -214,6 +214,11 @@ class Formats:
     def together(self, texts: Sequence[str]) -> str:
         """`a, b and c`."""
         return format_list(list(texts), locale=self._locale)
+
+    def sentences(self, said: Iterable[str]) -> str:
+        """Sentences in a row; Chinese and Japanese write them without a blank between."""
+        joined = "" if self._locale.language in {"ja", "zh"} else " "
+        return joined.join(text for text in said if text)
 
     def country(self, code: str) -> str:
         """The name of a country by its ISO 3166-1 code."""

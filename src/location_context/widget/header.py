@@ -7,6 +7,7 @@ from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
 from location_context.point import distance_km
+from location_context.sections.contract import Applicable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from location_context.localisation.formats import Formats
     from location_context.parameters import Parameters
     from location_context.point import Point
-    from location_context.sections.contract import Applicable, Attribution
+    from location_context.sections.contract import Attribution
     from location_context.stay import Stay
     from location_context.widget.reading import Read
 
@@ -62,7 +63,9 @@ def header(
 
 
 def _place(point: Point, gazetteer: Gazetteer, words: Formats) -> str:
-    """The nearest city when it is near, else the coordinates."""
+    """The city it lies in, else the nearest when it is near, else the coordinates."""
+    if within := gazetteer.city_around(point.lat, point.lng):
+        return within.name
     city = gazetteer.nearest_city(point.lat, point.lng)
     if city is not None and distance_km(point.lat, point.lng, city.lat, city.lng) <= NEAR_KM:
         return city.name
@@ -89,19 +92,22 @@ def _zone(stay: Stay, point: Point, words: Formats) -> str:
 
 
 def footer(read: Read, words: Formats) -> Footer | None:
-    """Every notice exactly as its licence asks, and the oldest moment of the data."""
+    """Every notice exactly as its licence asks, each once, and when the data was true."""
     labels = {
         "weather": words.gettext("Weather:"),
         "astronomy": words.gettext("Sky:"),
         "guide": words.gettext("Restaurants:"),
         "events": words.gettext("Events:"),
     }
-    lines = []
+    lines: list[Line] = []
+    told: set[str] = set()
     for name, reading in read.readings.items():
         bodies = [reading.body if reading else None]
         if name == "weather":
             bodies.insert(0, read.near)
-        sources = _sources([b for b in bodies if b is not None and b.applicable])
+        found = _sources([b for b in bodies if isinstance(b, Applicable)])
+        sources = [one for one in found if one.text not in told]
+        told.update(one.text for one in sources)
         if sources:
             lines.append(Line(label=labels.get(name, name), sources=sources))
     return Footer(lines=lines, as_of=_as_of(read, words)) if lines else None

@@ -83,7 +83,7 @@ def _estimated(text: str, event: Event, words: Formats) -> str:
     if event.status != "estimated":
         return text
     date = words.gettext("Date estimated")
-    return f"{text} {date}."
+    return words.sentences([text, words.gettext("{sentence}.").format(sentence=date)])
 
 
 def _status(event: Event, words: Formats) -> str:
@@ -151,7 +151,7 @@ def uncovered(body: EventsBody, omitted: int, words: Formats) -> str:
         said.append(text.format(providers=words.together(missing)))
     if _names(body, ("not_configured",)):
         said.append(words.gettext("Not every source of events is connected here."))
-    return " ".join(said)
+    return words.sentences(said)
 
 
 def _names(body: EventsBody, statuses: Sequence[str]) -> list[str]:

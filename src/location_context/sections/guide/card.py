@@ -169,4 +169,4 @@ def _footnote(body: GuideBody, words: Formats) -> str:
         parts.append(words.gettext("Straight-line distances, estimated times."))
     else:
         parts.append(words.gettext("Straight-line distances."))
-    return " ".join(parts)
+    return words.sentences(parts)

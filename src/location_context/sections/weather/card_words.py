@@ -61,7 +61,7 @@ def lead(whole: WeatherBody, near: WeatherBody | None, words: Formats) -> str:
     second = text.format(
         date=words.day(far[0].date), high=words.temperature(high), low=words.temperature(low)
     )
-    return sentences([first, second], words)
+    return words.sentences([first, second])
 
 
 def note(whole: WeatherBody, near: WeatherBody | None, words: Formats) -> str:
@@ -72,19 +72,13 @@ def note(whole: WeatherBody, near: WeatherBody | None, words: Formats) -> str:
         )
         return text.format(date=words.date_short(near.stay.end))
     if whole.basis.kind == "monthly_mean":
-        return sentences([_rain(whole, words), _monthly(words)], words)
+        return words.sentences([_rain(whole, words), _monthly(words)])
     said = [_sun(whole, words), _rain(whole, words)]
     if whole.mode == "climatology":
         said += [_spread(whole, words), _few_years(whole, words)]
     else:
         said += [_wind(whole, words), _uv(whole.days, words)]
-    return sentences(said, words)
-
-
-def sentences(said: Iterable[str], words: Formats) -> str:
-    """Sentences in a row; Chinese and Japanese write them without a blank between."""
-    joined = "" if words.language.locale.language in {"ja", "zh"} else " "
-    return joined.join(text for text in said if text)
+    return words.sentences(said)
 
 
 def _sun(body: WeatherBody, words: Formats) -> str:
@@ -107,9 +101,17 @@ def _rain(body: WeatherBody, words: Formats) -> str:
     if round(total, digits) == 0:
         return words.gettext("Hardly any rain or snow in all.")
     amount = words.measure(total, unit, digits)
-    if any((day.snowfall_sum or 0) > 0 for day in body.days):
+    if any((day.snowfall_sum or 0) > 0 for day in body.days) or _near_frost(body):
         return words.gettext("{amount} of rain and melted snow in all.").format(amount=amount)
     return words.gettext("{amount} of rain in all.").format(amount=amount)
+
+
+def _near_frost(body: WeatherBody) -> bool:
+    """Whether part of what falls may be snow although nothing says so."""
+    freezing = 0.0 if body.units.temperature == "°C" else 32.0
+    means = [day.temperature_mean for day in body.days if day.temperature_mean is not None]
+    unknown = all(day.snowfall_sum is None for day in body.days)
+    return unknown and bool(means) and min(means) < freezing + 2
 
 
 def _spread(body: WeatherBody, words: Formats) -> str:

@@ -1,0 +1,146 @@
+"""Take the pictures of docs/screenshots: the widget in Chromium at several places, and the builder.
+
+The sky, holidays and sample guide are the service's own; the weather is made up from a small
+climate (tests/widget/samples.py), and San Sebastián's restaurants and events are invented, so that
+no provider is asked. Needs the test requirements, Chromium and Pillow. Each picture is at most
+150 KB. Usage: python scripts/screenshots.py [name ...]
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from unittest.mock import patch
+
+from PIL import Image
+from playwright.sync_api import Browser, sync_playwright
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.moved_clock import MovedClock  # noqa: E402
+from tests.serving import free_port, serve  # noqa: E402
+from tests.widget.browser import chromium_path  # noqa: E402
+from tests.widget.samples import SampleWeather, sample_sections, weather  # noqa: E402
+
+from location_context.sections import registry  # noqa: E402  the path comes first
+from location_context.settings import Settings  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from location_context.sections.contract import Section
+
+OUT = ROOT / "docs" / "screenshots"
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+MOST_BYTES = 150_000
+OFF = dict.fromkeys(
+    ("open_meteo_forecast_url", "open_meteo_archive_url", "met_norway_url", "nasa_power_url",
+     "open_holidays_url", "ticketmaster_url", "predicthq_url"), ""
+)  # fmt: skip
+DONOSTIA = "lat=43.3183&lng=-1.9812&place=San+Sebasti%C3%A1n&lang=en"
+WEEK = f"{DONOSTIA}&start=2026-12-24&end=2026-12-31"
+TOKYO = "lat=35.6812&lng=139.7671&start=2026-12-28&end=2027-01-03&lang=ja"
+TROMSO = "lat=69.6492&lng=18.9553&start=2026-12-08&end=2026-12-13&lang=de"
+TONGA = "lat=-21.1393&lng=-175.2049&start=2027-01-02&end=2027-01-08&lang=en-US&units=imperial"
+ASWAN = "lat=24.0889&lng=32.8998&start=2027-01-03&end=2027-01-08&lang=ar"
+
+
+class Shot(NamedTuple):
+    """`whole` takes all samples; `height` is the most that is shown."""
+
+    whole: bool
+    width: int
+    height: int
+    path: str
+
+
+SHOTS = {
+    "san-sebastian-light": Shot(True, 720, 2300, f"/v1/pulse?{WEEK}"),
+    "san-sebastian-straddling-dark": Shot(
+        True, 720, 1240, f"/v1/pulse?{DONOSTIA}&start=2026-12-02&end=2026-12-09&theme=dark"
+    ),
+    "tokyo-japanese-dark": Shot(False, 720, 2300, f"/v1/pulse?{TOKYO}&theme=dark&accent=%23e11d48"),
+    "tromso-december-german-narrow": Shot(False, 360, 2300, f"/v1/pulse?{TROMSO}&accent=%231d4ed8"),
+    "tonga-imperial-light": Shot(False, 720, 2300, f"/v1/pulse?{TONGA}&accent=%237c3aed"),
+    "aswan-arabic-narrow": Shot(False, 320, 2300, f"/v1/pulse?{ASWAN}&accent=%23b45309"),
+    "builder": Shot(True, 1280, 1400, f"/?{WEEK}"),
+    "builder-narrow": Shot(True, 400, 1700, f"/?{WEEK}"),
+}
+
+
+class MadeUpWeather(SampleWeather):
+    """Stands where the weather section is built."""
+
+    @classmethod
+    def build(cls, _settings: object, clock: MovedClock, *_: object) -> Section:
+        return cls(clock, lambda query: weather(query, clock()))
+
+
+@contextmanager
+def served(*, whole: bool) -> Iterator[str]:
+    """The service: all samples, or its own sections with made-up weather."""
+    clock, port = MovedClock(NOW), free_port()
+    sections: Sequence[Section] | None = sample_sections(clock) if whole else None
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        if not whole:
+            command = Path(sys.executable).with_name("location-context")
+            sample = ROOT / "src/location_context/sections/guide/sample.csv"
+            environ = {**os.environ, "LOCATION_CONTEXT_DATA_DIR": str(folder)}
+            subprocess.run([command, "guide", "import", sample], env=environ, check=True)
+            stack.enter_context(patch.object(registry, "Weather", MadeUpWeather))
+        url = f"http://127.0.0.1:{port}"
+        settings = Settings(
+            data_dir=folder, public_url=url, widget_per_minute=10_000, log_level="error", **OFF
+        )
+        stack.enter_context(serve(settings, clock=clock, sections=sections, port=port))
+        yield url
+
+
+def shoot(browser: Browser, url: str, name: str) -> None:
+    """Take one picture and keep it small: 256 colours are plenty for flat areas."""
+    _, width, height, path = SHOTS[name]
+    scale = 1.5 if width < 500 else 1.25 if width < 800 else 1
+    page = browser.new_page(
+        locale="en-GB", viewport={"width": width, "height": 700}, device_scale_factor=scale
+    )
+    page.goto(url + path)
+    page.wait_for_load_state("networkidle")
+    content = page.evaluate("document.documentElement.scrollHeight")
+    page.set_viewport_size({"width": width, "height": min(height, content)})
+    page.wait_for_load_state("networkidle")
+    image = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    page.close()
+    for colours in (256, 128, 64):
+        small = image.quantize(colours, dither=Image.Dither.NONE)
+        file = OUT / f"{name}.png"
+        small.save(file, optimize=True)
+        if file.stat().st_size <= MOST_BYTES:
+            break
+    print(f"{file.relative_to(ROOT)}: {file.stat().st_size:,} bytes")
+
+
+def take(names: Sequence[str]) -> None:
+    OUT.mkdir(exist_ok=True)
+    with sync_playwright() as playwright:
+        arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=arguments)
+        for whole in (True, False):
+            wanted = [name for name in names if SHOTS[name].whole is whole]
+            if wanted:
+                with served(whole=whole) as url:
+                    for name in wanted:
+                        shoot(browser, url, name)
+        browser.close()
+
+
+if __name__ == "__main__":
+    take(sys.argv[1:] or list(SHOTS))

@@ -1,0 +1,30 @@
+"""The city a point lies in, as the widget's title names it."""
+
+from __future__ import annotations
+
+import pytest
+
+from location_context.gazetteer.gazetteer import Gazetteer
+
+
+@pytest.fixture(scope="module")
+def gazetteer() -> Gazetteer:
+    return Gazetteer.load()
+
+
+@pytest.mark.parametrize(
+    ("lat", "lng", "name"),
+    [
+        (48.8566, 2.3522, "Paris"),
+        (35.68, 139.76, "Tokyo"),
+        (51.5, -0.12, "London"),
+        (48.80, 2.13, "Versailles"),
+        (46.02, 7.75, "Zermatt"),
+    ],
+)
+def test_a_quarter_is_its_city_and_a_town_nearby_is_itself(gazetteer, lat, lng, name):
+    assert gazetteer.city_around(lat, lng).name == name
+
+
+def test_between_cities_there_is_none(gazetteer):
+    assert gazetteer.city_around(-40.5, -120.25) is None
