@@ -52,6 +52,14 @@ def test_an_import_is_told_listed_and_removed(run, calendar):
     assert json.loads(run("feed", "list", "--json").stdout) == []
 
 
+def test_times_without_a_zone_are_on_the_clock_of_the_country(run, tmp_path):
+    table = tmp_path / "town.csv"
+    table.write_text("title,start\nChoir,2026-12-05T19:30\n")
+    told = json.loads(run("import", str(table), "--country", "fr", "--json").stdout)
+    assert told["calendar"]["timezone"] == "Europe/Paris"
+    assert told["calendar"]["country"] == "FR"
+
+
 def test_what_is_refused_is_told_with_its_reason(run, calendar):
     result = run("import", str(calendar))
     assert "0 events" in result.stdout

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from location_context.gazetteer.countries import zone_countries
+from location_context.gazetteer.countries import main_zone, zone_countries
 from location_context.gazetteer.gazetteer import City, Gazetteer, nautical
 from location_context.point import distance_km
 
@@ -75,6 +75,14 @@ def test_every_zone_of_the_boundaries_is_a_country_or_the_sea(gazetteer: Gazette
     known = zone_countries()
     assert len(known) > 400
     assert set(known) <= available_timezones()
+
+
+@pytest.mark.parametrize(
+    ("country", "zone"),
+    [("DE", "Europe/Berlin"), ("US", "America/New_York"), ("VN", "Asia/Ho_Chi_Minh"), ("ZZ", None)],
+)
+def test_a_country_has_a_main_zone(country: str, zone: str | None):
+    assert main_zone(country) == zone
 
 
 @settings(deadline=None, max_examples=300)

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from location_context.cli import console
 from location_context.errors import OperatorError
+from location_context.gazetteer.countries import main_zone
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.point import canonical
 from location_context.sections.events.feeds import Feeds
@@ -156,7 +157,7 @@ def _calendar(  # noqa: PLR0913  each is an option of the command
     if country and not (len(country) == 2 and country.isalpha()):
         raise OperatorError(f"--country is {country!r}; accepted: two letters such as DE")
     lat, lng = place
-    timezone = None
+    timezone = main_zone(country.upper()) if country else None
     if lat is not None and lng is not None:
         if not (-90 <= lat <= 90 and -180 <= lng <= 180):
             raise OperatorError("--lat or --lng is out of bounds: -90..90 and -180..180")

@@ -38,6 +38,11 @@ def zone_countries() -> Mapping[str, str]:
     return {row[2].strip(): row[0] for row in rows if len(row) >= 3}
 
 
+def main_zone(country: str) -> str | None:
+    """The zone that `zone.tab` lists first for a country: the one most of its people live by."""
+    return next((zone for zone, code in zone_countries().items() if code == country), None)
+
+
 def corrected(lat: float, lng: float, zone: str, country: str | None) -> tuple[str, str | None]:
     """Zone and country at a point, given what the zone alone says."""
     if lat < _ANTARCTIC and not is_nautical(zone):

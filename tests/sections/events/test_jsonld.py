@@ -179,6 +179,13 @@ def test_a_table_is_read_row_by_row_and_bad_rows_are_named():
     ]
 
 
+def test_semicolons_and_tabs_part_columns_too():
+    for delimiter in (";", "\t"):
+        table = "title,start,venue\nChoir,2026-12-05,Church\n".replace(",", delimiter)
+        (entry,), refused = _split(read_table(table.encode(), WINDOW))
+        assert (entry.title, entry.venue, refused) == ("Choir", "Church", [])
+
+
 @pytest.mark.parametrize("data", [b"", b"a,b\n1,2\n", b"\xff\xfe", b'title,start\n"open'])
 def test_a_file_that_is_no_table_says_so_or_is_empty(data: bytes):
     entries, _ = _split(read_table(data, WINDOW))

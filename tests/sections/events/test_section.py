@@ -166,6 +166,28 @@ async def test_school_holidays_of_the_region_come_from_open_holidays(opening):
     assert "OpenHolidays API" in {a["name"] for a in later["attribution"]}
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answered(b"<html>502</html>", status=502), Answered(b'[{"id": '), Answered(b"[" * 100_000),
+        Answered([None, 1, {}, {"id": 1, "startDate": "soon"}]), Answered({"error": True}),
+        Answered(status=302, headers={"Location": "http://127.0.0.1:9/"}), Answered(fault="drop"),
+    ],
+    ids=["html", "cut", "deep", "nonsense", "an error with 200", "a redirect", "dropped"],
+)  # fmt: skip
+async def test_no_answer_of_a_provider_breaks_the_section(opening, answer):
+    with StandIn(lambda _: answer).running() as provider:
+        urls = {"open_holidays_url": provider.url, "predicthq_url": provider.url}
+        async with opening(**urls, **PREDICTHQ) as opened:
+            body = _body(await opened.read(MUNICH, "2026-12-25", "2026-12-25"))
+            states = {state.name: state.status for state in opened.section.providers()}
+    titles = {event["title"] for event in body["events"]}
+    assert "Christmas Day" in titles
+    assert states["holidays"] == "operational"
+    # without OpenHolidays, the library's own school holidays stand in
+    assert "Christmas Break" in titles
+
+
 def _stored(title: str, day: date, place: tuple[float, float]) -> tuple[int, int, Told]:
     told = Told(
         id=f"cal:{title}", source="calendars", title=title, category="festival", start=When(day),

@@ -1,4 +1,4 @@
-"""Tables: events as CSV, a row each, with a header.
+"""Tables: events as CSV, a row each, with a header; commas, semicolons or tabs.
 
 Columns: title and start are needed; end, category, venue, address, lat, lng, url, image, id,
 price_min, price_max and currency may be there. Dates are ISO 8601; a row of dates alone is all-day.
@@ -35,7 +35,9 @@ def read_table(data: bytes, window: Window) -> Iterator[Entry | Refused]:
     except UnicodeDecodeError:
         yield Refused("the file", "it is not UTF-8")
         return
-    rows = csv.DictReader(io.StringIO(text, newline=""))
+    header = text.partition("\n")[0]
+    delimiter = max(",;\t", key=header.count)
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
     named = {(name or "").strip().lower() for name in rows.fieldnames or ()}
     if missing := {"title", "start"} - named:
         yield Refused("line 1", f"the header lacks {' and '.join(sorted(missing))}")
