@@ -67,7 +67,7 @@ async def measure() -> dict[str, float]:
     """The quickest of each in milliseconds (others had to share the machine), and their ratio."""
     query = Query(POINT, STAY, "metric", Languages({}).english)
     async with http_client("benchmark") as client:
-        archive = OpenMeteoArchive(Settings(), lambda: NOW, client, budget())
+        archive = OpenMeteoArchive(Settings(), lambda: NOW, client, budget(Settings()))
         holdings = Holdings(NoStore(), lambda: NOW)
         archives = Archives([archive], holdings, lambda: NOW)
         made = months()

@@ -76,6 +76,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     widget_per_minute: Annotated[
         int, Meta(description="Widget pages a minute for one client address.")
     ] = 120
+    budget_share: Annotated[
+        float,
+        Meta(description="Part of Open-Meteo's budget for one process, 1 or less (replicas)."),
+    ] = 1.0
 
     open_meteo_forecast_url: Annotated[
         str | None, Meta(description="Open-Meteo forecast; empty switches it off.")
@@ -216,6 +220,7 @@ _CONVERTERS: Mapping[str, tuple[Callable[[str], Any], str]] = {
     "events_radius": (float, "a number of km"),
     "max_in_flight": (int, "a whole number"),
     "widget_per_minute": (int, "a whole number"),
+    "budget_share": (float, "a number above 0, at most 1"),
     "feeds_allow_private": (_bool, "true or false"),
 }
 _SECRETS = {
@@ -311,4 +316,7 @@ def _number_problems(settings: Settings) -> list[str]:
         value = getattr(settings, name)
         if not 0 < value < 100_000:
             said.append(f"{PREFIX}{name.upper()} is {value}; accepted: a number above 0")
+    if not 0 < settings.budget_share <= 1:
+        share = settings.budget_share
+        said.append(f"{PREFIX}BUDGET_SHARE is {share}; accepted: a number above 0, at most 1")
     return said

@@ -102,7 +102,7 @@ async def _build(places: list[tuple[float, float]]) -> Built:
     database = await Database.open(settings)
     try:
         async with http_client(settings.user_agent) as client:
-            archive = OpenMeteoArchive(settings, system_clock, client, budget())
+            archive = OpenMeteoArchive(settings, system_clock, client, budget(settings))
             if not archive.upstream.configured:
                 raise OperatorError("Open-Meteo's archive is switched off by its empty address.")
             holdings = Holdings(Climate(database), system_clock)

@@ -52,6 +52,7 @@ def serve(*, host: Host = "127.0.0.1", port: Port = 8000, workers: Workers = 1) 
     for notice in notices:
         err.print(f"Notice: {notice}", style="yellow", markup=False)
     err.print(f"Serving at {settings.public_url}", style="green", markup=False)
+    os.environ[PREFIX + "BUDGET_SHARE"] = str(settings.budget_share / workers)
     _server(host, port, workers).serve()
 
 

@@ -78,8 +78,8 @@ async def test_recorded_and_quoted_errors_are_understood(shared_data):
                     open_meteo_forecast_url=standin.url, open_meteo_archive_url=standin.url
                 )
                 clock = lambda: datetime(2026, 10, 4, 12, tzinfo=UTC)  # noqa: E731  a fixed clock
-                forecast = OpenMeteoForecast(settings, clock, client, budget())
-                archive = OpenMeteoArchive(settings, clock, client, budget())
+                forecast = OpenMeteoForecast(settings, clock, client, budget(settings))
+                archive = OpenMeteoArchive(settings, clock, client, budget(settings))
                 with pytest.raises(ProviderRefused):
                     await forecast.forecast(CELL, today, 0, public=False)
                 with pytest.raises(ProviderRefused):

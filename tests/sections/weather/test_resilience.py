@@ -7,6 +7,7 @@ import socket
 import time
 from datetime import date, timedelta
 
+import msgspec
 import pytest
 
 from location_context.errors import StorageError, UpstreamUnavailable
@@ -289,3 +290,13 @@ async def test_a_zone_the_provider_does_not_know_is_left_to_it(world):
     for stay in (NEAR, FAR):
         assert (await world.read(query(stay, kyiv))).body.basis.provider == "Open-Meteo"
     assert world.open_meteo.calls(ARCHIVE)[-1].query["timezone"] == "auto"
+
+
+async def test_a_worker_spends_no_more_than_its_part_of_the_budget(world):
+    shared = msgspec.structs.replace(world.settings, budget_share=0.25)
+    async with http_client("test") as client:
+        section = Weather.build(shared, world.clock, client, Climate(world.database))
+        for lat in range(8):
+            await section.read(query(FAR, Point(float(lat), 10.0, "UTC")), Deadline.after(4))
+        await section.close()
+    assert 60 < sum(world.open_meteo.units) <= 120

@@ -37,9 +37,10 @@ _RANGE = re.compile(r"allowed range from (\S+) to ([^\s.]+)")
 _INVALID = re.compile(r"invalid String value (\w+)")
 
 
-def budget() -> Budget:
-    """One budget for both hosts: the free limits count by address."""
-    return Budget(FREE_LIMITS)
+def budget(settings: Settings) -> Budget:
+    """This process's part of one budget for both hosts: the free limits count by address."""
+    share = settings.budget_share
+    return Budget({window: units * share for window, units in FREE_LIMITS.items()})
 
 
 def weight(variables: int, days: Sequence[int]) -> float:

@@ -91,7 +91,7 @@ class Weather:
     def build(
         cls, settings: Settings, clock: Clock, client: httpx2.AsyncClient, store: ClimateStore
     ) -> Self:
-        shared = budget()
+        shared = budget(settings)
         forecast = OpenMeteoForecast(settings, clock, client, shared)
         archive = OpenMeteoArchive(settings, clock, client, shared)
         norway, power = MetNorway(settings, clock, client), NasaPower(settings, clock, client)
