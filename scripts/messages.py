@@ -18,6 +18,13 @@ OPTIONS = {"**.html": {"trim_blocks": "true", "lstrip_blocks": "true", "silent":
 KEYWORDS = {"gettext": None, "ngettext": (1, 2), "pgettext": ((1, "c"), 2), "_": None}
 
 
+# header fields that nobody fills in, or that change with every run
+_UNTRUE = tuple(
+    f'"{name}'
+    for name in ("Project-Id", "Report-Msgid", "POT-C", "PO-R", "Last-T", "Language-T", "Gen")
+)
+
+
 def gather(source: Path) -> Catalog:
     """What the code under `source` says."""
     catalogue = Catalog()
@@ -34,7 +41,8 @@ def update(file: Path, said: Catalog) -> int:
     known.obsolete.clear()
     written = io.BytesIO()
     write_po(written, known, width=100, omit_header=False, include_previous=False)
-    file.write_bytes(written.getvalue())
+    lines = written.getvalue().decode().splitlines(keepends=True)
+    file.write_text("".join(one for one in lines if not one.startswith(_UNTRUE)), "utf-8")
     return sum(1 for message in known if message.id and not any(message.string))
 
 

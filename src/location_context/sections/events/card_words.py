@@ -57,7 +57,7 @@ def _throughout(event: Event, body: EventsBody) -> bool:
 def meta(event: Event, body: EventsBody, words: Formats, *, whole: bool) -> str:
     """Kind, time, venue, distance, price, as far as they are known."""
     if event.category == "public_holiday":
-        return _closed(event, words)
+        return _closed(event, body, words)
     parts = [_status(event, words), "" if whole else _time(event, body, words)]
     if event.venue is not None:
         parts.append(event.venue.name or "")
@@ -70,12 +70,13 @@ def meta(event: Event, body: EventsBody, words: Formats, *, whole: bool) -> str:
     return "\u00a0· ".join(known)
 
 
-def _closed(event: Event, words: Formats) -> str:
+def _closed(event: Event, body: EventsBody, words: Formats) -> str:
     text = words.gettext("Public holiday. Shops and banks may close.")
-    if event.regions:
-        names = words.together(event.regions[:3])
+    if body.point.region in event.regions:
+        text = words.gettext("Public holiday in this region. Shops and banks may close.")
+    elif event.regions:
         regional = words.gettext("Public holiday in parts of the country ({regions}).")
-        return _estimated(regional.format(regions=names), event, words)
+        return _estimated(regional.format(regions=words.together(event.regions[:3])), event, words)
     return _estimated(text, event, words)
 
 

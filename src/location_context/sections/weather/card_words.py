@@ -86,6 +86,8 @@ def _sun(body: WeatherBody, words: Formats) -> str:
     if not known:
         return ""
     hours = round(sum(known) / len(known))
+    if not hours:
+        return words.gettext("Hardly any sun.")
     text = words.ngettext(
         "About {hours} hour of sun a day.", "About {hours} hours of sun a day.", hours
     )
