@@ -99,6 +99,7 @@ class Upstream:
         self._client = client
         self._clock = clock
         self._limits = limits or UpstreamLimits()
+        self._timeout = httpx2.Timeout(self._limits.timeout, connect=3.0)
         self._quiet_for = quiet_for
         self._quiet_until: datetime | None = None
         self._slots = asyncio.Semaphore(self._limits.max_in_flight)
@@ -213,7 +214,7 @@ class Upstream:
         headers.setdefault("Accept-Encoding", "gzip")
         try:
             async with self._client.stream(
-                "GET", self._url + path, params=params, headers=headers
+                "GET", self._url + path, params=params, headers=headers, timeout=self._timeout
             ) as response:
                 body = await self._body(response)
                 kept = {name.lower(): value for name, value in response.headers.items()}
