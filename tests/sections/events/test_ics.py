@@ -146,6 +146,32 @@ async def test_a_hundred_hostile_series_do_not_keep_the_one_good_event_out():
     assert "Good" in {entry.title for entry in expanded.entries}
 
 
+def test_a_rule_by_the_hour_or_minute_is_read_while_its_dates_are_few():
+    entries, refused = _read(
+        _calendar(
+            "UID:a\nSUMMARY:Guided tour\nDTSTART:20261205T090000Z\nRRULE:FREQ=HOURLY;COUNT=8",
+            "UID:b\nSUMMARY:Shuttle\nDTSTART:20261205T090000Z\n"
+            "RRULE:FREQ=MINUTELY;INTERVAL=20;COUNT=6",
+            "UID:c\nSUMMARY:Chime\nDTSTART:20200101T000000Z\nRRULE:FREQ=HOURLY",
+        )
+    )
+    titles = [entry.title for entry in entries]
+    assert (titles.count("Guided tour"), titles.count("Shuttle")) == (8, 6)
+    assert len([r for r in refused if "Chime" in r.where]) == 1
+
+
+def test_all_that_follows_can_be_moved_at_once():
+    entries, _ = _read(
+        _calendar(
+            "UID:a\nSUMMARY:Choir\nDTSTART:20261201T180000Z\nRRULE:FREQ=DAILY;COUNT=4",
+            "UID:a\nSUMMARY:Choir\nRECURRENCE-ID;RANGE=THISANDFUTURE:20261203T180000Z\n"
+            "DTSTART:20261203T200000Z",
+        )
+    )
+    hours = [entry.start.at.hour for entry in entries if entry.title == "Choir"]
+    assert sorted(hours) == [18, 18, 20, 20]
+
+
 def test_whole_days_end_on_their_last_day():
     entries, _ = _read(
         _calendar("UID:a\nSUMMARY:Fair\nDTSTART;VALUE=DATE:20261204\nDTEND;VALUE=DATE:20261207")

@@ -1,8 +1,8 @@
 """ICS: calendars (RFC 5545), each event expanded over the window, one series at a time.
 
-A series is all that shares a UID; it has half a second of the processor. A rule that repeats more
-than daily is refused at once, one that never comes to its next date is stopped, and the rest of the
-calendar is read all the same; events that happen once are read first. Expansion is by
+A series is all that shares a UID; it has half a second of the processor. A rule that repeats every
+minute without end is refused at once, one that never comes to its next date is stopped, and the
+rest of the calendar is read all the same; events that happen once are read first. Expansion is by
 recurring-ical-events.
 """
 
@@ -44,7 +44,7 @@ _MARGIN = timedelta(days=2)
 _EVENT = re.compile(rb"^BEGIN:VEVENT\r?\n.*?^END:VEVENT[ \t]*\r?\n", re.MULTILINE | re.DOTALL)
 _DATES = re.compile(rb"^DT(?:START|END)[^:\r\n]*:(\d{8})", re.MULTILINE)
 _REPEATING = re.compile(rb"^(?:RRULE|RDATE|EXDATE|EXRULE|RECURRENCE-ID|DURATION)", re.MULTILINE)
-_TOO_OFTEN = {"SECONDLY", "MINUTELY", "HOURLY"}
+_WITHIN_AN_HOUR = {"SECONDLY", "MINUTELY"}
 
 
 class _TookTooLong(Exception):
@@ -109,8 +109,8 @@ def _calendar(calendar: Component, window: Window) -> Iterator[Entry | Refused]:
 def _series(
     calendar: Component, uid: str, events: list[Component], window: Window, zone: ZoneInfo
 ) -> Iterator[Entry | Refused]:
-    if too_often := {freq for event in events for freq in _frequencies(event)} & _TOO_OFTEN:
-        yield Refused(_named(uid, events), f"it repeats {too_often.pop().lower()}")
+    if too_often := [freq for event in events for freq in _too_often(event)]:
+        yield Refused(_named(uid, events), f"it repeats {too_often[0].lower()}")
         return
     if not _is_repeated(events):
         yield from _entry(events[0], uid, zone, window)
@@ -133,10 +133,13 @@ def _is_repeated(events: list[Component]) -> bool:
     return len(events) > 1 or any(name in events[0] for name in _REPEATS)
 
 
-def _frequencies(event: Component) -> Iterator[str]:
+def _too_often(event: Component) -> Iterator[str]:
+    """The frequencies of rules that repeat within an hour, and more often than is ever kept."""
     rules = event.get("RRULE") or []
     for rule in rules if isinstance(rules, list) else [rules]:
-        yield from (str(freq).upper() for freq in rule.get("FREQ", []))
+        few = 0 < max(map(int, rule.get("COUNT", [0]))) <= _MOST_A_SERIES
+        if not few:
+            yield from {str(freq).upper() for freq in rule.get("FREQ", [])} & _WITHIN_AN_HOUR
 
 
 def _entry(event: Component, uid: str, zone: ZoneInfo, window: Window) -> Iterator[Entry | Refused]:
