@@ -118,7 +118,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         tuple[float, ...],
         Meta(description="Guide radius in km per tier, highest first, strictly decreasing."),
     ] = (80.0, 40.0, 15.0, 2.0, 1.0)
-    events_radius: Annotated[float, Meta(description="Radius of events in km.")] = 25.0
+    events_radius: Annotated[float, Meta(description="Radius of events in km, 200 at most.")] = 25.0
     feeds_allow_private: Annotated[
         bool, Meta(description="Let event feeds and imports reach private addresses.")
     ] = False
@@ -306,6 +306,8 @@ def _number_problems(settings: Settings) -> list[str]:
     radii = settings.guide_radii
     if len(radii) != 5 or not radii[-1] > 0 or not all(a > b for a, b in pairwise(radii)):
         said.append(f"{PREFIX}GUIDE_RADII is {radii}; accepted: five strictly decreasing numbers")
+    if settings.events_radius > 200:
+        said.append(f"{PREFIX}EVENTS_RADIUS is {settings.events_radius}; accepted: at most 200 km")
     for name in (
         "json_deadline",
         "widget_deadline",
