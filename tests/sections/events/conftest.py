@@ -78,7 +78,9 @@ def opening(tmp_path: Path, gazetteer: Gazetteer) -> Callable[..., object]:
         database = await Database.open(settings)
         clock, store = MovableClock(), EventRows(database)
         async with http_client("test") as client:
-            yield Opened(Events.build(settings, clock, client, store), clock, store, gazetteer)
+            section = Events.build(settings, clock, client, store)
+            yield Opened(section, clock, store, gazetteer)
+            await section.close()
         await database.close()
 
     return opened

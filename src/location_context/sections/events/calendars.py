@@ -81,6 +81,9 @@ class Calendars:
             return "not_configured"
         return "degraded" if failing else "operational"
 
+    async def close(self) -> None:
+        """There is nothing to give up."""
+
     async def dataset(self) -> DatasetState:
         listed = await self._store.calendars()
         times = [calendar.imported_at for calendar in listed if calendar.imported_at]

@@ -51,6 +51,10 @@ class Provider(Protocol):
 
     def state(self) -> ProviderState: ...
 
+    async def close(self) -> None:
+        """Give up what is under way."""
+        ...
+
 
 class Asked:
     """Asks one upstream: one fetch for each key, held answers, never past the deadline."""

@@ -93,6 +93,9 @@ class Holidays:
             breaker=None,
         )
 
+    async def close(self) -> None:
+        """There is nothing to give up."""
+
     def during(self, stay: Stay, point: Point, language: Language) -> list[Told]:
         """What is kept in the point's country during the stay; regions are not weighed here."""
         country = point.country

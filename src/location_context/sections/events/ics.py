@@ -217,15 +217,21 @@ def _named(uid: str, events: list[Component]) -> str:
 
 @contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
-    """Raise `_TookTooLong` in the main thread after so much of the processor's time."""
+    """Raise `_TookTooLong` in the main thread after so much of the processor's time.
+
+    It rings again until it is heard: what is raised while garbage is collected is lost.
+    """
+    armed = [True]
 
     def ring(*_: object) -> None:
-        raise _TookTooLong
+        if armed:
+            raise _TookTooLong
 
     before = signal.signal(signal.SIGVTALRM, ring)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, 0.1)
     try:
         yield
     finally:
+        armed.clear()
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)

@@ -56,6 +56,9 @@ class OpenHolidays:
     def state(self) -> ProviderState:
         return provider_state(self._asked.upstream)
 
+    async def close(self) -> None:
+        await self._asked.close()
+
     async def hear(self, query: Query, deadline: Deadline) -> Heard:
         """School holidays during the stay, of all regions of the country."""
         assert query.stay is not None

@@ -132,8 +132,15 @@ class Events:
         return self._calendars.notices()
 
     async def run(self) -> None:
-        """Refresh the feeds while the server runs."""
-        await self._feeds.run()
+        """Refresh the feeds while the server runs; give up what is under way when it ends."""
+        try:
+            await self._feeds.run()
+        finally:
+            await self.close()
+
+    async def close(self) -> None:
+        for provider in self._providers:
+            await provider.close()
 
 
 def _told(heard: Mapping[str, Heard]) -> list[Told]:

@@ -73,6 +73,9 @@ class Ticketmaster:
     def state(self) -> ProviderState:
         return provider_state(self._asked.upstream)
 
+    async def close(self) -> None:
+        await self._asked.close()
+
     async def hear(self, query: Query, deadline: Deadline) -> Heard:
         """Events around the point, to a hundredth of a degree, during the stay."""
         assert query.stay is not None
