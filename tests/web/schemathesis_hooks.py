@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, timedelta
 
 import schemathesis
 
+from location_context.web.openapi_parts import PARAMETERS
+
+VALID = re.compile(PARAMETERS["start"]["schema"]["pattern"])
+
 
 @schemathesis.hook
 def map_query(ctx, query):
-    """Put valid dates in order; whatever is no date stays as it is."""
+    """Put valid dates in order; what the document calls wrong stays as it is."""
+    given = [(query or {}).get(name) for name in ("start", "end")]
+    if not all(isinstance(text, str) and VALID.fullmatch(text) for text in given):
+        return query
     try:
-        start, end = sorted(date.fromisoformat(query[name]) for name in ("start", "end"))
-    except (KeyError, TypeError, ValueError):
+        start, end = sorted(map(date.fromisoformat, given))
+    except ValueError:
         return query
     return {**query, "start": str(start), "end": str(min(end, start + timedelta(days=91)))}
