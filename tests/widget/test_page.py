@@ -12,6 +12,7 @@ import httpx2
 import msgspec
 import pytest
 
+from location_context.errors import UpstreamUnavailable
 from location_context.sections.contract import NotApplicable
 from tests.widget.full import FORECAST, LANGUAGES, STAY, STRADDLING
 
@@ -157,6 +158,38 @@ def test_a_straddling_stay_shows_forecast_days_then_typical_days(full):
     assert "Forecast to Sun 6" in said
     assert "Typical from Mon 7" in said
     assert len(re.findall(r'<li id="w\d+">', text)) == 8
+
+
+def test_when_only_the_forecasts_part_is_held_it_is_shown(full):
+    weather = full.sample("weather")
+    make = weather.make
+
+    def near_alone(query):
+        if query.stay.days == 8:
+            raise UpstreamUnavailable("It holds nothing.", 5)
+        return make(query)
+
+    weather.make = near_alone
+    try:
+        answer = full.get(STRADDLING, lang="en", lat="43.29")
+    finally:
+        weather.make = make
+    assert len(re.findall(r'<li id="w\d+">', answer.text)) == 4
+    assert "Typical" not in words_of(answer.text)
+    assert answer.headers["cache-control"] == "public, max-age=60"
+
+
+def test_a_card_that_breaks_leaves_the_others_standing(full):
+    guide = full.sample("guide")
+    make = guide.make
+    guide.make = lambda query: msgspec.structs.replace(make(query), restaurants=[])
+    try:
+        answer = full.get(lat="43.28", lang="en")
+    finally:
+        guide.make = make
+    assert answer.status_code == 200
+    assert 'aria-labelledby="h-guide"' not in answer.text
+    assert 'aria-labelledby="h-weather"' in answer.text
 
 
 def test_what_is_typical_is_never_called_a_forecast(full):

@@ -20,6 +20,7 @@ from location_context.sections.guide import card as guide
 from location_context.sections.guide.response import GuideBody
 from location_context.sections.weather import card as weather
 from location_context.sections.weather.response import WeatherBody
+from location_context.widget.reading import FORECASTING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +48,7 @@ def rows(read: Read, words: Formats, now: datetime) -> list[list[Shown]]:
     """The cards by row: restaurants and events stand side by side when both are there."""
     found = []
     for name, reading in read.readings.items():
-        body = reading.body if reading else None
+        body = reading.body if reading else read.near if name == FORECASTING else None
         if isinstance(body, Applicable):
             card = _shown(name, body, read.near, words, now)
             found += [Shown(name, card)] if card else []
