@@ -69,8 +69,15 @@ CODES: dict[Condition, int] = {
 }  # fmt: skip
 FORECAST_SKIES: Sequence[Condition] = (
     "clear", "clear", "partly_cloudy", "thunderstorm", "partly_cloudy", "heavy_rain", "drizzle",
-    "cloudy", "rain", "fog", "snow", "sleet",
+    "cloudy", "rain", "fog", "partly_cloudy",
 )  # fmt: skip
+SNOWY: dict[Condition, Condition] = {
+    "rain": "snow", "drizzle": "snow", "heavy_rain": "heavy_snow", "thunderstorm": "sleet",
+}  # fmt: skip
+CHANCES: dict[Condition, int] = {
+    "partly_cloudy": 15, "cloudy": 30, "drizzle": 55, "rain": 70, "heavy_rain": 85, "snow": 70,
+    "thunderstorm": 65, "sleet": 60, "heavy_snow": 85,
+}  # fmt: skip
 TYPICAL_SKIES: Sequence[Condition] = (
     "partly_cloudy", "partly_cloudy", "cloudy", "drizzle", "partly_cloudy", "partly_cloudy",
     "partly_cloudy", "rain",
@@ -204,11 +211,12 @@ def _day(query: Query, day: date, mode: Mode) -> Day:
     number = day.toordinal()
     skies = FORECAST_SKIES if mode == "forecast" else TYPICAL_SKIES
     condition = skies[number % len(skies)]
-    snowy: dict[Condition, Condition] = {"rain": "snow", "drizzle": "snow", "heavy_rain": "snow"}
     if warm < 1:
-        condition = snowy.get(condition, condition)
+        condition = SNOWY.get(condition, condition)
     high = warm + ((number * 7) % 5 - 2) * (1.6 if mode == "forecast" else 0.3)
-    chance = 25 + (number * 13) % 35 if mode == "climatology" else (number * 37) % 100
+    chance = CHANCES.get(condition, 10) + (number * 3) % 10
+    if mode == "climatology":
+        chance = 25 + (number * 13) % 35
     typical = mode == "climatology"
     return Day(
         date=day,
