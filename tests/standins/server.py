@@ -49,64 +49,15 @@ class StandIn:
         self.respond = respond
         self.asked: list[Asked] = []
         self.stopping = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server = ThreadingHTTPServer(
+            ("127.0.0.1", 0), type("Handler", (_Handler,), {"standin": self})
+        )
         self._server.daemon_threads = True
         self._server.block_on_close = False
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        standin = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:  # noqa: N802  the name http.server calls
-                parts = urlsplit(self.path)
-                every = parse_qs(parts.query, keep_blank_values=True)
-                headers = {name.lower(): value for name, value in self.headers.items()}
-                first = {name: values[0] for name, values in every.items()}
-                asked = Asked(parts.path, first, headers, every)
-                standin.asked.append(asked)
-                self._send(standin.respond(asked))
-
-            def _send(self, answer: Answered) -> None:
-                if answer.fault == "hang":
-                    standin.stopping.wait(60)
-                if answer.fault in {"hang", "drop"}:
-                    self.close_connection = True
-                    return
-                body = answer.encoded()
-                self.send_response(answer.status)
-                headers = {"Content-Type": "application/json", **answer.headers}
-                for name, value in headers.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                if answer.fault == "drip":
-                    self._drip(body)
-                else:
-                    self.wfile.write(body)
-
-            def _drip(self, body: bytes) -> None:
-                for position in range(len(body)):
-                    self.wfile.write(body[position : position + 1])
-                    self.wfile.flush()
-                    if standin.stopping.wait(1):
-                        return
-
-            def handle(self) -> None:
-                try:
-                    super().handle()
-                except OSError:
-                    self.close_connection = True  # the client went away, as clients do
-
-            def log_message(self, *_: object) -> None:
-                """Say nothing: what was asked is kept in `asked`."""
-
-        return Handler
 
     @contextmanager
     def running(self) -> Iterator[StandIn]:
@@ -119,3 +70,53 @@ class StandIn:
             self._server.shutdown()
             self._server.server_close()
             thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection to a stand-in."""
+
+    standin: StandIn
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        parts = urlsplit(self.path)
+        every = parse_qs(parts.query, keep_blank_values=True)
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        first = {name: values[0] for name, values in every.items()}
+        asked = Asked(parts.path, first, headers, every)
+        self.standin.asked.append(asked)
+        self._send(self.standin.respond(asked))
+
+    def _send(self, answer: Answered) -> None:
+        if answer.fault == "hang":
+            self.standin.stopping.wait(60)
+        if answer.fault in {"hang", "drop"}:
+            self.close_connection = True
+            return
+        body = answer.encoded()
+        self.send_response(answer.status)
+        headers = {"Content-Type": "application/json", **answer.headers}
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if answer.fault == "drip":
+            self._drip(body)
+        else:
+            self.wfile.write(body)
+
+    def _drip(self, body: bytes) -> None:
+        for position in range(len(body)):
+            self.wfile.write(body[position : position + 1])
+            self.wfile.flush()
+            if self.standin.stopping.wait(1):
+                return
+
+    def handle(self) -> None:
+        try:
+            super().handle()
+        except OSError:
+            self.close_connection = True  # the client went away, as clients do
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing: what was asked is kept in `asked`."""

@@ -61,8 +61,8 @@ class Client:
 
 @pytest.fixture(scope="session", autouse=True)
 def _connections() -> Iterator[None]:
-    with HTTP:
-        yield
+    yield
+    HTTP.close()
 
 
 @pytest.fixture(scope="session")

@@ -142,6 +142,6 @@ async def test_months_follow_each_other_over_new_year() -> None:
     assert months == [(2026, 11), (2026, 12), (2027, 1)]
 
 
-def test_the_attribution_names_the_ephemeris_and_the_zones() -> None:
+def test_the_attribution_names_the_ephemeris() -> None:
     names = [attribution.name for attribution in section_module.ATTRIBUTION]
-    assert names == ["NASA JPL DE421", "OpenStreetMap"]
+    assert names == ["NASA JPL DE421"]

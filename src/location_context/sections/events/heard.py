@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from location_context.errors import ProviderError
+from location_context.upstream.deadline import Deadline
 from location_context.upstream.flights import Flights
 
 if TYPE_CHECKING:
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
     from location_context.sections.events.records import Told
     from location_context.sections.events.response import CoverageStatus
     from location_context.stay import Clock
-    from location_context.upstream.deadline import Deadline
     from location_context.upstream.provider import Upstream
 
 _FOR_THE_ANSWER = 0.3
+_PATIENCE_WITH_DOUBTED = 0.5  # seconds for a provider whose breaker is not closed
 _HELD = 2000
 
 
@@ -82,12 +83,16 @@ class Asked:
         if (held := self._get(key)) and held.status == "ok":
             return held
         within = deadline.earlier(_FOR_THE_ANSWER)
+        doubted = self.upstream.breaker.state != "closed"
+        if doubted:
+            within = Deadline(min(within.at, Deadline.after(_PATIENCE_WITH_DOUBTED).at))
         try:
             return await self._flights.join(
                 (key, query.public), lambda: self._fetch(key, fetch), within
             )
         except TimeoutError:
-            self.upstream.late()
+            if not doubted:
+                self.upstream.late()
         except ProviderError:
             pass  # the upstream has counted it; what is held answers
         return held or Heard("unavailable")

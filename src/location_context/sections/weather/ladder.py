@@ -2,8 +2,9 @@
 
 The first is asked at once, the next when the one before failed or has taken its share of the time.
 The best answer wins: a lower one waits `grace` seconds for those above it. A source whose breaker
-is probing is not waited for longer than that either. At the deadline, sources that were asked and
-have said nothing to anyone are late: their breakers open, and their fetches go on.
+is not closed is not waited for longer than that either, even if an older fetch is under way. At the
+deadline, sources that were asked and have said nothing to anyone are late: their breakers open, and
+their fetches go on.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class _Asked(Generic[T]):
 
     task: asyncio.Task[T | None]
     upstream: Upstream | None
-    probing: bool
+    doubted: bool
     last_success: datetime | None
     since: float = field(default_factory=time.monotonic)
 
@@ -112,11 +113,11 @@ class Ladder(Generic[T]):
         while self._left and (self._turn() or time.monotonic() >= self._next_at):
             rung = self._left.pop(0)
             upstream = rung.upstream
-            probing = upstream is not None and upstream.breaker.state == "half_open"
+            doubted = upstream is not None and upstream.breaker.state != "closed"
             last = upstream.last_success_at if upstream else None
             task = asyncio.ensure_future(_told(rung.attempt))
-            self._asked.append(_Asked(task, upstream, probing, last))
-            self._next_at = time.monotonic() + (0.0 if probing else self._step)
+            self._asked.append(_Asked(task, upstream, doubted, last))
+            self._next_at = time.monotonic() + (0.0 if doubted else self._step)
 
     def _turn(self) -> bool:
         return all(asked.failed for asked in self._asked)
@@ -128,7 +129,7 @@ class Ladder(Generic[T]):
             if (answer := asked.answer) is not None:
                 return answer, waiting
             if not asked.task.done():
-                over = asked.probing and time.monotonic() - asked.since > self._grace
+                over = asked.doubted and time.monotonic() - asked.since > self._grace
                 waiting = waiting or not over
         return None, waiting
 
@@ -140,7 +141,7 @@ class Ladder(Generic[T]):
 
     async def _wait(self, until: float) -> None:
         pending = [asked.task for asked in self._asked if not asked.task.done()]
-        probes = [a.since + self._grace for a in self._asked if a.probing and not a.task.done()]
+        probes = [a.since + self._grace for a in self._asked if a.doubted and not a.task.done()]
         now = time.monotonic()
         moments = [until, *(probe + 0.001 for probe in probes if probe > now)]
         if self._left:
