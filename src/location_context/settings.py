@@ -78,7 +78,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 120
     budget_share: Annotated[
         float,
-        Meta(description="Part of Open-Meteo's budget for one process, 1 or less (replicas)."),
+        Meta(description="Part of each provider's budget for one process, 1 or less (replicas)."),
     ] = 1.0
 
     open_meteo_forecast_url: Annotated[

@@ -54,3 +54,11 @@ def test_a_refused_call_spends_nothing_in_any_window():
 
 def test_no_limits_allow_everything():
     assert Budget({}).take(1e9)
+
+
+def test_processes_that_share_a_budget_never_spend_more_than_it_together():
+    shared = [Budget({DAY: 100.0}, lambda: 0.0, share=0.25) for _ in range(4)]
+    for budget in shared:
+        while budget.take(1):
+            pass
+    assert sum(budget.spent()[DAY] for budget in shared) == 100

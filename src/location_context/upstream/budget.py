@@ -51,10 +51,20 @@ class Budget:
     """Weighted units for one provider. An empty mapping of limits allows everything."""
 
     def __init__(
-        self, limits: Mapping[float, float], now: Callable[[], float] = time.monotonic
+        self,
+        limits: Mapping[float, float],
+        now: Callable[[], float] = time.monotonic,
+        *,
+        share: float = 1.0,
     ) -> None:
-        """`limits` maps a window's length in seconds to its units."""
-        self._windows = [_Window(seconds, limit) for seconds, limit in limits.items()]
+        """`limits` maps a window's length in seconds to its units; `share` is this process's part.
+
+        Windows under a minute are too short to share out: a 429 then asks for quiet.
+        """
+        self._windows = [
+            _Window(seconds, limit * (share if seconds >= MINUTE else 1.0))
+            for seconds, limit in limits.items()
+        ]
         self._now = now
 
     def take(self, units: float, *, public: bool = False) -> bool:

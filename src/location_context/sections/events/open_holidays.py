@@ -49,7 +49,7 @@ class OpenHolidays:
             settings.open_holidays_url.rstrip("/"),
             client,
             clock,
-            budget=Budget({MINUTE: 30, DAY: 2000}),
+            budget=Budget({MINUTE: 30, DAY: 2000}, share=settings.budget_share),
         )
         return cls(Asked(upstream, clock, fresh=_FRESH, good=_GOOD))
 

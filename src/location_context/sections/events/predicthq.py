@@ -61,7 +61,7 @@ class PredictHQ:
     @classmethod
     def build(cls, settings: Settings, clock: Clock, client: httpx2.AsyncClient) -> Self:
         url = settings.predicthq_url if settings.predicthq_api_key else ""
-        budget = Budget({MINUTE: 48, DAY: 800})
+        budget = Budget({MINUTE: 48, DAY: 800}, share=settings.budget_share)
         upstream = Upstream(cls.name, url, client, clock, budget=budget)
         asked = Asked(upstream, clock, fresh=_FRESH, good=_GOOD)
         return cls(asked, settings.predicthq_api_key, settings.events_radius)

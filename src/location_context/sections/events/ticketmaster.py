@@ -65,7 +65,7 @@ class Ticketmaster:
     @classmethod
     def build(cls, settings: Settings, clock: Clock, client: httpx2.AsyncClient) -> Self:
         url = settings.ticketmaster_url if settings.ticketmaster_api_key else ""
-        budget = Budget({1.0: 4, DAY: 4000})
+        budget = Budget({1.0: 4, DAY: 4000}, share=settings.budget_share)
         upstream = Upstream(cls.name, url, client, clock, budget=budget)
         asked = Asked(upstream, clock, fresh=_FRESH, good=_GOOD)
         return cls(asked, settings.ticketmaster_api_key, settings.events_radius)

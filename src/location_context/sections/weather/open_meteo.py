@@ -39,8 +39,7 @@ _INVALID = re.compile(r"invalid String value (\w+)")
 
 def budget(settings: Settings) -> Budget:
     """This process's part of one budget for both hosts: the free limits count by address."""
-    share = settings.budget_share
-    return Budget({window: units * share for window, units in FREE_LIMITS.items()})
+    return Budget(FREE_LIMITS, share=settings.budget_share)
 
 
 def weight(variables: int, days: Sequence[int]) -> float:
