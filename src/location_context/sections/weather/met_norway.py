@@ -58,7 +58,8 @@ class MetNorway:
         url = settings.met_norway_url if settings.contact else ""
         self.upstream = Upstream(
             "met_norway", url, client, clock,
-            budget=Budget(_LIMITS, share=settings.budget_share), limits=UpstreamLimits(max_in_flight=4),
+            budget=Budget(_LIMITS, share=settings.budget_share),
+            limits=UpstreamLimits(max_in_flight=4),
         )  # fmt: skip
         self._clock = clock
         self._held: Recent[Cell, _Held] = Recent(_SIZE)

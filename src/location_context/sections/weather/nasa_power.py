@@ -64,7 +64,8 @@ class NasaPower:
     def __init__(self, settings: Settings, clock: Clock, client: httpx2.AsyncClient) -> None:
         self.upstream = Upstream(
             "nasa_power", settings.nasa_power_url, client, clock,
-            budget=Budget(_LIMITS, share=settings.budget_share), limits=UpstreamLimits(timeout=30.0, max_in_flight=2),
+            budget=Budget(_LIMITS, share=settings.budget_share),
+            limits=UpstreamLimits(timeout=30.0, max_in_flight=2),
         )  # fmt: skip
         self._clock = clock
 
