@@ -31,7 +31,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 
 class Asker(threading.Thread):
-    """Asks without a pause until it is refused a connection, and counts how it was answered."""
+    """Asks without a pause until it is told to stop, and counts how it was answered."""
 
     def __init__(self, port: int, key: str, number: int, stop: threading.Event) -> None:
         super().__init__()
@@ -54,6 +54,8 @@ class Asker(threading.Thread):
             except (OSError, IncompleteRead, ValueError) as error:
                 self.answers[f"cut: {error!r}"] += 1
                 connection = None
+        if connection is not None:
+            connection.close()
 
     def ask(self, connection: HTTPConnection, asked: int) -> HTTPConnection | None:
         query = QUERY.format(lng=f"{self.number}.{asked % 1000:03}")
@@ -98,6 +100,14 @@ def health(port: int) -> tuple[int, str | None, dict]:
     return told
 
 
+def wait_until_it_drains(port: int) -> None:
+    """Until health says so: what a load balancer goes by when it sends no more."""
+    patience = time.monotonic() + 5
+    while (told := health(port))[0] == 200:
+        assert time.monotonic() < patience
+    assert told == (503, "close", {"status": "draining"})
+
+
 def test_sigterm_under_load_cuts_no_request_drains_and_ends_cleanly(house) -> None:
     folder, key = house
     stop, free = threading.Event(), "https://api.open-meteo.com/v1/forecast"
@@ -107,12 +117,9 @@ def test_sigterm_under_load_cuts_no_request_drains_and_ends_cleanly(house) -> No
     ):
         askers = loaded(port, key, stop)
         process.send_signal(signal.SIGTERM)
-        patience = time.monotonic() + 5
-        while (told := health(port))[0] == 200:
-            assert time.monotonic() < patience
-        assert told == (503, "close", {"status": "draining"})
-        printed = process.communicate(timeout=60)[0]
+        wait_until_it_drains(port)
         ended(askers, stop)
+        printed = process.communicate(timeout=60)[0]
     assert process.returncode == 0
     assert "Open-Meteo free access: non-commercial use only" in printed
     assert "sample guide" in printed.lower()
@@ -125,8 +132,9 @@ def test_two_workers_share_keys_and_data_and_end_without_cutting_a_request(house
     with serving(folder, "--workers", "2") as (process, port):
         askers = loaded(port, key, stop)
         process.send_signal(signal.SIGTERM)
-        printed = process.communicate(timeout=60)[0]
+        wait_until_it_drains(port)
         ended(askers, stop)
+        printed = process.communicate(timeout=60)[0]
     assert process.returncode == 0
     assert "Each of the 2 workers counts quotas alone" in printed
 
