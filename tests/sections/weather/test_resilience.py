@@ -293,6 +293,7 @@ async def test_a_zone_the_provider_does_not_know_is_left_to_it(world):
 
 
 async def test_a_worker_spends_no_more_than_its_part_of_the_budget(world):
+    write_grid(world.settings.data_dir)
     shared = msgspec.structs.replace(world.settings, budget_share=0.25)
     async with http_client("test") as client:
         section = Weather.build(shared, world.clock, client, Climate(world.database))
