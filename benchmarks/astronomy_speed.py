@@ -23,9 +23,9 @@ from skyfield.magnitudelib import planetary_magnitude
 
 from location_context.localisation.language import Languages
 from location_context.point import Point
-from location_context.sections.astronomy.ephemeris import Ephemeris
-from location_context.sections.astronomy.local_days import local_days
 from location_context.sections.astronomy.section import Astronomy
+from location_context.sections.astronomy.sky.ephemeris import Ephemeris
+from location_context.sections.astronomy.sky.local_days import local_days
 from location_context.sections.contract import Query
 from location_context.stay import Stay
 

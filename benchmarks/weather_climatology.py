@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from location_context.sections.weather import climatology
+from location_context.sections.weather.climatology import climatology
+from location_context.sections.weather.climatology.years import in_year, windows
 from location_context.sections.weather.records import (
     FIELDS,
     ROW,
@@ -25,7 +26,6 @@ from location_context.sections.weather.records import (
     month_span,
     plausible,
 )
-from location_context.sections.weather.years import in_year, windows
 from location_context.stay import Stay
 
 COLUMNS = {

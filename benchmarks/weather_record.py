@@ -19,11 +19,11 @@ from location_context.localisation.language import Languages
 from location_context.point import Point
 from location_context.sections.contract import Query
 from location_context.sections.weather.answer import Answer
-from location_context.sections.weather.archives import Archives, Reader
-from location_context.sections.weather.climatology import WIDTH
-from location_context.sections.weather.holdings import Holdings
-from location_context.sections.weather.open_meteo import budget
-from location_context.sections.weather.open_meteo_archive import OpenMeteoArchive
+from location_context.sections.weather.climatology.climatology import WIDTH
+from location_context.sections.weather.fetching.archives import Archives, Reader
+from location_context.sections.weather.fetching.holdings import Holdings
+from location_context.sections.weather.providers.open_meteo import budget
+from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
 from location_context.sections.weather.records import FIELDS, ROW, Grid, Month, month_span
 from location_context.settings import Settings
 from location_context.stay import Stay

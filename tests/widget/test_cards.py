@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.localisation.formats import Formats
 from location_context.localisation.language import Languages
-from location_context.sections.astronomy import card as sky
-from location_context.sections.astronomy.card_nights import RADIUS, lit_part, turn
-from location_context.sections.astronomy.card_sun import _altitude, _declination
+from location_context.sections.astronomy.card import card as sky
+from location_context.sections.astronomy.card.nights import RADIUS, lit_part, turn
+from location_context.sections.astronomy.card.sun import _altitude, _declination
 from location_context.sections.astronomy.section import Astronomy
 from location_context.sections.contract import PointBody, Query
-from location_context.sections.events import card as programme
-from location_context.sections.guide import card as tables
-from location_context.sections.weather import card as weather_card
-from location_context.sections.weather import card_lead
+from location_context.sections.events.card import card as programme
+from location_context.sections.guide.card import card as tables
+from location_context.sections.weather.card import card as weather_card
+from location_context.sections.weather.card import lead as card_lead
 from location_context.stay import Stay
 from location_context.upstream.deadline import Deadline
 from tests.widget.samples import events, guide, weather

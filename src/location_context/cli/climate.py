@@ -13,12 +13,12 @@ from location_context.cli import console
 from location_context.cli.console import Json  # noqa: TC001  Typer reads the annotations
 from location_context.errors import OperatorError
 from location_context.gazetteer.gazetteer import Gazetteer
-from location_context.sections.weather import grid
-from location_context.sections.weather.build import Builder, Built
-from location_context.sections.weather.fallback import FallbackGrid
-from location_context.sections.weather.holdings import Holdings
-from location_context.sections.weather.open_meteo import budget
-from location_context.sections.weather.open_meteo_archive import OpenMeteoArchive
+from location_context.sections.weather.climatology import grid
+from location_context.sections.weather.climatology.build import Builder, Built
+from location_context.sections.weather.climatology.fallback import FallbackGrid
+from location_context.sections.weather.fetching.holdings import Holdings
+from location_context.sections.weather.providers.open_meteo import budget
+from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
 from location_context.stay import system_clock
 from location_context.storage.climate import Climate
 from location_context.storage.database import Database

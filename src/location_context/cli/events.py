@@ -13,8 +13,8 @@ from location_context.errors import OperatorError
 from location_context.gazetteer.countries import main_zone
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.point import canonical
-from location_context.sections.events.feeds import Feeds
-from location_context.sections.events.imports import Imported, calendar_id
+from location_context.sections.events.imports.feeds import Feeds
+from location_context.sections.events.imports.importer import Imported, calendar_id
 from location_context.sections.events.records import Calendar
 from location_context.sections.events.response import Category
 from location_context.stay import system_clock

@@ -19,8 +19,8 @@ from location_context.errors import OperatorError
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.sections.guide.imports.importer import Importer
 from location_context.sections.guide.sample import import_sample
-from location_context.sections.weather import grid
-from location_context.sections.weather.fallback import FallbackGrid
+from location_context.sections.weather.climatology import grid
+from location_context.sections.weather.climatology.fallback import FallbackGrid
 from location_context.stay import system_clock
 from location_context.storage.access import open_keys
 from location_context.storage.database import Database

@@ -1,7 +1,7 @@
 """Cards: which view model and template show each section, in display order.
 
 A card is named after its section; a new section adds its line here and its `card.py` and
-`card.html` beside its response.
+`card.html` in its folder `card`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from location_context.sections.astronomy import card as astronomy
+from location_context.sections.astronomy.card import card as astronomy
 from location_context.sections.astronomy.response import AstronomyBody
 from location_context.sections.contract import Applicable
-from location_context.sections.events import card as events
+from location_context.sections.events.card import card as events
 from location_context.sections.events.response import EventsBody
-from location_context.sections.guide import card as guide
+from location_context.sections.guide.card import card as guide
 from location_context.sections.guide.response import GuideBody
-from location_context.sections.weather import card as weather
+from location_context.sections.weather.card import card as weather
 from location_context.sections.weather.response import WeatherBody
 from location_context.widget.reading import FORECASTING
 
@@ -41,7 +41,7 @@ class Shown:
 
     @property
     def template(self) -> str:
-        return f"sections/{self.name}/card.html"
+        return f"sections/{self.name}/card/card.html"
 
 
 def rows(read: Read, words: Formats, now: datetime) -> list[list[Shown]]:

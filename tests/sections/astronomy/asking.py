@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from location_context.localisation.language import Languages
 from location_context.point import Point
-from location_context.sections.astronomy.local_days import local_days
+from location_context.sections.astronomy.sky.local_days import local_days
 from location_context.sections.contract import Query
 from location_context.stay import LONGEST_DAYS, Stay
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from location_context.sections.astronomy.ephemeris import Ephemeris
 from location_context.sections.astronomy.section import Astronomy
+from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 from tests.moved_clock import MovedClock
 from tests.sections.astronomy.asking import Asking
 

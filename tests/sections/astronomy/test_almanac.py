@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from location_context.sections.astronomy.ephemeris import month_start, next_month
+from location_context.sections.astronomy.sky.ephemeris import month_start, next_month
 from tests.sections.astronomy.asking import Asking, seconds_apart, utc
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from location_context.sections.astronomy.ephemeris import Ephemeris
     from location_context.sections.astronomy.response import Day
+    from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 
 ROUNDING = 30  # the tables are rounded to minutes
 YEARS = (1900, 1940, 1970, 2020, 2050)  # of both tables

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from location_context.sections.astronomy.drawing import moon_tilt, sun_altitude, sun_path
-from location_context.sections.astronomy.ephemeris import MOON, SUN
-from location_context.sections.astronomy.horizon import directions
+from location_context.sections.astronomy.card.drawing import moon_tilt, sun_altitude, sun_path
+from location_context.sections.astronomy.sky.ephemeris import MOON, SUN
+from location_context.sections.astronomy.sky.horizon import directions
 from tests.sections.astronomy.asking import at
 
 if TYPE_CHECKING:
-    from location_context.sections.astronomy.ephemeris import Ephemeris
+    from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 
 OFTEN = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

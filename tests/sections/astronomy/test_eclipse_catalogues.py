@@ -9,15 +9,15 @@ import astronomy
 import numpy as np
 import pytest
 
-from location_context.sections.astronomy import lunar_eclipses, solar_eclipses
-from location_context.sections.astronomy.civil_time import tt_ahead
+from location_context.sections.astronomy.highlights import lunar_eclipses, solar_eclipses
+from location_context.sections.astronomy.sky.civil_time import tt_ahead
 from tests.sections.astronomy import catalogues
 from tests.sections.astronomy.asking import Asking, at, seconds_apart
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from location_context.sections.astronomy.ephemeris import Ephemeris
+    from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 
 
 def in_terrestrial_time(ephemeris: Ephemeris, moment: float) -> float:

@@ -8,15 +8,15 @@ import ephem
 import pytest
 
 from location_context.localisation.language import Languages
-from location_context.sections.astronomy.ephemeris import Ephemeris
-from location_context.sections.astronomy.response import Details, Highlight
-from location_context.sections.astronomy.showers import SHOWERS
-from location_context.sections.astronomy.wording import (
+from location_context.sections.astronomy.highlights.wording import (
     lunar_eclipse_title,
     moment_title,
     shower_title,
     solar_eclipse_title,
 )
+from location_context.sections.astronomy.response import Details, Highlight
+from location_context.sections.astronomy.sky.ephemeris import Ephemeris
+from location_context.sections.astronomy.sky.showers import SHOWERS
 from tests.sections.astronomy.asking import Asking, at
 
 MADRID = (40.4168, -3.7038, "Europe/Madrid")

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from skyfield.api import wgs84
 
-from location_context.sections.astronomy.civil_time import skyfield_time
-from location_context.sections.astronomy.ephemeris import SUN
-from location_context.sections.astronomy.horizon import directions
+from location_context.sections.astronomy.sky.civil_time import skyfield_time
+from location_context.sections.astronomy.sky.ephemeris import SUN
+from location_context.sections.astronomy.sky.horizon import directions
 from tests.sections.astronomy.asking import Asking, seconds_apart
 
 if TYPE_CHECKING:
-    from location_context.sections.astronomy.ephemeris import Ephemeris
     from location_context.sections.astronomy.response import Day
+    from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 
 PLACES = [
     (48.8566, 2.3522, date(2026, 12, 1)),

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from location_context.point import canonical
-from location_context.sections.astronomy.local_days import local_days
+from location_context.sections.astronomy.sky.local_days import local_days
 from tests.sections.astronomy.asking import Asking, query
 
 if TYPE_CHECKING:

@@ -11,15 +11,15 @@ import msgspec
 import pytest
 
 from location_context.sections.astronomy import section as section_module
-from location_context.sections.astronomy.ephemeris import Ephemeris, months_between
 from location_context.sections.astronomy.response import AstronomyBody
 from location_context.sections.astronomy.section import Astronomy
+from location_context.sections.astronomy.sky.ephemeris import Ephemeris, months_between
 from location_context.upstream.deadline import Deadline
 from tests.moved_clock import NOON, MovedClock
 from tests.sections.astronomy.asking import Asking, query
 
 if TYPE_CHECKING:
-    from location_context.sections.astronomy.ephemeris import Made, Month
+    from location_context.sections.astronomy.sky.ephemeris import Made, Month
 
 pytestmark = pytest.mark.anyio
 

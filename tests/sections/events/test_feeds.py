@@ -11,9 +11,9 @@ import httpx2
 import pytest
 
 from location_context.errors import OperatorError
-from location_context.sections.events.expansion import Task, expand
-from location_context.sections.events.feeds import Feeds
-from location_context.sections.events.imports import calendar_id, format_of, window_at
+from location_context.sections.events.imports.expansion import Task, expand
+from location_context.sections.events.imports.feeds import Feeds
+from location_context.sections.events.imports.importer import calendar_id, format_of, window_at
 from location_context.sections.events.records import Calendar
 from location_context.settings import Settings
 from tests.standins.server import Answered, StandIn

@@ -12,7 +12,7 @@ from babel import Locale
 
 from location_context.localisation.language import Language
 from location_context.point import Point
-from location_context.sections.events.holidays import Holidays
+from location_context.sections.events.providers.holidays import Holidays
 from location_context.sections.events.visible import visible
 from location_context.stay import Stay
 

@@ -7,8 +7,8 @@ import time
 
 import httpx2
 
-from location_context.sections.events.feeds import Feeds
-from location_context.sections.events.imports import calendar_id
+from location_context.sections.events.imports.feeds import Feeds
+from location_context.sections.events.imports.importer import calendar_id
 from location_context.sections.events.records import Calendar
 from location_context.settings import Secret, Settings
 from location_context.storage.database import Database

@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from location_context.sections.events.entries import Entry, Refused, Window
-from location_context.sections.events.expansion import Task, expand
-from location_context.sections.events.ics import read_ics
+from location_context.sections.events.imports.entries import Entry, Refused, Window
+from location_context.sections.events.imports.expansion import Task, expand
+from location_context.sections.events.imports.ics import read_ics
 from tests.sections.events import calendar_oracle
 
 pytestmark = [

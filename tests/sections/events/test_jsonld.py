@@ -8,9 +8,9 @@ from datetime import UTC, date, datetime
 import msgspec
 import pytest
 
-from location_context.sections.events.entries import Entry, Refused, Window
-from location_context.sections.events.expansion import Task, expand
-from location_context.sections.events.jsonld import read_jsonld
+from location_context.sections.events.imports.entries import Entry, Refused, Window
+from location_context.sections.events.imports.expansion import Task, expand
+from location_context.sections.events.imports.jsonld import read_jsonld
 from location_context.sections.events.table import read_table
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pytest
 
-from location_context.sections.events.predicthq import read
+from location_context.sections.events.providers.predicthq import read
 from location_context.settings import Secret
 from tests.standins.predicthq import TOKEN, event, responding
 from tests.standins.server import StandIn

@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pytest
 
-from location_context.sections.events.geohash import geohash
-from location_context.sections.events.ticketmaster import read
+from location_context.sections.events.providers.geohash import geohash
+from location_context.sections.events.providers.ticketmaster import read
 from location_context.settings import Secret
 from tests.standins.server import Answered, StandIn
 from tests.standins.ticketmaster import KEY, at, event, responding

@@ -12,8 +12,8 @@ import pytest
 from location_context.localisation.language import Languages
 from location_context.point import Point
 from location_context.sections.contract import Query, Reading
-from location_context.sections.weather import grid
-from location_context.sections.weather.fallback import SHAPE
+from location_context.sections.weather.climatology import grid
+from location_context.sections.weather.climatology.fallback import SHAPE
 from location_context.sections.weather.section import Weather
 from location_context.settings import Settings
 from location_context.stay import Stay

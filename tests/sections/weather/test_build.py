@@ -13,9 +13,9 @@ import pytest
 from location_context.cli.climate import _places
 from location_context.errors import OperatorError
 from location_context.point import Point
-from location_context.sections.weather.build import Builder, all_months
-from location_context.sections.weather.holdings import Holdings
-from location_context.sections.weather.open_meteo_archive import OpenMeteoArchive
+from location_context.sections.weather.climatology.build import Builder, all_months
+from location_context.sections.weather.fetching.holdings import Holdings
+from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
 from location_context.stay import Stay
 from location_context.storage.climate import Climate
 from location_context.upstream.budget import Budget

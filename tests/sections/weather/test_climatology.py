@@ -13,10 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from location_context.sections.weather import climatology
-from location_context.sections.weather.codes import MEMBERSHIP, condition_of
-from location_context.sections.weather.records import FIELDS, PAD_DAYS, ROW, Grid, Month, month_span
-from location_context.sections.weather.years import (
+from location_context.sections.weather.climatology import climatology
+from location_context.sections.weather.climatology.years import (
     in_year,
     last_year,
     missing,
@@ -24,6 +22,8 @@ from location_context.sections.weather.years import (
     records,
     windows,
 )
+from location_context.sections.weather.codes import MEMBERSHIP, condition_of
+from location_context.sections.weather.records import FIELDS, PAD_DAYS, ROW, Grid, Month, month_span
 from location_context.stay import Stay
 
 YEARS, DAYS = 10, 3

@@ -13,12 +13,16 @@ import pytest
 
 from location_context.errors import ProviderAnswerInvalid, ProviderRefused
 from location_context.sections.weather.cells import Cell
-from location_context.sections.weather.met_norway import MetNorway
-from location_context.sections.weather.met_norway_days import gather
-from location_context.sections.weather.open_meteo import budget, quiet_for
-from location_context.sections.weather.open_meteo_answer import daily, elevation_of, grid_of
-from location_context.sections.weather.open_meteo_archive import OpenMeteoArchive
-from location_context.sections.weather.open_meteo_forecast import OpenMeteoForecast
+from location_context.sections.weather.providers.met_norway import MetNorway
+from location_context.sections.weather.providers.met_norway_days import gather
+from location_context.sections.weather.providers.open_meteo import budget, quiet_for
+from location_context.sections.weather.providers.open_meteo_answer import (
+    daily,
+    elevation_of,
+    grid_of,
+)
+from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
+from location_context.sections.weather.providers.open_meteo_forecast import OpenMeteoForecast
 from location_context.sections.weather.records import FIELDS
 from location_context.settings import Settings
 from location_context.upstream.provider import Answer, http_client

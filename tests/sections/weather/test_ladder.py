@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from location_context.errors import ProviderUnreachable
-from location_context.sections.weather.ladder import Ladder, Rung
+from location_context.sections.weather.fetching.ladder import Ladder, Rung
 from location_context.upstream.breaker import Breaker
 from location_context.upstream.deadline import Deadline
 

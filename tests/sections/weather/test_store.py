@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sqlalchemy import update
 
-from location_context.sections.weather.holdings import Holdings
+from location_context.sections.weather.fetching.holdings import Holdings
 from location_context.sections.weather.records import FIELDS, Grid, Month, MonthRow, month_span
 from location_context.storage.climate import Climate
 from location_context.storage.tables import climate_months

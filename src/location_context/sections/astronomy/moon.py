@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 
-from location_context.sections.astronomy.civil_time import DAY
-from location_context.sections.astronomy.ephemeris import MOON, SUN
-from location_context.sections.astronomy.horizon import Line
-from location_context.sections.astronomy.moments import longitudes
 from location_context.sections.astronomy.response import Moon, Phase
-from location_context.sections.astronomy.roots import interpolate
+from location_context.sections.astronomy.sky.civil_time import DAY
+from location_context.sections.astronomy.sky.ephemeris import MOON, SUN
+from location_context.sections.astronomy.sky.horizon import Line
+from location_context.sections.astronomy.sky.moments import longitudes
+from location_context.sections.astronomy.sky.roots import interpolate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from location_context.sections.astronomy.ephemeris import Sky
-    from location_context.sections.astronomy.horizon import Horizon
-    from location_context.sections.astronomy.local_days import LocalDay
-    from location_context.sections.astronomy.moments import Moment
+    from location_context.sections.astronomy.sky.ephemeris import Sky
+    from location_context.sections.astronomy.sky.horizon import Horizon
+    from location_context.sections.astronomy.sky.local_days import LocalDay
+    from location_context.sections.astronomy.sky.moments import Moment
 
     Floats = NDArray[np.float64]
 

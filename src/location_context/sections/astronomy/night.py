@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from location_context.sections.astronomy.ephemeris import PLANETS
-from location_context.sections.astronomy.horizon import Line
 from location_context.sections.astronomy.response import Night, Planet, Span, Visible
-from location_context.sections.astronomy.tracks import both
+from location_context.sections.astronomy.sky.ephemeris import PLANETS
+from location_context.sections.astronomy.sky.horizon import Line
+from location_context.sections.astronomy.sky.tracks import both
 
 if TYPE_CHECKING:
-    from location_context.sections.astronomy.horizon import Horizon
-    from location_context.sections.astronomy.local_days import LocalDay
+    from location_context.sections.astronomy.sky.horizon import Horizon
+    from location_context.sections.astronomy.sky.local_days import LocalDay
 
     Spans = list[tuple[int, int]]
 

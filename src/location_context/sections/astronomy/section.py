@@ -12,11 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from location_context.sections.astronomy.ephemeris import Ephemeris, months_between
-from location_context.sections.astronomy.highlights import Highlights
-from location_context.sections.astronomy.local_days import local_days
+from location_context.sections.astronomy.highlights.highlights import Highlights
 from location_context.sections.astronomy.record import needed, record
 from location_context.sections.astronomy.response import AstronomyBody
+from location_context.sections.astronomy.sky.ephemeris import Ephemeris, months_between
+from location_context.sections.astronomy.sky.local_days import local_days
 from location_context.sections.contract import (
     Applicable,
     Attribution,
@@ -30,7 +30,7 @@ from location_context.sections.units import Measure
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from location_context.sections.astronomy.local_days import LocalDay
+    from location_context.sections.astronomy.sky.local_days import LocalDay
     from location_context.sections.contract import DatasetState, ProviderState, Query
     from location_context.stay import Clock
     from location_context.upstream.deadline import Deadline

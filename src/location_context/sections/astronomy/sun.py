@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from location_context.sections.astronomy.horizon import Line
 from location_context.sections.astronomy.response import Span, Sun, SunStatus
+from location_context.sections.astronomy.sky.horizon import Line
 
 if TYPE_CHECKING:
-    from location_context.sections.astronomy.horizon import Horizon
-    from location_context.sections.astronomy.local_days import LocalDay
-    from location_context.sections.astronomy.tracks import Track
+    from location_context.sections.astronomy.sky.horizon import Horizon
+    from location_context.sections.astronomy.sky.local_days import LocalDay
+    from location_context.sections.astronomy.sky.tracks import Track
 
 _HALF_DAY = 45000  # seconds, a little more than from transit to transit
 

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from location_context.sections.contract import Reading, StayBody
 from location_context.sections.events.answer import answered
 from location_context.sections.events.attribution import notices
-from location_context.sections.events.calendars import Calendars
 from location_context.sections.events.choose import choose
-from location_context.sections.events.feeds import Feeds
-from location_context.sections.events.holidays import Holidays
+from location_context.sections.events.imports.feeds import Feeds
 from location_context.sections.events.merge import merge
-from location_context.sections.events.open_holidays import OpenHolidays
-from location_context.sections.events.predicthq import PredictHQ
+from location_context.sections.events.providers.calendars import Calendars
+from location_context.sections.events.providers.holidays import Holidays
+from location_context.sections.events.providers.open_holidays import OpenHolidays
+from location_context.sections.events.providers.predicthq import PredictHQ
+from location_context.sections.events.providers.ticketmaster import Ticketmaster
 from location_context.sections.events.response import Coverage, EventsBody, NoEvents
-from location_context.sections.events.ticketmaster import Ticketmaster
 from location_context.sections.events.visible import visible
 from location_context.sections.placed import point_body, point_notices
 from location_context.sections.units import Measure
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from location_context.sections.contract import DatasetState, ProviderState, Query
-    from location_context.sections.events.heard import Heard, Provider
+    from location_context.sections.events.providers.heard import Heard, Provider
     from location_context.sections.events.records import Told
     from location_context.sections.events.store import EventStore
     from location_context.sections.events.visible import Seen

@@ -11,7 +11,7 @@ import io
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from location_context.sections.events.entries import (
+from location_context.sections.events.imports.entries import (
     LONGEST_TITLE,
     Entry,
     Refused,

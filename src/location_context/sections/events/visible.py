@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from location_context.point import distance_km
-from location_context.sections.events.parts import is_kept
+from location_context.sections.events.providers.parts import is_kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from location_context.point import Point
-    from location_context.sections.weather.holdings import Holdings
-    from location_context.sections.weather.open_meteo_forecast import OpenMeteoForecast
+    from location_context.sections.weather.fetching.holdings import Holdings
+    from location_context.sections.weather.providers.open_meteo_forecast import OpenMeteoForecast
     from location_context.sections.weather.records import Columns, YearRecord
     from location_context.upstream.deadline import Deadline
 

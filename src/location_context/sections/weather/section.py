@@ -22,17 +22,17 @@ from location_context.sections.contract import (
 )
 from location_context.sections.providers import provider_state
 from location_context.sections.weather.answer import Answer
-from location_context.sections.weather.archives import Archives
-from location_context.sections.weather.fallback import MODEL, FallbackGrid
-from location_context.sections.weather.forecasts import Forecasts
+from location_context.sections.weather.climatology.fallback import MODEL, FallbackGrid
+from location_context.sections.weather.fetching.archives import Archives
+from location_context.sections.weather.fetching.forecasts import Forecasts
+from location_context.sections.weather.fetching.holdings import Holdings
+from location_context.sections.weather.fetching.ladder import Ladder, Rung
 from location_context.sections.weather.heights import Heights
-from location_context.sections.weather.holdings import Holdings
-from location_context.sections.weather.ladder import Ladder, Rung
-from location_context.sections.weather.met_norway import MetNorway
-from location_context.sections.weather.nasa_power import NasaPower
-from location_context.sections.weather.open_meteo import budget
-from location_context.sections.weather.open_meteo_archive import OpenMeteoArchive
-from location_context.sections.weather.open_meteo_forecast import OpenMeteoForecast
+from location_context.sections.weather.providers.met_norway import MetNorway
+from location_context.sections.weather.providers.nasa_power import NasaPower
+from location_context.sections.weather.providers.open_meteo import budget
+from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
+from location_context.sections.weather.providers.open_meteo_forecast import OpenMeteoForecast
 from location_context.sections.weather.response import WeatherBody
 
 if TYPE_CHECKING:

@@ -1,0 +1,100 @@
+"""The sky card: what the widget says and draws of Sun, Moon and night.
+
+The sentence comes from the days themselves. The middle day of the stay stands for the Sun's path;
+each night shows the Moon as it is lit, and when the sky is dark with the Moon down.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from location_context.sections.astronomy.card.highlights import HighlightView, highlight_views
+from location_context.sections.astronomy.card.nights import NightView, night_views
+from location_context.sections.astronomy.card.sun import SunPath, sun_path
+from location_context.sections.astronomy.card.words import lead
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from location_context.localisation.formats import Formats
+    from location_context.sections.astronomy.response import AstronomyBody, Day
+
+NIGHTS_AT_MOST = 35
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fact:
+    """A quiet label and what it says."""
+
+    label: str
+    value: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """What the template shows."""
+
+    lead: str
+    highlights: Sequence[HighlightView]
+    path: SunPath | None
+    facts: Sequence[Fact]
+    drift: str
+    nights: Sequence[NightView]
+    columns: int
+    long: bool
+
+
+def card(body: AstronomyBody, words: Formats) -> Card:
+    """The card of an answer."""
+    middle = body.days[(len(body.days) - 1) // 2]
+    nights = body.days[:-1] or body.days
+    if len(nights) > NIGHTS_AT_MOST:
+        nights = nights[::7]
+    shown = night_views(nights, body.point, words)
+    return Card(
+        lead=lead(body, words),
+        highlights=highlight_views(body, words),
+        path=sun_path(middle, body.point.lat, words),
+        facts=_facts(middle, words),
+        drift=_drift(body, middle, words),
+        nights=shown,
+        columns=len(nights) if len(nights) <= 10 else 7,
+        long=any(night.long for night in shown),
+    )
+
+
+def _facts(day: Day, words: Formats) -> list[Fact]:
+    sun = day.sun
+    facts = [Fact(label=words.gettext("Daylight"), value=words.duration(sun.day_length_seconds))]
+    if sun.solar_noon is not None and sun.noon_altitude is not None and sun.noon_altitude > 0:
+        facts.append(
+            Fact(
+                label=words.gettext("Sun at its highest"),
+                value=words.time(sun.solar_noon),
+                detail=words.gettext("at {degrees}°").format(
+                    degrees=words.number(sun.noon_altitude)
+                ),
+            )
+        )
+    for label, span in (
+        (words.gettext("Golden hour, morning"), sun.golden_hour_morning),
+        (words.gettext("Golden hour, evening"), sun.golden_hour_evening),
+    ):
+        if span is not None:
+            facts.append(Fact(label=label, value=words.times(span.start, span.end)))
+    return facts
+
+
+def _drift(body: AstronomyBody, middle: Day, words: Formats) -> str:
+    """Which day the Sun is shown for, and how sunset moves over the stay."""
+    day = words.gettext("Shown for {date}.").format(date=words.date_short(middle.date))
+    first, last = body.days[0].sun.sunset, body.days[-1].sun.sunset
+    if len(body.days) < 2:
+        return ""
+    if first is None or last is None or words.time(first) == words.time(last):
+        return day
+    moves = words.gettext("Sunset moves from {first} to {last} over the stay.")
+    moved = moves.format(first=words.time(first), last=words.time(last))
+    return words.sentences([day, moved])

@@ -1,0 +1,108 @@
+"""The night panel of the sky card: the Moon as it is lit each night, and when the sky is dark.
+
+The lit part is half a circle and half an ellipse whose half-axis is r |cos(phase angle)|, turned
+as the Moon leans when it is seen from the point: at the moment nearest to midnight at which it
+stands above the horizon of a dark sky, else at midnight.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from location_context.sections.astronomy.card.drawing import moon_altitude, moon_tilt, sun_altitude
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from location_context.localisation.formats import Formats
+    from location_context.sections.astronomy.response import Day
+    from location_context.sections.contract import PointBody
+
+RADIUS, LEAST_LIT = 15.0, 0.003
+SEEN_ABOVE, DARK_BELOW = 5.0, -6.0  # altitudes of Moon and Sun in degrees
+STEP, STEPS = timedelta(minutes=30), 20  # moments looked at on either side of midnight
+LONGEST_IN_COLUMNS = 12  # characters of a window that must not break
+
+
+@dataclass(frozen=True, kw_only=True)
+class NightView:
+    """One night as it is shown; `lit` is path data around the centre, empty at new moon."""
+
+    weekday: str
+    day: str
+    lit: str
+    turn: int
+    percent: str
+    window: str
+    long: bool
+    spoken: str
+
+
+def night_views(days: Sequence[Day], point: PointBody, words: Formats) -> list[NightView]:
+    return [_view(day, point, words) for day in days]
+
+
+def _view(day: Day, point: PointBody, words: Formats) -> NightView:
+    percent = words.percent(100 * day.moon.illumination)
+    windows = [words.times(w.start, w.end) for w in day.night.dark_windows]
+    window = ", ".join(windows) or _no_window(day, words)
+    text = words.gettext("Night of {date}: Moon {percent} lit; dark with the Moon down: {window}.")
+    return NightView(
+        weekday=words.weekday(day.date),
+        day=str(day.date.day),
+        lit=lit_part(day.moon.phase_angle, day.moon.illumination),
+        turn=turn(point, day.date),
+        percent=percent,
+        window=window,
+        long=any(len(text) > LONGEST_IN_COLUMNS for text in windows),
+        spoken=text.format(date=words.date_long(day.date), percent=percent, window=window),
+    )
+
+
+def _no_window(day: Day, words: Formats) -> str:
+    """Why there is no dark window: the Sun is not deep enough, or the Moon is up."""
+    if day.sun.astronomical_dusk is None and day.sun.astronomical_dawn is None:
+        if day.sun.status == "polar_night" and _is_dark_at_noon(day):
+            return words.gettext("Moon up all night")
+        return words.gettext("Never fully dark")
+    return words.gettext("Moon up all night")
+
+
+def _is_dark_at_noon(day: Day) -> bool:
+    return day.sun.noon_altitude is not None and day.sun.noon_altitude < -18
+
+
+def lit_part(phase_angle: float, illumination: float) -> str:
+    """The lit part with its lit limb on the right, for a Moon that waxes."""
+    if illumination < LEAST_LIT:
+        return ""
+    bulge = math.cos(math.radians(phase_angle))
+    half = _short(RADIUS * abs(bulge))
+    side = 0 if bulge > 0 else 1
+    radius = _short(RADIUS)
+    return f"M0-{radius}A{radius} {radius} 0 0 1 0 {radius}A{half} {radius} 0 0 {side} 0-{radius}Z"
+
+
+def turn(point: PointBody, evening: date) -> int:
+    """Degrees clockwise by which the disc is turned from "lit on the right"."""
+    midnight = datetime.combine(evening + timedelta(days=1), time(), ZoneInfo(point.timezone))
+    seen = _seen(point, midnight.astimezone(UTC))
+    return round(moon_tilt(point.lat, point.lng, seen) - 90) % 360
+
+
+def _seen(point: PointBody, midnight: datetime) -> datetime:
+    """The moment nearest to midnight at which the Moon stands in a dark sky; midnight if none."""
+    for steps in range(STEPS + 1):
+        for moment in (midnight - steps * STEP, midnight + steps * STEP):
+            up = moon_altitude(point.lat, point.lng, moment) > SEEN_ABOVE
+            if up and sun_altitude(point.lat, point.lng, moment) < DARK_BELOW:
+                return moment
+    return midnight
+
+
+def _short(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")

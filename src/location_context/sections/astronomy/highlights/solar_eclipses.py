@@ -1,0 +1,178 @@
+"""Solar eclipses: whether the Moon's shadow meets the Earth, and what a point sees of it.
+
+Everywhere: the shadow's axis and cones in Earth radii (Besselian geometry, the flattened Earth).
+At a point: the distance of both discs for that very observer, clipped to the Sun being up.
+Magnitude is the share of the Sun's diameter covered, obscuration that of its disc.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from location_context.sections.astronomy.highlights.shadows import (
+    MOON_AU,
+    MOON_INNER_AU,
+    SUN_AU,
+    Minutes,
+    SeenEclipse,
+    length,
+    nearest,
+    sky_around,
+)
+from location_context.sections.astronomy.sky.ephemeris import MOON, SUN
+from location_context.sections.astronomy.sky.horizon import (
+    EQUATOR_AU,
+    FLATTENING,
+    directions,
+    sun_line,
+)
+from location_context.sections.astronomy.sky.roots import lowest
+from location_context.sections.astronomy.sky.tracks import both
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from location_context.sections.astronomy.sky.ephemeris import Ephemeris, Sky
+
+    Floats = NDArray[np.float64]
+
+SolarKind = Literal["partial", "annular", "total", "hybrid"]
+LocalKind = Literal["partial", "annular", "total"]
+
+
+@dataclass(frozen=True, slots=True)
+class SolarEclipse:
+    """An eclipse somewhere on Earth; `gamma` is the axis's least distance in Earth radii."""
+
+    kind: SolarKind
+    greatest: float
+    gamma: float
+    minutes: Minutes
+    sky: Sky
+
+
+@dataclass(frozen=True, slots=True)
+class _Cones:
+    """The Moon's shadow at each minute, in Earth radii: axis and cones at the Earth's centre.
+
+    `away` is the axis's distance from the centre; `deep` less than 1 where it meets the Earth;
+    `penumbra` and `umbra` the cones' radii there, the umbra's below 0 where it is total.
+    """
+
+    away: Floats
+    north: Floats
+    deep: Floats
+    penumbra: Floats
+    umbra: Floats
+    narrowing: Floats
+
+    def umbra_on_ground(self, index: int) -> float:
+        height = np.sqrt(max(0.0, 1 - float(self.deep[index]) ** 2))
+        return float(self.umbra[index] - height * self.narrowing[index])
+
+
+def solar_eclipse(ephemeris: Ephemeris, new_moon: float) -> SolarEclipse | None:
+    """The eclipse at a new moon, if the shadow meets the Earth."""
+    sky, minutes = sky_around(ephemeris, new_moon), Minutes.around(new_moon)
+    places = minutes.of(sky, sky.positions[[SUN, MOON]].reshape(6, -1)).reshape(2, 3, -1)
+    cones = _cones(places[0] / EQUATOR_AU, places[1] / EQUATOR_AU)
+    position = lowest(cones.away**2)
+    kind = _kind(cones, round(position))
+    if kind is None:
+        return None
+    greatest = minutes.moment(position)
+    gamma = float(np.copysign(minutes.value(cones.away, greatest), cones.north[round(position)]))
+    return SolarEclipse(kind, greatest, gamma, minutes, sky)
+
+
+def _cones(sun: Floats, moon: Floats) -> _Cones:
+    between = sun - moon
+    apart = length(between)
+    axis = between / apart
+    height = (moon * axis).sum(axis=0)
+    foot = moon - height * axis
+    inner, outer = MOON_INNER_AU / EQUATOR_AU, MOON_AU / EQUATOR_AU
+    sun_radius = SUN_AU / EQUATOR_AU
+    narrow, wide = (sun_radius - inner) / apart, (sun_radius + outer) / apart
+    flattened = np.array([foot[0], foot[1], foot[2] / (1 - FLATTENING)])
+    return _Cones(
+        away=length(foot),
+        north=foot[2],
+        deep=length(flattened),
+        penumbra=(height * wide + outer) / np.sqrt(1 - wide**2),
+        umbra=(height * narrow - inner) / np.sqrt(1 - narrow**2),
+        narrowing=narrow / np.sqrt(1 - narrow**2),
+    )
+
+
+def _kind(cones: _Cones, greatest: int) -> SolarKind | None:
+    past_limb = cones.away[greatest] * (1 - 1 / cones.deep[greatest])
+    if past_limb >= cones.penumbra[greatest]:
+        return None
+    if past_limb >= abs(cones.umbra[greatest]):
+        return "partial"
+    if cones.umbra_on_ground(greatest) > 0:
+        return "annular"
+    ends = np.flatnonzero(cones.deep < 1)
+    if ends.size and max(cones.umbra[ends[0]], cones.umbra[ends[-1]]) > 0:
+        return "hybrid"
+    return "total"
+
+
+def seen_from(eclipse: SolarEclipse, lat: float, lng: float) -> SeenEclipse | None:
+    """The part of an eclipse that a point sees with the Sun up."""
+    minutes, seen = eclipse.minutes, directions(eclipse.sky, lat, lng)
+    to_sun, to_moon = seen.towards(SUN), seen.towards(MOON)
+    apart = length(to_sun - to_moon)
+    rows = np.array([apart**2, to_sun[0] - sun_line(), *seen.distance[:2]])
+    apart2, height, sun, moon = minutes.of(eclipse.sky, rows)
+    sun_radius, moon_radius = np.arcsin(SUN_AU / sun), np.arcsin(MOON_AU / moon)
+    touched = minutes.track((sun_radius + moon_radius) ** 2 - apart2)
+    up = minutes.track(height)
+    spans = both(touched.spans(*minutes.span), up.spans(*minutes.span))
+    visible = nearest(spans, minutes.moment(lowest(apart2)))
+    if visible is None:
+        return None
+    start, end, maximum = visible
+    discs = _Discs(
+        float(np.sqrt(max(0.0, minutes.value(apart2, maximum)))),
+        minutes.value(sun_radius, maximum),
+        minutes.value(moon_radius, maximum),
+    )
+    return SeenEclipse(discs.kind, start, maximum, end, discs.magnitude, discs.obscuration)
+
+
+@dataclass(frozen=True, slots=True)
+class _Discs:
+    """Two discs on the sky: the distance of their centres and their radii, in radians."""
+
+    apart: float
+    sun: float
+    moon: float
+
+    @property
+    def kind(self) -> LocalKind:
+        inner = self.moon * MOON_INNER_AU / MOON_AU
+        if self.apart < abs(inner - self.sun):
+            return "total" if inner > self.sun else "annular"
+        return "partial"
+
+    @property
+    def magnitude(self) -> float:
+        return (self.sun + self.moon - self.apart) / (2 * self.sun)
+
+    @property
+    def obscuration(self) -> float:
+        """The covered share of the Sun's disc: two circular segments over the disc."""
+        apart, sun, moon = self.apart, self.sun, self.moon
+        if apart <= abs(sun - moon):
+            return min(1.0, (moon / sun) ** 2)
+        if apart >= sun + moon:
+            return 0.0
+        a = np.arccos((apart**2 + sun**2 - moon**2) / (2 * apart * sun))
+        b = np.arccos((apart**2 + moon**2 - sun**2) / (2 * apart * moon))
+        lens = sun**2 * (a - np.sin(2 * a) / 2) + moon**2 * (b - np.sin(2 * b) / 2)
+        return float(lens / (np.pi * sun**2))

@@ -1,0 +1,122 @@
+"""Imports: the bytes of a calendar, page or table become stored events of one `Calendar`.
+
+An entry without coordinates goes where the calendar says: its point, its region or its country; a
+calendar that says nothing has such entries refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from location_context.sections.events.answer import web_address
+from location_context.sections.events.cells import LONGEST_DAYS, cell, country_cell, slot
+from location_context.sections.events.imports.entries import Entry, Format, Refused, Window
+from location_context.sections.events.imports.expansion import Task, expand
+from location_context.sections.events.providers.calendars import Calendars
+from location_context.sections.events.records import Calendar, Place, Told
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+_BEFORE, _AHEAD = timedelta(days=31), timedelta(days=3 * 366)
+_EXTENSIONS: dict[str, Format] = {
+    "ics": "ics", "ical": "ics", "ifb": "ics", "csv": "csv",
+    "json": "jsonld", "jsonld": "jsonld", "html": "jsonld", "htm": "jsonld",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A calendar as it will be kept: its events with cell and slot, and what was refused."""
+
+    calendar: Calendar
+    rows: list[tuple[int, int, Told]]
+    refused: list[Refused]
+
+
+def calendar_id(source: str) -> str:
+    """The id of a calendar: the same for the same source."""
+    return "cal_" + hashlib.blake2b(source.encode(), digest_size=6).hexdigest()
+
+
+def format_of(source: str, data: bytes, content_type: str = "") -> Format:
+    """The format, by what the bytes begin with, the type they came with, or their name."""
+    head = data[:2000].lstrip(b"\xef\xbb\xbf \t\r\n").upper()
+    if head.startswith(b"BEGIN:VCALENDAR"):
+        return "ics"
+    if head[:1] in {b"{", b"[", b"<"}:
+        return "jsonld"
+    kind = content_type.partition(";")[0].strip().lower()
+    by_type: dict[str, Format] = {"text/calendar": "ics", "text/csv": "csv", "text/html": "jsonld"}
+    extension = source.partition("?")[0].rpartition(".")[2].lower()
+    return by_type.get(kind) or _EXTENSIONS.get(extension, "csv")
+
+
+def window_at(today: date, timezone: str | None) -> Window:
+    """What is kept of a calendar: a month back and three years ahead."""
+    return Window(today - _BEFORE, today + _AHEAD, timezone or "UTC")
+
+
+async def read_calendar(
+    calendar: Calendar, data: bytes, format_: Format, window: Window, now: datetime
+) -> Imported:
+    """Expand the bytes and file what comes out."""
+    expanded = await expand(data, Task(format_, window))
+    rows: dict[str, tuple[int, int, Told]] = {}
+    refused = list(expanded.refused)
+    for entry in expanded.entries:
+        if (row := _filed(entry, calendar)) is None:
+            refused.append(
+                Refused(entry.title[:60], "it names no place, and neither does the calendar")
+            )
+        else:
+            rows[row[2].id] = row
+    kept = msgspec.structs.replace(
+        calendar, rows=len(rows), imported_at=now, checked_at=now, failed_with=None
+    )
+    return Imported(kept, list(rows.values()), refused)
+
+
+def _filed(entry: Entry, calendar: Calendar) -> tuple[int, int, Told] | None:
+    """The event with the cell and slot it is filed under; None without a place."""
+    lat, lng = (entry.lat, entry.lng) if entry.lat is not None else (calendar.lat, calendar.lng)
+    told = _told(entry, calendar, lat, lng)
+    last = min(told.end.day if told.end else told.start.day, _longest(told.start.day))
+    when = slot(told.start.day, max(told.start.day, last))
+    if lat is not None and lng is not None:
+        return cell(lat, lng), when, told
+    if calendar.country:
+        return country_cell(calendar.country), when, told
+    return None
+
+
+def _longest(first: date) -> date:
+    return first + timedelta(days=LONGEST_DAYS - 1)
+
+
+def _told(entry: Entry, calendar: Calendar, lat: float | None, lng: float | None) -> Told:
+    name = f"{entry.uid} {entry.start.at or entry.start.day}"
+    placed = lat is not None and lng is not None
+    named = placed or entry.venue or entry.address
+    return Told(
+        id=f"{calendar.id}:{hashlib.blake2b(name.encode(), digest_size=10).hexdigest()}",
+        source=Calendars.name,
+        title=entry.title,
+        category=entry.category or calendar.category or "other",
+        start=entry.start,
+        end=entry.end,
+        all_day=entry.all_day,
+        status=entry.status,
+        place=Place(name=entry.venue, address=entry.address, lat=lat, lng=lng) if named else None,
+        scope="point" if placed else "region" if calendar.region else "country",
+        country=None if placed else calendar.country,
+        regions=(calendar.region,) if calendar.region and not placed else (),
+        url=web_address(entry.url),
+        image=web_address(entry.image),
+        price=entry.price,
+    )

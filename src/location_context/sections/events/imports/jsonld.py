@@ -1,0 +1,215 @@
+"""JSON-LD: schema.org events in a page or a file.
+
+A page is read by lxml's HTML parser, which expands no entities of its own document's making; each
+script is parsed alone. The graph is walked without recursion, over a bounded number of nodes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+import lxml.etree
+import lxml.html
+import msgspec
+
+from location_context.sections.events.imports.entries import (
+    LONGEST_TITLE,
+    Entry,
+    Refused,
+    Window,
+    clipped,
+    degrees,
+    is_within,
+    when,
+)
+from location_context.sections.events.response import Category, EventStatus, Price
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from location_context.sections.events.records import When
+
+_MOST_NODES = 200_000
+_TYPES: dict[str, Category] = {
+    "MusicEvent": "concert",
+    "Festival": "festival",
+    "SportsEvent": "sport",
+    "TheaterEvent": "performing_arts",
+    "DanceEvent": "performing_arts",
+    "ComedyEvent": "performing_arts",
+    "LiteraryEvent": "performing_arts",
+    "ScreeningEvent": "performing_arts",
+    "ExhibitionEvent": "exhibition",
+    "VisualArtsEvent": "exhibition",
+    "BusinessEvent": "conference",
+    "EducationEvent": "conference",
+    "ConferenceEvent": "conference",
+    "Hackathon": "conference",
+    "SocialEvent": "community",
+    "FoodEvent": "community",
+    "ChildrensEvent": "community",
+    "SaleEvent": "other",
+    "Event": "other",
+}
+
+
+def read_jsonld(data: bytes, window: Window) -> Iterator[Entry | Refused]:
+    """The events of a page or a file."""
+    zone = ZoneInfo(window.timezone)
+    found = False
+    for number, script in enumerate(_scripts(data), start=1):
+        try:
+            graph = msgspec.json.decode(script)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+            yield Refused(f"script {number}", f"it is not JSON: {clipped(error, 120)}")
+            continue
+        for node in _events(graph):
+            found = True
+            yield from _entry(node, zone, window)
+    if not found:
+        yield Refused("the page", "it holds no event of schema.org with a date")
+
+
+def _scripts(data: bytes) -> Iterator[bytes]:
+    if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in {b"{", b"["}:
+        yield data.lstrip(b"\xef\xbb\xbf")
+        return
+    try:
+        page = lxml.html.document_fromstring(data)
+    except (lxml.etree.LxmlError, ValueError):
+        return
+    for script in page.iter("script"):
+        kind = (script.get("type") or "").partition(";")[0].strip().lower()
+        if kind == "application/ld+json":
+            yield (script.text or "").strip().encode()
+
+
+def _events(graph: Any) -> Iterator[dict[str, Any]]:
+    """Every node that is an event, wherever it stands."""
+    waiting, seen = deque([graph]), 0
+    while waiting and seen < _MOST_NODES:
+        node, seen = waiting.popleft(), seen + 1
+        if isinstance(node, list):
+            waiting.extend(node)
+        elif isinstance(node, dict):
+            if _types(node) & _TYPES.keys() and "startDate" in node:
+                yield node
+            waiting.extend(v for k, v in node.items() if k != "@context")
+
+
+def _types(node: dict[str, Any]) -> set[str]:
+    given = node.get("@type")
+    names = given if isinstance(given, list) else [given]
+    return {name.rpartition("/")[2].rpartition(":")[2] for name in names if isinstance(name, str)}
+
+
+def _entry(node: dict[str, Any], zone: ZoneInfo, window: Window) -> Iterator[Entry | Refused]:
+    title = clipped(node.get("name"), LONGEST_TITLE)
+    if title is None:
+        yield Refused("an event", "it has no name")
+        return
+    status = _last(node.get("eventStatus"))
+    if status == "EventCancelled":
+        return
+    if _last(node.get("eventAttendanceMode")) == "OnlineEventAttendanceMode":
+        yield Refused(title[:60], "it takes place online only")
+        return
+    try:
+        start = when(str(node["startDate"]), zone)
+        end = when(str(node["endDate"]), zone) if node.get("endDate") else None
+    except ValueError:
+        yield Refused(title[:60], f"its dates cannot be read: {clipped(node['startDate'], 40)}")
+        return
+    if is_within(start, end, window):
+        yield _read(node, title, start, end, status)
+
+
+def _read(node: dict[str, Any], title: str, start: When, end: When | None, status: str) -> Entry:
+    place = _first(node.get("location"))
+    point = _geo(place)
+    shown: EventStatus = "postponed" if status == "EventPostponed" else "confirmed"
+    whole_days = start.at is None and end is not None and end.at is None
+    return Entry(
+        uid=str(node.get("@id") or node.get("url") or title),
+        title=title,
+        start=start,
+        end=_end(start, end),
+        all_day=whole_days,
+        status=shown,
+        category=next(
+            iter(sorted({_TYPES[t] for t in _types(node) & _TYPES.keys()} - {"other"})), None
+        ),
+        venue=clipped(place.get("name")),
+        address=_address(place.get("address")),
+        lat=point[0] if point else None,
+        lng=point[1] if point else None,
+        url=_text(node.get("url")),
+        image=_image(node.get("image")),
+        price=_price(node.get("offers")),
+    )
+
+
+def _end(start: When, end: When | None) -> When | None:
+    if end is None or end.day < start.day:
+        return None
+    if end.at and start.at and end.at <= start.at:
+        return None
+    return end
+
+
+def _first(value: Any) -> dict[str, Any]:
+    """The first object of a list, an object itself, or words as an object's name."""
+    if isinstance(value, list):
+        return next((one for one in map(_first, value) if one), {})
+    if isinstance(value, str):
+        return {"name": value}
+    if isinstance(value, dict) and "VirtualLocation" not in _types(value):
+        return value
+    return {}
+
+
+def _geo(place: dict[str, Any]) -> tuple[float, float] | None:
+    geo = _first(place.get("geo")) or place
+    return degrees(geo.get("latitude"), geo.get("longitude"))
+
+
+def _address(value: Any) -> str | None:
+    if isinstance(value, str):
+        return clipped(value)
+    given = _first(value)
+    parts = [given.get(name) for name in ("streetAddress", "postalCode", "addressLocality")]
+    return clipped(", ".join(str(part) for part in parts if part))
+
+
+def _image(value: Any) -> str | None:
+    one = value[0] if isinstance(value, list) and value else value
+    return _text(one.get("url") or one.get("contentUrl") if isinstance(one, dict) else one)
+
+
+def _text(value: Any) -> str | None:
+    one = value[0] if isinstance(value, list) and value else value
+    return clipped(one, 2000) if isinstance(one, str) else None
+
+
+def _price(value: Any) -> Price | None:
+    offers = value if isinstance(value, list) else [value]
+    for offer in (one for one in offers if isinstance(one, dict)):
+        low = _number(offer.get("lowPrice", offer.get("price")))
+        high = _number(offer.get("highPrice", offer.get("price")))
+        if low is not None or high is not None:
+            return Price(min=low, max=high, currency=clipped(offer.get("priceCurrency"), 3))
+    return None
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = float(str(value).replace(",", "."))
+    except ValueError:
+        return None
+    return number if 0 <= number < 1e9 else None
+
+
+def _last(value: Any) -> str:
+    return str(value or "").rpartition("/")[2].rpartition(":")[2]

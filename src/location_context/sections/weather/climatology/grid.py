@@ -1,0 +1,189 @@
+"""Making the fallback grid from the package `itur`, fetched with pip for this alone.
+
+The package carries the monthly grids of Recommendations ITU-R P.1510-1 (mean temperature, K, 0.75
+degrees) and P.837-7 (rain, mm a month, 0.25 degrees, means of 50 years). It is checked by its hash,
+read out of its archive without installing it, and thrown away. Rain is averaged onto the
+temperature's grid.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from location_context.errors import OperatorError
+from location_context.sections.weather.climatology.fallback import FILE, SHAPE, STEP
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+REQUIREMENT = (
+    "itur==0.4.0 --hash=sha256:d7a357172216075b9f0b8f38cd68ce975dba1b7e22db8329f013e6ef651db9b2\n"
+)
+_TEMPERATURE = "itur/data/1510/v1_t_month{:02d}.npz"
+_RAIN = "itur/data/837/v7_mt_month{:02d}.npz"
+_ABSOLUTE_ZERO = 273.15
+_PACKAGE_BYTES = 163_384_630
+_DAMAGED = (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError)
+
+
+def make(data_dir: Path, say: Callable[[str], None]) -> Path:
+    """Fetch the package and write the grid, in one step at the end; tells how far it is.
+
+    Raises:
+        OperatorError: the package cannot be fetched or read, or the grid cannot be written.
+    """
+    with tempfile.TemporaryDirectory(prefix="location-context-") as folder:
+        say("Fetching the grids (156 MB, once) …")
+        package = fetch(Path(folder), say)
+        values = extract(package, say)
+    path = write(values, data_dir)
+    say(f"The fallback grid is ready: {path.stat().st_size / 1e6:.1f} MB")
+    return path
+
+
+def fetch(folder: Path, say: Callable[[str], None]) -> Path:
+    """The package as pip downloads it into `folder`, checked by its hash.
+
+    Raises:
+        OperatorError: pip could not fetch it.
+    """
+    wanted, said = folder / "wanted.txt", folder / "said.txt"
+    wanted.write_text(REQUIREMENT, encoding="utf-8")
+    command = [
+        sys.executable, "-m", "pip", "download", "--no-deps", "--require-hashes",
+        "--only-binary", ":all:", "--disable-pip-version-check", "--quiet",
+        "--requirement", str(wanted), "--dest", str(folder),
+    ]  # fmt: skip
+    with said.open("wb") as output:
+        inside = {**os.environ, "TMPDIR": str(folder)}  # where its progress can be seen
+        with subprocess.Popen(command, stdout=output, stderr=output, env=inside) as pip:  # noqa: S603  a fixed command
+            try:
+                _follow(pip, folder, say)
+            except BaseException:
+                pip.terminate()
+                raise
+    found = list(folder.glob("itur-*.whl"))
+    if pip.returncode or not found:
+        raise OperatorError(
+            "pip could not fetch the package itur for the fallback grid: "
+            f"{_why(said.read_text(errors='replace'))}. Try again with "
+            "`location-context climate fallback`, or serve without it."
+        )
+    return found[0]
+
+
+def _follow(pip: subprocess.Popen[bytes], folder: Path, say: Callable[[str], None]) -> None:
+    """Tell each further tenth of the package that lies in the folder, until pip ends."""
+    told = 0
+    while True:
+        try:
+            pip.wait(timeout=1)
+        except subprocess.TimeoutExpired:
+            size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+            if (share := min(99, int(100 * size / _PACKAGE_BYTES))) >= told + 10:
+                told = share
+                say(f"Fetching the grids … {share} %")
+        else:
+            return
+
+
+def _why(said: str) -> str:
+    """The first error pip told, without addresses."""
+    lines = [line for line in said.splitlines() if "ERROR" in line.upper()]
+    words = [word for word in (lines or ["it found nothing"])[0].split() if "://" not in word]
+    return " ".join(words).removeprefix("ERROR: ").rstrip(".:")
+
+
+def extract(package: Path, say: Callable[[str], None]) -> NDArray[np.int16]:
+    """The grid out of the package.
+
+    Raises:
+        OperatorError: the package is not as expected.
+    """
+    values = np.zeros(SHAPE, np.int16)
+    try:
+        with zipfile.ZipFile(package) as archive:
+            for month in range(12):
+                say(f"Reading month {month + 1} of 12 …")
+                kelvin = _field(archive, _TEMPERATURE.format(month + 1))
+                rain = _field(archive, _RAIN.format(month + 1))
+                values[0, month] = _packed(kelvin - _ABSOLUTE_ZERO, (-95, 65))
+                values[1, month] = _packed(_coarse(rain), (0, 3200))
+    except _DAMAGED as error:
+        raise OperatorError(f"The package itur cannot be read: {type(error).__name__}") from None
+    return values
+
+
+def _field(archive: zipfile.ZipFile, name: str) -> Floats:
+    with np.load(io.BytesIO(archive.read(name)), allow_pickle=False) as holder:
+        field: Floats = np.asarray(holder[holder.files[0]], float)
+    return field
+
+
+def _packed(field: Floats, limits: tuple[float, float]) -> NDArray[np.int16]:
+    """Tenths as int16; a grid that is not the expected one is refused."""
+    if field.shape != SHAPE[2:] or not np.isfinite(field).all():
+        raise ValueError("not the expected grid")
+    if field.min() < limits[0] or field.max() > limits[1]:
+        raise ValueError("values beyond reason")
+    return np.round(field * 10).astype(np.int16)
+
+
+def _coarse(fine: Floats) -> Floats:
+    """Means over nine points a cell, from 0.25 degrees (offset by half a cell) to 0.75."""
+    if fine.shape != (722, 1442):
+        raise ValueError("not the expected grid")
+    rows: Floats = np.arange(SHAPE[2], dtype=float) * STEP - 90
+    columns: Floats = np.arange(SHAPE[3], dtype=float) * STEP - 180
+    total: Floats = np.zeros(SHAPE[2:])
+    for north in (-0.25, 0.0, 0.25):
+        for east in (-0.25, 0.0, 0.25):
+            total = total + _bilinear(fine, np.clip(rows + north, -90, 90), columns + east)
+    return total / 9
+
+
+def _bilinear(fine: Floats, lat: Floats, lng: Floats) -> Floats:
+    y = (lat + 90.125) / 0.25
+    x = np.clip((lng + 180.125) / 0.25, 0, fine.shape[1] - 1)
+    south, west = np.minimum(y.astype(int), 720), np.minimum(x.astype(int), 1440)
+    up, right = (y - south)[:, None], (x - west)[None, :]
+    low = fine[south][:, west] * (1 - right) + fine[south][:, west + 1] * right
+    high = fine[south + 1][:, west] * (1 - right) + fine[south + 1][:, west + 1] * right
+    return np.asarray(low * (1 - up) + high * up)
+
+
+def write(values: NDArray[np.int16], data_dir: Path) -> Path:
+    """The grid in the data directory, whole or not at all.
+
+    Raises:
+        OperatorError: the directory cannot be written.
+    """
+    path = data_dir / FILE
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=data_dir, suffix=".part", delete=False) as part:
+            try:
+                np.save(part, values, allow_pickle=False)
+                part.flush()
+                os.fsync(part.fileno())
+                Path(part.name).chmod(0o644)
+                Path(part.name).replace(path)
+            except BaseException:
+                Path(part.name).unlink(missing_ok=True)
+                raise
+    except OSError as error:
+        raise OperatorError(f"The grid cannot be written to {data_dir}: {error.strerror}") from None
+    return path

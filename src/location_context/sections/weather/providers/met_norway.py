@@ -1,0 +1,113 @@
+"""MET Norway's Locationforecast 2.0 `complete`: the second forecast, about nine days.
+
+Its terms: an identifying User-Agent with a contact (without one it is not configured), at most four
+decimals, nothing asked for before `Expires`, and `If-Modified-Since` after.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+from location_context.errors import ProviderAnswerInvalid
+from location_context.sections.weather.cells import FORECAST_DEGREES
+from location_context.sections.weather.fetching.holdings import Recent
+from location_context.sections.weather.notices import MET_NORWAY
+from location_context.sections.weather.providers.contract import Forecast
+from location_context.sections.weather.providers.met_norway_days import gather
+from location_context.sections.weather.records import Grid
+from location_context.upstream.budget import MINUTE, Budget
+from location_context.upstream.provider import Upstream, UpstreamLimits
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import httpx2
+
+    from location_context.sections.contract import Attribution
+    from location_context.sections.weather.cells import Cell
+    from location_context.settings import Settings
+    from location_context.stay import Clock
+
+NAME = "MET Norway"
+_SHORTEST, _LONGEST = timedelta(minutes=5), timedelta(hours=2)
+_LIMITS = {MINUTE: 240.0}  # its terms ask for fewer than 20 a second
+_SIZE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """An answer as it came, until when it holds, and what to ask again with."""
+
+    body: Any
+    expires: datetime
+    modified: str | None
+
+
+class MetNorway:
+    """The provider. `past_days` are never known to it."""
+
+    name = NAME
+    model: str | None = "Locationforecast 2.0"
+    degrees = FORECAST_DEGREES
+    attribution: Sequence[Attribution] = (MET_NORWAY,)
+
+    def __init__(self, settings: Settings, clock: Clock, client: httpx2.AsyncClient) -> None:
+        url = settings.met_norway_url if settings.contact else ""
+        self.upstream = Upstream(
+            "met_norway", url, client, clock,
+            budget=Budget(_LIMITS, share=settings.budget_share),
+            limits=UpstreamLimits(max_in_flight=4),
+        )  # fmt: skip
+        self._clock = clock
+        self._held: Recent[Cell, _Held] = Recent(_SIZE)
+
+    async def forecast(self, cell: Cell, today: date, past_days: int, *, public: bool) -> Forecast:
+        """The forecast of a cell, in days of the cell's zone.
+
+        Raises:
+            ProviderError: none came.
+        """
+        del past_days
+        held = self._held.get(cell)
+        if held is None or self._clock() >= held.expires:
+            held = await self._ask(cell, held, public=public)
+            self._held.put(cell, held)
+        return self._forecast(cell, held, today)
+
+    async def _ask(self, cell: Cell, held: _Held | None, *, public: bool) -> _Held:
+        params = {"lat": f"{cell.lat:.4f}", "lon": f"{cell.lng:.4f}"}
+        headers = {"If-Modified-Since": held.modified} if held and held.modified else {}
+        answer = await self.upstream.get(
+            params, headers=headers, public=public, accept=(200, 203, 304)
+        )
+        expires = self._expires(answer.headers)
+        if answer.status == 304 and held is not None:
+            return replace(held, expires=expires)
+        return _Held(answer.json(), expires, answer.headers.get("last-modified"))
+
+    def _expires(self, headers: Mapping[str, str]) -> datetime:
+        """The moment of its `Expires`, kept between five minutes and two hours from now."""
+        now = self._clock()
+        try:
+            said = parsedate_to_datetime(headers["expires"])
+        except (KeyError, ValueError):
+            return now + _SHORTEST
+        if said.tzinfo is None:
+            said = said.replace(tzinfo=UTC)
+        return min(max(said, now + _SHORTEST), now + _LONGEST)
+
+    def _forecast(self, cell: Cell, held: _Held, today: date) -> Forecast:
+        try:
+            properties = held.body["properties"]
+            issued = datetime.fromisoformat(properties["meta"]["updated_at"]).astimezone(UTC)
+            lng, lat, *rest = held.body["geometry"]["coordinates"]
+            grid = Grid(float(lat), float(lng), float(rest[0]) if rest else None)
+            first, columns = gather(properties["timeseries"], cell.timezone, today)
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+            error = ProviderAnswerInvalid(NAME, "the answer is not a forecast")
+            self.upstream.reject(error)
+            raise error from None
+        return Forecast(first, columns, grid, self._clock(), held.expires, issued)
