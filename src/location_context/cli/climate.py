@@ -14,8 +14,8 @@ from location_context.cli.console import Json  # noqa: TC001  Typer reads the an
 from location_context.errors import OperatorError
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.sections.weather.climatology import grid
-from location_context.sections.weather.climatology.build import Builder, Built
 from location_context.sections.weather.climatology.fallback import FallbackGrid
+from location_context.sections.weather.fetching.build import Builder, Built
 from location_context.sections.weather.fetching.holdings import Holdings
 from location_context.sections.weather.providers.open_meteo import budget
 from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive

@@ -13,7 +13,7 @@ import pytest
 from location_context.cli.climate import _places
 from location_context.errors import OperatorError
 from location_context.point import Point
-from location_context.sections.weather.climatology.build import Builder, all_months
+from location_context.sections.weather.fetching.build import Builder, all_months
 from location_context.sections.weather.fetching.holdings import Holdings
 from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
 from location_context.stay import Stay

@@ -14,7 +14,7 @@ from location_context.sections.placed import point_body, point_notices
 from location_context.sections.units import Measure
 from location_context.sections.weather.climatology.climatology import WET_MM
 from location_context.sections.weather.codes import condition_of, words
-from location_context.sections.weather.heights import corrected, corrected_years, correction
+from location_context.sections.weather.lapse import corrected, corrected_years, correction
 from location_context.sections.weather.notices import DEM
 from location_context.sections.weather.records import LIMITS
 from location_context.sections.weather.response import (

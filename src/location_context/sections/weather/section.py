@@ -25,9 +25,9 @@ from location_context.sections.weather.answer import Answer
 from location_context.sections.weather.climatology.fallback import MODEL, FallbackGrid
 from location_context.sections.weather.fetching.archives import Archives
 from location_context.sections.weather.fetching.forecasts import Forecasts
+from location_context.sections.weather.fetching.heights import Heights
 from location_context.sections.weather.fetching.holdings import Holdings
 from location_context.sections.weather.fetching.ladder import Ladder, Rung
-from location_context.sections.weather.heights import Heights
 from location_context.sections.weather.providers.met_norway import MetNorway
 from location_context.sections.weather.providers.nasa_power import NasaPower
 from location_context.sections.weather.providers.open_meteo import budget

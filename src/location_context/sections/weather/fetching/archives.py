@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from location_context.errors import ProviderAnswerInvalid, ProviderQuiet
+from location_context.sections.recent import Recent
 from location_context.sections.weather.climatology import climatology
 from location_context.sections.weather.climatology.years import (
     YEARS,
@@ -23,7 +24,6 @@ from location_context.sections.weather.climatology.years import (
     records,
     windows,
 )
-from location_context.sections.weather.fetching.holdings import Recent
 from location_context.sections.weather.fetching.ladder import Ladder, Rung
 from location_context.sections.weather.records import Outlook
 from location_context.upstream.flights import Flights

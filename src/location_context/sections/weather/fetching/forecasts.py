@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from location_context.errors import ProviderQuiet
+from location_context.sections.recent import Recent
 from location_context.sections.weather.cells import Cell, cell_of
-from location_context.sections.weather.fetching.holdings import Recent
 from location_context.sections.weather.fetching.ladder import Ladder, Rung
 from location_context.sections.weather.records import Outlook
 from location_context.upstream.flights import Flights

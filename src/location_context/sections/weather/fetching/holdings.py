@@ -7,50 +7,25 @@ rows count as not held.
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 import structlog
 
 from location_context.errors import StorageError
+from location_context.sections.recent import Recent
 from location_context.sections.weather.providers.contract import settled
 from location_context.sections.weather.records import Month, MonthRow
 from location_context.upstream.flights import Flights
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Sequence
 
     from location_context.sections.weather.providers.contract import YearMonth
     from location_context.sections.weather.store import ClimateStore
     from location_context.stay import Clock
 
-K = TypeVar("K", bound="Hashable")
-V = TypeVar("V")
-
 _CELL_MONTHS = 600  # about 36 kB each
 _HEIGHTS = 20_000
-
-
-class Recent(Generic[K, V]):
-    """A mapping that keeps the entries used last."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._kept: OrderedDict[K, V] = OrderedDict()
-
-    def get(self, key: K) -> V | None:
-        if key in self._kept:
-            self._kept.move_to_end(key)
-        return self._kept.get(key)
-
-    def put(self, key: K, value: V) -> None:
-        self._kept[key] = value
-        self._kept.move_to_end(key)
-        while len(self._kept) > self._size:
-            self._kept.popitem(last=False)
-
-    def __len__(self) -> int:
-        return len(self._kept)
 
 
 class Holdings:

@@ -12,8 +12,8 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from location_context.errors import ProviderAnswerInvalid
+from location_context.sections.recent import Recent
 from location_context.sections.weather.cells import FORECAST_DEGREES
-from location_context.sections.weather.fetching.holdings import Recent
 from location_context.sections.weather.notices import MET_NORWAY
 from location_context.sections.weather.providers.contract import Forecast
 from location_context.sections.weather.providers.met_norway_days import gather
