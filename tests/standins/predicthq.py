@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 TOKEN = "predicthq-token"
 
 
-def event(title: str, start: str, end: str, **changes: Any) -> dict[str, Any]:
+def event(title: str, start: str, end: str, /, **changes: Any) -> dict[str, Any]:
     """One event in Paris; `changes` replace whole fields."""
     return {
         "id": title.lower().replace(" ", "-"),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 KEY = "ticketmaster-key"
 
 
-def event(name: str, start: dict[str, Any], **changes: Any) -> dict[str, Any]:
+def event(name: str, start: dict[str, Any], /, **changes: Any) -> dict[str, Any]:
     """One event in Paris; `changes` replace whole fields, `zone` is that of the event."""
     zone = changes.pop("zone", None)
     venue = {

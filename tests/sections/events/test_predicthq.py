@@ -68,6 +68,13 @@ OUT = {
     "disasters": {"category": "disasters"},
     "no coordinates": {"location": None},
     "coordinates out of bounds": {"location": [2.3, 148.0]},
+    "coordinates of a form left empty": {"location": [0, 0]},
+    "coordinates that are none": {"location": [True, {}]},
+    "no title": {"title": None},
+    "a title of blanks": {"title": " \n "},
+    "no id": {"id": None},
+    "no category": {"category": None},
+    "a zone that is none": {"timezone": "Mars/Olympus"},
 }
 
 
@@ -90,7 +97,23 @@ def test_longitude_comes_first_also_in_a_geometry():
         assert (place.name, place.address) == ("L'Olympia", "Paris, France")
 
 
-@pytest.mark.parametrize(("given", "rank"), [(60, 60.0), (0, 0.0), (101, None), ("high", None)])
+def test_without_a_venue_the_address_is_that_of_the_place():
+    geo = {"address": {"formatted_address": "Centennial Olympic Park Drive, Atlanta, GA 30303"}}
+    times = ("2026-12-03T19:00:00Z", "2026-12-03T21:00:00Z")
+    place = _one(event("A", *times, entities=[], geo=geo)).place
+    assert (place.name, place.address) == (None, "Centennial Olympic Park Drive, Atlanta, GA 30303")
+
+
+def test_a_postponed_or_predicted_event_says_so():
+    times = ("2026-12-03T19:00:00Z", "2026-12-03T21:00:00Z")
+    assert _one(event("A", *times, postponed="2026-11-01T00:00:00Z")).status == "postponed"
+    assert _one(event("A", *times, state="predicted")).status == "estimated"
+    assert _one(event("A", *times)).status == "confirmed"
+
+
+@pytest.mark.parametrize(
+    ("given", "rank"), [(60, 60.0), (0, 0.0), (101, None), ("high", None), (True, None)]
+)
 def test_a_rank_is_from_0_to_100_or_not_known(given, rank):
     told = _one(event("A", "2026-12-03T19:00:00Z", "2026-12-03T21:00:00Z", rank=given))
     assert told.rank == rank
@@ -116,6 +139,26 @@ def test_recorded_answers_become_right_local_dates_and_places(shared_data):
     assert compared >= 12
 
 
+def test_newer_recorded_answers_become_the_local_times_that_they_name_themselves(shared_data):
+    """`start_local` and `end_local` stand beside the UTC ones: a truth that is not ours."""
+    folder = shared_data / "events" / "predicthq"
+    body = msgspec.json.decode(
+        (folder / "saved_locations_test_test_event_result_set.json").read_bytes()
+    )
+    told = {one.id: one for one in read(body, ZoneInfo("Etc/UTC"))}
+    shifted = 0
+    for row in body["results"]:
+        one, zone = told[row["id"]], ZoneInfo(row["timezone"])
+        print(f"{row['start']} {row['timezone']} -> {one.start.local(zone)}")
+        assert one.start.local(zone).replace(tzinfo=None).isoformat() == row["start_local"]
+        if row["end"] != row["start"]:
+            assert one.end.local(zone).replace(tzinfo=None).isoformat() == row["end_local"]
+        assert [one.place.lng, one.place.lat] == row["location"]
+        assert one.place.address == row["geo"]["address"]["formatted_address"]
+        shifted += row["start"][:10] != row["start_local"][:10]
+    assert (len(told), shifted) == (3, 2)
+
+
 async def test_it_is_asked_for_what_is_active_within_the_radius(opening):
     with StandIn(responding([])).running() as provider:
         async with opening(
@@ -125,5 +168,7 @@ async def test_it_is_asked_for_what_is_active_within_the_radius(opening):
     (asked,) = provider.asked
     assert asked.path == "/v1/events/"
     assert asked.query["within"] == "26km@48.86,2.35"
-    assert (asked.query["active.gte"], asked.query["active.lte"]) == ("2026-12-24", "2026-12-26")
+    assert asked.query["active.gte"] == "2026-12-24T00:00:00"
+    assert asked.query["active.lte"] == "2026-12-26T23:59:59"
     assert asked.query["active.tz"] == "Europe/Paris"
+    assert asked.query["brand_unsafe.exclude"] == "true"

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from location_context.sections.events.providers.geohash import geohash
-from location_context.sections.events.providers.ticketmaster import read
+from location_context.sections.events.providers.ticketmaster_rows import read
 from location_context.settings import Secret
 from tests.standins.server import Answered, StandIn
 from tests.standins.ticketmaster import KEY, at, event, responding
@@ -69,6 +69,10 @@ OUT = {
     "test events": {"test": True},
     "cancelled ones": {"status": "cancelled"},
     "canceled ones": {"status": "Canceled"},
+    "a date to be defined": {"dates": {"start": {"localDate": "2026-12-03", "dateTBD": True}}},
+    "no name": {"name": None},
+    "a name of blanks": {"name": " \t"},
+    "no id": {"id": None},
     "a date that is no date": {"dates": {"start": {"localDate": "soon"}}},
     "no dates": {"dates": {}},
 }
@@ -81,6 +85,55 @@ def test_left_out(name: str):
 
 def test_a_postponed_event_says_so():
     assert _one(event("A", at("2026-12-03", "20:00:00"), status="postponed")).status == "postponed"
+
+
+def test_a_date_to_be_announced_is_estimated_and_has_no_time():
+    start = at("2026-12-03", "00:00:00", "2026-12-02T23:00:00Z") | {"dateTBA": True}
+    told = _one(event("A", start))
+    assert (told.status, told.start.local(PARIS).isoformat()) == ("estimated", "2026-12-03")
+
+
+# as recorded: what Ticketmaster sells beside an event, as an event of its own
+MISCELLANEOUS = {"id": "KZFzniwnSyZfZ7v7n1", "name": "Miscellaneous"}
+UNDEFINED = {"id": "KnvZfZ7v7ll", "name": "Undefined"}
+UPSELL = {
+    "primary": True, "segment": MISCELLANEOUS, "genre": UNDEFINED,
+    "subGenre": {"id": "KZazBEonSMnZfZ7vAv1", "name": "Undefined"},
+    "type": {"id": "KZAyXgnZfZ7v7nJ", "name": "Upsell"},
+    "subType": {"id": "KZFzBErXgnZfZ7vAke", "name": "Merchandise Voucher"}, "family": False,
+}  # fmt: skip
+PLAIN = {"primary": True, "segment": MISCELLANEOUS, "genre": UNDEFINED}
+MUSIC = {"primary": True, "segment": {"name": "Music"}}
+ADD_ONS = [
+    ("SPAC Blanket Voucher: Shinedown", [UPSELL]),
+    ("Shania Twain Lawn Chair", [UPSELL]),
+    ("Renamed in its language", [UPSELL | {"type": {"id": "KZAyXgnZfZ7v7nJ", "name": "Mehr"}}]),
+    ("Hotel Bus", [PLAIN | {"type": {"id": "KZAyXgnZfZ7v7nn", "name": "Transportation"}}]),
+    ("Live Nation Blanket: Shania Twain - Not a Concert Ticket", [MUSIC]),
+    ("Parking", [PLAIN]),
+    ("Parking: Phoenix", [PLAIN]),
+    ("Phoenix Parking", []),
+    ("Parking Pass - Phoenix", [MUSIC]),
+    ("PARKING PASSES ONLY Phoenix", [MUSIC]),
+]
+EVENTS = [
+    ("Parking Lot Social", [MUSIC]),
+    ("Phoenix", [MUSIC | {"type": {"name": "Group"}}]),
+    ("Space Shuttle Atlantis at 40", [PLAIN]),
+    ("Winter Market", [PLAIN | {"type": UNDEFINED}]),
+    ("Winter Market", []),
+]
+
+
+@pytest.mark.parametrize(("name", "kinds"), ADD_ONS)
+def test_what_is_sold_beside_an_event_is_left_out(name: str, kinds: list):
+    assert _one(event(name, at("2026-12-03", "20:00:00"), classifications=kinds)) is None
+
+
+@pytest.mark.parametrize(("name", "kinds"), EVENTS)
+def test_an_event_with_a_name_like_it_stays(name: str, kinds: list):
+    told = _one(event(name, at("2026-12-03", "20:00:00"), classifications=kinds))
+    assert told.title == name
 
 
 CATEGORIES = [
@@ -117,9 +170,30 @@ def test_coordinates_come_as_strings_and_may_be_missing_or_nonsense():
         assert (place.lat, place.lng, place.name) == (None, None, "Olympia")
 
 
-def test_only_web_addresses_come_through():
-    told = _one(event("A", at("2026-12-03", "20:00:00"), url="javascript:alert(1)"))
-    assert told.url is None
+@pytest.mark.parametrize(
+    ("given", "price"),
+    [
+        ([{"min": 20, "max": 80.5, "currency": "EUR"}], (20.0, 80.5, "EUR")),
+        ([{"type": "standard"}, {"min": 20.0}], (20.0, None, None)),
+        ([{"min": "20", "max": True, "currency": "EUR"}], None),
+        ([], None),
+    ],
+)
+def test_a_price_is_numbers_or_not_known(given: list, price):
+    told = _one(event("A", at("2026-12-03", "20:00:00"), priceRanges=given))
+    assert (told.price and (told.price.min, told.price.max, told.price.currency)) == price
+
+
+async def test_only_web_addresses_come_through(opening):
+    sold = event("A", at("2026-12-24", "20:00:00"), url="javascript:alert(1)",
+                 images=[{"ratio": "16_9", "width": 640, "url": "data:text/html,x"}])  # fmt: skip
+    with StandIn(responding([sold])).running() as provider:
+        async with opening(
+            ticketmaster_url=provider.url, ticketmaster_api_key=Secret(KEY)
+        ) as opened:
+            reading = await opened.read((48.8566, 2.3522), "2026-12-24", "2026-12-24")
+    (told,) = reading.body.events
+    assert (told.title, told.url, told.image) == ("A", None, None)
 
 
 def test_recorded_answers_become_right_local_dates_and_places(shared_data):

@@ -75,7 +75,10 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     ]
     status: Annotated[
         EventStatus,
-        Meta(description="`estimated` where the date waits for a sighting of the moon."),
+        Meta(
+            description="`estimated` where the date is not certain yet: it waits for a sighting of "
+            "the moon, or for the organiser."
+        ),
     ]
     venue: Venue | None
     scope: Annotated[Scope, Meta(description="How wide it reaches.")]

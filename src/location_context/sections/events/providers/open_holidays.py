@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from location_context.errors import ProviderAnswerInvalid
 from location_context.sections.events.providers.heard import Asked, Heard
+from location_context.sections.events.providers.reading import each, needed
 from location_context.sections.events.records import Told, When
 from location_context.sections.providers import provider_state
 from location_context.upstream.budget import DAY, MINUTE, Budget
 from location_context.upstream.provider import Upstream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Self
 
     import httpx2
@@ -89,18 +89,7 @@ class OpenHolidays:
         rows = answer.json()
         if not isinstance(rows, list):
             raise ProviderAnswerInvalid(self.name, "the answer is not a list")
-        return list(_read(rows, country, query.language))
-
-
-def _read(rows: list[Any], country: str, language: Language) -> Iterator[Told]:
-    """The rows that make sense; one that does not is passed over."""
-    for row in rows:
-        try:
-            told = _holiday(row, country, language)
-        except (KeyError, TypeError, ValueError):
-            continue
-        if told is not None:
-            yield told
+        return list(each(rows, lambda row: _holiday(row, country, query.language)))
 
 
 def _holiday(row: Any, country: str, language: Language) -> Told | None:
@@ -110,7 +99,7 @@ def _holiday(row: Any, country: str, language: Language) -> Told | None:
     if last < first or (not row.get("nationwide") and not regions):
         return None  # towns or groups of schools only
     return Told(
-        id=str(row["id"])[:60],
+        id=needed(row["id"]),
         source=OpenHolidays.name,
         title=_title(row["name"], language),
         category="school_holiday",
@@ -126,6 +115,5 @@ def _holiday(row: Any, country: str, language: Language) -> Told | None:
 def _title(names: list[dict[str, str]], language: Language) -> str:
     """The name in the asked language, else in English, else in the first one there is."""
     texts = {name["language"].lower(): name["text"] for name in names if name.get("text")}
-    return (
-        texts.get(language.locale.language) or texts.get("en") or next(iter(texts.values()))[:300]
-    )
+    asked = (language.locale.language, "en", next(iter(texts)))
+    return needed(next(texts[tag] for tag in asked if tag in texts))

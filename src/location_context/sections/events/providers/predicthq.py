@@ -13,7 +13,14 @@ from zoneinfo import ZoneInfo
 
 from location_context.errors import ProviderAnswerInvalid
 from location_context.sections.events.providers.heard import Asked, Heard
-from location_context.sections.events.records import Place, Told, When
+from location_context.sections.events.providers.reading import (
+    each,
+    needed,
+    number,
+    place,
+    text,
+)
+from location_context.sections.events.records import Told, When
 from location_context.sections.providers import provider_state
 from location_context.upstream.budget import DAY, MINUTE, Budget
 from location_context.upstream.provider import Upstream
@@ -25,6 +32,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from location_context.sections.contract import ProviderState, Query
+    from location_context.sections.events.records import Place
     from location_context.sections.events.response import Category, EventStatus, Scope
     from location_context.settings import Secret, Settings
     from location_context.stay import Clock, Stay
@@ -95,58 +103,54 @@ class PredictHQ:
         asked = [name for name in _CATEGORIES if not name.endswith("-holidays")]
         return {
             "within": f"{round(self._radius) + 1}km@{place[0]},{place[1]}",
-            "active.gte": stay.start.isoformat(),
-            "active.lte": stay.end.isoformat(),
+            "active.gte": f"{stay.start}T00:00:00",
+            "active.lte": f"{stay.end}T23:59:59",
             "active.tz": zone,
             "category": ",".join(asked),
             "state": "active",
+            "brand_unsafe.exclude": "true",  # the page belongs to a place to stay
             "sort": "-rank",
             "limit": str(_LIMIT),
         }
 
 
-def read(body: dict[str, Any], zone: ZoneInfo) -> Iterator[Told]:
-    """The events of one answer; `zone` is the point's."""
-    for row in body["results"]:
-        try:
-            told = _event(row, zone)
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-            continue  # one row that makes no sense does not take the others with it
-        if told is not None:
-            yield told
+def read(body: dict[str, Any], around: ZoneInfo) -> Iterator[Told]:
+    """The events of one answer; `around` is the point's zone."""
+    return each(body["results"], lambda row: _event(row, around))
 
 
-def _event(row: dict[str, Any], zone: ZoneInfo) -> Told | None:
+def _event(row: dict[str, Any], around: ZoneInfo) -> Told | None:
     gone = row.get("deleted_reason") or row.get("cancelled")
     if gone or row.get("state", "active") not in {"active", "predicted"}:
         return None
     if (category := _CATEGORIES.get(row["category"])) is None:
         return None
-    start, end, all_day = _times(row, zone)
+    start, end, all_day = _times(row, around)
+    rank = number(row.get("rank"))
     status: EventStatus = "postponed" if row.get("postponed") else "confirmed"
     if row.get("state") == "predicted":
         status = "estimated"
     return Told(
-        id=str(row["id"]),
+        id=needed(row["id"]),
         source=PredictHQ.name,
-        title=str(row["title"])[:300],
+        title=needed(row["title"]),
         category=category,
         start=start,
         end=end,
         all_day=all_day,
         status=status,
         place=_place(row),
-        scope=_SCOPES.get(row.get("scope") or "", "point"),
-        country=row.get("country") or None,
-        rank=_rank(row.get("rank")),
+        scope=_SCOPES.get(text(row.get("scope")) or "", "point"),
+        country=text(row.get("country"), 2),
+        rank=rank if rank is not None and 0 <= rank <= 100 else None,
     )
 
 
-def _times(row: dict[str, Any], zone: ZoneInfo) -> tuple[When, When | None, bool]:
+def _times(row: dict[str, Any], around: ZoneInfo) -> tuple[When, When | None, bool]:
     """Start, end, and whether it fills whole days: from local midnight to the last second."""
     local = ZoneInfo(row["timezone"]) if row.get("timezone") else None
-    start = _moment(row["start"], local, zone)
-    end = _moment(row["end"], local, zone) if row.get("end") else None
+    start = _moment(row["start"], local, around)
+    end = _moment(row["end"], local, around) if row.get("end") else None
     if end is not None and end <= start:
         end = None
     if start.time() == time.min:
@@ -157,41 +161,35 @@ def _times(row: dict[str, Any], zone: ZoneInfo) -> tuple[When, When | None, bool
     return When.of(start), When.of(end) if end else None, False
 
 
-def _moment(text: str, local: ZoneInfo | None, zone: ZoneInfo) -> datetime:
+def _moment(given: str, local: ZoneInfo | None, around: ZoneInfo) -> datetime:
     """With a zone, UTC brought to it; without, the clock of the place itself."""
-    given = datetime.fromisoformat(text)
-    if given.tzinfo is None:
-        given = given.replace(tzinfo=UTC)
-    return given.astimezone(local) if local else given.replace(tzinfo=zone)
+    moment = datetime.fromisoformat(given)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return moment.astimezone(local) if local else moment.replace(tzinfo=around)
 
 
 def _is_midnight(end: datetime) -> bool:
     return end.time() >= time(23, 59) or end.time() == time.min
 
 
-def _place(row: dict[str, Any]) -> Place | None:
-    venues = [one for one in row.get("entities") or () if one.get("type") == "venue"]
-    venue = venues[0] if venues else {}
-    lng, lat = _lng_lat(row)
-    return Place(
-        name=venue.get("name"), address=_address(venue.get("formatted_address")), lat=lat, lng=lng
-    )
-
-
-def _address(text: str | None) -> str | None:
-    return ", ".join(line.strip() for line in text.splitlines() if line.strip()) if text else None
-
-
-def _lng_lat(row: dict[str, Any]) -> tuple[float, float]:
-    geometry = (row.get("geo") or {}).get("geometry") or {}
-    pair: Any = row.get("location")
-    if pair is None and geometry.get("type") == "Point":
-        pair = geometry["coordinates"]
-    lng, lat = float(pair[0]), float(pair[1])
-    if not (-180 <= lng <= 180 and -90 <= lat <= 90):
+def _place(row: dict[str, Any]) -> Place:
+    """Where it is: it must be known, since only the radius asked for brought it here."""
+    geo = row.get("geo") or {}
+    pair = row.get("location") or _point(geo.get("geometry") or {})
+    entities: list[dict[str, Any]] = row.get("entities") or []
+    venue = next((one for one in entities if one.get("type") == "venue"), {})
+    address = venue.get("formatted_address") or (geo.get("address") or {}).get("formatted_address")
+    found = place(venue.get("name"), _one_line(address), pair[1], pair[0])
+    if found.lat is None:
         raise ValueError("no coordinates")
-    return lng, lat
+    return found
 
 
-def _rank(given: Any) -> float | None:
-    return float(given) if isinstance(given, int | float) and 0 <= given <= 100 else None
+def _point(geometry: dict[str, Any]) -> Any:
+    return geometry["coordinates"] if geometry.get("type") == "Point" else None
+
+
+def _one_line(address: object) -> str | None:
+    lines = str(address or "").splitlines()
+    return ", ".join(line.strip() for line in lines if line.strip()) or None

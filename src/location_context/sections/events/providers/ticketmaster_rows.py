@@ -1,0 +1,169 @@
+"""Ticketmaster's rows as events.
+
+Coordinates come as strings, zones are often missing (the venue has one), a time to be announced is
+no midnight; tests, cancelled events and what is sold beside an event (parking, vouchers, upgrades)
+are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, time
+from typing import TYPE_CHECKING, Any
+
+from location_context.sections.events.providers.reading import (
+    each,
+    needed,
+    number,
+    place,
+    text,
+    zone,
+)
+from location_context.sections.events.records import Told, When
+from location_context.sections.events.response import Category, EventStatus, Price
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from zoneinfo import ZoneInfo
+
+    from location_context.sections.events.records import Place
+
+NAME = "ticketmaster"
+_SEGMENTS: dict[str, Category] = {
+    "music": "concert",
+    "sports": "sport",
+    "arts & theatre": "performing_arts",
+}
+_GENRES: dict[str, Category] = {
+    "festival": "festival",
+    "fairs & festivals": "festival",
+    "fine art": "exhibition",
+    "museum": "exhibition",
+    "hobby/special interest expos": "exhibition",
+    "lecture/seminar": "conference",
+    "community/civic": "community",
+    "community/cultural": "community",
+}
+# types of what is sold beside an event, by id too, since names come in the event's language
+_ADD_ON_TYPES = frozenset(
+    {"upsell", "parking", "nonticket", "merchandise", "donation", "transportation",
+     "KZAyXgnZfZ7v7nJ", "KZAyXgnZfZ7v7lk", "KZAyXgnZfZ7v7nn"}
+)  # fmt: skip
+_SURE_ADD_ON = re.compile(
+    r"parking (pass|permit|ticket|voucher|only)|not (a|an) (concert|event|show) ticket",
+    re.IGNORECASE,
+)
+_LIKELY_ADD_ON = re.compile(
+    r"^parking\b|\bparking$|\bvouchers?\b|\bshuttle (bus|pass)", re.IGNORECASE
+)
+
+
+def read(body: dict[str, Any], around: ZoneInfo) -> Iterator[Told]:
+    """The events of one page; `around` stands in where neither event nor venue names a zone."""
+    rows = (body.get("_embedded") or {}).get("events") or []
+    return each(rows, lambda row: _event(row, around))
+
+
+def _event(row: dict[str, Any], around: ZoneInfo) -> Told | None:
+    dates, kinds = row["dates"], row.get("classifications") or []
+    status = (text((dates.get("status") or {}).get("code")) or "").lower()
+    if row.get("test") or status in {"cancelled", "canceled"} or dates["start"].get("dateTBD"):
+        return None
+    title = needed(row["name"])
+    if is_add_on(title, kinds):
+        return None
+    venue = ((row.get("_embedded") or {}).get("venues") or [{}])[0]
+    local = zone(dates.get("timezone")) or zone(venue.get("timezone")) or around
+    start = _when(dates["start"], local)
+    end = _when(dates["end"], local) if (dates.get("end") or {}).get("localDate") else None
+    return Told(
+        id=needed(row["id"]),
+        source=NAME,
+        title=title,
+        category=_category(kinds),
+        start=start,
+        end=end if end and not _before(end, start) else None,
+        status=_status(status, dates["start"]),
+        place=_place(venue) if venue else None,
+        url=text(row.get("url"), 2000),
+        image=_image(row.get("images") or []),
+        price=_price(row.get("priceRanges") or []),
+    )
+
+
+def _status(code: str, start: dict[str, Any]) -> EventStatus:
+    if code == "postponed":
+        return "postponed"
+    return "estimated" if start.get("dateTBA") else "confirmed"
+
+
+def _when(given: dict[str, Any], local: ZoneInfo) -> When:
+    """The local date, with its moment where the time is known."""
+    day = date.fromisoformat(given["localDate"])
+    unknown = any(given.get(name) for name in ("dateTBA", "timeTBA", "noSpecificTime"))
+    if unknown or not (given.get("localTime") or given.get("dateTime")):
+        return When(day)
+    if given.get("dateTime"):
+        moment = datetime.fromisoformat(given["dateTime"])
+        return When.of((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(local))
+    return When.of(datetime.combine(day, time.fromisoformat(given["localTime"]), tzinfo=local))
+
+
+def _before(end: When, start: When) -> bool:
+    if end.at and start.at:
+        return end.at <= start.at
+    return end.day < start.day
+
+
+def _category(kinds: Sequence[dict[str, Any]]) -> Category:
+    """The primary classification: a genre that says more, else its segment."""
+    kind = _primary(kinds)
+    names = [_part(kind, part) for part in ("type", "subType", "genre", "subGenre")]
+    found = next((_GENRES[name] for name in names if name in _GENRES), None)
+    return found or _SEGMENTS.get(_part(kind, "segment"), "other")
+
+
+def is_add_on(title: str, kinds: Sequence[dict[str, Any]]) -> bool:
+    """Whether it is sold beside an event: by its type, or by its name where no kind is told."""
+    kind = _primary(kinds)
+    if {_part(kind, "type"), (kind.get("type") or {}).get("id")} & _ADD_ON_TYPES:
+        return True
+    if _SURE_ADD_ON.search(title):
+        return True
+    untold = _part(kind, "segment") in {"", "undefined", "miscellaneous"}
+    return untold and bool(_LIKELY_ADD_ON.search(title))
+
+
+def _primary(kinds: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return min(kinds, key=lambda kind: not kind.get("primary"), default={})
+
+
+def _part(kind: dict[str, Any], part: str) -> str:
+    return (text((kind.get(part) or {}).get("name")) or "").lower()
+
+
+def _place(venue: dict[str, Any]) -> Place:
+    location = venue.get("location") or {}
+    parts = [
+        (venue.get("address") or {}).get("line1"),
+        venue.get("postalCode"),
+        (venue.get("city") or {}).get("name"),
+    ]
+    address = ", ".join(part for part in map(text, parts) if part)
+    return place(venue.get("name"), address, location.get("latitude"), location.get("longitude"))
+
+
+def _image(images: list[dict[str, Any]]) -> str | None:
+    """The one wide enough for a card: 16:9 and nearest to 640 pixels."""
+    wide = [image for image in images if image.get("ratio") == "16_9"] or images
+    best = min(wide, key=lambda image: abs((image.get("width") or 0) - 640), default={})
+    return text(best.get("url"), 2000)
+
+
+def _price(ranges: list[dict[str, Any]]) -> Price | None:
+    """The first range that names an amount."""
+    for given in ranges:
+        low, high = number(given.get("min")), number(given.get("max"))
+        if low is not None or high is not None:
+            return Price(min=low, max=high, currency=text(given.get("currency"), 3))
+    return None
