@@ -1,7 +1,7 @@
 """Take the pictures of docs/screenshots: the widget in Chromium at several places, and the builder.
 
 The sky, holidays and sample guide are the service's own; the weather is made up from a small
-climate (tests/widget/samples.py), and San Sebastián's restaurants and events are invented, so that
+climate (tests/widget/samples), and San Sebastián's restaurants and events are invented, so that
 no provider is asked. Needs the test requirements, Chromium and Pillow. Each picture is at most
 150 KB. Usage: python scripts/screenshots.py [name ...]
 """
@@ -28,7 +28,8 @@ sys.path.insert(0, str(ROOT))
 from tests.moved_clock import MovedClock  # noqa: E402
 from tests.serving import free_port, serve  # noqa: E402
 from tests.widget.browser import chromium_path  # noqa: E402
-from tests.widget.samples import SampleWeather, sample_sections, weather  # noqa: E402
+from tests.widget.samples.sections import SampleWeather, sample_sections  # noqa: E402
+from tests.widget.samples.weather import weather  # noqa: E402
 
 from location_context.sections import registry  # noqa: E402  the path comes first
 from location_context.settings import Settings  # noqa: E402

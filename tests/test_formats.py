@@ -40,6 +40,26 @@ def test_clocks_follow_the_region():
     assert formats("de").times(moment, moment) == f"21:05{DASH}21:05"
 
 
+@pytest.mark.parametrize(
+    ("tag", "hours", "shown"),
+    [
+        ("en-US", (6, 7), f"6:48{DASH}7:48\u202fAM"),
+        ("en-US", (11, 12), f"11:48\u202fAM{DASH}12:48\u202fPM"),
+        ("ar", (6, 7), f"6:48{DASH}7:48{NB}ص"),
+        ("en", (6, 7), f"06:48{DASH}07:48"),
+    ],
+)
+def test_a_range_within_half_a_day_names_the_half_once(tag, hours, shown):
+    start, end = (datetime(2026, 8, 8, hour, 48, tzinfo=MADRID) for hour in hours)
+    assert formats(tag).times(start, end) == shown
+
+
+def test_only_right_to_left_languages_isolate_names():
+    assert formats("ar").isolated("Kursaal") == "\u2068Kursaal\u2069"
+    assert formats("ar").isolated("") == ""
+    assert formats("de").isolated("Kursaal") == "Kursaal"
+
+
 def test_ranges_of_temperatures_are_one_number_when_they_round_to_it():
     assert formats("en").temperatures(21.4, 30.6) == f"21{DASH}31°"
     assert formats("en").temperatures(20.6, 21.4) == "21°"

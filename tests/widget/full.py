@@ -12,7 +12,7 @@ from location_context.sections.contract import Section
 from location_context.settings import Settings
 from tests.moved_clock import MovedClock
 from tests.serving import free_port, serve
-from tests.widget.samples import Sample, sample_sections
+from tests.widget.samples.sections import Sample, sample_sections
 
 STAY = {
     "lat": "43.3183", "lng": "-1.9812", "start": "2027-08-07", "end": "2027-08-14",

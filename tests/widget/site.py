@@ -12,7 +12,7 @@ import pytest
 from location_context.settings import Settings
 from tests.moved_clock import MovedClock
 from tests.serving import free_port, serve
-from tests.widget.samples import sample_sections
+from tests.widget.samples.sections import sample_sections
 
 DONOSTIA = {"lat": "43.3183", "lng": "-1.9812", "start": "2026-11-28", "end": "2026-12-05"}
 

@@ -113,15 +113,38 @@ def test_every_target_is_at_least_24_px(full, open_page):
     assert small == 0
 
 
+@pytest.mark.parametrize("language", ["en", "en-US", "de", "ar"])
 @pytest.mark.parametrize(("what", "count"), [(".days > li", 8), (".nights > li", 7)])
-def test_days_and_nights_are_rows_when_narrow_and_columns_when_wide(full, open_page, what, count):
-    page = open_page(full.address(STAY, lang="en")).page
-    for width, rows in ((360, count), (720, 1)):
+def test_days_and_nights_are_rows_when_narrow_and_columns_when_wide(
+    full, open_page, what, count, language
+):
+    page = open_page(full.address(STAY, lang=language)).page
+    for width, rows in ((360, count), (560, 1), (720, 1)):
         page.set_viewport_size({"width": width, "height": 900})
         tops = (
             "(all) => new Set(all.map((one) => Math.round(one.getBoundingClientRect().top))).size"
         )
-        assert page.eval_on_selector_all(what, tops) == rows
+        assert page.eval_on_selector_all(what, tops) == rows, width
+
+
+@pytest.mark.parametrize("language", ["en", "en-US", "ar"])
+def test_no_nights_window_touches_its_neighbours(full, open_page, language):
+    page = open_page(full.address(STAY, lang=language)).page
+    for width in (560, 600, 640, 720):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(TOUCHING) == [], width
+
+
+TOUCHING = """() => {
+  const boxes = [...document.querySelectorAll('.dark b')].map((one) => {
+    const range = document.createRange();
+    range.selectNode(one.firstChild);
+    return range.getBoundingClientRect();
+  });
+  const meet = (a, b) => a.left < b.right && b.left < a.right
+    && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+  return boxes.flatMap((a, n) => boxes.slice(n + 1).filter((b) => meet(a, b)));
+}"""
 
 
 def test_bars_stand_on_one_scale(full, open_page):

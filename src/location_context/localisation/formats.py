@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 NO_BREAK, MINUS = "\u00a0", "\u2212"
 EN_DASH = "\u2013\u2060"  # with a word joiner: no line ends after it
+_THIN = "\u2009"
 _LEFT_TO_RIGHT_MARK = "\u200e"
 _YEAR = re.compile(r",? ?('de' )?y年?")
 _UNITS = {
@@ -187,8 +188,19 @@ class Formats:
         return dates.format_time(moment, "short", locale=self._locale).replace(" ", NO_BREAK)
 
     def times(self, start: datetime, end: datetime) -> str:
-        """`07:09–07:49`."""
-        return f"{self.time(start)}{EN_DASH}{self.time(end)}"
+        """`07:09–07:49`; within one half of the day `7:09–7:49 PM`."""
+        if not self._half_days or (start.hour < 12) != (end.hour < 12):
+            return f"{self.time(start)}{EN_DASH}{self.time(end)}"
+        text = dates.format_interval(start, end, "hm", locale=self._locale)
+        return unbroken(text).replace(_THIN, "").replace("–", EN_DASH)
+
+    @cached_property
+    def _half_days(self) -> bool:
+        return "a" in self._locale.time_formats["short"].pattern
+
+    def isolated(self, text: str) -> str:
+        """A name that does not turn what stands beside it in right-to-left text."""
+        return f"\u2068{text}\u2069" if text and self.language.direction == "rtl" else text
 
     def moment(self, moment: datetime) -> str:
         """A date with the year and a time: `4 Mar 2026, 09:40`."""

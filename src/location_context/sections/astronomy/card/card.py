@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 
 from location_context.sections.astronomy.card.highlights import HighlightView, highlight_views
 from location_context.sections.astronomy.card.nights import NightView, night_views
+from location_context.sections.astronomy.card.planets import PlanetsView, planet_views
 from location_context.sections.astronomy.card.sun import SunPath, sun_path
 from location_context.sections.astronomy.card.words import lead
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from location_context.localisation.formats import Formats
     from location_context.sections.astronomy.response import AstronomyBody, Day
@@ -44,6 +46,7 @@ class Card:
     nights: Sequence[NightView]
     columns: int
     long: bool
+    planets: Sequence[PlanetsView]
 
 
 def card(body: AstronomyBody, words: Formats) -> Card:
@@ -62,22 +65,15 @@ def card(body: AstronomyBody, words: Formats) -> Card:
         nights=shown,
         columns=len(nights) if len(nights) <= 10 else 7,
         long=any(night.long for night in shown),
+        planets=planet_views(nights, words),
     )
 
 
 def _facts(day: Day, words: Formats) -> list[Fact]:
     sun = day.sun
     facts = [Fact(label=words.gettext("Daylight"), value=words.duration(sun.day_length_seconds))]
-    if sun.solar_noon is not None and sun.noon_altitude is not None and sun.noon_altitude > 0:
-        facts.append(
-            Fact(
-                label=words.gettext("Sun at its highest"),
-                value=words.time(sun.solar_noon),
-                detail=words.gettext("at {degrees}°").format(
-                    degrees=words.number(sun.noon_altitude)
-                ),
-            )
-        )
+    if sun.solar_noon is not None and sun.noon_altitude is not None:
+        facts.append(_highest(sun.solar_noon, sun.noon_altitude, words))
     for label, span in (
         (words.gettext("Golden hour, morning"), sun.golden_hour_morning),
         (words.gettext("Golden hour, evening"), sun.golden_hour_evening),
@@ -85,6 +81,18 @@ def _facts(day: Day, words: Formats) -> list[Fact]:
         if span is not None:
             facts.append(Fact(label=label, value=words.times(span.start, span.end)))
     return facts
+
+
+def _highest(noon: datetime, altitude: float, words: Formats) -> Fact:
+    """When and how high, or how far below the horizon in the polar night."""
+    text = words.gettext("at {degrees}°")
+    if altitude <= -0.5:
+        text = words.gettext("{degrees}° below the horizon")
+    return Fact(
+        label=words.gettext("Sun at its highest"),
+        value=words.time(noon),
+        detail=text.format(degrees=words.number(abs(altitude))),
+    )
 
 
 def _drift(body: AstronomyBody, middle: Day, words: Formats) -> str:

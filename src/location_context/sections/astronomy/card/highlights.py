@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from location_context.sections.astronomy.response import AstronomyBody, Details, Highlight
 
 AT_MOST = 3
+LITTLE_CHANGE = 1.0  # degrees of latitude within which all days are about equally long
 _SEASONS = {"march_equinox", "june_solstice", "september_equinox", "december_solstice"}
 _WEIGHTS = {
     "solar_eclipse": 6,
@@ -40,19 +42,19 @@ def highlight_views(body: AstronomyBody, words: Formats) -> list[HighlightView]:
     """The weightiest, in time order."""
     ranked = sorted(body.highlights, key=lambda one: -_WEIGHTS.get(one.type, 1))[:AT_MOST]
     shown: Sequence[Highlight] = sorted(ranked, key=lambda one: one.at)
-    return [_view(one, words) for one in shown]
+    return [_view(one, body, words) for one in shown]
 
 
-def _view(one: Highlight, words: Formats) -> HighlightView:
+def _view(one: Highlight, body: AstronomyBody, words: Formats) -> HighlightView:
     icon: str = one.type
     if icon in _SEASONS:
         icon = "season"
     if icon == "clock_change":
         icon = "clock"
-    return HighlightView(icon=icon, title=one.title, text=_text(one, words))
+    return HighlightView(icon=icon, title=one.title, text=_text(one, body, words))
 
 
-def _text(one: Highlight, words: Formats) -> str:
+def _text(one: Highlight, body: AstronomyBody, words: Formats) -> str:
     when = words.gettext("{date}, {time}.").format(
         date=words.day(one.at.date()), time=words.time(one.at)
     )
@@ -62,13 +64,41 @@ def _text(one: Highlight, words: Formats) -> str:
         return _shower(one, one.details, words)
     if one.details is not None and one.type == "clock_change":
         return _clock(one, one.details, words)
-    facts = {
+    return words.sentences([when, _fact(one, body, words)])
+
+
+def _fact(one: Highlight, body: AstronomyBody, words: Formats) -> str:
+    """One fact of use about a phase or a season."""
+    if one.type in {"first_quarter", "last_quarter"}:
+        return _half_moon(one, body, words)
+    if one.type in {"june_solstice", "december_solstice"}:
+        return _solstice(one, body, words)
+    return {
         "new_moon": words.gettext("Nights without moonlight."),
         "full_moon": words.gettext("The brightest night of the month."),
-        "march_equinox": words.gettext("Day and night about equally long."),
-        "september_equinox": words.gettext("Day and night about equally long."),
-    }
-    return words.sentences([when, facts.get(one.type, "")])
+    }.get(one.type, words.gettext("Day and night about equally long."))
+
+
+def _half_moon(one: Highlight, body: AstronomyBody, words: Formats) -> str:
+    """Until when the waxing half Moon shines in the night that follows, from when the waning."""
+    noon = one.at.replace(hour=12, minute=0, second=0, microsecond=0)
+    waxing = one.type == "first_quarter"
+    text = words.gettext("Rises that night at {time}.")
+    if waxing:
+        text = words.gettext("Sets that night at {time}.")
+    moments = [day.moon.moonset if waxing else day.moon.moonrise for day in body.days]
+    night = [at for at in moments if at is not None and noon < at < noon + timedelta(days=1)]
+    return text.format(time=words.time(night[0])) if night else ""
+
+
+def _solstice(one: Highlight, body: AstronomyBody, words: Formats) -> str:
+    """Whether the day is the year's longest or shortest here; nothing where days do not differ."""
+    status = next(day.sun.status for day in body.days if day.date == one.at.date())
+    if status != "normal" or abs(body.point.lat) < LITTLE_CHANGE:
+        return ""
+    if (one.type == "june_solstice") == (body.point.lat > 0):
+        return words.gettext("The longest day of the year.")
+    return words.gettext("The shortest day of the year.")
 
 
 def _eclipse(one: Highlight, details: Details, words: Formats) -> str:

@@ -13,6 +13,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from location_context.localisation.formats import EN_DASH
 from location_context.sections.astronomy.card.drawing import moon_altitude, moon_tilt, sun_altitude
 
 if TYPE_CHECKING:
@@ -25,19 +26,24 @@ if TYPE_CHECKING:
 RADIUS, LEAST_LIT = 15.0, 0.003
 SEEN_ABOVE, DARK_BELOW = 5.0, -6.0  # altitudes of Moon and Sun in degrees
 STEP, STEPS = timedelta(minutes=30), 20  # moments looked at on either side of midnight
-LONGEST_IN_COLUMNS = 12  # characters of a window that must not break
+ONE_LINE = 12  # characters of a window that stand on one line of a column
 
 
 @dataclass(frozen=True, kw_only=True)
 class NightView:
-    """One night as it is shown; `lit` is path data around the centre, empty at new moon."""
+    """One night as it is shown; `lit` is path data around the centre, empty at new moon.
+
+    `windows` are the dark windows' first and last times, each with what follows it; `why` stands
+    where there is none.
+    """
 
     weekday: str
     day: str
     lit: str
     turn: int
     percent: str
-    window: str
+    windows: Sequence[tuple[str, str]]
+    why: str
     long: bool
     spoken: str
 
@@ -48,8 +54,10 @@ def night_views(days: Sequence[Day], point: PointBody, words: Formats) -> list[N
 
 def _view(day: Day, point: PointBody, words: Formats) -> NightView:
     percent = words.percent(100 * day.moon.illumination)
-    windows = [words.times(w.start, w.end) for w in day.night.dark_windows]
-    window = ", ".join(windows) or _no_window(day, words)
+    spans = day.night.dark_windows
+    times = [(words.time(span.start), words.time(span.end)) for span in spans]
+    why = "" if times else _no_window(day, words)
+    said = ", ".join(f"{start}{EN_DASH}{end}" for start, end in times)
     text = words.gettext("Night of {date}: Moon {percent} lit; dark with the Moon down: {window}.")
     return NightView(
         weekday=words.weekday(day.date),
@@ -57,9 +65,13 @@ def _view(day: Day, point: PointBody, words: Formats) -> NightView:
         lit=lit_part(day.moon.phase_angle, day.moon.illumination),
         turn=turn(point, day.date),
         percent=percent,
-        window=window,
-        long=any(len(text) > LONGEST_IN_COLUMNS for text in windows),
-        spoken=text.format(date=words.date_long(day.date), percent=percent, window=window),
+        windows=[
+            (start + "–", end + ("," if number < len(times) else ""))
+            for number, (start, end) in enumerate(times, 1)
+        ],
+        why=why,
+        long=any(len(start + end) >= ONE_LINE for start, end in times),
+        spoken=text.format(date=words.date_long(day.date), percent=percent, window=said or why),
     )
 
 

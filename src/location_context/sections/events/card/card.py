@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
-from location_context.sections.events.card.words import day_of, lead, meta, uncovered
+from location_context.localisation.formats import EN_DASH, NO_BREAK
+from location_context.sections.events.card.footnote import footnote
+from location_context.sections.events.card.words import day_of, lead, meta
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,12 +33,16 @@ class EventView:
 
 @dataclass(frozen=True, kw_only=True)
 class DateView:
-    """Events under one date, or under a range when they cover the whole stay."""
+    """Events under one date, or under a range when they cover the whole stay.
+
+    `months` says that the range names months and so takes two lines.
+    """
 
     above: str
     day: str
     below: str
     spoken: str
+    months: bool = False
     events: Sequence[EventView]
 
 
@@ -71,7 +77,7 @@ def card(body: EventsBody, words: Formats) -> Card:
         dates=_dates(shown, body, words),
         more=_dates(rest, body, words),
         more_label=label.format(count=words.number(len(rest))),
-        footnote=uncovered(body, more - len(rest), words),
+        footnote=footnote(body, more - len(rest), words),
     )
 
 
@@ -108,9 +114,7 @@ def _dates(placed: Sequence[_Placed], body: EventsBody, words: Formats) -> list[
 def _date(day: date | None, events: Sequence[Event], body: EventsBody, words: Formats) -> DateView:
     views = [_event(event, day, body, words) for event in events]
     if day is None:
-        span = words.span(body.stay.start, body.stay.end)
-        whole = words.gettext("Whole stay")
-        return DateView(above=whole, day=span, below="", spoken=f"{whole}, {span}", events=views)
+        return _whole(views, body, words)
     below = ""
     if day == body.stay.start:
         below = words.gettext("Arrive")
@@ -122,9 +126,19 @@ def _date(day: date | None, events: Sequence[Event], body: EventsBody, words: Fo
     )
 
 
+def _whole(views: Sequence[EventView], body: EventsBody, words: Formats) -> DateView:
+    """The range of the stay; over two months it may break after its dash."""
+    first, last = body.stay.start, body.stay.end
+    span, above = words.span(first, last), words.gettext("Whole stay")
+    months = (first.year, first.month) != (last.year, last.month)
+    day = span.replace(NO_BREAK, " ").replace(EN_DASH, "–") if months else span
+    spoken = f"{above}, {span}"
+    return DateView(above=above, day=day, below="", spoken=spoken, months=months, events=views)
+
+
 def _event(event: Event, day: date | None, body: EventsBody, words: Formats) -> EventView:
     return EventView(
-        title=event.title,
+        title=words.isolated(event.title),
         url=event.url or "",
         icon=event.category,
         meta=meta(event, body, words, whole=day is None),

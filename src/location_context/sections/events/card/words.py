@@ -1,4 +1,4 @@
-"""The words of the events card: its sentence, the line under each event, the footnote."""
+"""The words of the events card: its sentence and the line under each event."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from location_context.localisation.formats import Formats
     from location_context.sections.events.response import Event, EventsBody
 
@@ -21,7 +19,9 @@ def lead(body: EventsBody, words: Formats) -> str:
     others = [e for e in body.events if e.category != "public_holiday"]
     whole = next((e for e in others if _throughout(e, body)), None)
     if whole is not None and whole.category != "school_holiday":
-        said.append(words.gettext("{title} all through the stay").format(title=whole.title))
+        said.append(
+            words.gettext("{title} all through the stay").format(title=words.isolated(whole.title))
+        )
         others.remove(whole)
     elif others:
         text = words.ngettext("{count} event", "{count} events", len(others))
@@ -46,7 +46,7 @@ def _holiday(event: Event, body: EventsBody, words: Formats) -> str:
         text = words.gettext("{title} on the day you arrive")
     else:
         text = words.gettext("{title} on {date}")
-    return text.format(title=event.title, date=words.day(day))
+    return text.format(title=words.isolated(event.title), date=words.day(day))
 
 
 def _throughout(event: Event, body: EventsBody) -> bool:
@@ -58,9 +58,9 @@ def meta(event: Event, body: EventsBody, words: Formats, *, whole: bool) -> str:
     """Kind, time, venue, distance, price, as far as they are known."""
     if event.category == "public_holiday":
         return _closed(event, body, words)
-    parts = [_status(event, words), "" if whole else _time(event, body, words)]
+    parts = [_status(event, words)] if whole else _when(event, body, words)
     if event.venue is not None:
-        parts.append(event.venue.name or "")
+        parts.append(words.isolated(event.venue.name or ""))
         if event.venue.distance is not None:
             parts.append(words.distance(event.venue.distance, body.units.distance))
     parts.append(_price(event, words))
@@ -75,8 +75,7 @@ def _closed(event: Event, body: EventsBody, words: Formats) -> str:
     if body.point.region in event.regions:
         text = words.gettext("Public holiday in this region. Shops and banks may close.")
     elif event.regions:
-        regional = words.gettext("Public holiday in parts of the country ({regions}).")
-        return _estimated(regional.format(regions=words.together(event.regions[:3])), event, words)
+        text = words.gettext("Public holiday in parts of the country.")
     return _estimated(text, event, words)
 
 
@@ -87,16 +86,29 @@ def _estimated(text: str, event: Event, words: Formats) -> str:
     return words.sentences([text, words.gettext("{sentence}.").format(sentence=date)])
 
 
+def _when(event: Event, body: EventsBody, words: Formats) -> list[str]:
+    """Its times, with "About" before those that a provider estimates, or its last date."""
+    until, hours = _until(event, body, words), _hours(event, words)
+    if hours and not until and event.status == "estimated":
+        return [words.gettext("About {time}").format(time=hours)]
+    return [_status(event, words), until or hours]
+
+
 def _status(event: Event, words: Formats) -> str:
+    """What is not settled, in words."""
     if event.status == "postponed":
         return words.gettext("Postponed")
     return words.gettext("Date estimated") if event.status == "estimated" else ""
 
 
-def _time(event: Event, body: EventsBody, words: Formats) -> str:
+def _until(event: Event, body: EventsBody, words: Formats) -> str:
     first, last = day_of(event.start), day_of(event.end or event.start)
     if last > first and (event.all_day or (last - first).days > 1):
         return words.gettext("until {date}").format(date=words.date_short(min(last, _far(body))))
+    return ""
+
+
+def _hours(event: Event, words: Formats) -> str:
     start = _moment(event.start)
     if start is None or event.all_day:
         return ""
@@ -136,27 +148,6 @@ def kind(event: Event, words: Formats) -> str:
         "community": words.gettext("Community"),
         "other": words.gettext("Event"),
     }[event.category]
-
-
-def uncovered(body: EventsBody, omitted: int, words: Formats) -> str:
-    """What did not fit, and whom it could not ask; nothing when all is there."""
-    said = []
-    if omitted:
-        text = words.ngettext(
-            "{count} more event is not listed.", "{count} more events are not listed.", omitted
-        )
-        said.append(text.format(count=omitted))
-    missing = _names(body, ("unavailable",))
-    if missing:
-        text = words.gettext("Not reached just now: {providers}.")
-        said.append(text.format(providers=words.together(missing)))
-    if _names(body, ("not_configured",)):
-        said.append(words.gettext("Not every source of events is connected here."))
-    return words.sentences(said)
-
-
-def _names(body: EventsBody, statuses: Sequence[str]) -> list[str]:
-    return [one.provider for one in body.coverage if one.status in statuses]
 
 
 def day_of(text: str) -> date:

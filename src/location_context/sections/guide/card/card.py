@@ -94,7 +94,7 @@ def lead(body: GuideBody, words: Formats) -> str:
         ("drive", False): words.gettext("{name} ({tier}) is {minutes} min away by car"),
     }
     way = routes[best.travel.kind, best.travel.estimated].format(
-        name=best.name, tier=best.label, minutes=best.travel.minutes
+        name=words.isolated(best.name), tier=best.label, minutes=best.travel.minutes
     )
     if body.total < 2:
         return words.gettext("{nearest}.").format(nearest=way)
@@ -136,9 +136,9 @@ def _row(one: RestaurantBody, unit: str, words: Formats) -> Row:
         else words.gettext("{minutes} by car")
     )
     return Row(
-        name=one.name,
+        name=words.isolated(one.name),
         url=one.url or one.website or "",
-        cuisine=", ".join(one.cuisine),
+        cuisine=words.isolated(", ".join(one.cuisine)),
         price=sign * level,
         price_rest=sign * (4 - level) if level else "",
         price_spoken=words.gettext("price level {level} of 4").format(level=level) if level else "",

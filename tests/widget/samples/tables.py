@@ -1,0 +1,83 @@
+"""Made-up restaurants: eighteen of San Sebastián, at their distances from any point."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from location_context.sections.contract import Attribution, Query
+from location_context.sections.guide.response import GuideBody, RestaurantBody, TierBody, Travel
+from location_context.sections.guide.wording import Wording
+from location_context.sections.units import Measure
+from tests.widget.samples.place import point_of
+
+SAMPLE = Attribution(
+    name="Sample guide", url=None, license=None, text="Sample guide 2026, not current"
+)
+TABLES = (
+    ("three_star", ("Goizargi", "Creative Basque", 4, 3.4), ("Harkaitz", "Contemporary", 4, 7.1)),
+    ("two_star", ("Ataria 1899", "Modern, seasonal", 4, 1.9), ("Errota", "Creative", 4, 9.6)),
+    ("one_star", ("Kresala", "Seafood", 3, 1.1), ("Bidarte", "Market cuisine", 3, 2.6),
+     ("Hiru Zubi", "Modern Basque", 3, 3.1), ("Lizarra", "Grills", 3, 6.4),
+     ("Amalur", "Creative", 4, 11.2), ("Sutegi", "Basque", 3, 13.9)),
+    ("good_value", ("Txoko Urdina", "Traditional Basque", 2, 0.65), ("Ostatu", "Country", 2, 1.3),
+     ("Plaza Berri", "Pintxos", 1, 1.7)),
+    ("selected", ("Lanperna", "Grills", 2, 0.35), ("Zazpi", "Basque", 2, 0.4),
+     ("Itsas Begi", "Seafood", 3, 0.8), ("Kale Nagusia", "Contemporary", 2, 0.9),
+     ("Errekalde", "Vegetarian", 2, 0.95)),
+)  # fmt: skip
+RADII = {"three_star": 80, "two_star": 40, "one_star": 15, "good_value": 2, "selected": 1}
+
+
+def guide(query: Query) -> GuideBody:
+    measure, wording = Measure(query.units), Wording(query.language, {})
+    found = [
+        RestaurantBody(
+            id=f"{tier}-{number}",
+            name=name,
+            tier=tier,
+            label=wording.label(tier),
+            stars={"three_star": 3, "two_star": 2, "one_star": 1}.get(tier, 0),
+            distance=measure.distance(km) or 0.0,
+            bearing=45.0,
+            travel=Travel(
+                kind="walk" if km < 1.2 else "drive",
+                minutes=round(km * 13) if km < 1.2 else round(5 + km * 1.6),
+                estimated=True,
+            ),
+            cuisine=[cuisine],
+            price_level=price,
+            price="€" * price,
+            address=None,
+            city=None,
+            country="ES",
+            lat=query.point.lat,
+            lng=query.point.lng,
+            url="https://guide.example/" + name.lower().replace(" ", "-") if number else None,
+            website=None,
+            phone=None,
+            award_year=2026,
+        )
+        for tier, *tables in TABLES
+        for number, (name, cuisine, price, km) in enumerate(tables)
+    ]
+    return GuideBody(
+        point=point_of(query),
+        units=measure.body,
+        as_of=datetime(2026, 2, 1, tzinfo=UTC),
+        stale=False,
+        attribution=[SAMPLE],
+        tiers=[
+            TierBody(
+                tier=tier,
+                rank=rank + 1,
+                label=wording.label(tier),
+                meaning=wording.meaning(tier),
+                radius=measure.distance(RADII[tier]) or 0.0,
+                count=len(tables),
+                nearest_beyond=None,
+            )
+            for rank, (tier, *tables) in enumerate(TABLES)
+        ],
+        restaurants=found,
+        total=len(found),
+    )

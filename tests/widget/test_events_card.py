@@ -1,0 +1,98 @@
+"""The events card shows every event once, in words that a guest reads."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from location_context.sections.events.card import card as programme
+from location_context.sections.events.card.footnote import provider_names
+from location_context.sections.events.response import Coverage
+from tests.widget.asking import NO_BREAK, WORDS, query, words_in
+from tests.widget.samples.programme import events
+
+
+def test_every_event_is_shown_once_and_holidays_are_in_view(gazetteer):
+    body = events(query(gazetteer))
+    card = programme.card(body, WORDS)
+    shown = [event.title for day in card.dates for event in day.events]
+    rest = [event.title for day in card.more for event in day.events]
+    assert len(shown) == 8
+    assert sorted(shown + rest) == sorted(event.title for event in body.events)
+    assert "Assumption Day" in shown
+    assert card.dates[0].events[0].title == "Aste Nagusia, the Big Week"
+    assert card.dates[0].day == "22–\u206029"
+    assert (card.dates[1].below, card.dates[-1].below) == ("Arrive", "Leave")
+
+
+def test_the_events_sentence_says_when_the_holiday_is(gazetteer):
+    body = events(query(gazetteer))
+    said = "Assumption Day on the day you leave; Aste Nagusia, the Big Week all through the stay."
+    assert programme.lead(body, WORDS) == said
+    few = [event for event in body.events if event.category == "concert"]
+    assert programme.lead(msgspec.structs.replace(body, events=few), WORDS) == (
+        "2 events during the stay."
+    )
+
+
+def test_what_is_estimated_or_postponed_is_said_in_words(gazetteer):
+    body = events(query(gazetteer))
+    card = programme.card(body, WORDS)
+    metas = {e.title: e.meta for part in (card.dates, card.more) for d in part for e in d.events}
+    assert metas["Real Sociedad, league match"].startswith("About 21:30")
+    assert metas["Theatre in Basque: Amets"].startswith("Postponed")
+    assert "from" + NO_BREAK + "€18" in metas["Basque National Orchestra"]
+    assert "free" in metas["Eclipse watch, Monte Urgull"]
+
+
+def changed(body, title, **fields):
+    """The body with one event changed."""
+    rows = [msgspec.structs.replace(e, **fields) if e.title == title else e for e in body.events]
+    return msgspec.structs.replace(body, events=rows)
+
+
+@pytest.mark.parametrize(
+    ("title", "fields", "said"),
+    [
+        ("Opening cannon shot", {"status": "estimated"}, "About 19:00"),
+        ("Opening cannon shot", {"status": "estimated", "start": "2026-11-22", "end": None},
+         "Date estimated"),
+        ("Assumption Day", {"status": "estimated"},
+         "Public holiday. Shops and banks may close. Date estimated."),
+        ("Assumption Day", {"regions": ["ES-CT", "ES-PV"], "scope": "region"},
+         "Public holiday in this region. Shops and banks may close."),
+        ("Assumption Day", {"regions": ["ES-CT", "ES-AN"], "scope": "region"},
+         "Public holiday in parts of the country."),
+    ],
+)  # fmt: skip
+def test_a_time_is_about_and_a_date_is_estimated_and_no_code_is_shown(
+    gazetteer, title, fields, said
+):
+    body = changed(events(query(gazetteer)), title, **fields)
+    metas = {e.title: e.meta for day in programme.card(body, WORDS).dates for e in day.events}
+    assert metas[title].startswith(said)
+    assert "ES-" not in metas[title]
+
+
+@pytest.mark.parametrize("status", ["unavailable", "not_configured", "stale"])
+def test_the_footnote_names_providers_as_guests_know_them(gazetteer, status):
+    body = events(query(gazetteer))
+    names = provider_names(WORDS)
+    coverage = [Coverage(provider=code, status=status) for code in [*names, "brand_new"]]
+    note = programme.card(msgspec.structs.replace(body, coverage=coverage), WORDS).footnote
+    assert "_" not in note
+    assert ("OpenHolidays, Ticketmaster and PredictHQ" in note) == (status == "unavailable")
+
+
+def test_a_range_over_two_months_may_break_after_its_dash_alone(gazetteer):
+    day = programme.card(events(query(gazetteer, start="2026-12-27")), WORDS).dates[0]
+    assert (day.months, day.day.replace("\u2009", " ")) == (True, "27 Dec – 3 Jan")
+
+
+def test_latin_names_do_not_turn_arabic_around_them(gazetteer):
+    """Isolated (UAX 9): else a distance after a Latin venue is read as part of it."""
+    card = programme.card(events(query(gazetteer)), words_in("ar"))
+    metas = [event.meta for day in card.dates for event in day.events]
+    assert any("\u2068Alde Eder\u2069" in meta for meta in metas)
+    assert not any("\u2068" in e.meta for d in programme.card(
+        events(query(gazetteer)), WORDS).dates for e in d.events)  # fmt: skip

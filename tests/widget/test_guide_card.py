@@ -1,0 +1,29 @@
+"""The restaurants card shows the nearest of each tier first and loses none."""
+
+from __future__ import annotations
+
+import msgspec
+
+from location_context.sections.guide.card import card as tables
+from tests.widget.asking import WORDS, query
+from tests.widget.samples.tables import guide
+
+
+def test_restaurants_in_view_are_eight_at_most_two_a_tier_and_none_is_lost(gazetteer):
+    body = guide(query(gazetteer))
+    card = tables.card(body, WORDS)
+    rows = [len(tier.rows) for tier in card.tiers]
+    assert sum(rows) == 8
+    assert max(rows) <= 2
+    assert [tier.tier for tier in card.tiers] == [tier.tier for tier in body.tiers]
+    assert sum(rows) + sum(len(tier.rows) for tier in card.more) == len(body.restaurants)
+    assert card.more_label == "10 more restaurants"
+
+
+def test_the_guides_sentence_names_the_nearest_of_the_highest_tier(gazetteer):
+    body = guide(query(gazetteer))
+    assert tables.lead(body, WORDS) == (
+        "Goizargi (Three stars) is about 10 min away by car; 17 more restaurants within reach."
+    )
+    one = msgspec.structs.replace(body, restaurants=body.restaurants[-1:], total=1)
+    assert tables.lead(one, WORDS) == "Errekalde (Selected) is about 12 min away on foot."
