@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from tests.standins.server import Answered
 
@@ -48,17 +49,40 @@ def at(day: str, clock: str, utc: str | None = None) -> dict[str, Any]:
 
 
 def responding(events: Sequence[dict[str, Any]]) -> Callable[[Asked], Answered]:
-    """A `respond` that answers these events in pages, to the right key only."""
+    """A `respond` that answers these events in pages, to the right key only.
+
+    Like the real one it filters by local date, and refuses to page beyond the thousandth.
+    """
 
     def respond(asked: Asked) -> Answered:
         if asked.query.get("apikey") != KEY:
             return Answered({"fault": {"faultstring": "Invalid ApiKey"}}, status=401)
         size, page = int(asked.query["size"]), int(asked.query["page"])
-        if size * page >= 1000:
+        if size > 200 or size * page >= 1000:
             return Answered({"errors": [{"code": "DIS1035"}]}, status=400)
-        part = events[size * page : size * (page + 1)]
-        pages = {"size": size, "totalElements": len(events), "number": page}
-        pages["totalPages"] = math.ceil(len(events) / size)
+        found = sorted(filter(_during(asked), events), key=_order(asked))
+        part = found[size * page : size * (page + 1)]
+        pages = {"size": size, "totalElements": len(found), "number": page}
+        pages["totalPages"] = math.ceil(len(found) / size)
         return Answered({"page": pages, **({"_embedded": {"events": part}} if part else {})})
 
     return respond
+
+
+def _during(asked: Asked) -> Callable[[dict[str, Any]], bool]:
+    """Whether an event touches the local dates asked for; the end, where there is one, counts."""
+    first, last = (text[:10] for text in asked.query["localStartEndDateTime"].split(","))
+
+    def touches(event: dict[str, Any]) -> bool:
+        dates = event["dates"]
+        start = dates["start"]["localDate"]
+        return start <= last and (dates.get("end") or {}).get("localDate", start) >= first
+
+    return touches
+
+
+def _order(asked: Asked) -> Callable[[dict[str, Any]], object]:
+    """By relevance, which has nothing to do with the date: a checksum of the id stands for it."""
+    if asked.query["sort"] == "relevance,desc":
+        return lambda event: crc32(event["id"].encode())
+    return lambda event: event["dates"]["start"]["localDate"]

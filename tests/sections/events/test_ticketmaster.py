@@ -220,18 +220,6 @@ def test_recorded_answers_become_right_local_dates_and_places(shared_data):
     assert shifted > 10
 
 
-async def test_pages_are_followed_but_never_past_the_thousandth(opening):
-    rows = [event(f"Event {n}", at("2026-12-03", "20:00:00")) for n in range(1300)]
-    with StandIn(responding(rows)).running() as provider:
-        async with opening(
-            ticketmaster_url=provider.url, ticketmaster_api_key=Secret(KEY)
-        ) as opened:
-            query = opened.query((48.8566, 2.3522), "2026-12-03", "2026-12-03")
-            told = await opened.section._providers[3]._fetch((48.86, 2.35), query.stay, query)
-    assert len(told) == 1000
-    assert [asked.query["page"] for asked in provider.asked] == ["0", "1", "2", "3", "4"]
-
-
 async def test_a_wrong_key_makes_the_provider_unavailable_and_never_shows(opening, capfd):
     with StandIn(responding([])).running() as provider:
         async with opening(

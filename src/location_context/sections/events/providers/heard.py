@@ -1,46 +1,56 @@
 """Heard: what became of asking one provider; and asking one behind HTTP within a deadline.
 
-An answer is held: fresh for a while, and good enough when newer cannot be had for longer. What
-comes after its caller's deadline is held for the next one.
+An answer may come in parts: what has come by the deadline is given, what comes after it is held for
+the next caller. A held answer is fresh for a while, and good enough for longer when newer cannot be
+had; one that lacks parts is asked for again soon.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from datetime import timedelta
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
-from location_context.errors import ProviderError
+import msgspec
+
+from location_context.errors import ProviderAnswerInvalid, ProviderError
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.flights import Flights
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Hashable, Sequence
-    from datetime import datetime, timedelta
+    from collections.abc import AsyncIterator, Callable, Hashable, Sequence
+    from datetime import datetime
 
     from location_context.sections.contract import ProviderState, Query
     from location_context.sections.events.records import Told
     from location_context.sections.events.response import CoverageStatus
     from location_context.stay import Clock
-    from location_context.upstream.provider import Upstream
+    from location_context.upstream.provider import Answer, Upstream
 
+T = TypeVar("T")
 _FOR_THE_ANSWER = 0.3
 _PATIENCE_WITH_DOUBTED = 0.5  # seconds for a provider whose breaker is not closed
 _HELD = 2000
+_AGAIN = timedelta(minutes=5)  # after which an answer that lacks parts is asked for again
 
 
 @dataclass(frozen=True)
 class Heard:
-    """The events one provider told of, how it went, and when the answer was true."""
+    """The events one provider told of, how it went, and when the answer was true.
+
+    `partly`: there is more than this, which has not come yet or could not be had.
+    """
 
     status: CoverageStatus
     told: Sequence[Told] = field(default=(), repr=False)
     as_of: datetime | None = None
+    partly: bool = False
 
     @property
     def is_complete(self) -> bool:
         """Whether asking again would not give more."""
-        return self.status not in {"stale", "unavailable"}
+        return self.status not in {"stale", "unavailable"} and not self.partly
 
 
 class Provider(Protocol):
@@ -57,6 +67,16 @@ class Provider(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class _Held:
+    """An answer: when its oldest part was true, when to ask again, whether it lacks parts."""
+
+    at: datetime
+    again: datetime
+    told: Sequence[Told] = field(repr=False)
+    partly: bool
+
+
 class Asked:
     """Asks one upstream: one fetch for each key, held answers, never past the deadline."""
 
@@ -67,54 +87,106 @@ class Asked:
         self._clock = clock
         self._fresh = fresh
         self._good = good
-        self._held: OrderedDict[Hashable, tuple[datetime, Sequence[Told]]] = OrderedDict()
+        self._held: OrderedDict[Hashable, _Held] = OrderedDict()
+        self._coming: dict[Hashable, dict[str, Told]] = {}
         self._flights: Flights[Heard] = Flights()
 
     async def hear(
         self,
         key: Hashable,
-        fetch: Callable[[], Awaitable[Sequence[Told]]],
+        fetch: Callable[[], AsyncIterator[Sequence[Told]]],
         query: Query,
         deadline: Deadline,
     ) -> Heard:
-        """The events under `key`, from what is held or by `fetch`."""
+        """The events under `key`, from what is held or by `fetch`, which tells part after part."""
         if not self.upstream.configured:
             return Heard("not_configured")
-        if (held := self._get(key)) and held.status == "ok":
-            return held
-        within = deadline.earlier(_FOR_THE_ANSWER)
+        held = self._get(key)
+        if held and self._clock() < held.again:
+            return self._heard(held)
         doubted = self.upstream.breaker.state != "closed"
-        if doubted:
-            within = Deadline(min(within.at, Deadline.after(_PATIENCE_WITH_DOUBTED).at))
+        flight = (key, query.public)
         try:
             return await self._flights.join(
-                (key, query.public), lambda: self._fetch(key, fetch), within
+                flight, lambda: self._fetch(flight, fetch), _within(deadline, doubted=doubted)
             )
         except TimeoutError:
-            if not doubted:
+            if not doubted and not self._coming.get(flight):
                 self.upstream.late()
         except ProviderError:
             pass  # the upstream has counted it; what is held answers
-        return held or Heard("unavailable")
+        return self._heard(held) if held else self._so_far(flight)
 
-    async def _fetch(self, key: Hashable, fetch: Callable[[], Awaitable[Sequence[Told]]]) -> Heard:
-        told = await fetch()
+    def body(self, answer: Answer, kind: type[T]) -> T:
+        """The answer's JSON, which must be of that kind: else it counts as the provider's failing.
+
+        Raises:
+            ProviderAnswerInvalid: it is not.
+        """
+        try:
+            return msgspec.convert(answer.json(), kind)
+        except msgspec.ValidationError:
+            error = ProviderAnswerInvalid(self.upstream.name, f"the answer is no {kind.__name__}")
+        except ProviderAnswerInvalid as invalid:
+            error = invalid
+        self.upstream.reject(error)
+        raise error
+
+    async def _fetch(
+        self, flight: tuple[Hashable, bool], fetch: Callable[[], AsyncIterator[Sequence[Told]]]
+    ) -> Heard:
+        told: dict[str, Told] = {}
+        partly = False
+        self._coming[flight] = told
+        try:
+            async for part in fetch():
+                told |= {event.id: event for event in part}
+        except ProviderError:
+            if not told:
+                raise
+            partly = True
+        finally:
+            del self._coming[flight]
+        return self._heard(self._hold(flight[0], told, partly=partly))
+
+    def _hold(self, key: Hashable, told: dict[str, Told], *, partly: bool) -> _Held:
+        """Keep an answer; one that lacks parts only adds to what was held before."""
         now = self._clock()
-        self._held[key] = (now, told)
+        before = self._get(key) if partly else None
+        if before:
+            told = {event.id: event for event in before.told} | told
+        again = now + (_AGAIN if partly else self._fresh)
+        held = _Held(before.at if before else now, again, list(told.values()), partly)
+        self._held[key] = held
         self._held.move_to_end(key)
         while len(self._held) > _HELD:
             self._held.popitem(last=False)
-        return Heard("ok", told, now)
+        return held
 
-    def _get(self, key: Hashable) -> Heard | None:
-        if (held := self._held.get(key)) is None:
-            return None
-        at, told = held
-        age = self._clock() - at
-        if age > self._good:
+    def _get(self, key: Hashable) -> _Held | None:
+        held = self._held.get(key)
+        if held is not None and self._clock() - held.at > self._good:
             del self._held[key]
             return None
-        return Heard("ok" if age < self._fresh else "stale", told, at)
+        return held
+
+    def _heard(self, held: _Held) -> Heard:
+        old = self._clock() - held.at >= self._fresh
+        return Heard("stale" if old else "ok", held.told, held.at, held.partly)
+
+    def _so_far(self, flight: Hashable) -> Heard:
+        """What has come of an answer whose other parts are still under way."""
+        if told := self._coming.get(flight):
+            return Heard("ok", list(told.values()), self._clock(), partly=True)
+        return Heard("unavailable")
 
     async def close(self) -> None:
         await self._flights.close()
+
+
+def _within(deadline: Deadline, *, doubted: bool) -> Deadline:
+    """When the answer is needed: earlier from a provider whose breaker is not closed."""
+    within = deadline.earlier(_FOR_THE_ANSWER)
+    if not doubted:
+        return within
+    return Deadline(min(within.at, Deadline.after(_PATIENCE_WITH_DOUBTED).at))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from location_context.errors import ProviderAnswerInvalid
 from location_context.sections.events.providers.heard import Asked, Heard
 from location_context.sections.events.providers.reading import each, needed
 from location_context.sections.events.records import Told, When
@@ -14,6 +13,7 @@ from location_context.upstream.budget import DAY, MINUTE, Budget
 from location_context.upstream.provider import Upstream
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from typing import Self
 
     import httpx2
@@ -75,7 +75,9 @@ class OpenHolidays:
             deadline,
         )
 
-    async def _fetch(self, country: str, first: int, last: int, query: Query) -> list[Told]:
+    async def _fetch(
+        self, country: str, first: int, last: int, query: Query
+    ) -> AsyncIterator[list[Told]]:
         answer = await self._asked.upstream.get(
             {
                 "countryIsoCode": country,
@@ -86,10 +88,8 @@ class OpenHolidays:
             headers={"Accept": "application/json"},
             public=query.public,
         )
-        rows = answer.json()
-        if not isinstance(rows, list):
-            raise ProviderAnswerInvalid(self.name, "the answer is not a list")
-        return list(each(rows, lambda row: _holiday(row, country, query.language)))
+        rows = self._asked.body(answer, list)
+        yield list(each(rows, lambda row: _holiday(row, country, query.language)))
 
 
 def _holiday(row: Any, country: str, language: Language) -> Told | None:

@@ -11,7 +11,6 @@ from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 from zoneinfo import ZoneInfo
 
-from location_context.errors import ProviderAnswerInvalid
 from location_context.sections.events.providers.heard import Asked, Heard
 from location_context.sections.events.providers.reading import (
     each,
@@ -26,7 +25,7 @@ from location_context.upstream.budget import DAY, MINUTE, Budget
 from location_context.upstream.provider import Upstream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
     from typing import Self
 
     import httpx2
@@ -88,16 +87,16 @@ class PredictHQ:
             (place, stay), lambda: self._fetch(place, stay, query), query, deadline
         )
 
-    async def _fetch(self, place: tuple[float, float], stay: Stay, query: Query) -> list[Told]:
+    async def _fetch(
+        self, place: tuple[float, float], stay: Stay, query: Query
+    ) -> AsyncIterator[list[Told]]:
         answer = await self._asked.upstream.get(
             self._params(place, stay, query.point.timezone),
             headers={"Authorization": f"Bearer {self._token.reveal()}"},
             public=query.public,
         )
-        body = answer.json()
-        if not isinstance(body, dict) or not isinstance(body.get("results"), list):
-            raise ProviderAnswerInvalid(self.name, "the answer has no results")
-        return list(read(body, query.point.zone))
+        body = self._asked.body(answer, dict)
+        yield list(read(body, query.point.zone))
 
     def _params(self, place: tuple[float, float], stay: Stay, zone: str) -> dict[str, str]:
         asked = [name for name in _CATEGORIES if not name.endswith("-holidays")]
@@ -116,7 +115,7 @@ class PredictHQ:
 
 def read(body: dict[str, Any], around: ZoneInfo) -> Iterator[Told]:
     """The events of one answer; `around` is the point's zone."""
-    return each(body["results"], lambda row: _event(row, around))
+    return each(body.get("results") or [], lambda row: _event(row, around))
 
 
 def _event(row: dict[str, Any], around: ZoneInfo) -> Told | None:

@@ -1,20 +1,29 @@
-"""Ticketmaster Discovery v2: events with a venue, in pages, 5 calls a second and 5,000 a day."""
+"""Ticketmaster Discovery v2: events with a venue; 5 calls a second and 5,000 a day are free.
+
+It pages through a thousand events at the most, in a great city not enough for a week: such a stay
+is asked in parts by date. Where even these are too many, the most relevant of every part come.
+"""
 
 from __future__ import annotations
 
-import asyncio
+import math
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from location_context.errors import ProviderAnswerInvalid, ProviderError
+from location_context.errors import ProviderQuiet
 from location_context.sections.events.providers.geohash import geohash
 from location_context.sections.events.providers.heard import Asked, Heard
+from location_context.sections.events.providers.pace import Pace
+from location_context.sections.events.providers.reading import number
 from location_context.sections.events.providers.ticketmaster_rows import NAME, read
 from location_context.sections.providers import provider_state
+from location_context.stay import Stay
 from location_context.upstream.budget import DAY, Budget
 from location_context.upstream.provider import Upstream
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from typing import Self
 
     import httpx2
@@ -22,12 +31,24 @@ if TYPE_CHECKING:
     from location_context.sections.contract import ProviderState, Query
     from location_context.sections.events.records import Told
     from location_context.settings import Secret, Settings
-    from location_context.stay import Clock, Stay
+    from location_context.stay import Clock
     from location_context.upstream.deadline import Deadline
 
-_SIZE, _PAGES = 200, 5  # size × page stays below 1,000
-_PACE = 0.26  # seconds between pages: four a second
+_SIZE, _PAGES = 200, 5  # size × page must stay below 1,000
+_REACH = _SIZE * _PAGES
+_COMFORTABLE = 800  # events to a part, since days are not equally full
+_CALLS = 30  # for one stay at the most
+_APART = 0.26  # seconds between calls: four a second
+_LONGEST_WAIT = 2.0
 _FRESH, _GOOD = timedelta(hours=3), timedelta(days=2)
+
+
+@dataclass(frozen=True)
+class _Page:
+    """One call: a page of the events of some days."""
+
+    stay: Stay
+    number: int
 
 
 class Ticketmaster:
@@ -35,18 +56,19 @@ class Ticketmaster:
 
     name: ClassVar[str] = NAME
 
-    def __init__(self, asked: Asked, key: Secret, radius: float) -> None:
+    def __init__(self, asked: Asked, key: Secret, radius: float, pace: Pace) -> None:
         self._asked = asked
+        self._pace = pace
         self._key = key
         self._radius = radius
 
     @classmethod
     def build(cls, settings: Settings, clock: Clock, client: httpx2.AsyncClient) -> Self:
         url = settings.ticketmaster_url if settings.ticketmaster_api_key else ""
-        budget = Budget({1.0: 4, DAY: 4000}, share=settings.budget_share)
+        budget = Budget({DAY: 4000}, share=settings.budget_share)
         upstream = Upstream(cls.name, url, client, clock, budget=budget)
         asked = Asked(upstream, clock, fresh=_FRESH, good=_GOOD)
-        return cls(asked, settings.ticketmaster_api_key, settings.events_radius)
+        return cls(asked, settings.ticketmaster_api_key, settings.events_radius, Pace(_APART))
 
     def state(self) -> ProviderState:
         return provider_state(self._asked.upstream)
@@ -62,49 +84,65 @@ class Ticketmaster:
             (place, stay), lambda: self._fetch(place, stay, query), query, deadline
         )
 
-    async def _fetch(self, place: tuple[float, float], stay: Stay, query: Query) -> list[Told]:
-        told: dict[str, Told] = {}
-        for page in range(_PAGES):
-            try:
-                body = await self._page(place, stay, page, public=query.public)
-            except ProviderError:
-                if not told:
-                    raise
-                break  # the pages that came are better than none
-            told |= {event.id: event for event in read(body, query.point.zone)}
-            if page + 1 >= _pages(body):
-                break
-            await asyncio.sleep(_PACE)
-        return list(told.values())
+    async def _fetch(
+        self, place: tuple[float, float], stay: Stay, query: Query
+    ) -> AsyncIterator[list[Told]]:
+        """Page after page; a stay of more events than can be paged through is asked in parts."""
+        if self._pace.wait > _LONGEST_WAIT:
+            raise ProviderQuiet(self.name, "too many are asking at once")
+        calls, waiting = _CALLS, [_Page(stay, 0)]
+        while waiting and calls:
+            page, calls = waiting.pop(0), calls - 1
+            body = await self._page(place, page, public=query.public)
+            yield list(read(body, query.point.zone))
+            if page.number == 0:
+                waiting += _further(page.stay, body, calls - len(waiting))
+                waiting.sort(key=lambda one: one.number)  # first pages of all parts come first
 
     async def _page(
-        self, place: tuple[float, float], stay: Stay, page: int, *, public: bool
+        self, place: tuple[float, float], page: _Page, *, public: bool
     ) -> dict[str, Any]:
-        answer = await self._asked.upstream.get(self._params(place, stay, page), public=public)
-        body = answer.json()
-        if not isinstance(body, dict):
-            raise ProviderAnswerInvalid(self.name, "the answer is not an object")
-        return body
+        await self._pace.turn()
+        answer = await self._asked.upstream.get(self._params(place, page), public=public)
+        return self._asked.body(answer, dict)
 
-    def _params(self, place: tuple[float, float], stay: Stay, page: int) -> dict[str, str]:
+    def _params(self, place: tuple[float, float], page: _Page) -> dict[str, str]:
         return {
             "apikey": self._key.reveal(),
             "geoPoint": geohash(*place),
             "radius": str(round(self._radius) + 1),
             "unit": "km",
-            "localStartEndDateTime": f"{stay.start}T00:00:00,{stay.end}T23:59:59",
+            "localStartEndDateTime": f"{page.stay.start}T00:00:00,{page.stay.end}T23:59:59",
             "locale": "*",  # else only what is on sale in English
             "includeTBA": "yes",
             "includeTBD": "no",
             "includeTest": "no",
-            "sort": "date,asc",
+            "sort": "relevance,desc",
             "size": str(_SIZE),
-            "page": str(page),
+            "page": str(page.number),
         }
 
 
-def _pages(body: dict[str, Any]) -> int:
-    try:
-        return int(body["page"]["totalPages"])
-    except (KeyError, TypeError, ValueError):
-        return 1
+def _further(stay: Stay, body: dict[str, Any], room: int) -> list[_Page]:
+    """What to ask after the first page: its further pages, or the parts it has to be split into."""
+    total = _total(body)
+    pages = math.ceil(total / _SIZE)
+    fewest = math.ceil(total / _COMFORTABLE)
+    # where not every page can be asked, many small parts leave no day out
+    parts = min(stay.days, room, fewest if pages + fewest <= room else room)
+    if total <= _REACH or parts < 2:
+        return [_Page(stay, number) for number in range(1, min(pages, _PAGES))]
+    return [_Page(part, 0) for part in _split(stay, parts)]
+
+
+def _total(body: dict[str, Any]) -> int:
+    page = body.get("page")
+    total = number(page.get("totalElements")) if isinstance(page, dict) else None
+    return int(total or 0)
+
+
+def _split(stay: Stay, parts: int) -> list[Stay]:
+    """Parts of nearly the same length, in order, which together are the stay."""
+    firsts = [stay.start + timedelta(days=stay.days * n // parts) for n in range(parts)]
+    lasts = [first - timedelta(days=1) for first in firsts[1:]]
+    return [Stay(first, last) for first, last in zip(firsts, [*lasts, stay.end], strict=True)]

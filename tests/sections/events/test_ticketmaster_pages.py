@@ -1,0 +1,197 @@
+"""Ticketmaster: how much is asked, and how often; never past the thousandth, never too fast."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import asynccontextmanager
+from datetime import date, timedelta
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from location_context.sections.events.providers.pace import Pace
+from location_context.settings import Secret
+from location_context.upstream.budget import Budget
+from location_context.upstream.deadline import Deadline
+from tests.standins.server import Answered, StandIn
+from tests.standins.ticketmaster import KEY, at, event, responding
+
+pytestmark = pytest.mark.anyio
+LONDON = (51.5074, -0.1278)
+FIRST = date(2026, 12, 1)
+
+
+def _crowd(days: int, a_day: int) -> list[dict]:
+    """As many events on each of the days."""
+    return [
+        event(
+            f"{FIRST + timedelta(days=n)} number {m}",
+            at(f"{FIRST + timedelta(days=n)}", "20:00:00"),
+        )
+        for n in range(days)
+        for m in range(a_day)
+    ]
+
+
+@asynccontextmanager
+async def _asking(opening, respond):
+    """The section before a stand-in, without the pace of the real one."""
+    with StandIn(respond).running() as provider:
+        key = {"ticketmaster_url": provider.url, "ticketmaster_api_key": Secret(KEY)}
+        async with opening(**key) as opened:
+            opened.section._providers[3]._pace = Pace(0)
+            yield opened, provider
+
+
+async def _told(opened, days: int):
+    query = opened.query(LONDON, f"{FIRST}", f"{FIRST + timedelta(days=days - 1)}")
+    return await opened.section._providers[3].hear(query, Deadline.after(60))
+
+
+def _per_day(told) -> dict[date, int]:
+    counted: dict[date, int] = {}
+    for one in told:
+        counted[one.start.day] = counted.get(one.start.day, 0) + 1
+    return counted
+
+
+async def test_a_day_of_more_than_can_be_paged_through_gives_a_thousand(opening):
+    async with _asking(opening, responding(_crowd(1, 1300))) as (opened, provider):
+        heard = await _told(opened, 1)
+    assert len(heard.told) == 1000
+    assert heard.is_complete
+    assert [asked.query["page"] for asked in provider.asked] == ["0", "1", "2", "3", "4"]
+
+
+async def test_a_stay_of_few_events_is_asked_page_by_page(opening):
+    async with _asking(opening, responding(_crowd(7, 60))) as (opened, provider):
+        heard = await _told(opened, 7)
+    assert len(heard.told) == 420
+    assert len(provider.asked) == 3
+
+
+async def test_a_crowded_stay_is_asked_in_parts_until_every_event_has_come(opening):
+    async with _asking(opening, responding(_crowd(8, 160))) as (opened, provider):
+        heard = await _told(opened, 8)
+    assert _per_day(heard.told) == {FIRST + timedelta(days=n): 160 for n in range(8)}
+    assert heard.is_complete
+    assert len(provider.asked) <= 30
+
+
+async def test_the_last_days_of_the_longest_stay_in_the_greatest_city_are_not_empty(opening):
+    async with _asking(opening, responding(_crowd(92, 70))) as (opened, provider):
+        heard = await _told(opened, 92)
+    counted = _per_day(heard.told)
+    assert counted.keys() == {FIRST + timedelta(days=n) for n in range(92)}
+    assert min(counted.values()) >= 10  # as many as a day can show
+    assert len(provider.asked) == 30
+
+
+async def test_a_part_that_is_fuller_than_the_others_is_split_again(opening):
+    crowd = _crowd(30, 10) + _crowd(2, 600)
+    rows = {row["id"]: row for row in crowd}
+    async with _asking(opening, responding(list(rows.values()))) as (opened, _):
+        heard = await _told(opened, 30)
+    assert {one.id for one in heard.told} == rows.keys()
+
+
+async def test_what_has_come_by_the_deadline_is_given_and_the_rest_to_the_next(opening):
+    answer = responding(_crowd(5, 100))
+    goes_on, may_go_on = threading.Event(), threading.Event()
+
+    def silent_after_the_first(asked):
+        if asked.query["page"] != "0":
+            goes_on.set()
+            may_go_on.wait(60)
+        return answer(asked)
+
+    async with _asking(opening, silent_after_the_first) as (opened, _):
+        ticketmaster = opened.section._providers[3]
+        query = opened.query(LONDON, f"{FIRST}", f"{FIRST + timedelta(days=4)}")
+        patient = asyncio.create_task(ticketmaster.hear(query, Deadline.after(60)))
+        await asyncio.to_thread(goes_on.wait, 60)
+        hasty = await ticketmaster.hear(query, Deadline.after(0))
+        state = ticketmaster.state()
+        may_go_on.set()
+        whole = await patient
+        later = await ticketmaster.hear(query, Deadline.after(0))
+    assert (hasty.status, len(hasty.told), hasty.is_complete) == ("ok", 200, False)
+    assert state.breaker == "closed"  # it answers: it is only long
+    assert (len(whole.told), whole.is_complete, later.told) == (500, True, whole.told)
+
+
+async def test_an_answer_that_broke_off_is_asked_for_again_soon_and_keeps_what_it_had(opening):
+    answer = responding(_crowd(5, 100))
+
+    def broken(asked):
+        down = Answered(b"<html>down</html>", status=502)
+        return down if asked.query["page"] == "2" else answer(asked)
+
+    async with _asking(opening, broken) as (opened, provider):
+        first = await _told(opened, 5)
+        again = await _told(opened, 5)
+        asked = len(provider.asked)
+        provider.respond = answer
+        opened.clock.move(minutes=6)
+        later = await _told(opened, 5)
+    assert (first.status, len(first.told), first.is_complete) == ("ok", 400, False)
+    assert (again.told, asked) == (first.told, 3)
+    assert (len(later.told), later.is_complete) == (500, True)
+
+
+async def test_a_spent_day_s_budget_is_never_overdrawn(opening):
+    async with _asking(opening, responding(_crowd(8, 160))) as (opened, provider):
+        upstream = opened.section._providers[3]._asked.upstream
+        upstream.budget = Budget({86400.0: 7})
+        heard = await _told(opened, 8)
+    assert len(provider.asked) == 7
+    assert heard.told
+    assert not heard.is_complete
+
+
+class _Time:
+    """A clock that stands still but for sleeping, and each sleeper oversleeps by a little."""
+
+    def __init__(self, oversleeping: list[float]) -> None:
+        self.now = 100.0
+        self._oversleeping = oversleeping
+
+    def __call__(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(0)
+        self.now += seconds + (self._oversleeping.pop() if self._oversleeping else 0.0)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.floats(0, 0.4), max_size=20), st.integers(1, 20))
+def test_turns_are_never_more_than_four_in_a_second_however_late_they_wake(late, many):
+    async def run() -> list[float]:
+        clock = _Time(late)
+        pace, budget = Pace(0.26, clock, clock.sleep), Budget({1.0: 4}, clock)
+        taken: list[float] = []
+
+        async def one() -> None:
+            await pace.turn()
+            assert budget.take(1)
+            taken.append(clock.now)
+
+        await asyncio.gather(*(one() for _ in range(many)))
+        assert pace.wait == pytest.approx(0.26)
+        return taken
+
+    taken = asyncio.run(run())
+    assert len(taken) == many
+    assert all(b - a >= 0.26 - 1e-9 for a, b in pairwise(taken))
+
+
+async def test_who_would_wait_too_long_for_a_turn_is_told_so_at_once(opening):
+    async with _asking(opening, responding(_crowd(1, 1))) as (opened, provider):
+        pace = opened.section._providers[3]._pace = Pace(60.0)
+        await pace.turn()
+        heard = await _told(opened, 1)
+    assert (heard.status, provider.asked) == ("unavailable", [])
