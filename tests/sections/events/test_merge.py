@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from location_context.point import Point
-from location_context.sections.events.merge import merge
+from location_context.sections.events.merging.merge import merge
 from location_context.sections.events.records import Place, Told, When
 from location_context.sections.events.visible import visible
 from location_context.stay import Stay

@@ -15,7 +15,7 @@ from location_context.sections.events.answer import answered
 from location_context.sections.events.attribution import notices
 from location_context.sections.events.choose import choose
 from location_context.sections.events.imports.feeds import Feeds
-from location_context.sections.events.merge import merge
+from location_context.sections.events.merging.merge import merge
 from location_context.sections.events.providers.calendars import Calendars
 from location_context.sections.events.providers.holidays import Holidays
 from location_context.sections.events.providers.open_holidays import OpenHolidays

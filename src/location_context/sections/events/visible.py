@@ -27,7 +27,7 @@ class Seen:
     """An event as it stands to a point and a stay; distance in km.
 
     `first` and `last` are the dates it touches at the point. `doubtful`: it is kept in some
-    regions, and which one the point lies in is not known.
+    regions, and which one the point lies in is not known. `accounts`: those it was joined of.
     """
 
     told: Told
@@ -36,6 +36,7 @@ class Seen:
     last: date
     distance: float | None
     doubtful: bool
+    accounts: tuple[Seen, ...] = ()
 
     def first_in(self, stay: Stay) -> date:
         """The day it counts toward: its first inside the stay."""

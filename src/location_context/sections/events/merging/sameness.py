@@ -1,0 +1,128 @@
+"""Sameness: whether two accounts tell of one event, and how surely.
+
+The nearer they are in place and time, the less alike their titles need be; what says that they are
+two (other markers, numbers, sides of a match) always wins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+from location_context.sections.events.merging.likeness import Likeness, Rarity, likeness
+from location_context.sections.events.merging.nearness import (
+    Near,
+    Spot,
+    place_nearness,
+    read_spot,
+    time_nearness,
+)
+from location_context.sections.events.merging.sides import Side, alike, read_sides
+from location_context.sections.events.merging.titles import Title, read_title
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from location_context.sections.events.visible import Seen
+
+_HOLIDAYS = frozenset({"public_holiday", "school_holiday"})
+# categories that providers draw differently: a festival of music, a community's theatre
+_BLURRED = {
+    (a, b)
+    for kinds in (
+        ("concert", "festival", "performing_arts", "community"),
+        ("exhibition", "conference", "community", "festival"),
+        ("observance", "community", "festival"),
+        ("sport", "community", "festival"),
+    )
+    for a, b in permutations(kinds, 2)
+}
+_WIDE_KINDS = frozenset({"sport", "festival", "exhibition", "conference", "community"})
+_ENOUGH, _AT_ONE_SPOT, _SURELY = 0.6, 0.55, 0.8
+_STEP = 0.01
+
+
+@dataclass(frozen=True)
+class Account:
+    """What one provider tells, read for comparing. `origin`: the provider, or its calendar."""
+
+    seen: Seen
+    origin: tuple[str, str]
+    title: Title
+    spot: Spot | None
+    repeated: bool = False
+
+    @cached_property
+    def sides(self) -> tuple[Side, Side] | None:
+        return read_sides(self.seen.told.title)
+
+
+def read_account(seen: Seen, read: Callable[[str], Title] = read_title) -> Account:
+    """What one provider tells, read for comparing; `read` reads titles and names."""
+    told = seen.told
+    calendar = told.id.partition(":")[0] if told.source == "calendars" else ""
+    return Account(seen, (told.source, calendar), read(told.title), read_spot(told.place, read))
+
+
+def is_same(one: Seen, other: Seen) -> bool:
+    """Whether two providers tell of the same event; two of one provider never are."""
+    return sameness(read_account(one), read_account(other), Rarity()) > 0
+
+
+def sameness(one: Account, other: Account, rarity: Rarity) -> float:
+    """How surely two accounts tell of one event; 0 where they do not."""
+    a, b = one.seen.told, other.seen.told
+    if one.origin == other.origin or not _kinds_agree(a.category, b.category):
+        return 0.0
+    time = time_nearness(one.seen, other.seen, repeated=one.repeated or other.repeated)
+    if time is Near.NO:
+        return 0.0
+    if a.category in _HOLIDAYS:
+        return _same_holiday(one, other)
+    place = place_nearness(one.spot, other.spot)
+    if place is Near.NO or not one.title.agrees(other.title):
+        return 0.0
+    found = _likeness(one, other, rarity)
+    if found.degree < _needed(one, other, found, place, time):
+        return 0.0
+    return found.degree + _STEP * (place + time)
+
+
+def _kinds_agree(a: str, b: str) -> bool:
+    if a == b or (a, b) in _BLURRED:
+        return True
+    return "other" in {a, b} and not _HOLIDAYS & {a, b}
+
+
+def _same_holiday(one: Account, other: Account) -> float:
+    """The same days kept by the same parts are one holiday, whatever its name is in a language."""
+    a, b = one.seen, other.seen
+    same_days = a.first == b.first and (a.told.category == "public_holiday" or a.last == b.last)
+    if not same_days or a.told.regions != b.told.regions:
+        return 0.0
+    return 1.0 + likeness(one.title, other.title, frozenset(), Rarity()).degree
+
+
+def _likeness(one: Account, other: Account, rarity: Rarity) -> Likeness:
+    """By the sides where both tell of a match, else by the words."""
+    sport = "sport" in {one.seen.told.category, other.seen.told.category}
+    if sport and one.sides and other.sides:
+        return Likeness(alike(one.sides, other.sides), named=True)
+    local = (one.spot.words if one.spot else frozenset()) | (
+        other.spot.words if other.spot else frozenset()
+    )
+    return likeness(one.title, other.title, local, rarity)
+
+
+def _needed(one: Account, other: Account, found: Likeness, place: Near, time: Near) -> float:
+    """How alike the titles have to be, given how near the events are."""
+    kinds = {one.seen.told.category, other.seen.told.category} - {"other"}
+    if not found.named:  # "Pub quiz": only at one door and at one time
+        return 1.0 if place is Near.SPOT and time is not Near.NEAR else 2.0
+    if place is Near.WIDE and not kinds <= _WIDE_KINDS:
+        return 2.0
+    if place in {Near.WIDE, Near.UNKNOWN} or len(kinds) > 1:
+        return _SURELY
+    return _AT_ONE_SPOT if place is Near.SPOT and time is Near.SPOT else _ENOUGH
