@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from location_context.sections.events.records import Place
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from location_context.sections.events.records import When
     from location_context.sections.events.visible import Seen
 
 _TRUSTED = ("calendars", "ticketmaster", "holidays", "open_holidays", "predicthq")
@@ -40,14 +43,34 @@ def _completed(one: Seen, other: Seen) -> Seen:
         a,
         category=b.category if a.category == "other" else a.category,
         start=b.start if a.start.at is None and b.start.at and not a.all_day else a.start,
-        end=a.end or b.end,
         status="postponed" if "postponed" in {a.status, b.status} else a.status,
-        place=a.place or b.place,
+        place=_place(a.place, b.place),
         rank=b.rank if a.rank is None else a.rank,
         url=a.url or b.url,
         image=a.image or b.image,
         price=a.price or b.price,
     )
+    told = msgspec.structs.replace(told, end=a.end or _end(told.start, b.end))
     distance = other.distance if one.distance is None else one.distance
-    last = max(one.last, other.last) if a.end is None else one.last
+    last = max(one.last, other.last) if a.end is None and told.end else one.last
     return replace(one, told=told, distance=distance, last=last)
+
+
+def _place(one: Place | None, other: Place | None) -> Place | None:
+    """The first place, where it lies by the other's coordinates if it has none of its own."""
+    if one is None or other is None:
+        return one or other
+    missing = one.lat is None or one.lng is None
+    return Place(
+        name=one.name or other.name,
+        address=one.address or other.address,
+        lat=other.lat if missing else one.lat,
+        lng=other.lng if missing else one.lng,
+    )
+
+
+def _end(start: When, end: When | None) -> When | None:
+    """Another's end, unless the event would be over before it starts."""
+    if end and end.at and start.at and end.at <= start.at:
+        return None
+    return end

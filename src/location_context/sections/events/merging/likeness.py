@@ -22,7 +22,7 @@ _VAGUE_WEIGHT, _KIND_OF_RIVALS = 0.1, 0.6
 _NOTHING = 1.0  # less than any word that names something weighs
 _COMMON = 4  # titles that may hold a word before it counts for less
 _PART_NAMED, _CONTAINED, _SHORTENED = 0.9, 0.72, 0.8
-_SHORTEST_INITIALS = 3
+_SHORTEST_INITIALS, _LONGEST_INITIALS, _WORDS_WITH_INITIALS = 3, 5, 2
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def likeness(one: Title, other: Title, local: frozenset[str], rarity: Rarity) ->
     degree = weight / (weight + less + more)
     if min(less, more) < _NOTHING:  # all of one that names something stands in the other
         longer, core = (one, shared | nearly[0]) if less > more else (other, shared | nearly[1])
-        degree = max(degree, _PART_NAMED if _is_part(longer, core, local, rarity) else _CONTAINED)
+        degree = max(degree, _contained(longer, core, shared, local, rarity))
     return Likeness(degree, named=True)
 
 
@@ -101,6 +101,22 @@ def _own(
 
 def _names(words: Iterable[str]) -> bool:
     return any(word not in VAGUE for word in words)
+
+
+def _contained(
+    longer: Title, core: frozenset[str], shared: frozenset[str], local: frozenset[str],
+    rarity: Rarity,
+) -> float:  # fmt: skip
+    """How much it says that all of one title stands in the other, by where it stands there.
+
+    As a whole part it is a name with an addition; at the beginning or the end it may be. One word
+    that is only nearly there is none: "Queen" of "Christine and the Queens".
+    """
+    if _is_part(longer, core, local, rarity):
+        return _PART_NAMED
+    naming = [w for w in longer.words if w not in VAGUE and (w in core or w not in local)]
+    at_an_end = bool(naming) and (naming[0] in core or naming[-1] in core)
+    return _CONTAINED if at_an_end and (len(core) > 1 or core <= shared) else 0.0
 
 
 def _is_part(longer: Title, core: frozenset[str], local: frozenset[str], rarity: Rarity) -> bool:
@@ -150,9 +166,8 @@ def _sounds(one: str, other: str) -> bool:
 
 
 def _is_short(one: Title, other: Title) -> bool:
-    """Whether a word of one is how the other's name begins when shortened: MWC, ESC."""
-    return any(
-        _SHORTEST_INITIALS <= len(word) <= 5 and other.initials.startswith(word)
-        for word in one.named
-        if word not in VAGUE
+    """Whether one is how the other's name begins when shortened: MWC, ESC; a town may follow."""
+    return len(one.core) <= _WORDS_WITH_INITIALS and any(
+        _SHORTEST_INITIALS <= len(word) <= _LONGEST_INITIALS and other.initials.startswith(word)
+        for word in one.core
     )

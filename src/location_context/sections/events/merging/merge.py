@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING
 
 from location_context.sections.events.merging.accounts import joined, trust
 from location_context.sections.events.merging.likeness import Rarity
-from location_context.sections.events.merging.nearness import APART, LONG
+from location_context.sections.events.merging.nearness import (
+    APART,
+    LONG,
+    place_nearness,
+    read_spot,
+)
 from location_context.sections.events.merging.sameness import Account, read_account, sameness
 from location_context.sections.events.merging.titles import read_title
 
@@ -30,8 +35,8 @@ if TYPE_CHECKING:
 def merge(seen: Iterable[Seen]) -> list[Seen]:
     """One for each event, in the order of trust."""
     told = sorted((one for event in seen for one in event.accounts or (event,)), key=trust)
-    read = cache(read_title)  # venues, and titles of residencies, come again and again
-    accounts = _with_repeats([read_account(one, read) for one in told])
+    title, spot = cache(read_title), cache(read_spot)  # both come again and again in an answer
+    accounts = _with_repeats([read_account(one, title, spot) for one in told])
     groups = _groups(len(accounts), _alike(accounts))
     return [joined([told[n] for n in group]) for group in groups]
 
@@ -48,8 +53,13 @@ def _with_repeats(accounts: Sequence[Account]) -> list[Account]:
 def _alike(accounts: Sequence[Account]) -> dict[tuple[int, int], float]:
     """How surely two accounts are the same, for every two that are."""
     rarity = Rarity.of(account.title for account in accounts)
-    found = {(a, b): sameness(accounts[a], accounts[b], rarity) for a, b in _pairs(accounts)}
-    return {pair: degree for pair, degree in found.items() if degree > 0}
+    nearness = cache(place_nearness)
+    found = (
+        ((a, b), sameness(accounts[a], accounts[b], rarity, nearness))
+        for a, b in _pairs(accounts)
+        if accounts[a].origin != accounts[b].origin
+    )
+    return {pair: degree for pair, degree in found if degree > 0}
 
 
 def _pairs(accounts: Sequence[Account]) -> Iterator[tuple[int, int]]:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from location_context.point import distance_km
 from location_context.sections.events.merging.spelling import is_slip, plain, sounds_like, words
+from location_context.sections.events.merging.titles import read_title
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from location_context.sections.events.merging.titles import Title
     from location_context.sections.events.records import Place
     from location_context.sections.events.visible import Seen
@@ -34,9 +33,9 @@ class Near(IntEnum):
     SPOT = 4  # one door, one minute
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Spot:
-    """A place as it is compared: its name's words, and where it lies."""
+    """A place as it is compared: its name's words, and where it lies. Equal to itself alone."""
 
     name: Title | None
     town: frozenset[str]
@@ -49,11 +48,11 @@ class Spot:
         return self.name.named | self.town if self.name else self.town
 
 
-def read_spot(place: Place | None, read: Callable[[str], Title]) -> Spot | None:
-    """The place as it is compared; `read` reads its name."""
+def read_spot(place: Place | None) -> Spot | None:
+    """The place as it is compared."""
     if place is None:
         return None
-    name = read(place.name) if place.name else None
+    name = read_title(place.name) if place.name else None
     known = place.lat is not None and place.lng is not None
     return Spot(
         name, _town(place.address), place.lat if known else None, place.lng if known else None
@@ -145,7 +144,7 @@ def _by_day(one: Seen, other: Seen) -> Near:
     a, b = one.told, other.told
     if a.all_day and b.all_day and one.last == other.last:
         return Near.SPOT
-    return Near.NEAR if a.all_day or b.all_day else Near.UNKNOWN
+    return Near.NEAR if a.all_day and b.all_day else Near.UNKNOWN
 
 
 def _run_together(one: Seen, other: Seen) -> bool:

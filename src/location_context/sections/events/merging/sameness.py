@@ -25,6 +25,7 @@ from location_context.sections.events.merging.titles import Title, read_title
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from location_context.sections.events.records import Place
     from location_context.sections.events.visible import Seen
 
 _HOLIDAYS = frozenset({"public_holiday", "school_holiday"})
@@ -40,7 +41,7 @@ _BLURRED = {
     for a, b in permutations(kinds, 2)
 }
 _WIDE_KINDS = frozenset({"sport", "festival", "exhibition", "conference", "community"})
-_ENOUGH, _AT_ONE_SPOT, _SURELY = 0.6, 0.55, 0.8
+_AT_ONE_SPOT, _ENOUGH, _FAR_AT_ONCE, _SURELY, _NEVER = 0.55, 0.6, 0.7, 0.8, 2.0
 _STEP = 0.01
 
 
@@ -54,16 +55,24 @@ class Account:
     spot: Spot | None
     repeated: bool = False
 
+    @property
+    def kind(self) -> str:
+        return self.seen.told.category
+
     @cached_property
     def sides(self) -> tuple[Side, Side] | None:
         return read_sides(self.seen.told.title)
 
 
-def read_account(seen: Seen, read: Callable[[str], Title] = read_title) -> Account:
-    """What one provider tells, read for comparing; `read` reads titles and names."""
+def read_account(
+    seen: Seen,
+    title: Callable[[str], Title] = read_title,
+    spot: Callable[[Place | None], Spot | None] = read_spot,
+) -> Account:
+    """What one provider tells, read for comparing, by what reads its title and its place."""
     told = seen.told
     calendar = told.id.partition(":")[0] if told.source == "calendars" else ""
-    return Account(seen, (told.source, calendar), read(told.title), read_spot(told.place, read))
+    return Account(seen, (told.source, calendar), title(told.title), spot(told.place))
 
 
 def is_same(one: Seen, other: Seen) -> bool:
@@ -71,23 +80,25 @@ def is_same(one: Seen, other: Seen) -> bool:
     return sameness(read_account(one), read_account(other), Rarity()) > 0
 
 
-def sameness(one: Account, other: Account, rarity: Rarity) -> float:
+def sameness(
+    one: Account,
+    other: Account,
+    rarity: Rarity,
+    nearness: Callable[[Spot | None, Spot | None], Near] = place_nearness,
+) -> float:
     """How surely two accounts tell of one event; 0 where they do not."""
-    a, b = one.seen.told, other.seen.told
-    if one.origin == other.origin or not _kinds_agree(a.category, b.category):
+    if one.origin == other.origin or not _kinds_agree(one.kind, other.kind):
         return 0.0
     time = time_nearness(one.seen, other.seen, repeated=one.repeated or other.repeated)
-    if time is Near.NO:
-        return 0.0
-    if a.category in _HOLIDAYS:
+    if one.kind in _HOLIDAYS:
         return _same_holiday(one, other)
-    place = place_nearness(one.spot, other.spot)
+    place = Near.NO if time is Near.NO else nearness(one.spot, other.spot)
     if place is Near.NO or not one.title.agrees(other.title):
         return 0.0
     found = _likeness(one, other, rarity)
-    if found.degree < _needed(one, other, found, place, time):
+    if found.degree < _needed({one.kind, other.kind} - {"other"}, found, place, time):
         return 0.0
-    return found.degree + _STEP * (place + time)
+    return found.degree + _STEP * (place + time + (one.title.text == other.title.text))
 
 
 def _kinds_agree(a: str, b: str) -> bool:
@@ -107,7 +118,7 @@ def _same_holiday(one: Account, other: Account) -> float:
 
 def _likeness(one: Account, other: Account, rarity: Rarity) -> Likeness:
     """By the sides where both tell of a match, else by the words."""
-    sport = "sport" in {one.seen.told.category, other.seen.told.category}
+    sport = "sport" in {one.kind, other.kind}
     if sport and one.sides and other.sides:
         return Likeness(alike(one.sides, other.sides), named=True)
     local = (one.spot.words if one.spot else frozenset()) | (
@@ -116,13 +127,14 @@ def _likeness(one: Account, other: Account, rarity: Rarity) -> Likeness:
     return likeness(one.title, other.title, local, rarity)
 
 
-def _needed(one: Account, other: Account, found: Likeness, place: Near, time: Near) -> float:
+def _needed(kinds: set[str], found: Likeness, place: Near, time: Near) -> float:
     """How alike the titles have to be, given how near the events are."""
-    kinds = {one.seen.told.category, other.seen.told.category} - {"other"}
     if not found.named:  # "Pub quiz": only at one door and at one time
-        return 1.0 if place is Near.SPOT and time is not Near.NEAR else 2.0
+        return 1.0 if place is Near.SPOT and time is not Near.NEAR else _NEVER
     if place is Near.WIDE and not kinds <= _WIDE_KINDS:
-        return 2.0
+        return _NEVER
+    if place is Near.WIDE and time is Near.SPOT and len(kinds) == 1:
+        return _FAR_AT_ONCE
     if place in {Near.WIDE, Near.UNKNOWN} or len(kinds) > 1:
         return _SURELY
     return _AT_ONE_SPOT if place is Near.SPOT and time is Near.SPOT else _ENOUGH

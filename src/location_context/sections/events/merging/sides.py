@@ -21,7 +21,7 @@ _VERSUS = re.compile(
 )
 _DASH = re.compile(r"\s+[-–—]\s+|\s+:\s+")
 _AT = re.compile(r"\s+(?:@|at)\s+")
-_SURE, _PARTLY = 1.0, 0.75
+_SURE, _PARTLY, _OTHERWISE = 1.0, 0.85, 0.7
 _LONGEST = 4
 _RESERVES = (["ii"], ["2"], ["b"], ["iii"])
 
@@ -100,12 +100,13 @@ def _same(one: Side, other: Side) -> float:
         return 0.0
     if one.discipline and other.discipline and one.discipline != other.discipline:
         return 0.0
+    sure = _SURE if one.discipline == other.discipline else _OTHERWISE
     shared = {(a, b) for a in one.words for b in other.words if _same_word(a, b, one, other)}
     mine, theirs = {a for a, _ in shared}, {b for _, b in shared}
     if mine == one.words and theirs == other.words:
-        return _SURE
+        return sure
     if shared and (mine == one.words or theirs == other.words):
-        return _PARTLY
+        return min(sure, _PARTLY)
     return _PARTLY if _is_short(one, other) or _is_short(other, one) else 0.0
 
 

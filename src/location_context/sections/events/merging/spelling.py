@@ -12,7 +12,7 @@ import unicodedata
 from anyascii import anyascii
 
 _LETTERS_FOR_A_SLIP, _LETTERS_FOR_TWO = 6, 11
-CONSONANTS_OF_A_NAME = 3
+CONSONANTS_OF_A_NAME = 4
 _WORDS = re.compile(r"[a-z0-9]+")
 _KANA, _HAN = "\u3041-\u30ff\uff66-\uff9f", "\u3400-\u9fff\u3005"
 # where writing without blanks turns from one script to another, a word ends
@@ -20,8 +20,8 @@ _TURNS = re.compile(
     rf"(?<=[{_KANA}])(?=[^{_KANA}])|(?<=[^{_KANA}])(?=[{_KANA}])"
     rf"|(?<=[{_HAN}])(?=[^{_HAN}])|(?<=[^{_HAN}])(?=[{_HAN}])"
 )
-# letters that tell a sound: how Chinese signs are read depends on who reads them
 _OTHER_SCRIPT = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff\u2100-\u214f\u3005\u3400-\u9fff]")
+_SIGNS = re.compile(rf"[{_HAN}]")
 _ARTICLE = re.compile(r"\bال(?=\w{2})")  # Arabic writes it with its word
 _DOUBLED = re.compile(r"(.)\1+")
 _SILENT = str.maketrans("", "", "`")
@@ -44,6 +44,11 @@ def words(text: str) -> list[str]:
 def is_foreign(text: str) -> bool:
     """Whether some of it is written in letters, but not in Latin ones."""
     return not text.isascii() and _OTHER_SCRIPT.search(text) is not None
+
+
+def has_signs(text: str) -> bool:
+    """Whether some of it is written in signs, whose romanisation tells no sound for sure."""
+    return not text.isascii() and _SIGNS.search(text) is not None
 
 
 def is_slip(one: str, other: str) -> bool:

@@ -7,27 +7,27 @@ every language, and beside them the numbers and the markers that two titles must
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from location_context.sections.events.merging.spelling import bones, is_foreign, plain, words
+from location_context.sections.events.merging.meanings import meant
+from location_context.sections.events.merging.spelling import (
+    bones,
+    has_signs,
+    is_foreign,
+    plain,
+    words,
+)
 from location_context.sections.events.merging.vocabulary import (
-    DROPPED,
     GROUPS,
-    MARKERS,
-    MEANINGS,
-    NUMBERS,
     PARTICLES,
     VAGUE,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-_LONGEST_PHRASE = 5
 _DIGITS_OF_A_NAME = 3
 _BRACKETS = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]|【([^】]*)】|（([^）]*)）|<([^<>]*)>")
+_BRACKET = re.compile(r"[(\[【（<]")
 _PARTS = re.compile(
     r"\s+[-–—|/•·~+]+\s+|:\s+|\s:\s*|[|•/;,‚„“”«»「」『』〈〉《》\"]|\s@\s|\.\s+(?=\w{4})"
 )
@@ -41,8 +41,7 @@ _PASSING = re.compile(
     r"|\b\d{1,2}[- ]?(?:day|days|jours?|tages?|tage|dias?|días?|giorn[io])\b",
     re.IGNORECASE,
 )
-_ORDINAL = re.compile(r"(\d{1,3})(?:st|nd|rd|th|er|ere|eme|e|a|o)$")
-_YOUTH = re.compile(r"u\d\d$")
+_DIGIT = re.compile(r"\d")
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,9 @@ class Title:
 
     @cached_property
     def bones(self) -> dict[str, str]:
-        """The consonants of each word, and of each two that stand side by side."""
+        """The consonants of each word, and of each two side by side; none where signs stand."""
+        if has_signs(self.text):
+            return defaultdict(str)
         pairs = zip(self.words, self.words[1:], strict=False)
         return {word: bones(word) for word in (*self.words, *(a + b for a, b in pairs))}
 
@@ -103,14 +104,13 @@ def _differ(one: frozenset[str], other: frozenset[str]) -> bool:
 def read_title(text: str) -> Title:
     """The title in the form that is compared; never empty of words where it has any."""
     bare, added = _without_brackets(text)
-    left = _without_passing(bare)
-    parts = [_read(part) for part in _PARTS.split(left if words(plain(left)) else bare)]
+    parts = [meant(part) for part in _PARTS.split(_without_passing(bare) or bare)]
     found = [tuple(word for word in part if _is_name(word)) for part in parts]
     named = tuple(word for part in found for word in part)
     if not named:
         whole = words(plain(text))
         named, found = tuple(whole), [tuple(whole)]
-    beside = [word for part in parts for word in part] + _read(_without_passing(added))
+    beside = [word for part in parts for word in part] + meant(_without_passing(added))
     return Title(
         text=text,
         words=named,
@@ -128,43 +128,16 @@ def _is_name(word: str) -> bool:
 
 def _without_brackets(text: str) -> tuple[str, str]:
     """What stands outside of brackets, and inside; all of it where nothing stands outside."""
+    if not _BRACKET.search(text):
+        return text, ""
     inside = " ".join(part for match in _BRACKETS.findall(text) for part in match)
     outside = _BRACKETS.sub(" ", text)
     return (outside, inside) if words(plain(outside)) else (text, "")
 
 
 def _without_passing(text: str) -> str:
-    """Without years, dates, times, ages and editions."""
-    return _PASSING.sub(" ", text)
-
-
-def _read(part: str) -> list[str]:
-    """The words of a part in their common meaning; markers begin with `#`."""
-    return [word for word in _meant(words(plain(part))) if word not in PARTICLES]
-
-
-def _meant(given: list[str]) -> Iterator[str]:
-    """Each longest phrase that means something by what it means, every other word as it is."""
-    at = 0
-    while at < len(given):
-        for length in range(min(_LONGEST_PHRASE, len(given) - at), 0, -1):
-            phrase = tuple(given[at : at + length])
-            known = next((table[phrase] for table in _TABLES if phrase in table), None)
-            if known is not None:
-                yield from known
-                at += length
-                break
-        else:
-            yield _number_or_word(given[at])
-            at += 1
-
-
-def _number_or_word(word: str) -> str:
-    if ordinal := _ORDINAL.match(word):
-        return ordinal[1]
-    return "#youth" if _YOUTH.match(word) else word.lstrip("0") or word
-
-
-_TABLES: tuple[Mapping[tuple[str, ...], tuple[str, ...]], ...] = (
-    MARKERS, DROPPED, NUMBERS, MEANINGS,
-)  # fmt: skip
+    """Without years, dates, times, ages and editions; empty where no word is left."""
+    if not _DIGIT.search(text):
+        return text
+    left = _PASSING.sub(" ", text)
+    return left if words(plain(left)) else ""

@@ -30,7 +30,7 @@ PARTICLES = word_set("""
     the a an and of in at on to for from by with de la le les el los las der die das dem den des du
     del della delle dei degli di da dell dall d l s t n i il lo gli et e y und o os as ao do dos no
     na im am zum zur auf von vom mit bei ab au aux en sur dans con per en het een van og i pa the
-    al san st saint sankt
+    al san st saint sankt vs versus
 """)
 
 # a ticket, a state of sale, a kind of show: nothing of it is part of a name
@@ -166,7 +166,6 @@ evening = soiree | soir | sera | tarde
 morning = matin | vormittag | manana | mattina
 day = jour | journee | tag | dia | giorno | giornata
 matinee = matinée | nachmittagsvorstellung
-long night museums = lange nacht der museen | noche de los museos | nuit des musees
 orchestra = orchestre | orchester | orquesta | orquestra | orkest | оркестр
 philharmonic = philharmonie | philharmoniker | filarmonica | philharmonia | philharmonique
 symphony = sinfonie | symphonie | sinfonia | symphonique | sinfonica | симфония | simfonia

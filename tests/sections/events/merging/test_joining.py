@@ -1,0 +1,234 @@
+"""Joining: what one event holds that several providers tell of, and which accounts become one."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from location_context.point import Point
+from location_context.sections.events.merging.merge import merge
+from location_context.sections.events.merging.sameness import is_same
+from location_context.sections.events.records import Place, Told, When
+from location_context.sections.events.response import Price
+from location_context.sections.events.visible import Seen, visible
+from location_context.stay import Stay
+
+POINT = Point(48.8566, 2.3522, "Europe/Paris", "FR", "FR-IDF")
+STAY = Stay(date(2026, 12, 1), date(2026, 12, 10))
+EVENING = datetime(2026, 12, 3, 19, tzinfo=UTC)
+OLYMPIA = Place(name="L'Olympia", lat=48.8701, lng=2.3281)
+
+
+def _told(
+    source: str, title: str, start=EVENING, place=OLYMPIA, category="concert", **more
+) -> Told:
+    when = start if isinstance(start, When) else When.of(start)
+    return Told(id=more.pop("id", f"{source}-{title}"), source=source, title=title,
+                category=category, start=when, place=place, **more)  # fmt: skip
+
+
+def _seen(*told: Told) -> list[Seen]:
+    return visible(told, POINT, STAY, 25)
+
+
+def _titles(events: list[Seen]) -> set[frozenset[str]]:
+    """The accounts of each event, by their ids."""
+    return {frozenset(one.told.id for one in event.accounts or (event,)) for event in events}
+
+
+def test_the_merged_event_has_what_each_knows():
+    sold = _told("ticketmaster", "Phoenix", url="https://t.example/")
+    ranked = _told(
+        "predicthq", "Phoenix live", rank=61.0, end=When.of(EVENING + timedelta(hours=2))
+    )
+    (event,) = merge(_seen(ranked, sold))
+    assert event.sources == ("ticketmaster", "predicthq")
+    assert event.told.title == "Phoenix"
+    assert event.told.rank == 61.0
+    assert event.told.url == "https://t.example/"
+    assert event.told.end == ranked.end
+
+
+def test_the_operator_is_believed_first_then_ticketmaster_then_predicthq():
+    price = Price(min=40, max=60, currency="EUR")
+    told = [
+        _told("predicthq", "PHOENIX LIVE", rank=61.0, image="https://p.example/i"),
+        _told("ticketmaster", "Phoenix: Alpha Zulu Tour", price=price, image="https://t.example/i"),
+        _told("calendars", "Concert: Phoenix", category="other"),
+    ]
+    (event,) = merge(_seen(*told))
+    assert event.sources == ("calendars", "ticketmaster", "predicthq")
+    assert event.told.title == "Concert: Phoenix"
+    assert event.told.category == "concert"
+    assert event.told.price == price
+    assert event.told.image == "https://t.example/i"
+    assert event.told.rank == 61.0
+
+
+def test_a_place_without_coordinates_is_completed_and_has_its_distance():
+    named = _told("calendars", "Phoenix", place=Place(name="Olympia"))
+    (event,) = merge(_seen(named, _told("ticketmaster", "Phoenix")))
+    assert event.told.place == Place(name="Olympia", lat=OLYMPIA.lat, lng=OLYMPIA.lng)
+    assert event.distance == pytest.approx(2.3, abs=0.3)
+
+
+def test_two_of_one_provider_are_never_the_same():
+    told = [_told("ticketmaster", "Phoenix"), _told("ticketmaster", "Phoenix ")]
+    assert len(merge(_seen(*told))) == 2
+
+
+def test_an_event_in_two_of_the_operators_calendars_is_one_of_one_source():
+    told = [_told("calendars", "Phoenix", id=f"{calendar}:phoenix") for calendar in ("a", "b")]
+    (event,) = merge(_seen(*told))
+    assert event.sources == ("calendars",)
+    same_calendar = [_told("calendars", "Phoenix", id=f"a:{n}") for n in (1, 2)]
+    assert len(merge(_seen(*same_calendar))) == 2
+
+
+def test_a_time_is_taken_from_the_one_that_knows_it():
+    vague = _told("ticketmaster", "Phoenix", start=When(date(2026, 12, 3)))
+    (event,) = merge(_seen(vague, _told("predicthq", "Phoenix")))
+    assert event.told.start.at == EVENING
+
+
+def test_an_end_before_the_start_is_not_taken_over():
+    late = _told("ticketmaster", "Phoenix", start=EVENING + timedelta(minutes=80))
+    doors = _told("predicthq", "Phoenix", end=When.of(EVENING + timedelta(minutes=60)))
+    (event,) = merge(_seen(late, doors))
+    assert event.told.end is None
+
+
+def test_postponed_by_one_is_postponed():
+    (event,) = merge(
+        _seen(_told("ticketmaster", "Phoenix"), _told("predicthq", "Phoenix", status="postponed"))
+    )
+    assert event.told.status == "postponed"
+
+
+def test_the_same_public_holiday_in_two_languages_is_one():
+    holiday = {"place": None, "category": "public_holiday", "scope": "country", "country": "FR"}
+    day = When(date(2026, 12, 8))
+    (event,) = merge(
+        _seen(
+            _told("holidays", "Toussaint", start=day, **holiday),
+            _told("predicthq", "All Saints' Day", start=day, **holiday),
+        )
+    )
+    assert event.sources == ("holidays", "predicthq")
+    assert event.told.title == "Toussaint"
+
+
+def test_of_several_that_could_be_the_same_the_likest_are_joined():
+    told = [
+        _told("ticketmaster", "Phoenix - VIP Package"),
+        _told("ticketmaster", "Phoenix"),
+        _told("predicthq", "Phoenix"),
+    ]
+    assert _titles(merge(_seen(*told))) == {
+        frozenset({"ticketmaster-Phoenix", "predicthq-Phoenix"}),
+        frozenset({"ticketmaster-Phoenix - VIP Package"}),
+    }
+
+
+def test_tours_of_a_museum_an_hour_apart_are_joined_hour_by_hour():
+    hours = [EVENING - timedelta(hours=n) for n in (9, 8, 7)]
+    told = [
+        _told(source, "Guided tour", start=at, id=f"{source}:{at:%H}", category="community")
+        for source, some in (("ticketmaster", hours), ("predicthq", hours[1:]))
+        for at in some
+    ]
+    events = merge(_seen(*told))
+    assert len(events) == 3
+    assert all(len({one.told.start for one in event.accounts}) <= 1 for event in events)
+
+
+def test_no_chain_joins_what_is_not_the_same():
+    """Doors at seven, a show at eight, another at half past nine: neighbours alike, ends not."""
+    starts = {"calendars": 0, "ticketmaster": 70, "predicthq": 140}
+    seen = _seen(
+        *(_told(source, "Phoenix", EVENING + timedelta(minutes=n)) for source, n in starts.items())
+    )
+    assert is_same(seen[0], seen[1])
+    assert is_same(seen[1], seen[2])
+    assert not is_same(seen[0], seen[2])
+    assert sorted(len(event.sources) for event in merge(seen)) == [1, 2]
+
+
+def test_a_word_of_many_titles_says_little():
+    """Where a house gives its name to every evening, that name alone joins no two."""
+    series = [f"Klangkosmos Weltmusik {name}" for name in
+              ("Mali", "Peru", "Iran", "Korea", "Tuva", "Laos", "Cuba", "Fado", "Gnawa", "Joik",
+               "Samba", "Raga", "Klezmer", "Rebetiko", "Qawwali", "Gamelan")]  # fmt: skip
+    others = [
+        _told("ticketmaster", title, EVENING + timedelta(days=1 + n % 6))
+        for n, title in enumerate(series[2:])
+    ]
+    two = [_told("ticketmaster", series[0]), _told("predicthq", series[1])]
+    assert len(merge(_seen(*two))) == 1
+    assert len(merge(_seen(*two, *others))) == len(series)
+
+
+_accounts = st.lists(
+    st.builds(
+        lambda source, title, minutes, metres, name, day: (
+            source, title, day, minutes, metres, name,
+        ),
+        st.sampled_from(["calendars", "ticketmaster", "predicthq", "open_holidays"]),
+        st.sampled_from(["Phoenix", "Phoenix: Alpha Zulu Tour", "Phoenix (complet)", "Air",
+                         "Candlelight: Queen", "Queen", "Fenix", "Phoenix with Air", "Air Phoenix",
+                         "Concert", "Festival Air"]),
+        st.sampled_from([None, 0, 30, 60, 90, 120]),
+        st.sampled_from([0, 100, 300, 900, 4000]),
+        st.sampled_from([None, "Olympia", "L'Olympia", "Zénith"]),
+        st.integers(0, 1),
+    ),
+    max_size=9,
+)  # fmt: skip
+
+
+def _some(rows) -> list[Seen]:
+    return _seen(*(
+        _told(
+            source, title, id=f"{n % 2}:{n}",
+            start=When(EVENING.date() + timedelta(days=day)) if minutes is None
+            else EVENING + timedelta(days=day, minutes=minutes),
+            place=Place(name=name, lat=48.87 + metres / 111_195, lng=2.3281),
+        )
+        for n, (source, title, day, minutes, metres, name) in enumerate(rows)
+    ))  # fmt: skip
+
+
+@given(_accounts, st.randoms(use_true_random=False))
+def test_the_order_in_which_providers_answer_does_not_matter(rows, random):
+    seen = _some(rows)
+    shuffled = list(seen)
+    random.shuffle(shuffled)
+    assert merge(shuffled) == merge(seen)
+
+
+@given(_accounts)
+def test_merging_what_is_merged_changes_nothing(rows):
+    once = merge(_some(rows))
+    assert merge(once) == once
+
+
+@given(_accounts)
+def test_no_account_is_lost_and_one_event_holds_a_provider_once(rows):
+    seen = _some(rows)
+    events = merge(seen)
+    told = [one.told.id for event in events for one in event.accounts or (event,)]
+    assert sorted(told) == sorted(one.told.id for one in seen)
+    for event in events:
+        for one, other in combinations(event.accounts, 2):
+            assert one.told.source != other.told.source or one.told.source == "calendars"
+            assert one.first == other.first
+
+
+@given(_accounts)
+def test_whether_two_are_the_same_does_not_depend_on_who_is_asked_first(rows):
+    for one, other in combinations(_some(rows), 2):
+        assert is_same(one, other) == is_same(other, one)
