@@ -75,6 +75,11 @@ def pairs(name: str) -> list[Pair]:
         return [_pair(number, row) for number, row in enumerate(rows)]
 
 
+def acts() -> list[str]:
+    """Names of acts and works, no two of which are the same."""
+    return (PAIRS / "acts.txt").read_text(encoding="utf-8").splitlines()
+
+
 def measured(given: list[Pair], is_same: Callable[[Seen, Seen], bool]) -> Measured:
     """A decision beside the labels."""
     decided = [(pair, is_same(*pair.seen())) for pair in given]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from location_context.sections.events.merging.spelling import CONSONANTS_OF_A_NAME, is_slip
-from location_context.sections.events.merging.vocabulary import DECOR, KINDS, VAGUE
+from location_context.sections.events.merging.vocabulary import DECOR, ENSEMBLES, KINDS, VAGUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,6 +23,10 @@ _NOTHING = 1.0  # less than any word that names something weighs
 _COMMON = 4  # titles that may hold a word before it counts for less
 _PART_NAMED, _CONTAINED, _SHORTENED = 0.9, 0.72, 0.8
 _SHORTEST_INITIALS, _LONGEST_INITIALS, _WORDS_WITH_INITIALS = 3, 5, 2
+
+
+def _length(word: str) -> int:
+    return min(max(len(word), 3), 8)
 
 
 @dataclass(frozen=True)
@@ -38,13 +42,15 @@ class Rarity:
 
     def weight(self, word: str) -> float:
         if word in VAGUE:
-            return _VAGUE_WEIGHT
-        return min(max(len(word), 3), 8) * min(1.0, _COMMON / self.titles.get(word, 1))
+            return _length(word) if word in ENSEMBLES else _VAGUE_WEIGHT
+        return _length(word) * min(1.0, _COMMON / self.titles.get(word, 1))
 
     def weights_of_rivals(self, words: Iterable[str]) -> float:
         """Where each has words of its own, the kind of event tells them apart as well."""
         return sum(
-            _KIND_OF_RIVALS * min(max(len(word), 3), 8) if word in KINDS else self.weight(word)
+            _KIND_OF_RIVALS * _length(word)
+            if word in KINDS and word not in ENSEMBLES
+            else self.weight(word)
             for word in words
         )
 
@@ -110,20 +116,22 @@ def _contained(
     """How much it says that all of one title stands in the other, by where it stands there.
 
     As a whole part it is a name with an addition; at the beginning or the end it may be. One word
-    that is only nearly there is none: "Queen" of "Christine and the Queens".
+    alone may be of another name: "Queen" of "Christine and the Queens", "Pink" of "Pink Floyd".
     """
+    if len(core - VAGUE) == 1 and not core <= shared:
+        return 0.0
     if _is_part(longer, core, local, rarity):
         return _PART_NAMED
     naming = [w for w in longer.words if w not in VAGUE and (w in core or w not in local)]
     at_an_end = bool(naming) and (naming[0] in core or naming[-1] in core)
-    return _CONTAINED if at_an_end and (len(core) > 1 or core <= shared) else 0.0
+    return _CONTAINED if at_an_end and len(core - DECOR) > 1 else 0.0
 
 
 def _is_part(longer: Title, core: frozenset[str], local: frozenset[str], rarity: Rarity) -> bool:
     """Whether the words are a whole part of a title: "Phoenix" of "Phoenix: Alpha Zulu Tour"."""
     for part in longer.parts:
         rest = frozenset(part) - core - local
-        if _names(core & set(part)) and rarity.weights(rest) < _NOTHING:
+        if _names(core & set(part)) and not rest & ENSEMBLES and rarity.weights(rest) < _NOTHING:
             return True
         if "tour" in rest and _names(core & {part[0]}):
             return True  # the tour has a name
@@ -167,7 +175,12 @@ def _sounds(one: str, other: str) -> bool:
 
 def _is_short(one: Title, other: Title) -> bool:
     """Whether one is how the other's name begins when shortened: MWC, ESC; a town may follow."""
-    return len(one.core) <= _WORDS_WITH_INITIALS and any(
-        _SHORTEST_INITIALS <= len(word) <= _LONGEST_INITIALS and other.initials.startswith(word)
-        for word in one.core
+    beside = one.named - other.named - DECOR
+    return (
+        len(beside) <= _WORDS_WITH_INITIALS
+        and not beside & KINDS
+        and any(
+            _SHORTEST_INITIALS <= len(word) <= _LONGEST_INITIALS and other.initials.startswith(word)
+            for word in beside
+        )
     )

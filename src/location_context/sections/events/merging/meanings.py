@@ -25,7 +25,10 @@ _YOUTH = re.compile(r"u\d\d$")
 
 def meant(text: str) -> list[str]:
     """The words in their common meaning; a marker begins with `#`."""
-    return [word for word in _meant(words(plain(text))) if word not in PARTICLES]
+    given = words(plain(text))
+    if len(given) > 1 and given[-1] == "v":  # nobody follows: Henry V, not Arsenal v Chelsea
+        given[-1] = "5"
+    return [word for word in _meant(given) if word not in PARTICLES]
 
 
 def _meant(given: list[str]) -> Iterator[str]:

@@ -29,7 +29,11 @@ _DIGITS_OF_A_NAME = 3
 _BRACKETS = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]|【([^】]*)】|（([^）]*)）|<([^<>]*)>")
 _BRACKET = re.compile(r"[(\[【（<]")
 _PARTS = re.compile(
-    r"\s+[-–—|/•·~+]+\s+|:\s+|\s:\s*|[|•/;,‚„“”«»「」『』〈〉《》\"]|\s@\s|\.\s+(?=\w{4})"
+    r"\s+[-–—|/•·~+]+\s+|:(?!\d\d)|[|•/;,‚„“”«»「」『』〈〉《》\"]|\s@\s|\.\s+(?=\w{4})"
+    r"|\b(?:with|feat|ft|featuring|avec|mit|con|plays?|performs?|at|by|par|presents?)\b"
+    # whose it is: "Handel's Messiah", but not "New Year's Eve"
+    r"|(?<!year)(?<!night)(?<!day)(?<!valentine)(?<!mother)(?<!father)(?<!patrick)['’]s\s",
+    re.IGNORECASE,
 )
 _PASSING = re.compile(
     r"(?<!^)(?<!^the )\b(?:19|20)\d\d(?:\s*[/–-]\s*\d{2,4})?\b"  # years and seasons

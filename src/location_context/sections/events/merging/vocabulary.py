@@ -73,6 +73,10 @@ KINDS = word_set("""
     holiday ice act chapter asia europe europa church house public offenen tur offene eve new
     grandprix monday tuesday wednesday thursday friday saturday sunday chamber
 """)
+# of these, those that make a name of another: Berlin is not its orchestra
+ENSEMBLES = word_set(
+    "orchestra philharmonic symphony quartet trio choir ensemble band ballet opera"
+)
 VAGUE = DECOR | KINDS
 
 # what says another event than the same name without it
