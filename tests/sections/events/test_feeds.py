@@ -11,11 +11,12 @@ import httpx2
 import pytest
 
 from location_context.errors import OperatorError
-from location_context.sections.events.imports.expansion import Task, expand
+from location_context.sections.events.imports.expansion import SECONDS, Task, expand
 from location_context.sections.events.imports.feeds import Feeds
 from location_context.sections.events.imports.importer import calendar_id, format_of, window_at
 from location_context.sections.events.records import Calendar
 from location_context.settings import Settings
+from location_context.upstream.deadline import Deadline
 from tests.standins.server import Answered, StandIn
 
 pytestmark = pytest.mark.anyio
@@ -187,7 +188,7 @@ async def test_the_server_refreshes_feeds_by_itself_while_it_runs(opening):
                 await running
 
 
-async def test_the_reading_process_does_not_see_the_keys_of_the_server(monkeypatch):
+def test_the_reading_process_does_not_see_the_keys_of_the_server(monkeypatch):
     monkeypatch.setenv("LOCATION_CONTEXT_TICKETMASTER_API_KEY", "canary")
     seen: dict = {}
     started = subprocess.Popen
@@ -198,7 +199,8 @@ async def test_the_reading_process_does_not_see_the_keys_of_the_server(monkeypat
             super().__init__(*given, **named)
 
     monkeypatch.setattr(subprocess, "Popen", Watched)
-    await expand(ICS % b"Choir", Task("ics", window_at(date(2026, 11, 21), None)))
+    task = Task("ics", window_at(date(2026, 11, 21), None))
+    assert list(expand(ICS % b"Choir", task, Deadline.after(SECONDS)))
     assert seen
     assert "canary" not in str(seen)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from location_context.sections.events.imports.entries import LONGEST_TITLE, clipped
+from location_context.sections.events.imports.words import LONGEST_TITLE, clipped
 from location_context.sections.events.response import Event, Venue
 from location_context.sections.events.visible import Seen, overlaps
 

@@ -1,6 +1,6 @@
 """Entries: events as calendars, pages and tables hold them, before they have a place and an id.
 
-`ics`, `jsonld` and `table` read them; `expansion` does so in a process of its own.
+`ics`, `jsonld` and `table` read them, in a process of their own (`expansion`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
 Format = Literal["ics", "jsonld", "csv"]
-LONGEST_TITLE, LONGEST_TEXT = 300, 500
 
 
 class Window(msgspec.Struct, frozen=True):
@@ -54,31 +53,6 @@ class Refused(msgspec.Struct, frozen=True):
     why: str
 
 
-_WORDS: dict[str, Category] = {
-    "concert": "concert", "music": "concert", "gig": "concert", "musik": "concert",
-    "festival": "festival", "fest": "festival", "market": "community", "fair": "festival",
-    "sport": "sport", "sports": "sport", "match": "sport", "football": "sport", "race": "sport",
-    "theatre": "performing_arts", "theater": "performing_arts", "dance": "performing_arts",
-    "opera": "performing_arts", "comedy": "performing_arts", "performing": "performing_arts",
-    "exhibition": "exhibition", "expo": "exhibition", "museum": "exhibition", "art": "exhibition",
-    "conference": "conference", "congress": "conference", "seminar": "conference",
-    "talk": "conference", "lecture": "conference", "workshop": "conference",
-    "community": "community", "social": "community", "meetup": "community",
-    "holiday": "public_holiday", "holidays": "public_holiday", "observance": "observance",
-}  # fmt: skip
-
-
-def category_of(words: str) -> Category | None:
-    """The category that a source's own words name, if one does."""
-    lowered = words.casefold().replace("_", " ").replace("-", " ")
-    whole = lowered.replace(" ", "_")
-    if whole in Category.__args__:  # type: ignore[attr-defined]  # the words of the Literal
-        return whole  # type: ignore[return-value]  # it is one of them
-    return next(
-        (_WORDS[word] for word in lowered.replace(",", " ").split() if word in _WORDS), None
-    )
-
-
 def when(text: str, zone: ZoneInfo) -> When:
     """A date or a moment as ISO 8601 has it; one without offset is on the clock of `zone`.
 
@@ -99,12 +73,6 @@ def is_within(start: When, end: When | None, window: Window) -> bool:
     return start.day <= window.last + day and last >= window.first - day
 
 
-def clipped(text: object, longest: int = LONGEST_TEXT) -> str | None:
-    """Words on one line, not too long; None when there are none."""
-    plain = " ".join("".join(c if c.isprintable() else " " for c in str(text or "")).split())
-    return plain[:longest] or None
-
-
 def degrees(lat: object, lng: object) -> tuple[float, float] | None:
     """Coordinates, if both are numbers within bounds and not the 0, 0 of a form left empty."""
     try:
@@ -114,3 +82,12 @@ def degrees(lat: object, lng: object) -> tuple[float, float] | None:
     if not (-90 <= pair[0] <= 90 and -180 <= pair[1] <= 180) or pair == (0, 0):
         return None
     return pair
+
+
+def amount(given: object) -> float | None:
+    """A price, if it is a number that can be one."""
+    try:
+        number = float(str(given).replace(",", "."))
+    except ValueError:
+        return None
+    return number if 0 <= number < 1e9 else None

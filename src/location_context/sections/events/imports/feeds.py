@@ -15,6 +15,7 @@ import msgspec
 import structlog
 
 from location_context.errors import LocationContextError, OperatorError, ProviderError
+from location_context.sections.events.imports.expansion import SECONDS, Task
 from location_context.sections.events.imports.importer import (
     Imported,
     calendar_id,
@@ -22,6 +23,7 @@ from location_context.sections.events.imports.importer import (
     read_calendar,
     window_at,
 )
+from location_context.upstream.deadline import Deadline
 from location_context.upstream.download import download
 
 if TYPE_CHECKING:
@@ -65,8 +67,9 @@ class Feeds:
             return await self._keep(calendar, downloaded)
         if calendar.kind == "feed":
             raise OperatorError(f"A feed needs an address; {source} is none (http or https)")
+        deadline = Deadline.after(SECONDS)
         data = await asyncio.to_thread(_file, source)
-        return await self._store_read(calendar, data, "")
+        return await self._store_read(calendar, data, "", deadline)
 
     async def calendars(self) -> list[Calendar]:
         return await self._store.calendars()
@@ -127,13 +130,16 @@ class Feeds:
         known = msgspec.structs.replace(
             calendar, etag=headers.get("etag"), last_modified=headers.get("last-modified")
         )
-        return await self._store_read(known, downloaded.body, headers.get("content-type", ""))
+        kind = headers.get("content-type", "")
+        return await self._store_read(known, downloaded.body, kind, Deadline.after(SECONDS))
 
-    async def _store_read(self, calendar: Calendar, data: bytes, content_type: str) -> Imported:
+    async def _store_read(
+        self, calendar: Calendar, data: bytes, content_type: str, deadline: Deadline
+    ) -> Imported:
         now = self._clock()
-        format_ = format_of(calendar.source, data, content_type)
         window = window_at(now.date(), calendar.timezone)
-        imported = await read_calendar(calendar, data, format_, window, now)
+        task = Task(format_of(calendar.source, data, content_type), window)
+        imported = await read_calendar(calendar, data, task, now, deadline)
         if not imported.rows and imported.refused and calendar.rows:
             raise OperatorError(
                 f"nothing in it could be read ({imported.refused[0].why}); "

@@ -6,23 +6,30 @@ calendar that says nothing has such entries refused.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+from contextlib import closing
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from location_context.sections.events.answer import web_address
 from location_context.sections.events.cells import LONGEST_DAYS, cell, country_cell, slot
+from location_context.sections.events.imports.encoding import utf8
 from location_context.sections.events.imports.entries import Entry, Format, Refused, Window
 from location_context.sections.events.imports.expansion import Task, expand
 from location_context.sections.events.providers.calendars import Calendars
 from location_context.sections.events.records import Calendar, Place, Told
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import date, datetime
 
+    from location_context.upstream.deadline import Deadline
+
+_NO_PLACE = "it names no place, and neither does the calendar"
+_TO_STORE_ONE = 50e-6  # seconds; some three times what it takes a database that is not busy
 _BEFORE, _AHEAD = timedelta(days=31), timedelta(days=3 * 366)
 _EXTENSIONS: dict[str, Format] = {
     "ics": "ics", "ical": "ics", "ifb": "ics", "csv": "csv",
@@ -46,7 +53,7 @@ def calendar_id(source: str) -> str:
 
 def format_of(source: str, data: bytes, content_type: str = "") -> Format:
     """The format, by what the bytes begin with, the type they came with, or their name."""
-    head = data[:2000].lstrip(b"\xef\xbb\xbf \t\r\n").upper()
+    head = utf8(data[:2000]).lstrip(b" \t\r\n").upper()
     if head.startswith(b"BEGIN:VCALENDAR"):
         return "ics"
     if head[:1] in {b"{", b"[", b"<"}:
@@ -63,31 +70,39 @@ def window_at(today: date, timezone: str | None) -> Window:
 
 
 async def read_calendar(
-    calendar: Calendar, data: bytes, format_: Format, window: Window, now: datetime
+    calendar: Calendar, data: bytes, task: Task, now: datetime, deadline: Deadline
 ) -> Imported:
-    """Expand the bytes and file what comes out."""
-    expanded = await expand(data, Task(format_, window))
+    """Expand the bytes and file what comes out; what has not come by the deadline is left out."""
+    return await asyncio.to_thread(_read, calendar, data, task, now, deadline)
+
+
+def _read(
+    calendar: Calendar, data: bytes, task: Task, now: datetime, deadline: Deadline
+) -> Imported:
     rows: dict[str, tuple[int, int, Told]] = {}
-    refused = list(expanded.refused)
-    for entry in expanded.entries:
-        if (row := _filed(entry, calendar)) is None:
-            refused.append(
-                Refused(entry.title[:60], "it names no place, and neither does the calendar")
-            )
-        else:
-            rows[row[2].id] = row
+    refused: list[Refused] = []
+    with closing(expand(data, task, deadline)) as all_told:
+        for told in all_told:
+            if isinstance(told, Refused):
+                refused.append(told)
+            elif row := _filed(told, calendar, task.window):
+                rows[row[2].id] = row
+            else:
+                refused.append(Refused(told.title[:60], _NO_PLACE))
+            if not deadline.earlier(len(rows) * _TO_STORE_ONE).left() and deadline.left():
+                refused.append(Refused("the rest", "reading so many events took too long"))
+                break
     kept = msgspec.structs.replace(
         calendar, rows=len(rows), imported_at=now, checked_at=now, failed_with=None
     )
     return Imported(kept, list(rows.values()), refused)
 
 
-def _filed(entry: Entry, calendar: Calendar) -> tuple[int, int, Told] | None:
+def _filed(entry: Entry, calendar: Calendar, window: Window) -> tuple[int, int, Told] | None:
     """The event with the cell and slot it is filed under; None without a place."""
     lat, lng = (entry.lat, entry.lng) if entry.lat is not None else (calendar.lat, calendar.lng)
     told = _told(entry, calendar, lat, lng)
-    last = min(told.end.day if told.end else told.start.day, _longest(told.start.day))
-    when = slot(told.start.day, max(told.start.day, last))
+    when = _slot(told, window)
     if lat is not None and lng is not None:
         return cell(lat, lng), when, told
     if calendar.country:
@@ -95,8 +110,11 @@ def _filed(entry: Entry, calendar: Calendar) -> tuple[int, int, Told] | None:
     return None
 
 
-def _longest(first: date) -> date:
-    return first + timedelta(days=LONGEST_DAYS - 1)
+def _slot(told: Told, window: Window) -> int:
+    """The slot of its days within the window: years before it would be too early to be found."""
+    end = told.end.day if told.end else told.start.day
+    first = max(told.start.day, min(window.first, end))
+    return slot(first, max(first, min(end, first + timedelta(days=LONGEST_DAYS - 1))))
 
 
 def _told(entry: Entry, calendar: Calendar, lat: float | None, lng: float | None) -> Told:

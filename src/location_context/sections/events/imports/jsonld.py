@@ -15,15 +15,15 @@ import lxml.html
 import msgspec
 
 from location_context.sections.events.imports.entries import (
-    LONGEST_TITLE,
     Entry,
     Refused,
     Window,
-    clipped,
+    amount,
     degrees,
     is_within,
     when,
 )
+from location_context.sections.events.imports.words import LONGEST_TITLE, clipped, plain
 from location_context.sections.events.response import Category, EventStatus, Price
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _types(node: dict[str, Any]) -> set[str]:
 
 
 def _entry(node: dict[str, Any], zone: ZoneInfo, window: Window) -> Iterator[Entry | Refused]:
-    title = clipped(node.get("name"), LONGEST_TITLE)
+    title = plain(node.get("name"), LONGEST_TITLE)
     if title is None:
         yield Refused("an event", "it has no name")
         return
@@ -141,7 +141,7 @@ def _read(node: dict[str, Any], title: str, start: When, end: When | None, statu
         category=next(
             iter(sorted({_TYPES[t] for t in _types(node) & _TYPES.keys()} - {"other"})), None
         ),
-        venue=clipped(place.get("name")),
+        venue=plain(place.get("name")),
         address=_address(place.get("address")),
         lat=point[0] if point else None,
         lng=point[1] if point else None,
@@ -177,10 +177,10 @@ def _geo(place: dict[str, Any]) -> tuple[float, float] | None:
 
 def _address(value: Any) -> str | None:
     if isinstance(value, str):
-        return clipped(value)
+        return plain(value)
     given = _first(value)
     parts = [given.get(name) for name in ("streetAddress", "postalCode", "addressLocality")]
-    return clipped(", ".join(str(part) for part in parts if part))
+    return plain(", ".join(str(part) for part in parts if part))
 
 
 def _image(value: Any) -> str | None:
@@ -196,19 +196,11 @@ def _text(value: Any) -> str | None:
 def _price(value: Any) -> Price | None:
     offers = value if isinstance(value, list) else [value]
     for offer in (one for one in offers if isinstance(one, dict)):
-        low = _number(offer.get("lowPrice", offer.get("price")))
-        high = _number(offer.get("highPrice", offer.get("price")))
+        low = amount(offer.get("lowPrice", offer.get("price")))
+        high = amount(offer.get("highPrice", offer.get("price")))
         if low is not None or high is not None:
             return Price(min=low, max=high, currency=clipped(offer.get("priceCurrency"), 3))
     return None
-
-
-def _number(value: Any) -> float | None:
-    try:
-        number = float(str(value).replace(",", "."))
-    except ValueError:
-        return None
-    return number if 0 <= number < 1e9 else None
 
 
 def _last(value: Any) -> str:

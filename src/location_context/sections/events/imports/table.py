@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from location_context.sections.events.imports.entries import (
-    LONGEST_TITLE,
     Entry,
     Refused,
     Window,
-    category_of,
-    clipped,
+    amount,
     degrees,
     is_within,
     when,
+)
+from location_context.sections.events.imports.words import (
+    LONGEST_TITLE,
+    category_of,
+    clipped,
+    plain,
 )
 from location_context.sections.events.response import Price
 
@@ -54,7 +58,7 @@ def read_table(data: bytes, window: Window) -> Iterator[Entry | Refused]:
 def _entry(
     row: Mapping[str, str], line: str, zone: ZoneInfo, window: Window
 ) -> Iterator[Entry | Refused]:
-    title = clipped(row.get("title"), LONGEST_TITLE)
+    title = plain(row.get("title"), LONGEST_TITLE)
     if title is None:
         yield Refused(line, "it has no title")
         return
@@ -80,8 +84,8 @@ def _entry(
         end=end or (start if start.at is None else None),
         all_day=start.at is None and (end is None or end.at is None),
         category=category_of(row.get("category") or ""),
-        venue=clipped(row.get("venue")),
-        address=clipped(row.get("address")),
+        venue=plain(row.get("venue")),
+        address=plain(row.get("address")),
         lat=place[0] if place else None,
         lng=place[1] if place else None,
         url=clipped(row.get("url"), 2000),
@@ -91,10 +95,7 @@ def _entry(
 
 
 def _price(row: Mapping[str, str]) -> Price | None:
-    try:
-        low, high = (float(row[n]) if row.get(n) else None for n in ("price_min", "price_max"))
-    except ValueError:
-        return None
+    low, high = amount(row.get("price_min")), amount(row.get("price_max"))
     if low is None and high is None:
         return None
     return Price(min=low, max=high, currency=clipped(row.get("currency"), 3))

@@ -1,0 +1,59 @@
+"""Occurrence: one date of an event as an entry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from location_context.sections.events.imports.entries import (
+    Entry,
+    Refused,
+    Window,
+    degrees,
+    is_within,
+)
+from location_context.sections.events.imports.ics.times import Component, read
+from location_context.sections.events.imports.words import (
+    LONGEST_TITLE,
+    category_of,
+    clipped,
+    plain,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def entry_of(event: Component, uid: str, where: str, window: Window) -> Iterator[Entry | Refused]:
+    """The entry; nothing when it is cancelled or outside the window."""
+    if str(event.get("STATUS") or "").strip().upper() == "CANCELLED":
+        return
+    start, end, all_day = read(event)
+    if not is_within(start, end, window):
+        return
+    if (title := plain(event.get("SUMMARY"), LONGEST_TITLE)) is None:
+        yield Refused(where, "it has no title")
+        return
+    place = _geo(event.get("GEO"))
+    yield Entry(
+        uid=uid,
+        title=title,
+        start=start,
+        end=end,
+        all_day=all_day,
+        category=category_of(_categories(event)),
+        venue=plain(event.get("LOCATION")),
+        lat=place[0] if place else None,
+        lng=place[1] if place else None,
+        url=clipped(event.get("URL"), 2000),
+        image=clipped(event.get("IMAGE"), 2000),
+    )
+
+
+def _geo(given: Any) -> tuple[float, float] | None:
+    return degrees(given.latitude, given.longitude) if hasattr(given, "latitude") else None
+
+
+def _categories(event: Component) -> str:
+    given = event.get("CATEGORIES")
+    parts = given if isinstance(given, list) else [given] if given else []
+    return " ".join(str(word) for part in parts for word in getattr(part, "cats", [part]))

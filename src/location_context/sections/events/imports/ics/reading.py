@@ -1,0 +1,70 @@
+"""Reading a calendar: every series by itself, the short ones first, none with more than its time.
+
+What happens once comes before what repeats. Each series first gets a moment of the processor, and
+half a second when all others are done, so that hostile rules cost nobody but themselves.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from location_context.sections.events.imports.entries import Entry, Refused, Window
+from location_context.sections.events.imports.ics.lines import Lines, Part, calendars_of
+from location_context.sections.events.imports.ics.patience import TookTooLongError, patience
+from location_context.sections.events.imports.ics.series import Series, UnreadableError
+from location_context.sections.events.imports.ics.times import Clock
+from location_context.sections.events.imports.ics.zones import Zones, zone_of
+from location_context.sections.events.imports.words import clipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ROUNDS = (0.03, 0.5)
+
+
+def read_ics(data: bytes, window: Window) -> Iterator[Entry | Refused]:
+    """The occurrences within the window; what cannot be read is told with its reason."""
+    calendars = calendars_of(data)
+    if not any(one.events or one.complete for one in calendars):
+        yield Refused("the calendar", "it is not one")
+    zone = ZoneInfo(window.timezone)
+    waiting: list[Series] = []
+    for number, calendar in enumerate(calendars):
+        if calendar.properties.get("CALSCALE", "GREGORIAN").upper() != "GREGORIAN":
+            yield Refused("the calendar", "its dates are not Gregorian")
+        elif calendar.properties.get("METHOD", "").upper() != "CANCEL":
+            waiting += _series(calendar, number, zone)
+    waiting = [one for one in waiting if not one.is_over(window)]
+    waiting.sort(key=lambda one: (one.repeats, one.size))
+    yield from _in_rounds(waiting, window, zone)
+
+
+def _in_rounds(waiting: list[Series], window: Window, zone: ZoneInfo) -> Iterator[Entry | Refused]:
+    for seconds in _ROUNDS:
+        late = []
+        for series in waiting:
+            try:
+                with patience(seconds):
+                    found = list(series.occurrences(window, zone))
+            except TookTooLongError:
+                series.zones.forget()
+                late.append(series)
+            except UnreadableError as error:
+                yield Refused(series.where, str(error))
+            except Exception as error:  # noqa: BLE001  a part that chokes on one event must not end the rest
+                yield Refused(series.where, f"it cannot be read: {clipped(error, 120)}")
+            else:
+                yield from found
+        waiting = late
+    for series in waiting:
+        yield Refused(series.where, "its rule takes too long to expand")
+
+
+def _series(calendar: Lines, number: int, zone: ZoneInfo) -> list[Series]:
+    own = zone_of(calendar.properties.get("X-WR-TIMEZONE", ""))
+    clock, zones = Clock(own or zone, own=own is not None), Zones(calendar.zones, number)
+    parts: dict[str, list[Part]] = {}
+    for count, part in enumerate(calendar.events, start=1):
+        parts.setdefault(part.value("UID") or f"event {count}", []).append(part)
+    return [Series(uid, together, zones, clock) for uid, together in parts.items()]

@@ -1,0 +1,95 @@
+"""Times: an event's dates put in order before its series is expanded, and read off afterwards.
+
+What a calendar leaves open is settled here, once: floating times get a clock, a duration becomes an
+end, an end of the other kind is made the start's kind, one that is not after its start is dropped.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any
+
+from icalendar.prop import vDDDTypes
+
+from location_context.sections.events.records import When
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from zoneinfo import ZoneInfo
+
+Component = Any  # icalendar's own type admits every kind of value under every name
+_DAY = timedelta(days=1)
+
+
+class Clock:
+    """A calendar's clock: `own` when it names one itself, which its times in UTC then follow."""
+
+    def __init__(self, zone: ZoneInfo, *, own: bool) -> None:
+        self._zone = zone
+        self._own = own
+
+    def of(self, value: Any) -> Any:
+        """A date as it is, a moment with its zone, each part of a period likewise."""
+        if isinstance(value, tuple):
+            return tuple(self.of(one) for one in value)
+        if not isinstance(value, datetime):
+            return value
+        if value.tzinfo is None:
+            return value.replace(tzinfo=self._zone)
+        utc = self._own and value.tzname() == "UTC"
+        return value.astimezone(self._zone) if utc else value
+
+
+def settle(event: Component, clock: Clock) -> None:
+    """Put all times of an event on their clock, and its end in order."""
+    for held in _times(event):
+        held.dt = clock.of(held.dt)
+    start = event["DTSTART"].dt
+    end = _end(start, event)
+    for name in ("DTEND", "DURATION"):
+        event.pop(name, None)
+    if end is not None:
+        event["DTEND"] = vDDDTypes(end)
+
+
+def read(event: Component) -> tuple[When, When | None, bool]:
+    """Start, end and whether it is all-day; the end of whole days is given as the day after."""
+    start = event["DTSTART"].dt
+    end = event["DTEND"].dt if "DTEND" in event else start
+    if isinstance(start, datetime):
+        return When.of(start), When.of(end) if end > start else None, False
+    return When(start), When(max(start, end - _DAY)), True
+
+
+def _times(event: Component) -> Iterator[Any]:
+    for name in ("DTSTART", "DTEND", "RECURRENCE-ID"):
+        if name in event:
+            yield event[name]
+    for name in ("RDATE", "EXDATE"):
+        given = event.get(name) or []
+        for one in given if isinstance(given, list) else [given]:
+            yield from one.dts
+
+
+def _end(start: date | datetime, event: Component) -> date | datetime | None:
+    end = event["DTEND"].dt if "DTEND" in event else None
+    if end is None and "DURATION" in event:
+        end = _after(start, event["DURATION"].dt)
+    if end is None:
+        return None
+    if isinstance(start, datetime):
+        if not isinstance(end, datetime):
+            end = datetime.combine(end, time(), start.tzinfo)
+        return end if end > start else None
+    if isinstance(end, datetime):  # the day on which it ends counts, unless it ends with the night
+        end = end.date() + (_DAY if end.time() > time() else timedelta())
+    return end if end > start else None
+
+
+def _after(start: date | datetime, length: timedelta) -> date | datetime:
+    """Days on the calendar, hours by the clock; whole days for a date."""
+    if not isinstance(start, datetime):
+        return start + timedelta(days=length.days + bool(length.seconds))
+    hours = timedelta(seconds=length.seconds)
+    then = (start + timedelta(days=length.days)).astimezone(UTC) + hours
+    return then.astimezone(start.tzinfo)
