@@ -30,11 +30,11 @@ def read_ics(data: bytes, window: Window) -> Iterator[Entry | Refused]:
         yield Refused("the calendar", "it is not one")
     zone = ZoneInfo(window.timezone)
     waiting: list[Series] = []
-    for number, calendar in enumerate(calendars):
+    for calendar in calendars:
         if calendar.properties.get("CALSCALE", "GREGORIAN").upper() != "GREGORIAN":
             yield Refused("the calendar", "its dates are not Gregorian")
         elif calendar.properties.get("METHOD", "").upper() != "CANCEL":
-            waiting += _series(calendar, number, zone)
+            waiting += _series(calendar, zone)
     waiting = [one for one in waiting if not one.is_over(window)]
     waiting.sort(key=lambda one: (one.repeats, one.size))
     yield from _in_rounds(waiting, window, zone)
@@ -61,10 +61,32 @@ def _in_rounds(waiting: list[Series], window: Window, zone: ZoneInfo) -> Iterato
         yield Refused(series.where, "its rule takes too long to expand")
 
 
-def _series(calendar: Lines, number: int, zone: ZoneInfo) -> list[Series]:
+def _series(calendar: Lines, zone: ZoneInfo) -> list[Series]:
     own = zone_of(calendar.properties.get("X-WR-TIMEZONE", ""))
-    clock, zones = Clock(own or zone, own=own is not None), Zones(calendar.zones, number)
+    clock, zones = Clock(own or zone, own=own is not None), Zones(calendar.zones)
     parts: dict[str, list[Part]] = {}
     for count, part in enumerate(calendar.events, start=1):
         parts.setdefault(part.value("UID") or f"event {count}", []).append(part)
-    return [Series(uid, together, zones, clock) for uid, together in parts.items()]
+    return [
+        Series(uid, together, zones, clock)
+        for uid, named_alike in parts.items()
+        for together in _apart(named_alike)
+    ]
+
+
+def _apart(parts: list[Part]) -> list[list[Part]]:
+    """Events of one UID, each with what replaces dates of it.
+
+    Of several versions the latest counts. Without a version, two that begin at different times are
+    two events: some programs give all they write the same UID.
+    """
+    replacing = [part for part in parts if part.value("RECURRENCE-ID")]
+    masters = [part for part in parts if not part.value("RECURRENCE-ID")]
+    latest = max((_version(part) for part in masters), default=0)
+    starts = {part.value("DTSTART"): part for part in masters if _version(part) == latest}
+    return [[master, *replacing] for master in starts.values()] or [replacing]
+
+
+def _version(part: Part) -> int:
+    given = part.value("SEQUENCE")
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0

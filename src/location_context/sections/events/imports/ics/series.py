@@ -17,7 +17,13 @@ from icalendar import Calendar, Event
 from location_context.sections.events.imports.entries import Entry, Refused, Window
 from location_context.sections.events.imports.ics.lines import REPEATING, TIMES, VITAL, Line, Part
 from location_context.sections.events.imports.ics.occurrence import entry_of
-from location_context.sections.events.imports.ics.times import Clock, Component, settle
+from location_context.sections.events.imports.ics.times import (
+    Clock,
+    Component,
+    name_alike,
+    rules,
+    settle,
+)
 from location_context.sections.events.imports.words import clipped, plain
 
 if TYPE_CHECKING:
@@ -82,6 +88,10 @@ class Series:
         if not self.repeats:
             yield from entry_of(events[0], self.uid, self.where, window)
             return
+        master = next((event for event in events if "RECURRENCE-ID" not in event), None)
+        for event in events:
+            if master is not None and "RECURRENCE-ID" in event:
+                name_alike(event, master)
         found = _expanded(events, window, zone)
         if len(found) > _MOST_OCCURRENCES:
             yield Refused(self.where, f"only its first {_MOST_OCCURRENCES} dates are kept")
@@ -128,8 +138,7 @@ def _unreadable(line: Line) -> UnreadableError:
 
 
 def _check_rules(event: Component) -> None:
-    rules = event.get("RRULE") or []
-    for rule in rules if isinstance(rules, list) else [rules]:
+    for rule in rules(event):
         few = 0 < max(map(int, rule.get("COUNT", [0]))) <= _MOST_OCCURRENCES
         often = {str(freq).upper() for freq in rule.get("FREQ", [])} & _WITHIN_AN_HOUR
         if often and not few:

@@ -6,7 +6,7 @@ end, an end of the other kind is made the start's kind, one that is not after it
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any
 
 from icalendar.prop import vDDDTypes
@@ -15,7 +15,6 @@ from location_context.sections.events.records import When
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from zoneinfo import ZoneInfo
 
 Component = Any  # icalendar's own type admits every kind of value under every name
 _DAY = timedelta(days=1)
@@ -24,9 +23,9 @@ _DAY = timedelta(days=1)
 class Clock:
     """A calendar's clock: `own` when it names one itself, which its times in UTC then follow."""
 
-    def __init__(self, zone: ZoneInfo, *, own: bool) -> None:
+    def __init__(self, zone: tzinfo, *, own: bool) -> None:
         self._zone = zone
-        self._own = own
+        self.own = own
 
     def of(self, value: Any) -> Any:
         """A date as it is, a moment with its zone, each part of a period likewise."""
@@ -36,20 +35,43 @@ class Clock:
             return value
         if value.tzinfo is None:
             return value.replace(tzinfo=self._zone)
-        utc = self._own and value.tzname() == "UTC"
+        utc = self.own and value.tzname() == "UTC"
         return value.astimezone(self._zone) if utc else value
 
 
 def settle(event: Component, clock: Clock) -> None:
     """Put all times of an event on their clock, and its end in order."""
+    start = event["DTSTART"].dt = clock.of(event["DTSTART"].dt)
+    if isinstance(start, datetime):
+        clock = Clock(start.tzinfo or UTC, own=clock.own)  # one zone is often meant for all times
     for held in _times(event):
         held.dt = clock.of(held.dt)
-    start = event["DTSTART"].dt
     end = _end(start, event)
     for name in ("DTEND", "DURATION"):
         event.pop(name, None)
     if end is not None:
         event["DTEND"] = vDDDTypes(end)
+    for rule in rules(event):
+        if "UNTIL" in rule:
+            rule["UNTIL"] = [_until(value, start) for value in rule["UNTIL"]]
+
+
+def name_alike(replacement: Component, master: Component) -> None:
+    """Let an event that replaces a date of another name it as the other's dates are.
+
+    Some programs name the day of an hour, others the midnight of a day.
+    """
+    named, start = replacement["RECURRENCE-ID"], master["DTSTART"].dt
+    if isinstance(start, datetime) and not isinstance(named.dt, datetime):
+        named.dt = datetime.combine(named.dt, start.timetz())
+    elif isinstance(named.dt, datetime) and not isinstance(start, datetime):
+        named.dt = named.dt.date()
+
+
+def rules(event: Component) -> list[Component]:
+    """Its RRULEs."""
+    given = event.get("RRULE") or []
+    return given if isinstance(given, list) else [given]
 
 
 def read(event: Component) -> tuple[When, When | None, bool]:
@@ -62,7 +84,7 @@ def read(event: Component) -> tuple[When, When | None, bool]:
 
 
 def _times(event: Component) -> Iterator[Any]:
-    for name in ("DTSTART", "DTEND", "RECURRENCE-ID"):
+    for name in ("DTEND", "RECURRENCE-ID"):
         if name in event:
             yield event[name]
     for name in ("RDATE", "EXDATE"):
@@ -84,6 +106,17 @@ def _end(start: date | datetime, event: Component) -> date | datetime | None:
     if isinstance(end, datetime):  # the day on which it ends counts, unless it ends with the night
         end = end.date() + (_DAY if end.time() > time() else timedelta())
     return end if end > start else None
+
+
+def _until(value: date | datetime, start: date | datetime) -> date | datetime:
+    """The end of a rule in the one way that is unambiguous; a day includes all its hours."""
+    if not isinstance(start, datetime):
+        return value.date() if isinstance(value, datetime) else value
+    if not isinstance(value, datetime):
+        value = datetime.combine(value, time(23, 59, 59))
+    if value.tzinfo is None:
+        value = value.replace(tzinfo=start.tzinfo)
+    return value.astimezone(UTC)
 
 
 def _after(start: date | datetime, length: timedelta) -> date | datetime:

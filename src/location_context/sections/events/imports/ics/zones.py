@@ -10,6 +10,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
+from uuid import uuid4
 from zoneinfo import ZoneInfo, available_timezones
 
 from icalendar import Timezone
@@ -17,6 +18,8 @@ from icalendar.timezone import tzp
 from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from location_context.sections.events.imports.ics.lines import Line, Part
 
 _OFFSET = re.compile(r"\(?(?:UTC|GMT|Z)?([+-]\d{1,2}):?(\d{2})?\)?", re.IGNORECASE)
@@ -28,17 +31,14 @@ _MOST_BYTES = 50_000
 
 
 class Zones:
-    """The zones of one calendar; `number` keeps its own definitions apart from other calendars'."""
+    """The zones of one calendar, its own definitions kept apart from other calendars'."""
 
-    def __init__(self, parts: list[Part], number: int) -> None:
+    def __init__(self, parts: list[Part]) -> None:
         self._parts = {part.value("TZID").strip('"'): part for part in parts}
-        self._number = number
-        self._forgotten = 0
         self._names: dict[str, str | None] = {}
 
     def forget(self) -> None:
         """Define its zones anew: an alarm that rang within one may have left its lock closed."""
-        self._forgotten += 1
         self._names.clear()
 
     def rewritten(self, line: str) -> str:
@@ -65,8 +65,7 @@ class Zones:
 
     def _defined(self, tzid: str, part: Part) -> str | None:
         """Have the parser know the calendar's own zone, by a name that no other calendar has."""
-        number = f"{self._number}-{list(self._parts).index(tzid)}-{self._forgotten}"
-        name = f"calendar-zone-{number}"
+        name = f"zone-{uuid4().hex}"
         lines = [f"TZID:{name}"] + [_recent(line) for line in part.lines if line.name != "TZID"]
         try:
             if part.size() <= _MOST_BYTES:
@@ -106,17 +105,22 @@ def _of_offset(name: str) -> ZoneInfo | None:
 
 
 def _of_cities(name: str) -> ZoneInfo | None:
-    """The first of the cities that has a zone of that standard offset."""
+    """What Outlook shows: the first of its places that has a zone of that standard offset."""
     if not (given := _CITIES.fullmatch(name)):
         return None
     sign = -1 if given[1].startswith("-") else 1
     offset = timedelta(hours=int(given[1]), minutes=sign * int(given[2]))
-    for city in given[3].split(","):
-        ending = "/" + city.strip().lower().replace(" ", "_")
-        for lowered, key in _iana().items():
-            if lowered.endswith(ending) and _standard(ZoneInfo(key)) == offset:
-                return ZoneInfo(key)
-    return None
+    candidates = (key for place in given[3].split(",") for key in _keys_of(place.strip()))
+    return next((z for key in candidates if _standard(z := ZoneInfo(key)) == offset), None)
+
+
+def _keys_of(place: str) -> Iterator[str]:
+    """The zones of a city, or of "Eastern Time (US & Canada)"."""
+    ending = "/" + place.lower().replace(" ", "_")
+    yield from (key for lowered, key in _iana().items() if lowered.endswith(ending))
+    windows = place.partition(" (")[0].replace(" Time", " Standard Time")
+    if windows in WINDOWS_TO_OLSON:
+        yield WINDOWS_TO_OLSON[windows]
 
 
 def _standard(zone: ZoneInfo) -> timedelta | None:
