@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
-import time
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 import structlog
@@ -27,19 +25,17 @@ from location_context.storage.database import Database
 from location_context.storage.events import EventRows
 from location_context.storage.guide import Guides
 from location_context.upstream.provider import http_client
-from location_context.web import logs
+from location_context.web import drain, logs
 from location_context.web.endpoint import Endpoint
 from location_context.web.middleware import Front
 from location_context.web.routes import endpoints
 from location_context.widget.routes import routes as widget_routes
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import AsyncIterator, Sequence
 
     from location_context.sections.contract import Section
     from location_context.stay import Clock
-
-DRAIN_AT_LEAST, DRAIN_QUIET, DRAIN_AT_MOST = 1.0, 0.5, 5.0  # seconds
 
 
 @asynccontextmanager
@@ -121,7 +117,7 @@ def create_app(
             others = [Endpoint.of(route) for route in widget.others]
             front.serve([*endpoints(service, front), *pages, *others])
             async with background(service):
-                with _draining_on_sigterm(front):
+                with drain.on_sigterm(front):
                     yield
 
     front = Front(lifespan, settings.max_in_flight)
@@ -133,29 +129,3 @@ def serve_app() -> Front:
     settings = Settings.read(os.environ)
     logs.configure(settings)
     return create_app(settings)
-
-
-@contextmanager
-def _draining_on_sigterm(front: Front) -> Iterator[None]:
-    """On SIGTERM, answer on until no request comes; then SIGINT ends the server's own loop."""
-    loop, tasks = asyncio.get_running_loop(), set[asyncio.Task[None]]()
-
-    def begin() -> None:
-        if not front.draining:
-            front.drain()
-            tasks.add(loop.create_task(_drained(front)))
-
-    # elsewhere than in the main thread whoever embeds the server ends it
-    with suppress(RuntimeError, ValueError, NotImplementedError):
-        loop.add_signal_handler(signal.SIGTERM, begin)
-    yield
-
-
-async def _drained(front: Front) -> None:
-    began = time.monotonic()
-    while (passed := time.monotonic() - began) < DRAIN_AT_MOST:
-        quiet = time.monotonic() - front.last_request_at > DRAIN_QUIET
-        if passed > DRAIN_AT_LEAST and quiet and not front.guard.in_flight:
-            break
-        await asyncio.sleep(0.05)
-    os.kill(os.getpid(), signal.SIGINT)

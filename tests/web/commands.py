@@ -8,12 +8,14 @@ import logging
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import IO
 from unittest.mock import patch
 
 import structlog
@@ -72,34 +74,53 @@ def command(
     return done
 
 
+@dataclass(frozen=True)
+class Serving:
+    """`serve` in a process of its own; its output goes into a file, which never fills up."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+    output: IO[bytes]
+
+    def signal(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def printed(self) -> str:
+        """Everything it printed, once it has ended."""
+        self.process.wait(timeout=60)
+        self.output.seek(0)
+        return self.output.read().decode()
+
+
 @contextmanager
 def serving(
     data_dir: Path, *arguments: str, more: Mapping[str, str] | None = None
-) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """`serve` while it runs: the process and its port."""
+) -> Iterator[Serving]:
+    """`serve` while it runs."""
     port = free_port()
-    process = subprocess.Popen(
-        [*COMMAND, "serve", "--port", str(port), *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=environment(data_dir, more),
-    )
-    try:
-        wait_until_it_answers(process, port)
-        yield process, port
-    finally:
-        if process.poll() is None:
-            process.terminate()
-        process.communicate(timeout=30)
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(
+            [*COMMAND, "serve", "--port", str(port), *arguments],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=environment(data_dir, more),
+        )
+        served = Serving(process, port, output)
+        try:
+            wait_until_it_answers(served)
+            yield served
+        finally:
+            if process.poll() is None:
+                process.terminate()
+            process.wait(timeout=30)
 
 
-def wait_until_it_answers(process: subprocess.Popen[str], port: int) -> None:
+def wait_until_it_answers(served: Serving) -> None:
     patience = time.monotonic() + 60
     while time.monotonic() < patience:
-        assert process.poll() is None, process.communicate()[0]
+        assert served.process.poll() is None, served.printed()
         try:
-            connection = HTTPConnection("127.0.0.1", port, timeout=5)
+            connection = HTTPConnection("127.0.0.1", served.port, timeout=5)
             connection.request("GET", "/v1/health")
             connection.getresponse().read()
             connection.close()
