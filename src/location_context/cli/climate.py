@@ -27,7 +27,9 @@ from location_context.upstream.provider import http_client
 if TYPE_CHECKING:
     from location_context.point import Point
 
-commands = typer.Typer(help="Climate data: the fallback grid, and the archive for many places.")
+commands = typer.Typer(
+    add_completion=False, help="Climate data: the fallback grid, and the archive for many places."
+)
 
 
 @commands.command()

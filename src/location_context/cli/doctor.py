@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from location_context.service import Service
     from location_context.settings import Settings
 
+commands = typer.Typer(add_completion=False)
+
 PARIS = (48.8566, 2.3522)
 LITTLE_SPACE = 500_000_000  # bytes
 PATIENCE = 15.0
@@ -49,10 +51,7 @@ Check: TypeAlias = Callable[["Settings"], Awaitable[Finding]]
 _MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "failed": ("✗", "red")}
 
 
-def register(app: typer.Typer) -> None:
-    app.command("doctor")(doctor)
-
-
+@commands.command()
 def doctor(*, json: console.Json = False) -> None:
     """Check settings, storage, datasets and providers; exit code 1 if something failed."""
     findings = console.run(_examine(printed=not json))

@@ -25,7 +25,9 @@ from location_context.upstream.provider import http_client
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-commands = typer.Typer(help="Import events of your own, and keep feeds.", no_args_is_help=True)
+commands = typer.Typer(
+    add_completion=False, help="Import events of your own, and keep feeds.", no_args_is_help=True
+)
 feed = typer.Typer(help="Calendars by address that the server refreshes.", no_args_is_help=True)
 commands.add_typer(feed, name="feed")
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from location_context.sections.guide.records import GuideVersion
 
 commands = typer.Typer(
+    add_completion=False,
     help="Import a restaurant guide, list its versions, return to the last one.",
     no_args_is_help=True,
 )

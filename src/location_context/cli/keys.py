@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     from location_context.access.keys import ApiKey, ApiKeys, MintedKey
 
-commands = typer.Typer(help="Create, list, revoke and rotate API keys.", no_args_is_help=True)
+commands = typer.Typer(
+    add_completion=False, help="Create, list, revoke and rotate API keys.", no_args_is_help=True
+)
 
 _MOST = 2_000_000_000
 PerMinute = Annotated[int, typer.Option(min=1, max=_MOST, help="Requests in a minute.")]

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import typer
 
 from location_context.cli import console
 from location_context.storage.database import Database
 
-if TYPE_CHECKING:
-    import typer
+commands = typer.Typer(add_completion=False)
 
 
-def register(app: typer.Typer) -> None:
-    app.command("migrate")(migrate)
-
-
+@commands.command()
 def migrate(*, json: console.Json = False) -> None:
     """Bring the schema of the database up to date; run again after it was broken off."""
     before, after = console.run(Database.upgrade(console.settings()))

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from location_context.sections.contract import Applicable, NotApplicable, Section
     from location_context.service import Service
 
+commands = typer.Typer(add_completion=False)
+
 ALL = "all"
 
 Name = Annotated[str, typer.Argument(metavar="SECTION", help="A section's name, or `all`.")]
@@ -32,10 +34,7 @@ Units = Annotated[str, typer.Option(help="metric or imperial.")]
 Lang = Annotated[str, typer.Option(help="BCP 47 tag.")]
 
 
-def register(app: typer.Typer) -> None:
-    app.command("read")(read)
-
-
+@commands.command()
 def read(  # noqa: PLR0913  the parameters of the endpoints
     section: Name,
     *,

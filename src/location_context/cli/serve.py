@@ -26,6 +26,8 @@ from location_context.web.status import status
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+commands = typer.Typer(add_completion=False)
+
 HEADERS_WITHIN = 15_000  # milliseconds in which a client must have sent its headers
 LISTENING = 2048  # connections waiting or open; far above what the guard admits
 KILL_AFTER = 20  # seconds a worker may take to end
@@ -35,10 +37,7 @@ Port = Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")]
 Workers = Annotated[int, typer.Option(min=1, max=64, help="Processes that serve.")]
 
 
-def register(app: typer.Typer) -> None:
-    app.command("serve")(serve)
-
-
+@commands.command()
 def serve(*, host: Host = "127.0.0.1", port: Port = 8000, workers: Workers = 1) -> None:
     """Serve the sections, the widget and the documents until SIGTERM or Ctrl-C."""
     settings = listening_settings(console.settings(), host, port)

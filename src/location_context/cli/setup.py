@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from location_context.access.keys import ApiKeys
     from location_context.settings import Settings
 
+commands = typer.Typer(add_completion=False)
+
 FIRST_KEY = "first key"
 WithoutFallback = Annotated[
     bool, typer.Option("--without-fallback", help="Do not make the fallback climate grid.")
@@ -47,10 +49,7 @@ class Done(msgspec.Struct):
     page: str
 
 
-def register(app: typer.Typer) -> None:
-    app.command("setup")(setup)
-
-
+@commands.command()
 def setup(
     *,
     without_fallback: WithoutFallback = False,

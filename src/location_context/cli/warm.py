@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from location_context.sections.contract import Query
     from location_context.service import Service
 
+commands = typer.Typer(add_completion=False)
+
 AT_ONCE = 4
 SECONDS_EACH = 60.0
 DEFAULT_DAYS = 7
@@ -48,10 +50,7 @@ class Line:
     wrong: str | None = None
 
 
-def register(app: typer.Typer) -> None:
-    app.command("warm")(warm)
-
-
+@commands.command()
 def warm(file: File, *, json: console.Json = False) -> None:
     """Fill what the sections keep for the places and stays of a file."""
     rows = _rows(file)
