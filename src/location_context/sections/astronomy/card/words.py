@@ -37,7 +37,7 @@ def _daylight(days: Sequence[Day], words: Formats) -> str:
     """To the hour when the stay's days all round to it, else hours and minutes from to."""
     hours = [round(day.sun.day_length_seconds / 3600) for day in days]
     if min(hours) < max(hours):
-        text = words.gettext("{low} to {high} hours")
+        text = words.ngettext("{low} to {high} hour", "{low} to {high} hours", max(hours))
         return text.format(low=min(hours), high=max(hours))
     return words.ngettext("{hours} hour", "{hours} hours", hours[0]).format(hours=hours[0])
 
