@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 import pytest
 
@@ -53,15 +55,19 @@ def test_nothing_is_wider_than_the_page_from_280_to_1200_px(full, open_page, lan
 
 
 @pytest.mark.parametrize("width", [320, 640])
-def test_text_at_200_percent_and_wide_spacing_keeps_everything(full, open_page, width):
-    page = open_page(full.address(STAY, lang="de"), bypass_csp=True).page
+@pytest.mark.parametrize("language", ["de", "fr"])
+def test_text_at_200_percent_and_wide_spacing_keeps_everything(full, open_page, width, language):
+    page = open_page(full.address(STAY, lang=language), bypass_csp=True).page
     page.set_viewport_size({"width": width, "height": 800})
     page.add_style_tag(content="html{font-size:200%}")
     assert page.evaluate(CLIPPED) == []
+    assert page.evaluate(OVERFLOWS) == []
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    assert page.evaluate(TOUCHING, ".dark b, .pop, .days .hi, .days .lo") == []
     spaced = (
         "*{line-height:1.5!important;letter-spacing:.12em!important;word-spacing:.16em!important}"
     )
-    page.add_style_tag(content=spaced.replace("html", "x"))
+    page.add_style_tag(content=spaced)
     assert page.evaluate(CLIPPED) == []
 
 
@@ -132,13 +138,13 @@ def test_no_nights_window_touches_its_neighbours(full, open_page, language):
     page = open_page(full.address(STAY, lang=language)).page
     for width in (560, 600, 640, 720):
         page.set_viewport_size({"width": width, "height": 900})
-        assert page.evaluate(TOUCHING) == [], width
+        assert page.evaluate(TOUCHING, ".dark b") == [], width
 
 
-TOUCHING = """() => {
-  const boxes = [...document.querySelectorAll('.dark b')].map((one) => {
+TOUCHING = """(what) => {
+  const boxes = [...document.querySelectorAll(what)].map((one) => {
     const range = document.createRange();
-    range.selectNode(one.firstChild);
+    range.selectNode(one.lastChild);
     return range.getBoundingClientRect();
   });
   const meet = (a, b) => a.left < b.right && b.left < a.right
@@ -171,6 +177,18 @@ def test_forced_colours_and_print_keep_the_bars_and_borders(full, open_page):
     )
     page.emulate_media(media="print", forced_colors="none")
     assert page.evaluate("getComputedStyle(document.querySelector('.card')).breakInside") == "avoid"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark", "auto"])
+def test_paper_is_white_whatever_the_theme(full, open_page, theme):
+    page = open_page(full.address(STAY, theme=theme), color_scheme="dark").page
+    page.emulate_media(media="print")
+    for what in ("html", ".card", ".night"):
+        ground = f"getComputedStyle(document.querySelector('{what}')).backgroundColor"
+        assert page.evaluate(ground) == "rgb(255, 255, 255)", what
+    ink = page.evaluate("getComputedStyle(document.querySelector('h1')).color")
+    assert max(map(int, re.findall(r"\d+", ink))) < 60
+    assert page.evaluate("getComputedStyle(document.querySelector('.night h3')).color") == ink
 
 
 def test_nothing_moves(full):

@@ -232,6 +232,11 @@ class Formats:
         joined = "" if self._locale.language in {"ja", "zh"} else " "
         return joined.join(text for text in said if text)
 
+    @staticmethod
+    def begun(text: str) -> str:
+        """The text as it begins a line: `mer. 12 août` with a capital."""
+        return text[:1].upper() + text[1:]
+
     def country(self, code: str) -> str:
         """The name of a country by its ISO 3166-1 code."""
         return str(self._locale.territories.get(code, code))

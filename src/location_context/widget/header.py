@@ -56,7 +56,7 @@ def header(
     text = words.ngettext("{count} night", "{count} nights", nights)
     return Header(
         place=given.place or _place(point, gazetteer, words),
-        dates=words.dates(stay.start, stay.end),
+        dates=words.begun(words.dates(stay.start, stay.end)),
         nights=text.format(count=nights) if nights else "",
         zone=_zone(stay, point, words),
     )

@@ -32,11 +32,13 @@ class Look:
 
     @property
     def style(self) -> str:
+        """The colours; paper takes the light ones."""
         light = f":root{{color-scheme:light;{variables(self.accent, 'light')}}}"
+        if self.theme == "light":
+            return light
         dark = f":root{{color-scheme:dark;{variables(self.accent, 'dark')}}}"
-        if self.theme == "auto":
-            return f"{light}@media (prefers-color-scheme:dark){{{dark}}}"
-        return dark if self.theme == "dark" else light
+        asked = "screen and (prefers-color-scheme:dark)" if self.theme == "auto" else "screen"
+        return f"{light}@media {asked}{{{dark}}}"
 
     @property
     def scheme(self) -> str:

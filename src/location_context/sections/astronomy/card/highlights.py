@@ -51,7 +51,7 @@ def _view(one: Highlight, body: AstronomyBody, words: Formats) -> HighlightView:
         icon = "season"
     if icon == "clock_change":
         icon = "clock"
-    return HighlightView(icon=icon, title=one.title, text=_text(one, body, words))
+    return HighlightView(icon=icon, title=one.title, text=words.begun(_text(one, body, words)))
 
 
 def _text(one: Highlight, body: AstronomyBody, words: Formats) -> str:

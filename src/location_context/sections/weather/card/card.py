@@ -46,6 +46,7 @@ class Card:
     groups: Sequence[Group]
     columns: int
     side: bool
+    weeks: bool
     monthly: bool
     spread: bool
     snow: bool
@@ -72,6 +73,7 @@ def card(whole: WeatherBody, near: WeatherBody | None, words: Formats, now: date
         groups=[_group(whole, kind, views, len(parts) > 1, words) for kind, views in numbered],
         columns=_columns(count),
         side=len(parts) > 1 and count <= COLUMNS_AT_MOST,
+        weeks=count < len(days),
         monthly=whole.basis.kind == "monthly_mean",
         spread=any(view.spread for _, views in numbered for view in views),
         snow=any((day.snowfall_sum or 0) > 0 for day in days),

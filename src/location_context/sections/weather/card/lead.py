@@ -85,10 +85,17 @@ def _expected(body: WeatherBody, words: Formats) -> str:
     if expected < 0.5:
         return words.gettext("rain is rare")
     snowy = any(day.condition in _SNOWY for day in body.days)
-    text = words.gettext("rain on about {count} of {days} days")
+    count = round(expected)
+    text = words.ngettext(
+        "rain on about {count} of {days} days", "rain on about {count} of {days} days", count
+    )
     if snowy:
-        text = words.gettext("rain or snow on about {count} of {days} days")
-    return text.format(count=words.number(expected), days=days)
+        text = words.ngettext(
+            "rain or snow on about {count} of {days} days",
+            "rain or snow on about {count} of {days} days",
+            count,
+        )
+    return text.format(count=words.number(count), days=days)
 
 
 def _wet_days(days: Sequence[Day], words: Formats) -> str:
