@@ -10,16 +10,21 @@ if TYPE_CHECKING:
     from tests.standins.server import Asked
 
 
-def holiday(first: str, last: str, names: dict[str, str], *codes: str) -> dict[str, Any]:
-    """One row as the service has it; nationwide without codes."""
+def holiday(
+    first: str, last: str, names: dict[str, str], *codes: str, groups: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """One row as the service has it; nationwide without codes and groups."""
     return {
-        "id": f"{first}-{'-'.join(codes)}",
+        "id": f"{first}-{'-'.join(codes + groups)}",
         "startDate": first,
         "endDate": last,
         "type": "School",
         "name": [{"language": tag.upper(), "text": text} for tag, text in names.items()],
-        "nationwide": not codes,
+        "regionalScope": "Regional" if codes or groups else "National",
+        "temporalScope": "FullDay",
+        "nationwide": not codes and not groups,
         **({"subdivisions": [{"code": c, "shortName": c} for c in codes]} if codes else {}),
+        **({"groups": [{"code": c, "shortName": c} for c in groups]} if groups else {}),
     }
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from location_context.sections.contract import ProviderState, Query
-    from location_context.sections.events.records import Told
+    from location_context.sections.events.records import Told, When
     from location_context.sections.events.response import CoverageStatus
     from location_context.stay import Clock
     from location_context.upstream.provider import Answer, Upstream
@@ -77,6 +77,14 @@ class _Held:
     partly: bool
 
 
+_ToldOnce = dict[tuple[str, "When"], "Told"]
+
+
+def _once(told: Sequence[Told]) -> _ToldOnce:
+    """By id and start, since a page may repeat what another had; and providers repeat ids."""
+    return {(event.id, event.start): event for event in told}
+
+
 class Asked:
     """Asks one upstream: one fetch for each key, held answers, never past the deadline."""
 
@@ -88,7 +96,7 @@ class Asked:
         self._fresh = fresh
         self._good = good
         self._held: OrderedDict[Hashable, _Held] = OrderedDict()
-        self._coming: dict[Hashable, dict[str, Told]] = {}
+        self._coming: dict[Hashable, _ToldOnce] = {}
         self._flights: Flights[Heard] = Flights()
 
     async def hear(
@@ -135,12 +143,12 @@ class Asked:
     async def _fetch(
         self, flight: tuple[Hashable, bool], fetch: Callable[[], AsyncIterator[Sequence[Told]]]
     ) -> Heard:
-        told: dict[str, Told] = {}
+        told: _ToldOnce = {}
         partly = False
         self._coming[flight] = told
         try:
             async for part in fetch():
-                told |= {event.id: event for event in part}
+                told |= _once(part)
         except ProviderError:
             if not told:
                 raise
@@ -149,12 +157,12 @@ class Asked:
             del self._coming[flight]
         return self._heard(self._hold(flight[0], told, partly=partly))
 
-    def _hold(self, key: Hashable, told: dict[str, Told], *, partly: bool) -> _Held:
+    def _hold(self, key: Hashable, told: _ToldOnce, *, partly: bool) -> _Held:
         """Keep an answer; one that lacks parts only adds to what was held before."""
         now = self._clock()
         before = self._get(key) if partly else None
         if before:
-            told = {event.id: event for event in before.told} | told
+            told = _once(before.told) | told
         again = now + (_AGAIN if partly else self._fresh)
         held = _Held(before.at if before else now, again, list(told.values()), partly)
         self._held[key] = held

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from location_context.sections.events.providers.heard import Asked, Heard
 from location_context.sections.events.providers.reading import each, needed
+from location_context.sections.events.providers.school_regions import regions_of
 from location_context.sections.events.records import Told, When
 from location_context.sections.providers import provider_state
 from location_context.upstream.budget import DAY, MINUTE, Budget
@@ -94,10 +95,12 @@ class OpenHolidays:
 
 def _holiday(row: Any, country: str, language: Language) -> Told | None:
     first, last = date.fromisoformat(row["startDate"]), date.fromisoformat(row["endDate"])
-    codes = [str(part["code"]) for part in row.get("subdivisions") or ()]
-    regions = tuple(sorted({code for code in codes if code.count("-") == 1}))
-    if last < first or (not row.get("nationwide") and not regions):
-        return None  # towns or groups of schools only
+    parts = row.get("groups") or row.get("subdivisions") or ()  # groups narrow the parts down
+    regions = () if row.get("nationwide") else regions_of(str(part["code"]) for part in parts)
+    if row.get("type", "School") != "School" or last < first:
+        return None  # the last day of lessons is none without
+    if not row.get("nationwide") and not regions:
+        return None  # towns or kinds of schools only
     return Told(
         id=needed(row["id"]),
         source=OpenHolidays.name,
@@ -115,5 +118,5 @@ def _holiday(row: Any, country: str, language: Language) -> Told | None:
 def _title(names: list[dict[str, str]], language: Language) -> str:
     """The name in the asked language, else in English, else in the first one there is."""
     texts = {name["language"].lower(): name["text"] for name in names if name.get("text")}
-    asked = (language.locale.language, "en", next(iter(texts)))
-    return needed(next(texts[tag] for tag in asked if tag in texts))
+    english = texts.get("en") or next(iter(texts.values()), None)
+    return needed(texts.get(language.locale.language) or english)
