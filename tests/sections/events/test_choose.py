@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -65,6 +67,111 @@ def test_a_day_of_many_concerts_still_shows_the_match_and_the_market():
     assert [event.told.category for event in shown].count("concert") == 8
     assert {"sport", "community"} <= {event.told.category for event in shown}
     assert omitted == {"concert": 22}
+
+
+@given(some, st.randoms(use_true_random=False))
+def test_the_order_in_which_events_are_told_changes_nothing(given_events, chance):
+    told = [
+        _told(n, STAY.start + timedelta(days=at), STAY.start + timedelta(days=at + length), kind,
+              rank=rank)
+        for n, (at, length, kind, rank) in enumerate(given_events)
+    ]  # fmt: skip
+    shown, omitted = _choose(told)
+    chance.shuffle(told)
+    again, omitted_again = _choose(told)
+    assert [event.told.id for event in again] == [event.told.id for event in shown]
+    assert omitted_again == omitted
+
+
+@given(some)
+def test_a_category_of_a_day_is_never_shown_twice_before_another_once(given_events):
+    """Where there is room for all days' first choices, as in a week."""
+    told = [
+        _told(n, STAY.start + timedelta(days=max(0, at)), None, kind, rank=rank)
+        for n, (at, _, kind, rank) in enumerate(given_events)
+    ]  # fmt: skip
+    seen = visible(told, POINT, STAY, 25)
+    shown, _ = choose(seen, STAY)
+    for day in {event.first for event in seen}:
+        offered = Counter(event.told.category for event in seen if event.first == day)
+        given_ = Counter(event.told.category for event in shown if event.first == day)
+        for kind in offered:
+            most = max(given_.values(), default=0)
+            assert given_[kind] >= min(offered[kind], most - 1)
+
+
+LONG = Stay(date(2026, 12, 1), date(2027, 3, 2))  # 92 days
+
+
+def _choose_long(told: list[Told]):
+    shown, _ = choose(visible(told, POINT, LONG, 25), LONG)
+    return shown
+
+
+def test_the_end_of_a_long_stay_is_not_left_out():
+    told = [_told(10 * n + m, LONG.start + timedelta(days=n)) for n in range(92) for m in range(3)]
+    shown = [event.first for event in _choose_long(told)]
+    assert len(shown) == len(set(shown)) == MOST
+    gaps = [(b - a).days for a, b in pairwise(sorted(shown))]
+    assert max(gaps) <= 2
+    assert (LONG.end - max(shown)).days <= 2
+
+
+def test_a_long_stay_shows_every_category_though_a_day_has_room_for_one():
+    kinds = ("festival", *CATEGORIES)
+    told = [
+        _told(10 * n + m, LONG.start + timedelta(days=n), category=kind)
+        for n in range(92)
+        for m, kind in enumerate(kinds)
+    ]
+    counted = Counter(event.told.category for event in _choose_long(told))
+    assert counted.keys() == set(kinds)
+    assert max(counted.values()) - min(counted.values()) <= 1
+
+
+def test_holidays_and_great_events_are_shown_whatever_else_there_is():
+    told = [
+        _told(100 * n + m, LONG.start + timedelta(days=n), category="festival", rank=70.0)
+        for n in range(92)
+        for m in range(5)
+    ]
+    great = [LONG.start + timedelta(days=n) for n in (7, 60, 91)]
+    told += [_told(10_000 + n, day, category="sport", rank=85.0) for n, day in enumerate(great)]
+    holiday = LONG.start + timedelta(days=24)
+    told.append(_told(20_000, holiday, category="public_holiday", scope="country", country="FR"))
+    shown = {event.told.id for event in _choose_long(told)}
+    assert {"10000", "10001", "10002", "20000"} <= shown
+
+
+def test_what_runs_for_weeks_does_not_crowd_out_what_happens_once():
+    first, last = STAY.start - timedelta(days=20), STAY.end + timedelta(days=20)
+    kinds = ("exhibition", "performing_arts", "festival", "other")
+    running = [_told(n, first, last, kinds[n % 4], rank=60.0) for n in range(60)]
+    once = [_told(100 + n, STAY.start, category="exhibition") for n in range(8)]
+    shown, omitted = _choose(running + once)
+    shown_ids = {event.told.id for event in shown}
+    assert len([event for event in once if event.id in shown_ids]) == MOST_A_DAY / 2
+    assert sum(omitted.values()) == 58
+
+
+def test_school_holidays_of_weeks_are_no_running_show():
+    first, last = STAY.start - timedelta(days=20), STAY.end + timedelta(days=20)
+    running = [_told(n, first, last, "exhibition", rank=60.0) for n in range(20)]
+    school = _told(99, first, last, "school_holiday", scope="country", country="FR")
+    shown, _ = _choose([*running, school])
+    assert "0099" in {event.told.id for event in shown}
+
+
+def test_those_of_unknown_time_stand_before_the_timed_ones_wherever_it_is():
+    tokyo = Point(35.68, 139.69, "Asia/Tokyo", "JP", None)
+    morning = When.of(datetime(2026, 12, 1, 23, tzinfo=UTC))  # the 2nd, 8 o'clock
+    told = [
+        Told(id="timed", source="s", title="t", category="sport", start=morning),
+        Told(id="untimed", source="s", title="u", category="sport", start=When(date(2026, 12, 2))),
+        _told(1, date(2026, 12, 2)),
+    ]
+    shown, _ = choose(visible(told, tokyo, STAY, 25), STAY)
+    assert [event.told.id for event in shown] == ["0001", "untimed", "timed"]
 
 
 def test_within_a_category_rank_goes_before_distance_and_distance_before_time():
