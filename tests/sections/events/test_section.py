@@ -177,9 +177,11 @@ async def test_school_holidays_of_the_region_come_from_open_holidays(opening):
     [
         Answered(b"<html>502</html>", status=502), Answered(b'[{"id": '), Answered(b"[" * 100_000),
         Answered([None, 1, {}, {"id": 1, "startDate": "soon"}]), Answered({"error": True}),
+        Answered({"results": 5}), Answered({"results": {"id": 1}}), Answered(None),
         Answered(status=302, headers={"Location": "http://127.0.0.1:9/"}), Answered(fault="drop"),
     ],
-    ids=["html", "cut", "deep", "nonsense", "an error with 200", "a redirect", "dropped"],
+    ids=["html", "cut", "deep", "nonsense", "an error with 200", "a number of results",
+         "one result", "null", "a redirect", "dropped"],
 )  # fmt: skip
 async def test_no_answer_of_a_provider_breaks_the_section(opening, answer):
     with StandIn(lambda _: answer).running() as provider:
@@ -192,6 +194,23 @@ async def test_no_answer_of_a_provider_breaks_the_section(opening, answer):
     assert states["holidays"] == "operational"
     # without OpenHolidays, the library's own school holidays stand in
     assert "Christmas Break" in titles
+
+
+async def test_what_is_no_answer_at_all_shows_in_the_provider_s_state(opening):
+    with StandIn(lambda _: Answered({"error": True})).running() as provider:
+        async with opening(predicthq_url=provider.url, **PREDICTHQ) as opened:
+            await opened.read(MUNICH, "2026-12-25", "2026-12-25")
+            states = {state.name: state for state in opened.section.providers()}
+    assert states["predicthq"].last_error_code is not None
+    assert states["predicthq"].status == "degraded"
+
+
+async def test_beyond_what_open_holidays_knows_the_library_s_school_holidays_stand_in(opening):
+    with StandIn(open_holidays.respond).running() as provider:
+        async with opening(open_holidays_url=provider.url) as opened:
+            body = _body(await opened.read(MUNICH, "2027-12-27", "2027-12-27"))
+    schools = [e for e in body["events"] if e["category"] == "school_holiday"]
+    assert [e["sources"] for e in schools] == [["holidays"]]
 
 
 def _stored(title: str, day: date, place: tuple[float, float]) -> tuple[int, int, Told]:

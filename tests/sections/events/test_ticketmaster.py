@@ -23,7 +23,7 @@ NO_ZONE = {"venue": {"timezone": None}}
 
 
 def _one(row: dict):
-    return next(iter(read({"_embedded": {"events": [row]}}, PARIS)), None)
+    return next(iter(read([row], PARIS)), None)
 
 
 # start as given, changes of the row, the answer's start at the point
@@ -200,7 +200,7 @@ def test_recorded_answers_become_right_local_dates_and_places(shared_data):
     file = shared_data / "events" / "ticketmaster_discovery_v2_US_events_2020.json"
     body = msgspec.json.decode(file.read_bytes())
     rows = {row["id"]: row for row in body["_embedded"]["events"]}
-    told = {event.id: event for event in read(body, ZoneInfo("Etc/UTC"))}
+    told = {event.id: event for event in read(rows.values(), ZoneInfo("Etc/UTC"))}
     assert told.keys() == rows.keys()
     shifted = 0
     for key, row in rows.items():
@@ -239,8 +239,24 @@ async def test_a_wrong_key_makes_the_provider_unavailable_and_never_shows(openin
         Answered(b"[" * 100_000),
         Answered({"_embedded": {"events": [None, 1, {"id": 1}, {"dates": None}]}}),
         Answered([]),
+        Answered({"_embedded": [1]}),
+        Answered({"_embedded": {"events": 5}}),
+        Answered({"_embedded": {"events": {"id": 1}}}),
+        Answered({"page": {"totalElements": "many"}}),
+        Answered({"page": 7}),
     ],
-    ids=["html", "cut", "deep", "rows of nonsense", "not an object"],
+    ids=[
+        "html",
+        "cut",
+        "deep",
+        "rows of nonsense",
+        "not an object",
+        "nothing embedded",
+        "a number of events",
+        "one event",
+        "no total",
+        "no page",
+    ],
 )
 async def test_an_answer_that_makes_no_sense_leaves_the_section_standing(opening, answer):
     with StandIn(lambda _: answer).running() as provider:

@@ -98,7 +98,7 @@ class Events:
         return Reading(self._body(query, query.stay, heard), fresh_until, complete)
 
     def _body(self, query: Query, stay: Stay, heard: Mapping[str, Heard]) -> EventsBody | NoEvents:
-        seen = merge(visible(_told(heard), query.point, stay, self._radius))
+        seen = merge(visible(_told(heard, stay), query.point, stay, self._radius))
         coverage = [Coverage(provider=name, status=h.status) for name, h in heard.items()]
         if not seen:
             message = query.language.gettext("No event is known around the point during the stay.")
@@ -143,9 +143,15 @@ class Events:
             await provider.close()
 
 
-def _told(heard: Mapping[str, Heard]) -> list[Told]:
-    """Everything told; where OpenHolidays tells school holidays, the library's are left out."""
-    better = any(told.category == "school_holiday" for told in heard["open_holidays"].told)
+def _told(heard: Mapping[str, Heard], stay: Stay) -> list[Told]:
+    """Everything told; where OpenHolidays tells school holidays, the library's are left out.
+
+    It knows some years ahead, and must know of one that ends no earlier than the stay begins.
+    """
+    better = any(
+        told.category == "school_holiday" and (told.end or told.start).day >= stay.start
+        for told in heard["open_holidays"].told
+    )
     return [
         told
         for name, answer in heard.items()

@@ -126,7 +126,7 @@ class Asked:
         return self._heard(held) if held else self._so_far(flight)
 
     def body(self, answer: Answer, kind: type[T]) -> T:
-        """The answer's JSON, which must be of that kind: else it counts as the provider's failing.
+        """The answer's JSON, which must be of that shape: else it counts as the provider's failing.
 
         Raises:
             ProviderAnswerInvalid: it is not.
@@ -134,7 +134,7 @@ class Asked:
         try:
             return msgspec.convert(answer.json(), kind)
         except msgspec.ValidationError:
-            error = ProviderAnswerInvalid(self.upstream.name, f"the answer is no {kind.__name__}")
+            error = ProviderAnswerInvalid(self.upstream.name, "the answer is not of its shape")
         except ProviderAnswerInvalid as invalid:
             error = invalid
         self.upstream.reject(error)

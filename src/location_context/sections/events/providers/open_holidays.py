@@ -89,7 +89,7 @@ class OpenHolidays:
             headers={"Accept": "application/json"},
             public=query.public,
         )
-        rows = self._asked.body(answer, list)
+        rows = self._asked.body(answer, list[Any])
         yield list(each(rows, lambda row: _holiday(row, country, query.language)))
 
 

@@ -11,6 +11,8 @@ from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 from zoneinfo import ZoneInfo
 
+import msgspec
+
 from location_context.sections.events.providers.heard import Asked, Heard
 from location_context.sections.events.providers.reading import (
     each,
@@ -25,7 +27,7 @@ from location_context.upstream.budget import DAY, MINUTE, Budget
 from location_context.upstream.provider import Upstream
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterable, Iterator
     from typing import Self
 
     import httpx2
@@ -53,6 +55,10 @@ _CATEGORIES: dict[str, Category] = {
     "sports": "sport",
 }
 _SCOPES: dict[str, Scope] = {"country": "country", "region": "region", "county": "city"}
+
+
+class _Answer(msgspec.Struct):
+    results: list[Any]
 
 
 class PredictHQ:
@@ -95,8 +101,8 @@ class PredictHQ:
             headers={"Authorization": f"Bearer {self._token.reveal()}"},
             public=query.public,
         )
-        body = self._asked.body(answer, dict)
-        yield list(read(body, query.point.zone))
+        found = self._asked.body(answer, _Answer)
+        yield list(read(found.results, query.point.zone))
 
     def _params(self, place: tuple[float, float], stay: Stay, zone: str) -> dict[str, str]:
         asked = [name for name in _CATEGORIES if not name.endswith("-holidays")]
@@ -113,9 +119,9 @@ class PredictHQ:
         }
 
 
-def read(body: dict[str, Any], around: ZoneInfo) -> Iterator[Told]:
+def read(rows: Iterable[Any], around: ZoneInfo) -> Iterator[Told]:
     """The events of one answer; `around` is the point's zone."""
-    return each(body.get("results") or [], lambda row: _event(row, around))
+    return each(rows, lambda row: _event(row, around))
 
 
 def _event(row: dict[str, Any], around: ZoneInfo) -> Told | None:

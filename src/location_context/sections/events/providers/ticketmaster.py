@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import msgspec
+
 from location_context.errors import ProviderQuiet
 from location_context.sections.events.providers.geohash import geohash
 from location_context.sections.events.providers.heard import Asked, Heard
@@ -49,6 +51,23 @@ class _Page:
 
     stay: Stay
     number: int
+
+
+class _Embedded(msgspec.Struct):
+    events: list[Any] = []
+
+
+class _Answer(msgspec.Struct):
+    """One page as it comes; without `_embedded` where there is nothing."""
+
+    page: Any = None
+    embedded: _Embedded = msgspec.field(name="_embedded", default_factory=_Embedded)
+
+    @property
+    def total(self) -> int:
+        """How many events there are on all pages; 0 when it does not say."""
+        told = number(self.page.get("totalElements")) if isinstance(self.page, dict) else None
+        return int(told or 0)
 
 
 class Ticketmaster:
@@ -93,18 +112,16 @@ class Ticketmaster:
         calls, waiting = _CALLS, [_Page(stay, 0)]
         while waiting and calls:
             page, calls = waiting.pop(0), calls - 1
-            body = await self._page(place, page, public=query.public)
-            yield list(read(body, query.point.zone))
+            answer = await self._page(place, page, public=query.public)
+            yield list(read(answer.embedded.events, query.point.zone))
             if page.number == 0:
-                waiting += _further(page.stay, body, calls - len(waiting))
+                waiting += _further(page.stay, answer.total, calls - len(waiting))
                 waiting.sort(key=lambda one: one.number)  # first pages of all parts come first
 
-    async def _page(
-        self, place: tuple[float, float], page: _Page, *, public: bool
-    ) -> dict[str, Any]:
+    async def _page(self, place: tuple[float, float], page: _Page, *, public: bool) -> _Answer:
         await self._pace.turn()
         answer = await self._asked.upstream.get(self._params(place, page), public=public)
-        return self._asked.body(answer, dict)
+        return self._asked.body(answer, _Answer)
 
     def _params(self, place: tuple[float, float], page: _Page) -> dict[str, str]:
         return {
@@ -123,9 +140,8 @@ class Ticketmaster:
         }
 
 
-def _further(stay: Stay, body: dict[str, Any], room: int) -> list[_Page]:
+def _further(stay: Stay, total: int, room: int) -> list[_Page]:
     """What to ask after the first page: its further pages, or the parts it has to be split into."""
-    total = _total(body)
     pages = math.ceil(total / _SIZE)
     fewest = math.ceil(total / _COMFORTABLE)
     # where not every page can be asked, many small parts leave no day out
@@ -133,12 +149,6 @@ def _further(stay: Stay, body: dict[str, Any], room: int) -> list[_Page]:
     if total <= _REACH or parts < 2:
         return [_Page(stay, number) for number in range(1, min(pages, _PAGES))]
     return [_Page(part, 0) for part in _split(stay, parts)]
-
-
-def _total(body: dict[str, Any]) -> int:
-    page = body.get("page")
-    total = number(page.get("totalElements")) if isinstance(page, dict) else None
-    return int(total or 0)
 
 
 def _split(stay: Stay, parts: int) -> list[Stay]:

@@ -23,7 +23,7 @@ from location_context.sections.events.records import Told, When
 from location_context.sections.events.response import Category, EventStatus, Price
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from zoneinfo import ZoneInfo
 
     from location_context.sections.events.records import Place
@@ -58,9 +58,8 @@ _LIKELY_ADD_ON = re.compile(
 )
 
 
-def read(body: dict[str, Any], around: ZoneInfo) -> Iterator[Told]:
+def read(rows: Iterable[Any], around: ZoneInfo) -> Iterator[Told]:
     """The events of one page; `around` stands in where neither event nor venue names a zone."""
-    rows = (body.get("_embedded") or {}).get("events") or []
     return each(rows, lambda row: _event(row, around))
 
 
