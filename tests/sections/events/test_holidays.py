@@ -217,6 +217,32 @@ def test_a_territory_keeps_its_own_days(gazetteer, year, code: str):
     assert day in {kept.strftime("%m-%d") for kept in _days(_shown(year, point))}
 
 
+# the patron's day of the city, which its province and region do not keep
+PATRONS = {
+    "Bari": (41.125, 16.867, "12-06"), "Cagliari": (39.215, 9.11, "10-30"),
+    "Catania": (37.503, 15.087, "02-05"), "Florence": (43.769, 11.255, "06-24"),
+    "Genoa": (44.41, 8.93, "06-24"), "Lecce": (40.352, 18.172, "08-26"),
+    "Milan": (45.47, 9.2, "12-07"), "Naples": (40.84, 14.25, "09-19"),
+    "Padua": (45.407, 11.873, "06-13"), "Palermo": (38.12, 13.36, "07-15"),
+    "Pisa": (43.72, 10.4, "06-17"),
+    "Rimini": (44.06, 12.57, "10-14"), "Rome": (41.9, 12.5, "06-29"),
+    "Siena": (43.32, 11.33, "12-01"), "Trieste": (45.65, 13.77, "11-03"),
+    "Turin": (45.07, 7.68, "06-24"), "Venice": (45.434, 12.339, "11-21"),
+    "Verona": (45.44, 10.99, "05-21"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("city", PATRONS)
+def test_an_italian_city_keeps_its_patron_s_day_beside_the_country_s(gazetteer, year, city: str):
+    lat, lng, day = PATRONS[city]
+    arezzo = gazetteer.point(43.463, 11.88)
+    shown = _shown(year, gazetteer.point(lat, lng))
+    own = [one for one in shown if one.start.day.strftime("%m-%d") == day]
+    assert [(one.category, one.scope) for one in own] == [("public_holiday", "city")]
+    country = {f"{one}" for one in _days(_shown(year, arezzo))}
+    assert {f"{one}" for one in _days(shown)} == country | {f"2026-{day}"}
+
+
 def test_days_in_a_row_of_one_name_are_one_holiday(gazetteer, year):
     beijing, amman = gazetteer.point(39.9, 116.4), gazetteer.point(31.95, 35.93)
     spring = Stay(date(2026, 2, 18), date(2026, 2, 19))

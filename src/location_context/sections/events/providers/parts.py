@@ -49,6 +49,25 @@ _CITIES: dict[tuple[str, str], tuple[float, float, float, str | None]] = {
     ("IT", "Pesaro"): (43.911, 12.913, 5.0, "IT-PU"),
     ("IT", "Trani"): (41.277, 16.417, 4.0, "IT-BT"),
     ("IT", "Urbino"): (43.725, 12.636, 5.0, "IT-PU"),
+    # provinces in the library, but the day is the capital's; told apart from a neighbour
+    ("IT", "BA"): (41.117, 16.872, 8.0, "IT-TA"),
+    ("IT", "CA"): (39.224, 9.122, 6.0, "IT-OR"),
+    ("IT", "CT"): (37.502, 15.087, 7.0, "IT-SR"),
+    ("IT", "FI"): (43.770, 11.256, 6.0, "IT-AR"),
+    ("IT", "GE"): (44.405, 8.946, 10.0, "IT-SV"),
+    ("IT", "LE"): (40.353, 18.174, 6.0, "IT-BR"),
+    ("IT", "MI"): (45.464, 9.190, 8.0, "IT-PV"),
+    ("IT", "NA"): (40.852, 14.268, 8.0, "IT-CE"),
+    ("IT", "PA"): (38.116, 13.361, 8.0, "IT-AG"),
+    ("IT", "PD"): (45.408, 11.876, 6.0, "IT-RO"),
+    ("IT", "PI"): (43.716, 10.397, 6.0, "IT-LI"),
+    ("IT", "RM"): (41.893, 12.483, 14.0, "IT-VT"),
+    ("IT", "RN"): (44.060, 12.566, 6.0, "IT-RA"),
+    ("IT", "SI"): (43.318, 11.331, 6.0, "IT-GR"),
+    ("IT", "TO"): (45.070, 7.687, 8.0, "IT-CN"),
+    ("IT", "TS"): (45.650, 13.777, 6.0, "IT-GO"),
+    ("IT", "VE"): (45.438, 12.327, 9.0, "IT-TV"),
+    ("IT", "VR"): (45.438, 10.992, 7.0, "IT-VI"),
 }
 _PARENTS = {"FR-6AE": "FR-GES", "FR-57": "FR-GES"}
 _PROTESTANT_FRANCONIA = (  # south, north, west, east
