@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from location_context.sections.events.imports.words import LONGEST_TITLE, clipped
 from location_context.sections.events.response import Event, Venue
 from location_context.sections.events.visible import Seen, overlaps
+from location_context.sections.events.words import LONGEST_TITLE, clipped
 
 if TYPE_CHECKING:
     from location_context.sections.contract import Query

@@ -105,3 +105,14 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True):
     failed_with: str | None = None
     etag: str | None = None
     last_modified: str | None = None
+
+
+def degrees(lat: object, lng: object) -> tuple[float, float] | None:
+    """Coordinates, if both are numbers within bounds and not the 0, 0 of a form left empty."""
+    try:
+        pair = float(str(lat)), float(str(lng))
+    except ValueError:
+        return None
+    if not (-90 <= pair[0] <= 90 and -180 <= pair[1] <= 180) or pair == (0, 0):
+        return None
+    return pair

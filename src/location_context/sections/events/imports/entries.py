@@ -73,17 +73,6 @@ def is_within(start: When, end: When | None, window: Window) -> bool:
     return start.day <= window.last + day and last >= window.first - day
 
 
-def degrees(lat: object, lng: object) -> tuple[float, float] | None:
-    """Coordinates, if both are numbers within bounds and not the 0, 0 of a form left empty."""
-    try:
-        pair = float(str(lat)), float(str(lng))
-    except ValueError:
-        return None
-    if not (-90 <= pair[0] <= 90 and -180 <= pair[1] <= 180) or pair == (0, 0):
-        return None
-    return pair
-
-
 def amount(given: object) -> float | None:
     """A price, if it is a number that can be one."""
     try:

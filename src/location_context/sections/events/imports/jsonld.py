@@ -19,12 +19,12 @@ from location_context.sections.events.imports.entries import (
     Refused,
     Window,
     amount,
-    degrees,
     is_within,
     when,
 )
-from location_context.sections.events.imports.words import LONGEST_TITLE, clipped, plain
+from location_context.sections.events.records import degrees
 from location_context.sections.events.response import Category, EventStatus, Price
+from location_context.sections.events.words import LONGEST_TITLE, clipped, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,17 +16,17 @@ from location_context.sections.events.imports.entries import (
     Refused,
     Window,
     amount,
-    degrees,
     is_within,
     when,
 )
-from location_context.sections.events.imports.words import (
+from location_context.sections.events.records import degrees
+from location_context.sections.events.response import Price
+from location_context.sections.events.words import (
     LONGEST_TITLE,
     category_of,
     clipped,
     plain,
 )
-from location_context.sections.events.response import Price
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -10,8 +10,8 @@ import math
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from location_context.sections.events.imports.entries import LONGEST_TITLE, clipped, degrees
-from location_context.sections.events.records import Place
+from location_context.sections.events.records import Place, degrees
+from location_context.sections.events.words import LONGEST_TITLE, clipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -8,11 +8,11 @@ from location_context.sections.events.imports.entries import (
     Entry,
     Refused,
     Window,
-    degrees,
     is_within,
 )
 from location_context.sections.events.imports.ics.times import Component, read
-from location_context.sections.events.imports.words import (
+from location_context.sections.events.records import degrees
+from location_context.sections.events.words import (
     LONGEST_TITLE,
     category_of,
     clipped,

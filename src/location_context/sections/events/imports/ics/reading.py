@@ -15,7 +15,7 @@ from location_context.sections.events.imports.ics.patience import TookTooLongErr
 from location_context.sections.events.imports.ics.series import Series, UnreadableError
 from location_context.sections.events.imports.ics.times import Clock
 from location_context.sections.events.imports.ics.zones import Zones, zone_of
-from location_context.sections.events.imports.words import clipped
+from location_context.sections.events.words import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -24,7 +24,7 @@ from location_context.sections.events.imports.ics.times import (
     rules,
     settle,
 )
-from location_context.sections.events.imports.words import clipped, plain
+from location_context.sections.events.words import clipped, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
