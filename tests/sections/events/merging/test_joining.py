@@ -172,6 +172,18 @@ def test_a_word_of_many_titles_says_little():
     assert len(merge(_seen(*two, *others))) == len(series)
 
 
+def test_the_towns_name_in_a_title_names_nothing():
+    """What three addresses end with is the town: "Mime Lutèce" there is "Mime"."""
+    halls = [
+        _told("ticketmaster", name, EVENING + timedelta(days=1),
+              Place(name=name, address=f"{n} Rue Neuve, Lutèce", lat=48.85, lng=2.3 + n / 50))
+        for n, name in enumerate(("Forum", "Comœdia", "Thermes"))
+    ]  # fmt: skip
+    two = [_told("ticketmaster", "Mime"), _told("predicthq", "Mime Lutèce")]
+    assert len(merge(_seen(*two))) == 2
+    assert len(merge(_seen(*two, *halls))) == 1 + len(halls)
+
+
 _accounts = st.lists(
     st.builds(
         lambda source, title, minutes, metres, name, day: (

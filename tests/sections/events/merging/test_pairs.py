@@ -11,7 +11,7 @@ from itertools import combinations
 import msgspec
 import pytest
 
-from location_context.sections.events.merging.likeness import Rarity
+from location_context.sections.events.merging.commonness import Common
 from location_context.sections.events.merging.sameness import is_same, read_account, sameness
 from location_context.sections.events.records import Told
 from tests.sections.events.merging.labelled import Pair, acts, measured, pairs
@@ -39,11 +39,11 @@ def test_no_two_acts_are_one_even_on_one_stage_at_one_minute():
     found = [
         f"{one.title.text} | {other.title.text}"
         for (one, _), (_, other) in combinations(accounts, 2)
-        if sameness(one, other, Rarity()) > 0
+        if sameness(one, other, Common()) > 0
     ]
     assert len(accounts) > 300
     assert not found
-    assert all(sameness(one, other, Rarity()) > 0 for one, other in accounts)
+    assert all(sameness(one, other, Common()) > 0 for one, other in accounts)
 
 
 def _on_stage(act: str) -> tuple[Told, Told]:

@@ -15,7 +15,7 @@ from itertools import combinations, islice
 from typing import TYPE_CHECKING
 
 from location_context.sections.events.merging.accounts import joined, trust
-from location_context.sections.events.merging.likeness import Rarity
+from location_context.sections.events.merging.commonness import Common
 from location_context.sections.events.merging.nearness import (
     APART,
     LONG,
@@ -52,10 +52,11 @@ def _with_repeats(accounts: Sequence[Account]) -> list[Account]:
 
 def _alike(accounts: Sequence[Account]) -> dict[tuple[int, int], float]:
     """How surely two accounts are the same, for every two that are."""
-    rarity = Rarity.of(account.title for account in accounts)
+    spots = {account.spot for account in accounts if account.spot}
+    common = Common.to((a.title for a in accounts), (spot.town for spot in spots))
     nearness = cache(place_nearness)
     found = (
-        ((a, b), sameness(accounts[a], accounts[b], rarity, nearness))
+        ((a, b), sameness(accounts[a], accounts[b], common, nearness))
         for a, b in _pairs(accounts)
         if accounts[a].origin != accounts[b].origin
     )

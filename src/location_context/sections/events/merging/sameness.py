@@ -11,7 +11,8 @@ from functools import cached_property
 from itertools import permutations
 from typing import TYPE_CHECKING
 
-from location_context.sections.events.merging.likeness import Likeness, Rarity, likeness
+from location_context.sections.events.merging.commonness import Common
+from location_context.sections.events.merging.likeness import Likeness, likeness
 from location_context.sections.events.merging.nearness import (
     Near,
     Spot,
@@ -40,6 +41,7 @@ _BLURRED = {
     )
     for a, b in permutations(kinds, 2)
 }
+_ACTS = frozenset({"concert", "performing_arts", "sport", "other"})
 _WIDE_KINDS = frozenset({"sport", "festival", "exhibition", "conference", "community"})
 _AT_ONE_SPOT, _ENOUGH, _FAR_AT_ONCE, _SURELY, _NEVER = 0.55, 0.6, 0.7, 0.8, 2.0
 _STEP = 0.01
@@ -77,13 +79,13 @@ def read_account(
 
 def is_same(one: Seen, other: Seen) -> bool:
     """Whether two providers tell of the same event; two of one provider never are."""
-    return sameness(read_account(one), read_account(other), Rarity()) > 0
+    return sameness(read_account(one), read_account(other), Common()) > 0
 
 
 def sameness(
     one: Account,
     other: Account,
-    rarity: Rarity,
+    common: Common,
     nearness: Callable[[Spot | None, Spot | None], Near] = place_nearness,
 ) -> float:
     """How surely two accounts tell of one event; 0 where they do not."""
@@ -95,7 +97,7 @@ def sameness(
     place = Near.NO if time is Near.NO else nearness(one.spot, other.spot)
     if place is Near.NO or not one.title.agrees(other.title):
         return 0.0
-    found = _likeness(one, other, rarity)
+    found = _likeness(one, other, common)
     if found.degree < _needed({one.kind, other.kind} - {"other"}, found, place, time):
         return 0.0
     return found.degree + _STEP * (place + time + (one.title.text == other.title.text))
@@ -113,10 +115,10 @@ def _same_holiday(one: Account, other: Account) -> float:
     same_days = a.first == b.first and (a.told.category == "public_holiday" or a.last == b.last)
     if not same_days or a.told.regions != b.told.regions:
         return 0.0
-    return 1.0 + likeness(one.title, other.title, frozenset(), Rarity()).degree
+    return 1.0 + likeness(one.title, other.title, frozenset(), Common()).degree
 
 
-def _likeness(one: Account, other: Account, rarity: Rarity) -> Likeness:
+def _likeness(one: Account, other: Account, common: Common) -> Likeness:
     """By the sides where both tell of a match, else by the words."""
     sport = "sport" in {one.kind, other.kind}
     if sport and one.sides and other.sides:
@@ -124,7 +126,8 @@ def _likeness(one: Account, other: Account, rarity: Rarity) -> Likeness:
     local = (one.spot.words if one.spot else frozenset()) | (
         other.spot.words if other.spot else frozenset()
     )
-    return likeness(one.title, other.title, local, rarity)
+    acts = {one.kind, other.kind} <= _ACTS
+    return likeness(one.title, other.title, local, common, acts=acts)
 
 
 def _needed(kinds: set[str], found: Likeness, place: Near, time: Near) -> float:
