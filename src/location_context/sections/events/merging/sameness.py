@@ -47,19 +47,19 @@ _AT_ONE_SPOT, _ENOUGH, _FAR_AT_ONCE, _SURELY, _NEVER = 0.55, 0.6, 0.7, 0.8, 2.0
 _STEP = 0.01
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Account:
-    """What one provider tells, read for comparing. `origin`: the provider, or its calendar."""
+    """What one provider tells, read for comparing.
+
+    `origin`: the provider, of calendars the one; `kind`: the category.
+    """
 
     seen: Seen
     origin: tuple[str, str]
+    kind: str
     title: Title
     spot: Spot | None
     repeated: bool = False
-
-    @property
-    def kind(self) -> str:
-        return self.seen.told.category
 
     @cached_property
     def sides(self) -> tuple[Side, Side] | None:
@@ -74,7 +74,9 @@ def read_account(
     """What one provider tells, read for comparing, by what reads its title and its place."""
     told = seen.told
     calendar = told.id.partition(":")[0] if told.source == "calendars" else ""
-    return Account(seen, (told.source, calendar), title(told.title), spot(told.place))
+    return Account(
+        seen, (told.source, calendar), told.category, title(told.title), spot(told.place)
+    )
 
 
 def is_same(one: Seen, other: Seen) -> bool:

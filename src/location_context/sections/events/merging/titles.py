@@ -48,12 +48,14 @@ _PASSING = re.compile(
 _DIGIT = re.compile(r"\d")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Title:
     """A title as it is compared.
 
     `words` in order; `parts` are the same words as the writer set them apart; `markers` hold kinds
     of event (women, tribute, half) that both must have; `foreign`: in other than Latin letters.
+    `named`: the words as a set; `core`: those that name something; `grouped`: of each group of
+    words that exclude each other, those it holds.
     """
 
     text: str
@@ -62,15 +64,9 @@ class Title:
     numbers: frozenset[str]
     markers: frozenset[str]
     foreign: bool
-
-    @cached_property
-    def named(self) -> frozenset[str]:
-        return frozenset(self.words)
-
-    @cached_property
-    def core(self) -> frozenset[str]:
-        """The words that name something."""
-        return self.named - VAGUE
+    named: frozenset[str]
+    core: frozenset[str]
+    grouped: dict[int, frozenset[str]]
 
     @cached_property
     def bones(self) -> dict[str, str]:
@@ -79,11 +75,6 @@ class Title:
             return defaultdict(str)
         pairs = zip(self.words, self.words[1:], strict=False)
         return {word: bones(word) for word in (*self.words, *(a + b for a, b in pairs))}
-
-    @cached_property
-    def grouped(self) -> dict[int, frozenset[str]]:
-        """Of each group of words that exclude each other, those it holds."""
-        return {n: held for n, group in enumerate(GROUPS) if (held := group & self.named)}
 
     @cached_property
     def initials(self) -> str:
@@ -112,9 +103,10 @@ def read_title(text: str) -> Title:
     found = [tuple(word for word in part if _is_name(word)) for part in parts]
     named = tuple(word for part in found for word in part)
     if not named:
-        whole = words(plain(text))
-        named, found = tuple(whole), [tuple(whole)]
+        named = tuple(words(plain(text)))
+        found = [named]
     beside = [word for part in parts for word in part] + meant(_without_passing(added))
+    whole = frozenset(named)
     return Title(
         text=text,
         words=named,
@@ -122,6 +114,9 @@ def read_title(text: str) -> Title:
         numbers=frozenset(word for word in beside if word.isdigit()),
         markers=frozenset(word for word in beside if word.startswith("#")),
         foreign=is_foreign(text),
+        named=whole,
+        core=whole - VAGUE,
+        grouped={n: held for n, group in enumerate(GROUPS) if (held := group & whole)},
     )
 
 
