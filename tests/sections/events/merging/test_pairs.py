@@ -1,7 +1,8 @@
 """How well the same event is known for the same, on pairs that were labelled by hand.
 
 `former` and `development` shaped the rules. `held_out` was written and committed before them and
-is there to be measured, never to be looked at: it says how far the rules carry.
+is there to be measured, never to be looked at: it says how far the rules carry. `later` was written
+when the rules were done, to be unlike the others: measured at 0.80 / 0.70 then, and used up since.
 """
 
 from __future__ import annotations
@@ -19,7 +20,12 @@ from tests.sections.events.merging.labelled import Pair, acts, measured, pairs
 
 @pytest.mark.parametrize(
     ("name", "precision", "recall"),
-    [("former", 0.97, 0.97), ("development", 0.97, 0.85), ("held_out", 0.9, 0.75)],
+    [
+        ("former", 0.97, 0.97),
+        ("development", 0.97, 0.85),
+        ("later", 0.93, 0.83),
+        ("held_out", 0.93, 0.75),
+    ],
 )
 def test_labelled_pairs_are_told_apart(name, precision, recall):
     """Precision matters more: two events shown twice annoy, one that vanishes misleads."""

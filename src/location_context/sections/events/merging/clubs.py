@@ -10,6 +10,11 @@ CLUB = word_set("""
     fsv spvgg msv ksc ksv sk fk nk if bk ff rb c f club de cp sl cd ogc osc losc rugby football
     futbol calcio soccer basket kc
 """)
+# what many clubs are called: alone it names none
+CLUB_KINDS = word_set("""
+    real sporting athletic united city dynamo racing union deportivo olympique national rovers town
+    county eintracht borussia fortuna wanderers los angeles new york red white san saint
+""")
 DISCIPLINES = {
     name: kind
     for kind, names in {
@@ -38,7 +43,7 @@ hsv = hamburger sv | hsv
 bvb = borussia dortmund | bvb | dortmund
 gladbach = borussia monchengladbach | monchengladbach | gladbach
 bayern = bayern munchen | bayern munich | bayern | fc bayern | fcb
-real = real madrid
+realmadrid = real madrid
 barcelona = barca
 sporting = sporting cp | sporting lisbon | sporting lissabon | sporting clube de portugal
 leipzig = rb leipzig | rasenballsport leipzig

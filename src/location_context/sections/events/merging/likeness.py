@@ -88,6 +88,8 @@ def _contained(
     """
     if _is_part(longer, core, local, common):
         return _PART_NAMED
+    if (longer.named - core - local) & ENSEMBLES:
+        return 0.0
     naming = [w for w in longer.words if w not in VAGUE and (w in core or w not in local)]
     at_an_end = bool(naming) and (naming[0] in core or naming[-1] in core)
     alone = len(core - DECOR) == 1

@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 
 _Phrases = dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]]
 _ORDINAL = re.compile(r"(\d{1,3})(?:st|nd|rd|th|er|ere|eme|e|a|o)$")
+_LAST = {"i": "1", "v": "5"}
+_KINDS_OF_COMPOUNDS = ("konzert", "fuhrung", "ausstellung", "markt", "lesung", "konsato")
+_LETTERS_OF_A_PART = 3
 _YOUTH = re.compile(r"u\d\d$")
 
 
 def meant(text: str) -> list[str]:
     """The words in their common meaning; a marker begins with `#`."""
     given = words(plain(text))
-    if len(given) > 1 and given[-1] == "v":  # nobody follows: Henry V, not Arsenal v Chelsea
-        given[-1] = "5"
+    if len(given) > 1 and given[-1] in _LAST:  # nobody follows: Henry V, not Arsenal v Chelsea
+        given[-1] = _LAST[given[-1]]
     return [word for word in _meant(given) if word not in PARTICLES]
 
 
@@ -41,8 +44,19 @@ def _meant(given: list[str]) -> Iterator[str]:
                 at += len(phrase)
                 break
         else:
-            yield _number_or_word(given[at])
+            yield from _compound(given[at]) or (_number_or_word(given[at]),)
             at += 1
+
+
+def _compound(word: str) -> tuple[str, ...]:
+    """What a German compound of a kind means: Klavierkonzert is a concert of the piano."""
+    for kind in _KINDS_OF_COMPOUNDS:
+        own = word.removesuffix(kind)
+        if own != word and len(own) >= _LETTERS_OF_A_PART:
+            parts = (own, own.removesuffix("s"), kind)
+            first, bare, last = (_ALONE.get(part, (part,)) for part in parts)
+            return (bare if first == (own,) else first) + last
+    return ()
 
 
 def _number_or_word(word: str) -> str:
@@ -62,3 +76,4 @@ def _by_first_word() -> _Phrases:
 
 
 _PHRASES = _by_first_word()
+_ALONE = {phrase[0]: meaning for phrase, meaning in MEANINGS.items() if len(phrase) == 1}

@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from location_context.sections.events.merging.clubs import CLUB, CLUBS, COUNTRIES, DISCIPLINES
+from location_context.sections.events.merging.clubs import (
+    CLUB,
+    CLUB_KINDS,
+    CLUBS,
+    COUNTRIES,
+    DISCIPLINES,
+)
 from location_context.sections.events.merging.spelling import (
     is_foreign,
     is_slip,
@@ -105,7 +111,7 @@ def _same(one: Side, other: Side) -> float:
     mine, theirs = {a for a, _ in shared}, {b for _, b in shared}
     if mine == one.words and theirs == other.words:
         return sure
-    if shared and (mine == one.words or theirs == other.words):
+    if mine - CLUB_KINDS and (mine == one.words or theirs == other.words):
         return min(sure, _PARTLY)
     return _PARTLY if _is_short(one, other) or _is_short(other, one) else 0.0
 

@@ -11,9 +11,11 @@ import unicodedata
 
 from anyascii import anyascii
 
+_TOWN_S, _LETTERS_OF_A_TOWN = "er", 5  # Salzburger: of Salzburg
 _LETTERS_FOR_A_SLIP, _LETTERS_FOR_TWO = 6, 11
 CONSONANTS_OF_A_NAME = 4
 _WORDS = re.compile(r"[a-z0-9]+")
+_DOTS = re.compile(r"(?<=\b[a-z])\.(?=[a-z]\b)|(?<=\.[a-z])\.")
 _KANA, _HAN = "\u3041-\u30ff\uff66-\uff9f", "\u3400-\u9fff\u3005"
 # where writing without blanks turns from one script to another, a word ends
 _TURNS = re.compile(
@@ -37,8 +39,8 @@ def plain(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """The words of a plain text; an apostrophe ends one, a dot between letters does not."""
-    return _WORDS.findall(text.replace(".", "") if "." in text else text)
+    """The words of a plain text; signs end one, but for the dots of F.C. and the like."""
+    return _WORDS.findall(_DOTS.sub("", text) if "." in text else text)
 
 
 def is_foreign(text: str) -> bool:
@@ -52,12 +54,17 @@ def has_signs(text: str) -> bool:
 
 
 def is_slip(one: str, other: str) -> bool:
-    """Whether two words differ by one letter of six, or by two of eleven; never by a digit."""
+    """Whether two words differ by one letter of six, by two of eleven, or by a town's "-er"."""
     if one[0] != other[0] or abs(len(one) - len(other)) > 2:
         return False
     longer = max(len(one), len(other))
     if longer < _LETTERS_FOR_A_SLIP or not (one.isalpha() and other.isalpha()):
         return False
+    if longer - len(_TOWN_S) >= _LETTERS_OF_A_TOWN and _TOWN_S in {
+        one.removeprefix(other),
+        other.removeprefix(one),
+    }:
+        return True
     return _slips(one, other) <= (2 if longer >= _LETTERS_FOR_TWO else 1)
 
 

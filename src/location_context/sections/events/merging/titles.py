@@ -31,6 +31,7 @@ _BRACKET = re.compile(r"[(\[【（<]")
 _PARTS = re.compile(
     r"\s+[-–—|/•·~+]+\s+|:(?!\d\d)|[|•/;,‚„“”«»「」『』〈〉《》\"]|\s@\s|\.\s+(?=\w{4})"
     r"|\b(?:with|feat|ft|featuring|avec|mit|con|plays?|performs?|at|by|par|presents?)\b"
+    r"|\b(?:(?:and|&) (?:his|her|their)|und (?:sein|seine|ihr|ihre)|et (?:son|sa|ses))\b"
     # whose it is: "Handel's Messiah", but not "New Year's Eve"
     r"|(?<!year)(?<!night)(?<!day)(?<!valentine)(?<!mother)(?<!father)(?<!patrick)['’]s\s",
     re.IGNORECASE,

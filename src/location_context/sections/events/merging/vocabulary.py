@@ -72,6 +72,7 @@ KINDS = word_set("""
     lunch brunch cruise river food wine beer art arts play plays stadium week weekend holidays
     holiday ice act chapter asia europe europa church house public offenen tur offene eve new
     grandprix monday tuesday wednesday thursday friday saturday sunday chamber
+    free walk walking bike boat bus talk disco
 """)
 # of these, those that make a name of another: Berlin is not its orchestra
 ENSEMBLES = word_set(
@@ -82,17 +83,20 @@ VAGUE = DECOR | KINDS
 # what says another event than the same name without it
 MARKERS = table("""
 #women = women | womens | ladies | frauen | damen | feminin | feminine | feminines | femenino
+#women = vrouwen | mulheres | dam | damer | naiset | kobiet | kobiety | zeny | nok | kadin
 #women = femenina | femminile | feminino | wfc | lfc women | dames | kvinder | wsl | nwsl | wnba
 #youth = youth | jugend | primavera 1 | juvenil | junioren | espoirs | reserves youth
 #reserve = castilla | reserve | reserves | next gen | atletic b | development squad | jong
 #reserve = filial
 #tribute = tribute | tribut | tributo | hommage | homenaje | omaggio | coverband | cover band
+#tribute = the music of | the world of | die musik von | the songs of
 #tribute = cover | covers | salute | revival band | machine tribute
 #tribute candlelight = candlelight
 #parking = parking | parkplatz | car park | parkticket | parcheggio | aparcamiento | stationnement
-#half = half marathon | halbmarathon | semi marathon | medio maraton | media maraton | half
-#half = mezza maratona | meia maratona | halvmarathon | halve marathon | maratonina
-#quarter = quarter marathon | viertelmarathon | quart de marathon
+#half marathon = half marathon | halbmarathon | semi marathon | medio maraton | media maraton
+#half = half
+#half marathon = mezza maratona | meia maratona | halvmarathon | halve marathon | maratonina
+#quarter marathon = quarter marathon | viertelmarathon | quart de marathon
 #children = children | kids | kinder | enfants | ninos | bambini | criancas | 子供
 #children = kindern | junior
 #children = mini marathon | schulklassen | familienkonzert | babykonzert | jeune public
@@ -103,7 +107,7 @@ MARKERS = table("""
 #screening = ubertragung | retransmision | retransmission | in cinemas | im kino | watch party
 #tour = stadium tour | stadiontour | arena tour experience | backstage tour | behind the scenes
 #singalong = sing along | singalong | karaoke
-#party = the party
+#party party = party | the party
 #combo = combo | combined
 #winter = winter | hiver | invierno | inverno
 #meal = dinner | diner | lunch | brunch | cena | abendessen | afternoon tea
@@ -205,6 +209,13 @@ advanced = fortgeschrittene | avances | avanzado
 mens = men | herren | manner | masculino | maschile | hommes
 valentine day = valentinstag | saint valentin | san valentin | san valentino | valentine s day
 valentine day = st valentine s day | valentines day
+holy week = semana santa | karwoche | semaine sainte | settimana santa
+day dead = dia de los muertos | dia de muertos | day of the dead
+allsaints = all saints day | all saints | toussaint | allerheiligen | todos los santos | ognissanti
+allsaints = all saints' day
+hours = heures | stunden | horas | uren
+newworld = new world | neuen welt | neue welt | nouveau monde | nuevo mundo | nuovo mondo
+gospel choir = gospelchor
 mother day = muttertag | fete des meres | dia de la madre | festa della mamma | mother s day
 father day = vatertag | fete des peres | dia del padre | father s day
 patrick = st patrick | saint patrick | st patricks | st patrick s | saint patrick s
