@@ -69,7 +69,7 @@ class Measured:
 
 
 def pairs(name: str) -> list[Pair]:
-    """The labelled pairs of one set: `former`, `development`, `later` or `held_out`."""
+    """The labelled pairs of one set: `former`, `development`, `later`, `held_out` or `unseen`."""
     with (PAIRS / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file, delimiter=";", quoting=csv.QUOTE_NONE)
         return [_pair(number, row) for number, row in enumerate(rows)]

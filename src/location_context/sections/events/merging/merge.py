@@ -8,10 +8,11 @@ come does not matter, and merging what is merged changes nothing.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from dataclasses import replace
 from functools import cache
-from itertools import combinations, islice
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from location_context.sections.events.merging.accounts import joined, trust
@@ -27,7 +28,7 @@ from location_context.sections.events.merging.titles import read_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from datetime import date, datetime
+    from datetime import date
 
     from location_context.sections.events.visible import Seen
 
@@ -56,38 +57,47 @@ def _alike(accounts: Sequence[Account]) -> dict[tuple[int, int], float]:
     common = Common.to((a.title for a in accounts), (spot.town for spot in spots))
     nearness = cache(place_nearness)
     found = (
-        ((a, b), sameness(accounts[a], accounts[b], common, nearness))
-        for a, b in _pairs(accounts)
-        if accounts[a].origin != accounts[b].origin
+        ((a, b), sameness(accounts[a], accounts[b], common, nearness)) for a, b in _pairs(accounts)
     )
     return {pair: degree for pair, degree in found if degree > 0}
 
 
 def _pairs(accounts: Sequence[Account]) -> Iterator[tuple[int, int]]:
-    """Every two that may meet: those that begin together, and those that go on for days."""
-    days: defaultdict[date, list[int]] = defaultdict(list)
+    """Every two of different origin that may meet: they begin together, or go on for days."""
+    days: defaultdict[date, defaultdict[tuple[str, str], list[int]]]
+    days = defaultdict(lambda: defaultdict(list))
     running = []
     for n, account in enumerate(accounts):
-        days[account.seen.first].append(n)
+        days[account.seen.first][account.origin].append(n)
         if (account.seen.last - account.seen.first).days >= LONG:
             running.append(n)
     for day in days.values():
-        yield from _of_a_day(day, [accounts[n].seen.told.start.at for n in day])
+        for one, other in combinations(day.values(), 2):
+            yield from _between(one, other, accounts)
     for a, b in combinations(running, 2):
-        if accounts[a].seen.first != accounts[b].seen.first:
+        if (
+            accounts[a].seen.first != accounts[b].seen.first
+            and accounts[a].origin != accounts[b].origin
+        ):
             yield a, b
 
 
-def _of_a_day(day: Sequence[int], starts: Sequence[datetime | None]) -> Iterator[tuple[int, int]]:
-    timed = sorted((at, n) for at, n in zip(starts, day, strict=True) if at is not None)
-    for place, (at, n) in enumerate(timed):
-        for later, other in islice(timed, place + 1, None):
-            if later - at > APART:
-                break
-            yield min(n, other), max(n, other)
-    untimed = {n for at, n in zip(starts, day, strict=True) if at is None}
-    for n in untimed:
-        yield from ((min(n, m), max(n, m)) for m in day if m > n or (m < n and m not in untimed))
+def _between(
+    one: Sequence[int], other: Sequence[int], accounts: Sequence[Account]
+) -> Iterator[tuple[int, int]]:
+    """Of one day of two origins, those that begin near each other or at an unknown time."""
+    starts = {n: accounts[n].seen.told.start.at for n in (*one, *other)}
+    timed = sorted((at, m) for m in other if (at := starts[m]) is not None)
+    moments = [at for at, _ in timed]
+    untimed = [m for m in other if starts[m] is None]
+    for n in one:
+        at = starts[n]
+        if at is None:
+            near = list(other)
+        else:
+            first, last = bisect_left(moments, at - APART), bisect_right(moments, at + APART)
+            near = [m for _, m in timed[first:last]] + untimed
+        yield from ((min(n, m), max(n, m)) for m in near)
 
 
 def _groups(count: int, alike: dict[tuple[int, int], float]) -> list[list[int]]:

@@ -12,7 +12,7 @@ import unicodedata
 from anyascii import anyascii
 
 _TOWN_S, _LETTERS_OF_A_TOWN = "er", 5  # Salzburger: of Salzburg
-_LETTERS_FOR_A_SLIP, _LETTERS_FOR_TWO = 6, 11
+_SHORTEST_SLIP, _LETTERS_FOR_TWO, _LONGEST_SLIP = 6, 11, 30
 CONSONANTS_OF_A_NAME = 4
 _WORDS = re.compile(r"[a-z0-9]+")
 _DOTS = re.compile(r"(?<=\b[a-z])\.(?=[a-z]\b)|(?<=\.[a-z])\.")
@@ -58,7 +58,7 @@ def is_slip(one: str, other: str) -> bool:
     if one[0] != other[0] or abs(len(one) - len(other)) > 2:
         return False
     longer = max(len(one), len(other))
-    if longer < _LETTERS_FOR_A_SLIP or not (one.isalpha() and other.isalpha()):
+    if not (one.isalpha() and other.isalpha()) or not _SHORTEST_SLIP <= longer <= _LONGEST_SLIP:
         return False
     if longer - len(_TOWN_S) >= _LETTERS_OF_A_TOWN and _TOWN_S in {
         one.removeprefix(other),
