@@ -80,6 +80,24 @@ async def test_events_without_a_place_are_refused_unless_the_calendar_has_one(op
             assert await _titles(opened) == expected
 
 
+@pytest.mark.parametrize("place", [PARIS, (-36.85, 174.76), (21.31, -157.86)])
+async def test_what_goes_on_for_years_or_for_ever_is_found(opening, tmp_path, place):
+    """Filed where it is looked for, and within what every zone can count."""
+    file = tmp_path / "town.csv"
+    file.write_text(
+        "title,start,end\nTwenty years,2010-01-01,2029-12-31\n"
+        "For ever,2020-01-01T10:00Z,9999-12-31T23:59:59Z\n"
+        "From the first day,0001-01-01,2027-01-01\n"
+    )
+    async with opening() as opened:
+        calendar = _calendar("import", str(file), lat=place[0], lng=place[1])
+        imported = await opened.section._feeds.take(calendar)
+        reading = await opened.read(place, "2026-12-01", "2026-12-03")
+    assert [one.where for one in imported.refused] == ["From the first day"]
+    shown = {e.title for e in reading.body.events if e.sources == ["calendars"]}
+    assert shown == {"Twenty years", "For ever"}
+
+
 async def test_a_feed_is_asked_with_its_etag_and_kept_when_nothing_changed(opening):
     def respond(asked):
         if asked.headers.get("if-none-match") == '"1"':

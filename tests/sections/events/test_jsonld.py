@@ -1,4 +1,4 @@
-"""JSON-LD in pages and files; and tables."""
+"""JSON-LD in pages and files."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from datetime import UTC, date, datetime
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from location_context.sections.events.imports.entries import Entry, Refused, Window
 from location_context.sections.events.imports.expansion import SECONDS, Task, expand
 from location_context.sections.events.imports.jsonld import read_jsonld
-from location_context.sections.events.imports.table import read_table
 from location_context.upstream.deadline import Deadline
 from tests.sections.events.hostile import page
 
@@ -123,40 +124,40 @@ def test_what_came_before_a_broken_script_is_kept():
     assert [one.where for one in refused] == ["script 2"]
 
 
-TABLE = """\
-title,start,end,category,venue,lat,lng,url,price_min,currency
-Market,2026-12-05,2026-12-06,market,Square,48.1,11.5,https://a.example,,
-Choir,2026-12-05 19:30,,concert,Church,,,,12.5,EUR
-,2026-12-05,,,,,,,,
-Odd,tomorrow,,,,,,,,
-Backwards,2026-12-06,2026-12-05,,,,,,,
-Nowhere,2026-12-05,,,,north,south,,,
-Past,2020-01-01,,,,,,,,
-"""
+def test_events_of_one_address_are_several():
+    both = [EVENT, EVENT | {"name": "Air"}, EVENT | {"location": "Zénith"}]
+    assert len({entry.uid for entry in _read(both)}) == 3
 
 
-def test_a_table_is_read_row_by_row_and_bad_rows_are_named():
-    entries, refused = _split(read_table(TABLE.encode(), WINDOW))
-    assert [(e.title, e.all_day, e.category) for e in entries] == [
-        ("Market", True, "community"), ("Choir", False, "concert"),
-    ]  # fmt: skip
-    assert entries[1].start.at == datetime(2026, 12, 5, 18, 30, tzinfo=UTC)
-    assert [(r.where, r.why) for r in refused] == [
-        ("line 4", "it has no title"),
-        ("line 5", "its dates cannot be read: tomorrow"),
-        ("line 6", "it ends before it starts"),
-        ("line 7", "its coordinates cannot be read"),
-    ]
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
+def test_a_page_is_read_in_its_encoding(encoding: str):
+    """UTF-8 also where the page does not say so, as with most."""
+    script = msgspec.json.encode(EVENT | {"name": "Fête"})
+    said = b'<meta charset="windows-1252">' if encoding == "cp1252" else b""
+    data = page(script).replace(b"<head>", b"<head>" + said).decode().encode(encoding)
+    (entry,), _ = _split(read_jsonld(data, WINDOW))
+    assert entry.title == "Fête"
 
 
-def test_semicolons_and_tabs_part_columns_too():
-    for delimiter in (";", "\t"):
-        table = "title,start,venue\nChoir,2026-12-05,Church\n".replace(",", delimiter)
-        (entry,), refused = _split(read_table(table.encode(), WINDOW))
-        assert (entry.title, entry.venue, refused) == ("Choir", "Church", [])
+def test_line_breaks_markup_lists_and_value_objects_are_read():
+    script = msgspec.json.encode(
+        EVENT | {"name": [{"@value": "<i>Rock</i> &amp;|Roll"}], "startDate": ["2026-12-03"]}
+    )
+    (entry,), refused = _split(read_jsonld(page(script.replace(b"|", b"\n")), WINDOW))
+    assert (entry.title, entry.start.day, refused) == ("Rock & Roll", date(2026, 12, 3), [])
 
 
-@pytest.mark.parametrize("data", [b"", b"a,b\n1,2\n", b"\xff\xfe", b'title,start\n"open'])
-def test_a_file_that_is_no_table_says_so_or_is_empty(data: bytes):
-    entries, _ = _split(read_table(data, WINDOW))
-    assert entries == []
+words = st.text(max_size=9)
+json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | words,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(words, inner, max_size=2),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=50)
+@given(st.sampled_from(sorted(EVENT)), json)
+def test_whatever_an_event_says_it_costs_no_other(name: str, value: object):
+    entries = _read([EVENT | {name: value}, EVENT | {"name": "Air"}])
+    assert "Air" in {entry.title for entry in entries}
+    assert msgspec.json.encode(entries)

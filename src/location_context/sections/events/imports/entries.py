@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from location_context.sections.events.imports.words import clipped
 from location_context.sections.events.records import When
 from location_context.sections.events.response import Category, EventStatus, Price
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from zoneinfo import ZoneInfo
 
 Format = Literal["ics", "jsonld", "csv"]
@@ -51,6 +53,14 @@ class Refused(msgspec.Struct, frozen=True):
 
     where: str
     why: str
+
+
+def guarded(told: Iterator[Entry | Refused], where: str) -> Iterator[Entry | Refused]:
+    """What is told of one event; that nobody foresaw how it is broken costs no other."""
+    try:
+        yield from told
+    except Exception as error:  # noqa: BLE001  see above
+        yield Refused(where, f"it cannot be read: {clipped(error, 120)}")
 
 
 def when(text: str, zone: ZoneInfo) -> When:

@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -21,15 +21,16 @@ from location_context.sections.events.imports.encoding import utf8
 from location_context.sections.events.imports.entries import Entry, Format, Refused, Window
 from location_context.sections.events.imports.expansion import Task, expand
 from location_context.sections.events.providers.calendars import Calendars
-from location_context.sections.events.records import Calendar, Place, Told
+from location_context.sections.events.records import Calendar, Place, Told, When
 
 if TYPE_CHECKING:
-    from datetime import date, datetime
+    from datetime import datetime
 
     from location_context.upstream.deadline import Deadline
 
 _NO_PLACE = "it names no place, and neither does the calendar"
 _TO_STORE_ONE = 50e-6  # seconds; some three times what it takes a database that is not busy
+_EARLIEST, _LATEST = date(1000, 1, 1), date(9000, 12, 31)  # "never" in other programs; zones shift
 _BEFORE, _AHEAD = timedelta(days=31), timedelta(days=3 * 366)
 _EXTENSIONS: dict[str, Format] = {
     "ics": "ics", "ical": "ics", "ifb": "ics", "csv": "csv",
@@ -85,6 +86,8 @@ def _read(
         for told in all_told:
             if isinstance(told, Refused):
                 refused.append(told)
+            elif told.start.day.year < _EARLIEST.year:
+                refused.append(Refused(told.title[:60], f"its start is before {_EARLIEST}"))
             elif row := _filed(told, calendar, task.window):
                 rows[row[2].id] = row
             else:
@@ -127,7 +130,7 @@ def _told(entry: Entry, calendar: Calendar, lat: float | None, lng: float | None
         title=entry.title,
         category=entry.category or calendar.category or "other",
         start=entry.start,
-        end=entry.end,
+        end=entry.end if entry.end is None or entry.end.day <= _LATEST else When(_LATEST),
         all_day=entry.all_day,
         status=entry.status,
         place=Place(name=entry.venue, address=entry.address, lat=lat, lng=lng) if named else None,

@@ -6,6 +6,7 @@ script is parsed alone. The graph is walked without recursion, over a bounded nu
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -14,11 +15,13 @@ import lxml.etree
 import lxml.html
 import msgspec
 
+from location_context.sections.events.imports.encoding import utf8
 from location_context.sections.events.imports.entries import (
     Entry,
     Refused,
     Window,
     amount,
+    guarded,
     is_within,
     when,
 )
@@ -59,31 +62,48 @@ def read_jsonld(data: bytes, window: Window) -> Iterator[Entry | Refused]:
     """The events of a page or a file."""
     zone = ZoneInfo(window.timezone)
     found = False
-    for number, script in enumerate(_scripts(data), start=1):
+    for number, script in enumerate(_scripts(utf8(data)), start=1):
         try:
-            graph = msgspec.json.decode(script)
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+            graph = _decoded(script)
+        except (ValueError, RecursionError) as error:
             yield Refused(f"script {number}", f"it is not JSON: {clipped(error, 120)}")
             continue
         for node in _events(graph):
             found = True
-            yield from _entry(node, zone, window)
+            yield from guarded(_entry(node, zone, window), f"an event of script {number}")
     if not found:
         yield Refused("the page", "it holds no event of schema.org with a date")
 
 
 def _scripts(data: bytes) -> Iterator[bytes]:
-    if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in {b"{", b"["}:
-        yield data.lstrip(b"\xef\xbb\xbf")
+    if data.lstrip()[:1] in {b"{", b"["}:
+        yield data
         return
     try:
-        page = lxml.html.document_fromstring(data)
+        page = lxml.html.document_fromstring(data, parser=lxml.html.HTMLParser(encoding=_of(data)))
     except (lxml.etree.LxmlError, ValueError):
         return
     for script in page.iter("script"):
         kind = (script.get("type") or "").partition(";")[0].strip().lower()
         if kind == "application/ld+json":
             yield (script.text or "").strip().encode()
+
+
+def _of(page: bytes) -> str | None:
+    """UTF-8 where a page is that, which the parser would not ask; else what it says of itself."""
+    try:
+        page.decode()
+    except UnicodeDecodeError:
+        return None
+    return "utf-8"
+
+
+def _decoded(script: bytes) -> Any:
+    """The value of a script, also where a text in it holds a line break, as many pages have it."""
+    try:
+        return msgspec.json.decode(script)
+    except msgspec.DecodeError:
+        return json.loads(script, strict=False)
 
 
 def _events(graph: Any) -> Iterator[dict[str, Any]]:
@@ -106,7 +126,7 @@ def _types(node: dict[str, Any]) -> set[str]:
 
 
 def _entry(node: dict[str, Any], zone: ZoneInfo, window: Window) -> Iterator[Entry | Refused]:
-    title = plain(node.get("name"), LONGEST_TITLE)
+    title = plain(_text(node.get("name")), LONGEST_TITLE)
     if title is None:
         yield Refused("an event", "it has no name")
         return
@@ -117,10 +137,12 @@ def _entry(node: dict[str, Any], zone: ZoneInfo, window: Window) -> Iterator[Ent
         yield Refused(title[:60], "it takes place online only")
         return
     try:
-        start = when(str(node["startDate"]), zone)
-        end = when(str(node["endDate"]), zone) if node.get("endDate") else None
+        start = when(_text(node["startDate"]) or "", zone)
+        end = when(_text(node["endDate"]) or "", zone) if node.get("endDate") else None
     except ValueError:
-        yield Refused(title[:60], f"its dates cannot be read: {clipped(node['startDate'], 40)}")
+        yield Refused(
+            title[:60], f"its dates cannot be read: {clipped(_text(node['startDate']), 40)}"
+        )
         return
     if is_within(start, end, window):
         yield _read(node, title, start, end, status)
@@ -132,7 +154,7 @@ def _read(node: dict[str, Any], title: str, start: When, end: When | None, statu
     shown: EventStatus = "postponed" if status == "EventPostponed" else "confirmed"
     whole_days = start.at is None and end is not None and end.at is None
     return Entry(
-        uid=str(node.get("@id") or node.get("url") or title),
+        uid=_uid(node, title, place),
         title=title,
         start=start,
         end=_end(start, end),
@@ -149,6 +171,12 @@ def _read(node: dict[str, Any], title: str, start: When, end: When | None, statu
         image=_image(node.get("image")),
         price=_price(node.get("offers")),
     )
+
+
+def _uid(node: dict[str, Any], title: str, place: dict[str, Any]) -> str:
+    """A name of its own; a page gives all its events its own address."""
+    named = _text(node.get("@id")) or _text(node.get("url"))
+    return " ".join(filter(None, (named, title, _text(place.get("name")))))
 
 
 def _end(start: When, end: When | None) -> When | None:
@@ -189,7 +217,9 @@ def _image(value: Any) -> str | None:
 
 
 def _text(value: Any) -> str | None:
+    """Words: themselves, the first of a list, or the value of a value object."""
     one = value[0] if isinstance(value, list) and value else value
+    one = one.get("@value") if isinstance(one, dict) else one
     return clipped(one, 2000) if isinstance(one, str) else None
 
 

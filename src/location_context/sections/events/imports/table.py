@@ -11,11 +11,13 @@ import io
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from location_context.sections.events.imports.encoding import text, utf8
 from location_context.sections.events.imports.entries import (
     Entry,
     Refused,
     Window,
     amount,
+    guarded,
     is_within,
     when,
 )
@@ -34,25 +36,35 @@ if TYPE_CHECKING:
 
 def read_table(data: bytes, window: Window) -> Iterator[Entry | Refused]:
     """The rows; what cannot be read is told with its line."""
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        yield Refused("the file", "it is not UTF-8")
-        return
-    header = text.partition("\n")[0]
-    delimiter = max(",;\t", key=header.count)
-    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
-    named = {(name or "").strip().lower() for name in rows.fieldnames or ()}
-    if missing := {"title", "start"} - named:
+    rows = _rows(text(utf8(data)))
+    header = next(rows, None)
+    named = [name.strip().lower() for name in header[1]] if header and header[1] else []
+    if missing := {"title", "start"} - set(named):
         yield Refused("line 1", f"the header lacks {' and '.join(sorted(missing))}")
         return
     zone = ZoneInfo(window.timezone)
-    try:
-        for row in rows:
-            given = {(k or "").strip().lower(): v for k, v in row.items() if isinstance(v, str)}
-            yield from _entry(given, f"line {rows.line_num}", zone, window)
-    except csv.Error as error:
-        yield Refused(f"line {rows.line_num}", f"it is not CSV: {error}")
+    for number, row in rows:
+        where = f"line {number}"
+        if row is None:
+            yield Refused(where, "it is not CSV, or a quote before it is not closed")
+        elif row:
+            given = dict(zip(named, row, strict=False))
+            yield from guarded(_entry(given, where, zone, window), where)
+
+
+def _rows(table: str) -> Iterator[tuple[int, list[str] | None]]:
+    """Rows with the line they end on; None for what is no row, after which it goes on."""
+    header = table.partition("\n")[0]
+    reader = csv.reader(io.StringIO(table, newline=""), delimiter=max(",;\t", key=header.count))
+    while True:
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            yield reader.line_num, None
+        else:
+            yield reader.line_num, row
 
 
 def _entry(
@@ -78,7 +90,7 @@ def _entry(
     if not is_within(start, end, window):
         return
     yield Entry(
-        uid=row.get("id") or f"{title} {row.get('start')}",
+        uid=row.get("id") or f"{title} {row.get('start')} {row.get('venue')}",
         title=title,
         start=start,
         end=end or (start if start.at is None else None),

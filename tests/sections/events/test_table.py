@@ -1,0 +1,88 @@
+"""Tables: events as CSV, row by row."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from location_context.sections.events.imports.entries import Entry, Refused, Window
+from location_context.sections.events.imports.table import read_table
+
+WINDOW = Window(date(2026, 11, 1), date(2027, 10, 31), "Europe/Paris")
+
+
+def _read(data: bytes) -> tuple[list[Entry], list[Refused]]:
+    told = list(read_table(data, WINDOW))
+    entries = [one for one in told if isinstance(one, Entry)]
+    return entries, [one for one in told if isinstance(one, Refused)]
+
+
+TABLE = """\
+title,start,end,category,venue,lat,lng,url,price_min,currency
+Market,2026-12-05,2026-12-06,market,Square,48.1,11.5,https://a.example,,
+Choir,2026-12-05 19:30,,concert,Church,,,,12.5,EUR
+,2026-12-05,,,,,,,,
+Odd,tomorrow,,,,,,,,
+Backwards,2026-12-06,2026-12-05,,,,,,,
+Nowhere,2026-12-05,,,,north,south,,,
+Past,2020-01-01,,,,,,,,
+"""
+
+
+def test_a_table_is_read_row_by_row_and_bad_rows_are_named():
+    entries, refused = _read(TABLE.encode())
+    assert [(e.title, e.all_day, e.category) for e in entries] == [
+        ("Market", True, "community"), ("Choir", False, "concert"),
+    ]  # fmt: skip
+    assert entries[1].start.at == datetime(2026, 12, 5, 18, 30, tzinfo=UTC)
+    assert [(r.where, r.why) for r in refused] == [
+        ("line 4", "it has no title"),
+        ("line 5", "its dates cannot be read: tomorrow"),
+        ("line 6", "it ends before it starts"),
+        ("line 7", "its coordinates cannot be read"),
+    ]
+
+
+def test_semicolons_and_tabs_part_columns_too():
+    for delimiter in (";", "\t"):
+        table = "title,start,venue\nChoir,2026-12-05,Church\n".replace(",", delimiter)
+        (entry,), refused = _read(table.encode())
+        assert (entry.title, entry.venue, refused) == ("Choir", "Church", [])
+
+
+@pytest.mark.parametrize("data", [b"", b"a,b\n1,2\n", b"\xff\xfe", b'title,start\n"open'])
+def test_a_file_that_is_no_table_says_so_or_is_empty(data: bytes):
+    entries, _ = _read(data)
+    assert entries == []
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_a_table_is_read_in_the_encoding_that_a_spreadsheet_chose(encoding: str):
+    (entry,), refused = _read("title;start\nFête;2026-12-05\n".encode(encoding))
+    assert (entry.title, refused) == ("Fête", [])
+
+
+def test_a_row_that_is_none_costs_no_other():
+    table = f"title,start\nChoir,2026-12-05\n{'x' * 200_000},2026-12-05\nOrgan,2026-12-06\n"
+    entries, refused = _read(table.encode())
+    assert [entry.title for entry in entries] == ["Choir", "Organ"]
+    assert [one.where for one in refused] == ["line 3"]
+
+
+cells = st.text(
+    st.characters(exclude_characters=',;\t"\r\n', exclude_categories=["Cs"]), max_size=20
+)
+
+
+@settings(max_examples=50)
+@given(st.lists(cells, min_size=13, max_size=13))
+def test_whatever_a_row_says_it_costs_no_other(row: list[str]):
+    names = "title,start,end,category,venue,address,lat,lng,url,image,price_min,price_max,currency"
+    table = f"{names}\n{','.join(row)}\nOrgan,2026-12-06\n"
+    entries, _ = _read(table.encode())
+    assert "Organ" in {entry.title for entry in entries}
+    assert b"NaN" not in msgspec.json.encode(entries)
