@@ -38,7 +38,11 @@ async def _get(url: str, *, allow_private: bool = True, **given):
         "http://169.254.169.254/latest/meta-data/", "http://[fe80::1]/x", "http://[fd00::1]/x",
         "http://[::ffff:127.0.0.1]/x", "http://[64:ff9b::7f00:1]/x", "http://[2002:7f00:1::]/x",
         "http://2130706433/x", "http://0x7f.1/x", "http://127.1/x", "http://224.0.0.1/x",
-        "http://user:word@127.0.0.1:80/x",
+        "http://user:word@127.0.0.1:80/x", "http://8.8.8.8@127.0.0.1/x", "http://127.0.0.1#@8.8.8.8/",
+        "http://0177.0.0.1/x", "http://017700000001/x", "http://0x7f000001/x", "http://127.0.0.1./x",
+        "http://localhost./x", "http://LOCALHOST/x", "http://①②⑦.⓪.⓪.①/x", "http://127。0。0。1/x",
+        "http://[::]/x", "http://[::7f00:1]/x", "http://[fe80::1%25lo]/x", "http://[fec0::1]/x",
+        "http://[64:ff9b:1::a00:1]/x", "http://192.0.0.192/opc/v2/", "http://127.0.0.1:22/x",
     ],
 )  # fmt: skip
 async def test_an_address_inside_is_refused_however_it_is_written(address: str):
@@ -52,6 +56,37 @@ async def test_an_address_inside_is_refused_however_it_is_written(address: str):
 async def test_only_http_and_https_are_asked(address: str):
     with pytest.raises(OperatorError):
         await _get(address)
+
+
+@pytest.mark.parametrize("port", ["99999", "-1", "0x50", "1e3"])
+async def test_a_port_that_is_none_is_refused(port: str):
+    with pytest.raises(OperatorError):
+        await _get(f"http://127.0.0.1:{port}/x")
+
+
+@pytest.mark.parametrize("private", ["10.0.0.1", "fd00::1", "::ffff:127.0.0.1", "fe80::1%2"])
+async def test_a_name_of_which_one_address_lies_inside_is_refused(monkeypatch, private: str):
+    """Whichever of them would be taken: the next look-up may order them otherwise."""
+
+    def both(*_, **__):
+        return [
+            (socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, 80)) for ip in ("8.8.8.8", private)
+        ]
+
+    monkeypatch.setattr(socket, "getaddrinfo", both)
+    with pytest.raises(OperatorError, match="private"):
+        await _get("http://calendar.example/x", allow_private=False)
+
+
+async def test_a_word_in_an_address_goes_to_its_host_and_to_no_other():
+    with StandIn(lambda _: Answered(b"here")).running() as other:
+        leading = Answered(status=302, headers={"Location": other.url + "/x"})
+        with StandIn(lambda _: leading).running() as server:
+            await _get(server.url.replace("http://", "http://guest:word@"))
+        (asked,) = server.asked
+        assert asked.headers["authorization"].startswith("Basic ")
+        assert "@" not in asked.headers["host"]
+        assert "authorization" not in other.asked[0].headers
 
 
 async def test_a_name_that_leads_inside_is_refused_before_it_is_asked(monkeypatch):
@@ -96,8 +131,10 @@ async def test_a_redirect_inside_is_refused(monkeypatch):
         assert inside.asked == []
 
 
-@pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://127.0.0.1/x"])
-async def test_a_redirect_to_another_scheme_is_refused(target: str):
+@pytest.mark.parametrize(
+    "target", ["file:///etc/passwd", "ftp://127.0.0.1/x", "http://127.0.0.1:99999/x"]
+)
+async def test_a_redirect_to_what_is_no_web_address_is_refused(target: str):
     leading = Answered(status=302, headers={"Location": target})
     with StandIn(lambda _: leading).running() as server, pytest.raises(OperatorError):
         await _get(server.url)
@@ -129,6 +166,13 @@ async def test_the_cap_is_on_the_unpacked_bytes():
             await _get(server.url)
 
 
+async def test_packed_bytes_that_break_off_are_no_answer():
+    packed = Answered(gzip.compress(b"BEGIN:VCALENDAR")[:-9], headers={"Content-Encoding": "gzip"})
+    cut_off = pytest.raises(ProviderAnswerInvalid, match="cut off")
+    with StandIn(lambda _: packed).running() as server, cut_off:
+        await _get(server.url)
+
+
 async def test_an_answer_that_never_ends_is_given_up():
     dripping = Answered(b"x" * 100, fault="drip")
     with StandIn(lambda _: dripping).running() as server, pytest.raises(ProviderTimeout):
@@ -145,12 +189,26 @@ async def test_an_error_status_is_raised_and_304_is_not():
         assert (await _get(server.url, headers={"If-None-Match": '"a"'})).status == 304
 
 
-@pytest.mark.parametrize(
-    ("address", "public"), [("8.8.8.8", True), ("2606:4700::1111", True), ("198.18.0.1", False),
-                            ("::ffff:8.8.8.8", True), ("fe80::1%eth0", False)],
-)  # fmt: skip
-def test_what_is_public(address: str, public: bool):
-    assert is_public(address) is public
+PUBLIC = """
+8.8.8.8 100.128.0.1 172.32.0.1 2606:4700::1111 ::ffff:8.8.8.8 64:ff9b::808:808 2002:808:808::
+"""
+INSIDE = """
+0.0.0.0 0.1.2.3 127.255.255.255 10.0.0.1 172.31.255.255 192.168.0.1 169.254.169.254 100.64.0.1
+100.127.255.255 192.0.0.8 192.0.0.192 192.0.2.1 192.88.99.1 198.18.0.1 198.51.100.1 203.0.113.1
+224.0.0.1 240.0.0.1 255.255.255.255 :: ::1 ::7f00:1 ::ffff:10.0.0.1 ::ffff:0:7f00:1 64:ff9b::7f00:1
+64:ff9b:1::7f00:1 64:ff9b:1::808:808 100::1 2001::1 2001:db8::1 2002:7f00:1:: 2002:c0a8:1:: 3fff::1
+5f00::1 fc00::1 fd00:ec2::254 fe80::1 fe80::1%eth0 fec0::1 ff02::1
+"""
+
+
+@pytest.mark.parametrize("address", PUBLIC.split())
+def test_what_is_public(address: str):
+    assert is_public(address)
+
+
+@pytest.mark.parametrize("address", INSIDE.split())
+def test_what_lies_inside(address: str):
+    assert not is_public(address)
 
 
 def test_the_client_follows_nothing_by_itself():

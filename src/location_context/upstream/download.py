@@ -31,7 +31,15 @@ if TYPE_CHECKING:
 _NAME = "download"
 _REDIRECTS = 5
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-_SHARED = ipaddress.ip_network("100.64.0.0/10")  # carriers' inside; some clouds' metadata too
+# what Pythons before 3.12.4 take for public, or take for neither: shared by carriers, of protocols
+# (clouds keep metadata in both), 6to4's relays; local NAT64, site-local, documentation, SRv6
+_INSIDE = tuple(
+    ipaddress.ip_network(network)
+    for network in (
+        "100.64.0.0/10", "192.0.0.0/24", "192.88.99.0/24",
+        "64:ff9b:1::/48", "fec0::/10", "3fff::/20", "5f00::/16",
+    )
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -94,9 +102,10 @@ async def _checked(url: str, *, allow_private: bool) -> _Checked:
         raise OperatorError("The address is not one; accepted: http://… or https://…") from None
     if parsed.scheme not in {"http", "https"} or not parsed.host:
         raise OperatorError(f"The address has the scheme {parsed.scheme!r}; accepted: http, https")
-    addresses = await _resolve(
-        parsed.host, parsed.port or {"http": 80, "https": 443}[parsed.scheme]
-    )
+    port = parsed.port or {"http": 80, "https": 443}[parsed.scheme]
+    if not 0 < port < 1 << 16:
+        raise OperatorError(f"The address has the port {port}; accepted: 1 to 65535")
+    addresses = await _resolve(parsed.host, port)
     if not allow_private and any(not is_public(address) for address in addresses):
         raise OperatorError(
             f"The host {parsed.host} lies in a loopback, link-local or private range; "
@@ -114,7 +123,7 @@ def is_public(address: str) -> bool:
             inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
-    elif ip in _SHARED:
+    if any(ip in network for network in _INSIDE):
         return False
     return ip.is_global and not ip.is_multicast and not ip.is_reserved
 
@@ -170,6 +179,8 @@ async def _body(response: httpx2.Response, cap: int) -> bytes:
             raise ProviderAnswerInvalid(_NAME, "the answer is damaged") from None
         if len(body) > cap:
             raise ProviderAnswerInvalid(_NAME, f"the answer is larger than {cap} bytes")
+    if unpack and not unpack.eof:
+        raise ProviderAnswerInvalid(_NAME, "the answer is cut off")
     return bytes(body)
 
 

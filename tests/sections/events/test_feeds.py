@@ -131,9 +131,12 @@ async def test_a_feed_that_changed_is_read_anew_and_after_a_month_in_any_case(op
 
 @pytest.mark.parametrize(
     "answer",
-    [Answered(status=500), Answered(b"<html>moved</html>"), Answered(fault="drop"), Answered(b"")],
-    ids=["500", "a page", "dropped", "empty"],
-)
+    [
+        Answered(status=500), Answered(b"<html>moved</html>"), Answered(fault="drop"),
+        Answered(b""), Answered(status=302, headers={"Location": "http://127.0.0.1:99999/"}),
+    ],
+    ids=["500", "a page", "dropped", "empty", "to no port"],
+)  # fmt: skip
 async def test_a_feed_that_fails_keeps_its_events_and_says_why(opening, answer):
     with StandIn(lambda _: Answered(ICS % b"Choir")).running() as server:
         async with opening(feeds_allow_private=True) as opened:
@@ -152,6 +155,21 @@ async def test_a_feed_that_fails_keeps_its_events_and_says_why(opening, answer):
             opened.clock.move(hours=2)
             await feeds.refresh_due()
             assert (await feeds.calendars())[0].failed_with is None
+
+
+async def test_a_feed_that_fails_as_nobody_foresaw_does_not_end_the_refreshing(
+    opening, monkeypatch
+):
+    with StandIn(lambda _: Answered(ICS % b"Choir")).running() as server:
+        async with opening(feeds_allow_private=True) as opened:
+            feeds = opened.section._feeds
+            for name in ("a", "b"):
+                await feeds.take(_calendar("feed", f"{server.url}/{name}.ics"))
+            monkeypatch.setattr(subprocess, "Popen", None)  # no process can be started
+            opened.clock.move(hours=2)
+            assert await feeds.refresh_due() == 2
+            assert all(one.failed_with for one in await feeds.calendars())
+            assert await _titles(opened) == ["Choir", "Choir"]
 
 
 async def test_a_feed_inside_is_refused_unless_a_setting_allows_it(opening):

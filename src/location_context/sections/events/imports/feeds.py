@@ -86,10 +86,10 @@ class Feeds:
                 await self._store.note(msgspec.structs.replace(calendar, failed_with=None))
             else:
                 await self._keep(calendar, downloaded)
-        except (LocationContextError, OSError) as error:
-            why = error.message if isinstance(error, LocationContextError) else str(error.strerror)
-            structlog.get_logger().warning("feed_failed", feed=calendar.id, why=why)
-            await self._store.note(msgspec.structs.replace(calendar, failed_with=why))
+        except LocationContextError as error:
+            await self._failed(calendar, error.message)
+        except Exception as error:  # noqa: BLE001  one feed must never end the refreshing of all
+            await self._failed(calendar, f"it cannot be refreshed ({type(error).__name__})")
 
     async def refresh_due(self) -> int:
         """Refresh every feed that is due, one after another; how many there were."""
@@ -108,6 +108,10 @@ class Feeds:
             except LocationContextError as error:
                 structlog.get_logger().warning("feeds_not_refreshed", why=error.message)
             await asyncio.sleep(_TICK)
+
+    async def _failed(self, calendar: Calendar, why: str) -> None:
+        structlog.get_logger().warning("feed_failed", feed=calendar.id, why=why)
+        await self._store.note(msgspec.structs.replace(calendar, failed_with=why))
 
     def _conditions(self, calendar: Calendar) -> dict[str, str]:
         fresh = calendar.imported_at and self._clock() - calendar.imported_at < _READ_ANEW
