@@ -10,6 +10,7 @@ import pytest
 from location_context.sections.events.imports.entries import Window
 from location_context.sections.events.imports.expansion import SECONDS, Task
 from location_context.sections.events.imports.importer import calendar_id, read_calendar
+from location_context.sections.events.imports.reader import MOST_REFUSED
 from location_context.sections.events.records import Calendar
 from location_context.upstream.deadline import Deadline
 from tests.sections.events.hostile import CALENDARS, EVENTS, PAGES, TABLES
@@ -49,10 +50,10 @@ async def test_a_hostile_page_ends_in_time_with_a_reason(name: str):
 
 
 @pytest.mark.parametrize("name", TABLES)
-async def test_a_hostile_table_ends_in_time(name: str):
+async def test_a_hostile_table_ends_in_time_and_tells_no_more_than_anybody_reads(name: str):
     titles, refused = await _titles_and_refused(TABLES[name](), "csv")
-    assert titles == set()
-    assert len(refused) <= 1001
+    assert titles <= {"x"}  # the rows after a quote that never closes
+    assert 0 < len(refused) <= MOST_REFUSED + 2
 
 
 async def test_a_calendar_that_floods_is_in_the_database_in_time(opening, tmp_path):

@@ -20,6 +20,7 @@ REPEATING = frozenset({"RRULE", "RDATE", "EXDATE", "EXRULE", "RECURRENCE-ID"})
 VITAL = TIMES | REPEATING | {"DURATION", "STATUS"}
 _READ = VITAL | {"UID", "SUMMARY", "SEQUENCE", "GEO", "LOCATION", "CATEGORIES", "URL", "IMAGE"}
 _OF_CALENDAR = frozenset({"X-WR-TIMEZONE", "METHOD", "CALSCALE"})
+_MOST_LINES = 20_000
 _BREAK = re.compile(rb"\r\n|\n|\r")
 _NAME = re.compile(rb"[A-Za-z-]+")
 
@@ -46,6 +47,11 @@ class Part:
     number: int
     lines: list[Line] = field(default_factory=list)
     complete: bool = False
+
+    @property
+    def takes(self) -> bool:
+        """Whether it takes more lines: with these it is refused for its size in any case."""
+        return len(self.lines) < _MOST_LINES
 
     def value(self, name: str) -> str:
         """The value of its first property of that name, or nothing."""
@@ -94,15 +100,20 @@ class _Assembly:
         self._nested = 0
 
     def take(self, number: int, line: bytes) -> None:
-        if not (name := _NAME.match(line)):
+        if not (found := _NAME.match(line)):
             return
-        taken = Line(name[0].decode().upper(), text(line), number)
-        if taken.name == "BEGIN":
-            self._begin(taken)
-        elif taken.name == "END":
-            self._end(taken)
-        elif not self._nested:
-            self._property(taken)
+        name = found[0].decode().upper()
+        if name == "BEGIN":
+            self._begin(Line(name, text(line), number))
+        elif name == "END":
+            self._end(Line(name, text(line), number))
+        elif not self._nested and self._is_read(name):
+            self._property(Line(name, text(line), number))
+
+    def _is_read(self, name: str) -> bool:
+        if self._part is None:
+            return name in _OF_CALENDAR
+        return self._part.takes and (self._part.kind == "VTIMEZONE" or name in _READ)
 
     def _begin(self, line: Line) -> None:
         kind = line.value.upper()
@@ -129,7 +140,8 @@ class _Assembly:
 
     def _nest(self, line: Line, step: int) -> None:
         if self._part and self._part.kind == "VTIMEZONE":
-            self._part.lines.append(line)
+            if self._part.takes:
+                self._part.lines.append(line)
         else:
             self._nested = max(0, self._nested + step)
 
@@ -140,7 +152,6 @@ class _Assembly:
 
     def _property(self, line: Line) -> None:
         if self._part is None:
-            if line.name in _OF_CALENDAR:
-                self.calendars[-1].properties[line.name] = line.value
-        elif self._part.kind == "VTIMEZONE" or line.name in _READ:
+            self.calendars[-1].properties[line.name] = line.value
+        else:
             self._part.lines.append(line)
