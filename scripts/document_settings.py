@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-
-import msgspec
+from typing import get_type_hints
 
 from location_context.settings import PREFIX, Secret, Settings
 
@@ -35,13 +34,12 @@ def shown(default: object) -> str:
 
 def page() -> str:
     rows = []
-    for field in msgspec.inspect.type_info(Settings).fields:
-        described = field.type
-        meaning = (described.extra_json_schema or {}).get("description", "")
-        default = getattr(Settings(), field.name)
-        if field.name in {"open_meteo_forecast_url", "open_meteo_archive_url"}:
+    for name, hint in get_type_hints(Settings, include_extras=True).items():
+        meaning = hint.__metadata__[-1]
+        default = getattr(Settings(), name)
+        if name in {"open_meteo_forecast_url", "open_meteo_archive_url"}:
             default = "the public host, the customer's once the key is set"
-        rows.append(f"| `{field.name.upper()}` | {shown(default)} | {meaning} |\n")
+        rows.append(f"| `{name.upper()}` | {shown(default)} | {meaning} |\n")
     return HEAD + "".join(rows)
 
 

@@ -89,6 +89,13 @@ def test_whatever_is_given_is_a_setting_or_a_sentence_that_names_it(name: str, t
     assert name.upper() in outcome(**{name: text})
 
 
+@pytest.mark.parametrize("name", Settings.__struct_fields__)
+def test_every_default_can_be_given_as_text(name: str):
+    default = getattr(Settings(), name)
+    text = ",".join(map(str, default)) if isinstance(default, tuple) else str(default or "")
+    assert getattr(read(**{name: text}), name) == (default if default is not None else "")
+
+
 def outcome(**given: str) -> str:
     """The sentence about what is wrong, or the names of the settings that were taken."""
     try:

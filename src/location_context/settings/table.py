@@ -1,0 +1,163 @@
+"""Every setting: its name, kind, meaning and default stand in one line of `Settings`.
+
+`Settings.read(environ)` takes names with the prefix `LOCATION_CONTEXT_`, over the values of the
+TOML file that `LOCATION_CONTEXT_CONFIG` names (its keys are the same names in lower case, without
+the prefix). `docs/settings.md` is written from it (`scripts/document_settings.py`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Self
+from urllib.parse import urlsplit
+
+import msgspec
+
+from location_context.errors import OperatorError
+from location_context.settings import reading
+from location_context.settings.kinds import (
+    Address,
+    AddressOrNone,
+    Count,
+    DatabaseAddress,
+    Flag,
+    Folder,
+    HeaderSecret,
+    HeaderText,
+    Hidden,
+    Kilometres,
+    LogFormat,
+    LogLevel,
+    Networks,
+    Radii,
+    RedisAddress,
+    Seconds,
+    Share,
+)
+from location_context.settings.secret import Secret
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole configuration of one server or command."""
+
+    data_dir: Annotated[Folder, "Where everything kept lies."] = Path("data")
+    database_url: Annotated[
+        DatabaseAddress, "PostgreSQL address; empty: SQLite in the data directory."
+    ] = Secret()
+    redis_url: Annotated[
+        RedisAddress, "Redis or Valkey for quotas; empty: memory of this process."
+    ] = Secret()
+    public_url: Annotated[Address, "The only source of absolute addresses in answers."] = (
+        "http://127.0.0.1:8000"
+    )
+    trusted_proxies: Annotated[Networks, "CIDRs whose X-Forwarded-For is believed."] = ()
+    key_pepper: Annotated[
+        Hidden, "Secret mixed into stored API keys; empty: made once, data directory."
+    ] = Secret()
+    contact: Annotated[HeaderText, "E-mail or address sent to providers in the User-Agent."] = ""
+    log_level: Annotated[LogLevel, "debug, info, warning or error."] = "info"
+    log_format: Annotated[LogFormat, "json, or console for people."] = "json"
+    json_deadline: Annotated[Seconds, "Seconds a JSON section may take."] = 4.0
+    widget_deadline: Annotated[Seconds, "Seconds the widget may take."] = 2.5
+    max_in_flight: Annotated[Count, "Requests worked on at once before 503 service_overloaded."] = (
+        256
+    )
+    widget_per_minute: Annotated[Count, "Widget pages a minute for one client address."] = 120
+    budget_share: Annotated[
+        Share, "Part of each provider's budget for one process, 1 or less (replicas)."
+    ] = 1.0
+
+    open_meteo_forecast_url: Annotated[
+        AddressOrNone, "Open-Meteo forecast; empty switches it off."
+    ] = None
+    open_meteo_archive_url: Annotated[
+        AddressOrNone, "Open-Meteo archive; empty switches it off."
+    ] = None
+    open_meteo_api_key: Annotated[HeaderSecret, "Open-Meteo key of a paying customer."] = Secret()
+    met_norway_url: Annotated[Address, "MET Norway Locationforecast; needs CONTACT."] = (
+        "https://api.met.no/weatherapi/locationforecast/2.0/complete"
+    )
+    nasa_power_url: Annotated[Address, "NASA POWER daily point."] = (
+        "https://power.larc.nasa.gov/api/temporal/daily/point"
+    )
+    open_holidays_url: Annotated[Address, "OpenHolidays, its root."] = "https://openholidaysapi.org"
+    ticketmaster_url: Annotated[Address, "Ticketmaster Discovery v2."] = (
+        "https://app.ticketmaster.com/discovery/v2/events.json"
+    )
+    ticketmaster_api_key: Annotated[HeaderSecret, "Ticketmaster key."] = Secret()
+    predicthq_url: Annotated[Address, "PredictHQ events."] = "https://api.predicthq.com/v1/events/"
+    predicthq_api_key: Annotated[HeaderSecret, "PredictHQ token."] = Secret()
+    osrm_url: Annotated[Address, "OSRM server for travel times; empty: estimated."] = ""
+    wikidata_url: Annotated[Address, "Wikidata SPARQL endpoint for imports."] = (
+        "https://query.wikidata.org/sparql"
+    )
+
+    guide_radii: Annotated[
+        Radii, "Guide radius in km per tier, highest first, strictly decreasing."
+    ] = (80.0, 40.0, 15.0, 2.0, 1.0)
+    events_radius: Annotated[Kilometres, "Radius of events in km, 200 at most."] = 25.0
+    feeds_allow_private: Annotated[Flag, "Let event feeds and imports reach private addresses."] = (
+        False
+    )
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str]) -> Self:
+        """Settings from a mapping such as `os.environ`.
+
+        Raises:
+            OperatorError: one or more settings are wrong; all of them are listed.
+        """
+        given = reading.texts(environ, cls.__struct_fields__)
+        values, wrong = reading.values(cls, given)
+        kept_elsewhere = not (given.get("database_url") or "sqlite").startswith("sqlite")
+        if kept_elsewhere and not given.get("key_pepper"):
+            pepper = reading.variable("key_pepper")
+            wrong.append(f"{pepper} is missing; it is required with PostgreSQL")
+        if wrong:
+            raise OperatorError("These settings are wrong:\n" + "\n".join(f"- {w}" for w in wrong))
+        return cls(**values)
+
+    @property
+    def forecast_url(self) -> str:
+        """The forecast address in use: given, the customer's, or the free one."""
+        return _open_meteo(self.open_meteo_forecast_url, "api", "forecast", self.open_meteo_api_key)
+
+    @property
+    def archive_url(self) -> str:
+        """The archive address in use: given, the customer's, or the free one."""
+        key = self.open_meteo_api_key
+        return _open_meteo(self.open_meteo_archive_url, "archive-api", "archive", key)
+
+    @property
+    def uses_open_meteo_free(self) -> bool:
+        """Whether one of Open-Meteo's free hosts is in use (non-commercial use only)."""
+        hosts = {urlsplit(url).hostname for url in (self.forecast_url, self.archive_url)}
+        return bool(hosts & {"api.open-meteo.com", "archive-api.open-meteo.com"})
+
+    @property
+    def database(self) -> str:
+        """The database address in use, without a driver name."""
+        if self.database_url:
+            return self.database_url.reveal()
+        return f"sqlite:///{(self.data_dir / 'location-context.sqlite3').absolute()}"
+
+    @property
+    def user_agent(self) -> str:
+        contact = f" ({self.contact})" if self.contact else ""
+        return f"location-context/1{contact}"
+
+
+def unknown(environ: Mapping[str, str]) -> list[str]:
+    """Variables with our prefix that are no setting: slips, said but not fatal."""
+    known = {reading.variable(name) for name in (*Settings.__struct_fields__, reading.CONFIG)}
+    return sorted(n for n in environ if n.startswith(reading.PREFIX) and n not in known)
+
+
+def _open_meteo(given: str | None, host: str, path: str, key: Secret) -> str:
+    if given is not None:
+        return given
+    prefix = "customer-" if key else ""
+    return f"https://{prefix}{host}.open-meteo.com/v1/{path}"
