@@ -48,7 +48,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         DatabaseAddress, "PostgreSQL address; empty: SQLite in the data directory."
     ] = Secret()
     redis_url: Annotated[
-        RedisAddress, "Redis or Valkey for quotas; empty: memory of this process."
+        RedisAddress, "Redis or Valkey for quotas; empty: each process (--workers) counts alone."
     ] = Secret()
     public_url: Annotated[Address, "The only source of absolute addresses in answers."] = (
         "http://127.0.0.1:8000"

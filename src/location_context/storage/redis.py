@@ -57,7 +57,7 @@ for i = 1, #ARGV, 2 do
 end
 """
 _CONNECTIONS = 16
-_PATIENCE = 1.0  # seconds; less would take a busy processor for a silent Redis
+PATIENCE = 1.0  # seconds; less would take a busy processor for a silent Redis
 _ALONE = 1.0  # seconds before a store that failed is asked again
 _SECRET_LIFE = 2 * 86400
 
@@ -65,8 +65,15 @@ _SECRET_LIFE = 2 * 86400
 class RedisCounter:
     """`access.quota.Counter` on Redis. Moments go in and come out as whole milliseconds."""
 
-    def __init__(self, url: Secret, clock: Clock, prefix: str = "location-context:") -> None:
+    def __init__(
+        self,
+        url: Secret,
+        clock: Clock,
+        prefix: str = "location-context:",
+        patience: float = PATIENCE,
+    ) -> None:
         self._clock = clock
+        self._patience = patience
         self._prefix = prefix
         self._local = MemoryCounter(clock)
         self._secret: tuple[str, bytes] = ("", b"")
@@ -75,8 +82,8 @@ class RedisCounter:
         self._turns = asyncio.Semaphore(_CONNECTIONS)  # to wait for a turn is not a fault of Redis
         self._redis: Redis = Redis.from_url(
             url.reveal(),
-            socket_timeout=_PATIENCE,
-            socket_connect_timeout=_PATIENCE,
+            socket_timeout=patience,
+            socket_connect_timeout=patience,
             retry=Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,)),
         )
         self._take = self._redis.register_script(_TAKE)
@@ -131,7 +138,7 @@ class RedisCounter:
             if self.degraded:
                 if time.monotonic() < self._alone_until:
                     return None
-                self._alone_until = time.monotonic() + _PATIENCE + _ALONE  # the others go on
+                self._alone_until = time.monotonic() + self._patience + _ALONE  # the others go on
             try:
                 answer = await command()
             except (RedisError, OSError, TimeoutError) as error:
