@@ -2,8 +2,9 @@
 
 The sky, holidays and sample guide are the service's own; the weather is made up from a small
 climate (tests/widget/samples), and San Sebastián's restaurants and events are invented, so that
-no provider is asked. Needs the test requirements, Chromium and Pillow. Each picture is at most
-150 KB. Usage: python scripts/screenshots.py [name ...]
+no provider is asked. Needs the test requirements, Chromium, Pillow, and fonts with Japanese and
+Arabic (Inter and Noto drew those in the folder). Each picture is at most 150 KB.
+Usage: python scripts/screenshots.py [name ...]
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Shot(NamedTuple):
 
 
 SHOTS = {
-    "san-sebastian-light": Shot(True, 720, 2300, f"/v1/pulse?{WEEK}"),
+    "san-sebastian-light": Shot(True, 720, 2500, f"/v1/pulse?{WEEK}"),
     "san-sebastian-straddling-dark": Shot(
         True, 720, 1240, f"/v1/pulse?{DONOSTIA}&start=2026-12-02&end=2026-12-09&theme=dark"
     ),
@@ -121,7 +122,7 @@ def shoot(browser: Browser, url: str, name: str) -> None:
     image = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
     page.close()
     for colours in (256, 128, 64):
-        small = image.quantize(colours, dither=Image.Dither.NONE)
+        small = image.quantize(colours, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
         file = OUT / f"{name}.png"
         small.save(file, optimize=True)
         if file.stat().st_size <= MOST_BYTES:

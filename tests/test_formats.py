@@ -98,3 +98,11 @@ def test_a_sentence_never_ends_in_two_full_stops():
     message = formats("de").gettext("{sentence}.")
     assert message.format(sentence="Regen am So., 6.") == "Regen am So., 6."
     assert message.format(sentence="Regen") == "Regen."
+
+
+@pytest.mark.parametrize(
+    ("tag", "comma", "end"), [("en", ", ", ". "), ("ja", "、", "。"), ("ar", "، ", ". ")]
+)
+def test_enumerations_and_sentences_have_the_marks_of_the_language(tag, comma, end):
+    words = formats(tag)
+    assert (words.comma, words.stop + words.blank) == (comma, end)

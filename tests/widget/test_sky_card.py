@@ -167,4 +167,4 @@ def test_a_half_moon_says_when_its_light_ends_or_begins(gazetteer, start, icon, 
 
 def test_in_the_polar_night_the_sun_at_its_highest_is_below_the_horizon(gazetteer):
     facts = {fact.label: fact for fact in sky_of(gazetteer, 69.65, 18.96, "2026-12-10", 3).facts}
-    assert facts["Sun at its highest"].detail == "3° below the horizon"
+    assert facts["Sun at its highest"].detail == ", 3° below the horizon"

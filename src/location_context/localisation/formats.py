@@ -227,10 +227,24 @@ class Formats:
         """`a, b and c`."""
         return format_list(list(texts), locale=self._locale)
 
+    @cached_property
+    def blank(self) -> str:
+        """What stands between sentences, and after a colon: nothing in Chinese and Japanese."""
+        return "" if self._locale.language in {"ja", "zh"} else " "
+
+    @cached_property
+    def comma(self) -> str:
+        """What stands between the parts of an enumeration, with its blank."""
+        return {"ja": "、", "zh": "、", "ar": "، "}.get(self._locale.language, ", ")
+
+    @cached_property
+    def stop(self) -> str:
+        """The full stop."""
+        return "." if self.blank else "。"
+
     def sentences(self, said: Iterable[str]) -> str:
-        """Sentences in a row; Chinese and Japanese write them without a blank between."""
-        joined = "" if self._locale.language in {"ja", "zh"} else " "
-        return joined.join(text for text in said if text)
+        """Sentences in a row."""
+        return self.blank.join(text for text in said if text)
 
     @staticmethod
     def begun(text: str) -> str:

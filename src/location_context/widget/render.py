@@ -91,6 +91,7 @@ class Renderer:
         language = words.language
         html = self.assets.templates.get_template("widget/page.html").render(
             page=content,
+            words=words,
             lang=language.tag,
             direction=language.direction,
             scheme=look.scheme,

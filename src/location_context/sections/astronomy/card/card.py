@@ -27,7 +27,7 @@ NIGHTS_AT_MOST = 35
 
 @dataclass(frozen=True, kw_only=True)
 class Fact:
-    """A quiet label and what it says."""
+    """A quiet label and what it says; `detail` follows at once."""
 
     label: str
     value: str
@@ -85,13 +85,13 @@ def _facts(day: Day, words: Formats) -> list[Fact]:
 
 def _highest(noon: datetime, altitude: float, words: Formats) -> Fact:
     """When and how high, or how far below the horizon in the polar night."""
-    text = words.gettext("at {degrees}°")
+    before, text = " ", words.gettext("at {degrees}°")
     if altitude <= -0.5:
-        text = words.gettext("{degrees}° below the horizon")
+        before, text = words.comma, words.gettext("{degrees}° below the horizon")
     return Fact(
         label=words.gettext("Sun at its highest"),
         value=words.time(noon),
-        detail=text.format(degrees=words.number(abs(altitude))),
+        detail=before + text.format(degrees=words.number(abs(altitude))),
     )
 
 

@@ -57,7 +57,7 @@ def _view(day: Day, point: PointBody, words: Formats) -> NightView:
     spans = day.night.dark_windows
     times = [(words.time(span.start), words.time(span.end)) for span in spans]
     why = "" if times else _no_window(day, words)
-    said = ", ".join(f"{start}{EN_DASH}{end}" for start, end in times)
+    said = words.comma.join(f"{start}{EN_DASH}{end}" for start, end in times)
     text = words.gettext("Night of {date}: Moon {percent} lit; dark with the Moon down: {window}.")
     return NightView(
         weekday=words.weekday(day.date),
@@ -66,7 +66,7 @@ def _view(day: Day, point: PointBody, words: Formats) -> NightView:
         turn=turn(point, day.date),
         percent=percent,
         windows=[
-            (start + "–", end + ("," if number < len(times) else ""))
+            (start + "–", end + (words.comma.strip() if number < len(times) else ""))
             for number, (start, end) in enumerate(times, 1)
         ],
         why=why,
