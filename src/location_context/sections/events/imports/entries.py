@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from location_context.sections.events.imports.words import clipped
 from location_context.sections.events.records import When
 from location_context.sections.events.response import Category, EventStatus, Price
+from location_context.sections.events.words import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
