@@ -122,7 +122,9 @@ def shoot(browser: Browser, url: str, name: str) -> None:
     image = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
     page.close()
     for colours in (256, 128, 64):
-        small = image.quantize(colours, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        small = image.quantize(
+            colours, method=Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE
+        )
         file = OUT / f"{name}.png"
         small.save(file, optimize=True)
         if file.stat().st_size <= MOST_BYTES:

@@ -119,8 +119,15 @@ def test_every_target_is_at_least_24_px(full, open_page):
     assert small == 0
 
 
-@pytest.mark.parametrize("language", ["en", "en-US", "de", "ar"])
-@pytest.mark.parametrize(("what", "count"), [(".days > li", 8), (".nights > li", 7)])
+@pytest.mark.parametrize(
+    ("what", "count", "language"),
+    [
+        (".days > li", 8, "en"),
+        (".nights > li", 7, "en"),
+        (".nights > li", 7, "en-US"),
+        (".nights > li", 7, "ar"),
+    ],
+)
 def test_days_and_nights_are_rows_when_narrow_and_columns_when_wide(
     full, open_page, what, count, language
 ):
@@ -133,7 +140,7 @@ def test_days_and_nights_are_rows_when_narrow_and_columns_when_wide(
         assert page.eval_on_selector_all(what, tops) == rows, width
 
 
-@pytest.mark.parametrize("language", ["en", "en-US", "ar"])
+@pytest.mark.parametrize("language", ["en", "en-US"])
 def test_no_nights_window_touches_its_neighbours(full, open_page, language):
     page = open_page(full.address(STAY, lang=language)).page
     for width in (560, 600, 640, 720):

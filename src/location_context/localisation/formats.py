@@ -205,7 +205,8 @@ class Formats:
     def moment(self, moment: datetime) -> str:
         """A date with the year and a time: `4 Mar 2026, 09:40`."""
         text = dates.format_skeleton("yMMMd", moment, locale=self._locale)
-        return f"{unbroken(text)}, {self.time(moment)}"
+        pattern = str(self._locale.datetime_formats["medium"])
+        return pattern.format(self.time(moment), unbroken(text))
 
     def day_of_year(self, day: date) -> str:
         """`31 Dec 2025`."""
