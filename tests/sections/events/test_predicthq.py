@@ -70,6 +70,8 @@ OUT = {
     "coordinates out of bounds": {"location": [2.3, 148.0]},
     "coordinates of a form left empty": {"location": [0, 0]},
     "coordinates that are none": {"location": [True, {}]},
+    "the year 9999 of an end left open": {"end": "9999-12-31T23:59:59Z", "timezone": "UTC"},
+    "the year 1": {"start": "0001-01-01T00:00:00Z", "timezone": "UTC"},
     "no title": {"title": None},
     "a title of blanks": {"title": " \n "},
     "no id": {"id": None},

@@ -13,6 +13,7 @@ from location_context.sections.contract import Reading
 from location_context.sections.events.cells import cell, slot
 from location_context.sections.events.records import Calendar, Place, Told, When
 from location_context.settings import Secret
+from location_context.upstream.deadline import Deadline
 from tests.standins import open_holidays, predicthq, ticketmaster
 from tests.standins.server import Answered, StandIn
 
@@ -194,6 +195,21 @@ async def test_no_answer_of_a_provider_breaks_the_section(opening, answer):
     assert states["holidays"] == "operational"
     # without OpenHolidays, the library's own school holidays stand in
     assert "Christmas Break" in titles
+
+
+async def test_dates_at_the_ends_of_time_do_not_take_the_section_with_them(opening):
+    open_end = predicthq.event("Always", "2026-12-24T19:00:00Z", "9999-12-31T23:59:59Z",
+                               timezone="UTC")  # fmt: skip
+    year_one = predicthq.event("Ever", "0001-01-01T00:00:00Z", "2026-12-25T19:00:00Z",
+                               timezone="UTC")  # fmt: skip
+    concert = predicthq.event("Phoenix", "2026-12-25T19:00:00Z", "2026-12-25T21:00:00Z")
+    with StandIn(predicthq.responding([open_end, year_one, concert])).running() as provider:
+        for place in (PARIS, (21.307, -157.858), (35.68, 139.69)):
+            async with opening(predicthq_url=provider.url, **PREDICTHQ) as opened:
+                query = opened.query(place, "2026-12-25", "2026-12-25")
+                heard = await opened.section._providers[4].hear(query, Deadline.after(60))
+                await opened.section.read(query, Deadline.after(60))
+            assert [one.title for one in heard.told] == ["Phoenix"]
 
 
 async def test_what_is_no_answer_at_all_shows_in_the_provider_s_state(opening):

@@ -170,6 +170,11 @@ def test_coordinates_come_as_strings_and_may_be_missing_or_nonsense():
         assert (place.lat, place.lng, place.name) == (None, None, "Olympia")
 
 
+def test_an_address_too_long_to_keep_is_none_and_not_half_of_one():
+    long = "https://www.ticketmaster.example/" + "x" * 2000
+    assert _one(event("A", at("2026-12-03", "20:00:00"), url=long)).url is None
+
+
 @pytest.mark.parametrize(
     ("given", "price"),
     [

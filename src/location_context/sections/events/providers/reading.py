@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from location_context.sections.events.records import Told
 
+_YEARS = 1900, 2100
+_LONGEST_LINK = 2000
 _NO_SENSE = (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError)
 
 
@@ -28,8 +30,14 @@ def each(rows: Iterable[Any], told: Callable[[Any], Told | None]) -> Iterator[To
             event = told(row)
         except _NO_SENSE:
             continue
-        if event is not None:
+        if event is not None and _is_of_our_time(event):
             yield event
+
+
+def _is_of_our_time(event: Told) -> bool:
+    """Not the year 1 or 9999 of a field left open, which no zone can be applied to."""
+    last = event.end or event.start
+    return _YEARS[0] <= event.start.day.year and last.day.year <= _YEARS[1]
 
 
 def needed(value: object) -> str:
@@ -47,6 +55,11 @@ def needed(value: object) -> str:
 def text(value: object, longest: int = 500) -> str | None:
     """Words on one line, or None."""
     return clipped(value, longest) if isinstance(value, str) else None
+
+
+def link(value: object) -> str | None:
+    """An address as it came, which the answer checks, or None; a clipped one would lead nowhere."""
+    return value if isinstance(value, str) and len(value) <= _LONGEST_LINK else None
 
 
 def number(value: object) -> float | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from location_context.sections.events.providers.reading import (
     each,
+    link,
     needed,
     number,
     place,
@@ -84,7 +85,7 @@ def _event(row: dict[str, Any], around: ZoneInfo) -> Told | None:
         end=end if end and not _before(end, start) else None,
         status=_status(status, dates["start"]),
         place=_place(venue) if venue else None,
-        url=text(row.get("url"), 2000),
+        url=link(row.get("url")),
         image=_image(row.get("images") or []),
         price=_price(row.get("priceRanges") or []),
     )
@@ -156,7 +157,7 @@ def _image(images: list[dict[str, Any]]) -> str | None:
     """The one wide enough for a card: 16:9 and nearest to 640 pixels."""
     wide = [image for image in images if image.get("ratio") == "16_9"] or images
     best = min(wide, key=lambda image: abs((image.get("width") or 0) - 640), default={})
-    return text(best.get("url"), 2000)
+    return link(best.get("url"))
 
 
 def _price(ranges: list[dict[str, Any]]) -> Price | None:
