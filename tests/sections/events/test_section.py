@@ -11,6 +11,8 @@ import pytest
 
 from location_context.sections.contract import Reading
 from location_context.sections.events.cells import cell, slot
+from location_context.sections.events.providers import heard
+from location_context.sections.events.providers.pace import Pace
 from location_context.sections.events.records import Calendar, Place, Told, When
 from location_context.settings import Secret
 from location_context.upstream.deadline import Deadline
@@ -207,9 +209,48 @@ async def test_dates_at_the_ends_of_time_do_not_take_the_section_with_them(openi
         for place in (PARIS, (21.307, -157.858), (35.68, 139.69)):
             async with opening(predicthq_url=provider.url, **PREDICTHQ) as opened:
                 query = opened.query(place, "2026-12-25", "2026-12-25")
-                heard = await opened.section._providers[4].hear(query, Deadline.after(60))
+                told = await opened.section._providers[4].hear(query, Deadline.after(60))
                 await opened.section.read(query, Deadline.after(60))
-            assert [one.title for one in heard.told] == ["Phoenix"]
+            assert [one.title for one in told.told] == ["Phoenix"]
+
+
+class _Mistaken:
+    """A provider with a mistake in it."""
+
+    name = "mistaken"
+
+    async def hear(self, *_):
+        raise ZeroDivisionError
+
+    async def close(self):
+        """Nothing is open."""
+
+
+async def test_a_mistake_in_one_provider_costs_its_own_events_only(opening, capfd):
+    async with opening() as opened:
+        opened.section._providers = (*opened.section._providers, _Mistaken())
+        reading = await opened.read(PARIS, "2026-12-25", "2026-12-25")
+    body = _body(reading)
+    assert [event["title"] for event in body["events"]] == ["Christmas Day"]
+    assert _coverage(body)["mistaken"] == "unavailable"
+    assert not reading.complete
+    assert "provider_failed" in "".join(capfd.readouterr())
+
+
+async def test_held_answers_have_bounds_and_the_oldest_go_first(opening, monkeypatch):
+    monkeypatch.setattr(heard, "_HELD", 100)
+    day = ticketmaster.at("2026-12-25", "20:00:00")
+    rows = [ticketmaster.event(f"Event {n}", day) for n in range(30)]
+    with StandIn(ticketmaster.responding(rows)).running() as provider:
+        async with opening(ticketmaster_url=provider.url, **TICKETMASTER) as opened:
+            held = opened.section._providers[3]
+            held._pace = Pace(0)
+            lats = [48.0 + n / 10 for n in range(6)]
+            for lat in [*lats, lats[-1], lats[0]]:
+                query = opened.query((lat, 2.35), "2026-12-25", "2026-12-25")
+                await held.hear(query, Deadline.after(60))
+    assert len(provider.asked) == 7  # the last is still held, the first no longer
+    assert len(held._asked._held) == 3
 
 
 async def test_what_is_no_answer_at_all_shows_in_the_provider_s_state(opening):

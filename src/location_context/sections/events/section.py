@@ -10,6 +10,8 @@ import asyncio
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, ClassVar, Self
 
+import structlog
+
 from location_context.sections.contract import Reading, StayBody
 from location_context.sections.events.answer import answered
 from location_context.sections.events.attribution import notices
@@ -17,6 +19,7 @@ from location_context.sections.events.choose import choose
 from location_context.sections.events.imports.feeds import Feeds
 from location_context.sections.events.merging.merge import merge
 from location_context.sections.events.providers.calendars import Calendars
+from location_context.sections.events.providers.heard import Heard
 from location_context.sections.events.providers.holidays import Holidays
 from location_context.sections.events.providers.open_holidays import OpenHolidays
 from location_context.sections.events.providers.predicthq import PredictHQ
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from location_context.sections.contract import DatasetState, ProviderState, Query
-    from location_context.sections.events.providers.heard import Heard, Provider
+    from location_context.sections.events.providers.heard import Provider
     from location_context.sections.events.records import Told
     from location_context.sections.events.store import EventStore
     from location_context.sections.events.visible import Seen
@@ -89,7 +92,7 @@ class Events:
         heard = dict(
             zip(
                 (provider.name for provider in self._providers),
-                await asyncio.gather(*(p.hear(query, deadline) for p in self._providers)),
+                await asyncio.gather(*(_hear(p, query, deadline) for p in self._providers)),
                 strict=True,
             )
         )
@@ -141,6 +144,15 @@ class Events:
     async def close(self) -> None:
         for provider in self._providers:
             await provider.close()
+
+
+async def _hear(provider: Provider, query: Query, deadline: Deadline) -> Heard:
+    """What it tells; a mistake of ours in one provider costs its own events only."""
+    try:
+        return await provider.hear(query, deadline)
+    except Exception:  # noqa: BLE001  whatever it is, the other providers answer
+        structlog.get_logger().exception("provider_failed", provider=provider.name)
+        return Heard("unavailable")
 
 
 def _told(heard: Mapping[str, Heard], stay: Stay) -> list[Told]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _FOR_THE_ANSWER = 0.3
 _PATIENCE_WITH_DOUBTED = 0.5  # seconds for a provider whose breaker is not closed
-_HELD = 2000
+_HELD = 50_000  # events of all answers together, about 60 MB
 _AGAIN = timedelta(minutes=5)  # after which an answer that lacks parts is asked for again
 
 
@@ -76,6 +76,11 @@ class _Held:
     told: Sequence[Told] = field(repr=False)
     partly: bool
 
+    @property
+    def size(self) -> int:
+        """Events, and one for the answer itself, which may be empty."""
+        return len(self.told) + 1
+
 
 _ToldOnce = dict[tuple[str, "When"], "Told"]
 
@@ -96,6 +101,7 @@ class Asked:
         self._fresh = fresh
         self._good = good
         self._held: OrderedDict[Hashable, _Held] = OrderedDict()
+        self._size = 0
         self._coming: dict[Hashable, _ToldOnce] = {}
         self._flights: Flights[Heard] = Flights()
 
@@ -164,17 +170,22 @@ class Asked:
         if before:
             told = _once(before.told) | told
         again = now + (_AGAIN if partly else self._fresh)
+        self._drop(key)
         held = _Held(before.at if before else now, again, list(told.values()), partly)
         self._held[key] = held
-        self._held.move_to_end(key)
-        while len(self._held) > _HELD:
-            self._held.popitem(last=False)
+        self._size += held.size
+        while self._size > _HELD and len(self._held) > 1:
+            self._drop(next(iter(self._held)))
         return held
+
+    def _drop(self, key: Hashable) -> None:
+        if (held := self._held.pop(key, None)) is not None:
+            self._size -= held.size
 
     def _get(self, key: Hashable) -> _Held | None:
         held = self._held.get(key)
         if held is not None and self._clock() - held.at > self._good:
-            del self._held[key]
+            self._drop(key)
             return None
         return held
 
