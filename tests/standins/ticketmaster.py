@@ -48,7 +48,9 @@ def at(day: str, clock: str, utc: str | None = None) -> dict[str, Any]:
     return start | ({"dateTime": utc} if utc else {})
 
 
-def responding(events: Sequence[dict[str, Any]]) -> Callable[[Asked], Answered]:
+def responding(
+    events: Sequence[dict[str, Any]], *, always_by_date: bool = False
+) -> Callable[[Asked], Answered]:
     """A `respond` that answers these events in pages, to the right key only.
 
     Like the real one it filters by local date, and refuses to page beyond the thousandth.
@@ -60,7 +62,9 @@ def responding(events: Sequence[dict[str, Any]]) -> Callable[[Asked], Answered]:
         size, page = int(asked.query["size"]), int(asked.query["page"])
         if size > 200 or size * page >= 1000:
             return Answered({"errors": [{"code": "DIS1035"}]}, status=400)
-        found = sorted(filter(_during(asked), events), key=_order(asked))
+        found = sorted(
+            filter(_during(asked), events), key=_by_date if always_by_date else _order(asked)
+        )
         part = found[size * page : size * (page + 1)]
         pages = {"size": size, "totalElements": len(found), "number": page}
         pages["totalPages"] = math.ceil(len(found) / size)
@@ -85,4 +89,8 @@ def _order(asked: Asked) -> Callable[[dict[str, Any]], object]:
     """By relevance, which has nothing to do with the date: a checksum of the id stands for it."""
     if asked.query["sort"] == "relevance,desc":
         return lambda event: crc32(event["id"].encode())
-    return lambda event: event["dates"]["start"]["localDate"]
+    return _by_date
+
+
+def _by_date(event: dict[str, Any]) -> str:
+    return str(event["dates"]["start"]["localDate"])

@@ -7,6 +7,7 @@ is asked in parts by date. Where even these are too many, the most relevant of e
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -109,14 +110,13 @@ class Ticketmaster:
         """Page after page; a stay of more events than can be paged through is asked in parts."""
         if self._pace.wait > _LONGEST_WAIT:
             raise ProviderQuiet(self.name, "too many are asking at once")
-        calls, waiting = _CALLS, [_Page(stay, 0)]
+        calls, waiting = _CALLS, deque([_Page(stay, 0)])
         while waiting and calls:
-            page, calls = waiting.pop(0), calls - 1
+            page, calls = waiting.popleft(), calls - 1
             answer = await self._page(place, page, public=query.public)
             yield list(read(answer.embedded.events, query.point.zone))
             if page.number == 0:
                 waiting += _further(page.stay, answer.total, calls - len(waiting))
-                waiting.sort(key=lambda one: one.number)  # first pages of all parts come first
 
     async def _page(self, place: tuple[float, float], page: _Page, *, public: bool) -> _Answer:
         await self._pace.turn()
