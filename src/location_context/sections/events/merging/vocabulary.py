@@ -83,7 +83,7 @@ VAGUE = DECOR | KINDS
 # what says another event than the same name without it
 MARKERS = table("""
 #women = women | womens | ladies | frauen | damen | feminin | feminine | feminines | femenino
-#women = vrouwen | mulheres | dam | damer | naiset | kobiet | kobiety | zeny | nok | kadin
+#women = vrouwen | mulheres | damer | naiset | kobiet | kobiety | zeny | nok | kadin
 #women = femenina | femminile | feminino | wfc | lfc women | dames | kvinder | wsl | nwsl | wnba
 #youth = youth | jugend | primavera 1 | juvenil | junioren | espoirs | reserves youth
 #reserve = castilla | reserve | reserves | next gen | atletic b | development squad | jong
@@ -197,8 +197,8 @@ marathon = maratona | maraton | マラソン | марафон
 grandprix = grand prix | gran premio | grosser preis | grande premio
 stage = etappe | etape | tappa | etapa
 part = teil | partie | parte
-small = kleiner | kleinen | kleine | petite | petit | studio | pequena | piccola
-large = grosser | grossen | grosse | grande | gran | main
+small = kleiner | kleinen | kleine | petite | petit | pequena | piccola
+large = grosser | grossen | grosse | grande | gran
 afternoon = nachmittag | apres midi
 matchday = spieltag | journee de championnat
 fair = salon | messe | feria | fiera
@@ -283,7 +283,7 @@ paris = parigi
 """)  # fmt: skip
 
 NUMBERS = table("""
-1 = first | erste | erster | premier | premiere partie | primera | primo | prima | one | 1st | 第一
+1 = first | erste | erster | premiere partie | primera | primo | prima | one | 1st | 第一
 1 = 1er | 1ere | uno | een | eins | part i | night i | act i
 2 = second | zweite | zweiter | deuxieme | segunda | secondo | seconda | two | 2nd | 第二
 2 = ii | 2eme
