@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from location_context.sections.events.imports.entries import Entry, Refused, Window
+from location_context.sections.events.imports.ics.lines import calendars_of
 from location_context.sections.events.imports.ics.reading import read_ics
+from location_context.sections.events.imports.ics.zones import Zones
 from location_context.sections.events.records import When
-from tests.sections.events.calendar_cases import FILES, SERIES, TIMES, ZONES, at
+from tests.sections.events.calendar_cases import FILES, SERIES, TIMES, ZONES, at, zone
 
 # The alarm of a series may ring while garbage is collected; it rings again until it is heard.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -53,6 +55,18 @@ def test_a_refusal_says_where_the_event_begins():
     assert refused.where == "line 11: Ball"
 
 
+def test_a_zone_of_the_file_is_made_anew_after_an_alarm():
+    """One that rang within it may have left its lock closed, for whoever comes next to wait at."""
+    (calendar,) = calendars_of(at("DTSTART:20261205", head=zone("Ours", "+0100", "+0200")))
+    zones, line = Zones(calendar.zones), "DTSTART;TZID=Ours:20261205T190000"
+    before = zones.rewritten(line)
+    assert before == zones.rewritten(line)
+    zones.forget()
+    after = zones.rewritten(line)
+    assert before != after
+    assert ";TZID=zone-" in after
+
+
 rules = st.builds(
     "FREQ={};INTERVAL={}{}{}".format,
     st.sampled_from(["DAILY", "WEEKLY", "MONTHLY", "YEARLY"]),
@@ -71,10 +85,10 @@ zones = st.sampled_from(["Europe/Berlin", "America/New_York", "Pacific/Auckland"
 
 @settings(max_examples=60)
 @given(rules, starts.map(lambda moment: moment.replace(microsecond=0)), zones)
-def test_a_rule_gives_the_dates_that_dateutil_gives(rule: str, start: datetime, zone: str):
+def test_a_rule_gives_the_dates_that_dateutil_gives(rule: str, start: datetime, name: str):
     """Both by the wall clock of the zone; the start itself counts, as RFC 5545 has it."""
-    aware = start.replace(tzinfo=ZoneInfo(zone))
-    data = at(f"DTSTART;TZID={zone}:{start:%Y%m%dT%H%M%S}", f"RRULE:{rule}")
+    aware = start.replace(tzinfo=ZoneInfo(name))
+    data = at(f"DTSTART;TZID={name}:{start:%Y%m%dT%H%M%S}", f"RRULE:{rule}")
     read = {one.start.at.astimezone(UTC) for one in read_ics(data, WINDOW)}
     first = datetime(2026, 11, 1, tzinfo=ZoneInfo("Europe/Berlin"))
     last = first + timedelta(days=365)
