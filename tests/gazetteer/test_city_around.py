@@ -28,3 +28,7 @@ def test_a_quarter_is_its_city_and_a_town_nearby_is_itself(gazetteer, lat, lng, 
 
 def test_between_cities_there_is_none(gazetteer):
     assert gazetteer.city_around(-40.5, -120.25) is None
+
+
+def test_a_point_asked_before_is_answered_from_memory(gazetteer):
+    assert gazetteer.city_around(48.8566, 2.3522) is gazetteer.city_around(48.8566, 2.3522)

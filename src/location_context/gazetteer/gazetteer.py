@@ -31,6 +31,7 @@ class Gazetteer:
         self._countries = countries
         self._cities = cities
         self._located = lru_cache(maxsize=_KEPT)(self._locate)
+        self._around = lru_cache(maxsize=_KEPT)(cities.around)
 
     @classmethod
     def load(cls) -> Self:
@@ -51,7 +52,7 @@ class Gazetteer:
 
     def city_around(self, lat: float, lng: float) -> City | None:
         """The city whose built-up area the point lies in; None between cities."""
-        return self._cities.around(lat, lng)
+        return self._around(lat, lng)
 
     def _locate(self, lat: float, lng: float) -> Point:
         zone = _zone(lat, lng)
