@@ -76,8 +76,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     status: Annotated[
         EventStatus,
         Meta(
-            description="`estimated` where the date is not certain yet: it waits for a sighting of "
-            "the moon, or for the organiser."
+            description="`estimated` where the date waits for a sighting of the moon or for the "
+            "organiser, or a provider worked out the time itself."
         ),
     ]
     venue: Venue | None
