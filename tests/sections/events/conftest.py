@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from location_context.sections.contract import Reading
 
 NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
+
+
+_languages = cache(Languages.load)
 
 
 class MovableClock:
@@ -52,7 +56,7 @@ class Opened:
     gazetteer: Gazetteer
 
     def query(self, place: tuple[float, float], first: str, last: str, **changes) -> Query:
-        language = Languages.load().choose(changes.pop("lang", "en"))
+        language = _languages().choose(changes.pop("lang", "en"))
         stay = Stay(date.fromisoformat(first), date.fromisoformat(last))
         return Query(self.gazetteer.point(*place), stay, changes.pop("units", "metric"), language,
                      **changes)  # fmt: skip
