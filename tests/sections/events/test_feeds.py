@@ -169,7 +169,7 @@ async def test_a_feed_that_fails_as_nobody_foresaw_does_not_end_the_refreshing(
             opened.clock.move(hours=2)
             assert await feeds.refresh_due() == 2
             assert all(one.failed_with for one in await feeds.calendars())
-            assert await _titles(opened) == ["Choir", "Choir"]
+            assert set(await _titles(opened)) == {"Choir"}
 
 
 async def test_a_feed_inside_is_refused_unless_a_setting_allows_it(opening):
