@@ -48,7 +48,7 @@ OFF = dict.fromkeys(
      "open_holidays_url", "ticketmaster_url", "predicthq_url"), ""
 )  # fmt: skip
 DONOSTIA = "lat=43.3183&lng=-1.9812&place=San+Sebasti%C3%A1n&lang=en"
-WEEK = f"{DONOSTIA}&start=2026-12-24&end=2026-12-31"
+WEEK = f"{DONOSTIA}&start=2027-08-08&end=2027-08-15"
 TOKYO = "lat=35.6812&lng=139.7671&start=2026-12-28&end=2027-01-03&lang=ja"
 TROMSO = "lat=69.6492&lng=18.9553&start=2026-12-08&end=2026-12-13&lang=de"
 TONGA = "lat=-21.1393&lng=-175.2049&start=2027-01-02&end=2027-01-08&lang=en-US&units=imperial"
@@ -67,7 +67,7 @@ class Shot(NamedTuple):
 SHOTS = {
     "san-sebastian-light": Shot(True, 720, 2500, f"/v1/pulse?{WEEK}"),
     "san-sebastian-straddling-dark": Shot(
-        True, 720, 1240, f"/v1/pulse?{DONOSTIA}&start=2026-12-02&end=2026-12-09&theme=dark"
+        True, 720, 766, f"/v1/pulse?{DONOSTIA}&start=2026-12-02&end=2026-12-09&theme=dark"
     ),
     "tokyo-japanese-dark": Shot(False, 720, 2300, f"/v1/pulse?{TOKYO}&theme=dark&accent=%23e11d48"),
     "tromso-december-german-narrow": Shot(False, 360, 2300, f"/v1/pulse?{TROMSO}&accent=%231d4ed8"),

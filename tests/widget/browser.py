@@ -29,9 +29,9 @@ def chromium_path() -> str | None:
     return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium(ci: bool) -> Iterator[Browser]:
-    """One browser for all tests."""
+    """One browser for a file: its loop must not outlive the tests that drive it."""
     path = chromium_path()
     if path is None:
         said = "no Chromium here: install Debian's package chromium, or set CHROMIUM to its path"

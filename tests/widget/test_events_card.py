@@ -42,7 +42,7 @@ def test_what_is_estimated_or_postponed_is_said_in_words(gazetteer):
     assert metas["Real Sociedad, league match"].startswith("About 21:30")
     assert metas["Theatre in Basque: Amets"].startswith("Postponed")
     assert "from" + NO_BREAK + "€18" in metas["Basque National Orchestra"]
-    assert "free" in metas["Eclipse watch, Monte Urgull"]
+    assert "free" in metas["Perseids from Monte Urgull"]
 
 
 def changed(body, title, **fields):

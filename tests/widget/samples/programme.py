@@ -47,7 +47,7 @@ PROGRAMME = (
     Row(1, "Fireworks contest", "festival", "22:45", "La Concha", 0.25),
     Row(3, "Basque National Orchestra", "concert", "20:00", "Kursaal", 1.3, EIGHTEEN,
         url=ORCHESTRA),
-    Row(4, "Eclipse watch, Monte Urgull", "community", "18:30", None, 0.9, FREE),
+    Row(4, "Perseids from Monte Urgull", "community", "23:00", None, 0.9, FREE),
     Row(5, "Summer show, San Telmo", "exhibition", "10:00-20:00", "San Telmo Museoa", 0.5),
     Row(6, "Basque rural sports day", "sport", "12:00", "Plaza", 0.6),
     Row(LAST, "Assumption Day", "public_holiday"),
