@@ -89,6 +89,7 @@ class Feeds:
         except LocationContextError as error:
             await self._failed(calendar, error.message)
         except Exception as error:  # noqa: BLE001  one feed must never end the refreshing of all
+            structlog.get_logger().exception("feed_broke", feed=calendar.id)
             await self._failed(calendar, f"it cannot be refreshed ({type(error).__name__})")
 
     async def refresh_due(self) -> int:
