@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from location_context.sections.contract import ProviderState, Query
     from location_context.sections.events.records import Told, When
     from location_context.sections.events.response import CoverageStatus
-    from location_context.stay import Clock
+    from location_context.stay import Clock, Stay
     from location_context.upstream.provider import Answer, Upstream
 
 T = TypeVar("T")
+Centre = tuple[float, float]
 _FOR_THE_ANSWER = 0.3
 _PATIENCE_WITH_DOUBTED = 0.5  # seconds for a provider whose breaker is not closed
 _HELD = 50_000  # events of all answers together, about 60 MB
@@ -130,6 +131,17 @@ class Asked:
         except ProviderError:
             pass  # the upstream has counted it; what is held answers
         return self._heard(held) if held else self._so_far(flight)
+
+    async def around(
+        self,
+        fetch: Callable[[Centre, Stay, Query], AsyncIterator[Sequence[Told]]],
+        query: Query,
+        deadline: Deadline,
+    ) -> Heard:
+        """Events of the stay around the point to a hundredth of a degree: neighbours share them."""
+        assert query.stay is not None
+        stay, centre = query.stay, (round(query.point.lat, 2), round(query.point.lng, 2))
+        return await self.hear((centre, stay), lambda: fetch(centre, stay, query), query, deadline)
 
     def body(self, answer: Answer, kind: type[T]) -> T:
         """The answer's JSON, which must be of that shape: else it counts as the provider's failing.

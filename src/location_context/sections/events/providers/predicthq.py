@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from location_context.sections.contract import ProviderState, Query
+    from location_context.sections.events.providers.heard import Centre
     from location_context.sections.events.records import Place
     from location_context.sections.events.response import Category, EventStatus, Scope
     from location_context.settings import Secret, Settings
@@ -86,28 +87,21 @@ class PredictHQ:
         await self._asked.close()
 
     async def hear(self, query: Query, deadline: Deadline) -> Heard:
-        """Events around the point, to a hundredth of a degree, during the stay."""
-        assert query.stay is not None
-        stay, place = query.stay, (round(query.point.lat, 2), round(query.point.lng, 2))
-        return await self._asked.hear(
-            (place, stay), lambda: self._fetch(place, stay, query), query, deadline
-        )
+        return await self._asked.around(self._fetch, query, deadline)
 
-    async def _fetch(
-        self, place: tuple[float, float], stay: Stay, query: Query
-    ) -> AsyncIterator[list[Told]]:
+    async def _fetch(self, centre: Centre, stay: Stay, query: Query) -> AsyncIterator[list[Told]]:
         answer = await self._asked.upstream.get(
-            self._params(place, stay, query.point.timezone),
+            self._params(centre, stay, query.point.timezone),
             headers={"Authorization": f"Bearer {self._token.reveal()}"},
             public=query.public,
         )
         found = self._asked.body(answer, _Answer)
         yield list(read(found.results, query.point.zone))
 
-    def _params(self, place: tuple[float, float], stay: Stay, zone: str) -> dict[str, str]:
+    def _params(self, centre: Centre, stay: Stay, zone: str) -> dict[str, str]:
         asked = [name for name in _CATEGORIES if not name.endswith("-holidays")]
         return {
-            "within": f"{round(self._radius) + 1}km@{place[0]},{place[1]}",
+            "within": f"{round(self._radius) + 1}km@{centre[0]},{centre[1]}",
             "active.gte": f"{stay.start}T00:00:00",
             "active.lte": f"{stay.end}T23:59:59",
             "active.tz": zone,

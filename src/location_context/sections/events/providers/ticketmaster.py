@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from location_context.sections.contract import ProviderState, Query
+    from location_context.sections.events.providers.heard import Centre
     from location_context.sections.events.records import Told
     from location_context.settings import Secret, Settings
     from location_context.stay import Clock
@@ -97,36 +98,29 @@ class Ticketmaster:
         await self._asked.close()
 
     async def hear(self, query: Query, deadline: Deadline) -> Heard:
-        """Events around the point, to a hundredth of a degree, during the stay."""
-        assert query.stay is not None
-        stay, place = query.stay, (round(query.point.lat, 2), round(query.point.lng, 2))
-        return await self._asked.hear(
-            (place, stay), lambda: self._fetch(place, stay, query), query, deadline
-        )
+        return await self._asked.around(self._fetch, query, deadline)
 
-    async def _fetch(
-        self, place: tuple[float, float], stay: Stay, query: Query
-    ) -> AsyncIterator[list[Told]]:
+    async def _fetch(self, centre: Centre, stay: Stay, query: Query) -> AsyncIterator[list[Told]]:
         """Page after page; a stay of more events than can be paged through is asked in parts."""
         if self._pace.wait > _LONGEST_WAIT:
             raise ProviderQuiet(self.name, "too many are asking at once")
         calls, waiting = _CALLS, deque([_Page(stay, 0)])
         while waiting and calls:
             page, calls = waiting.popleft(), calls - 1
-            answer = await self._page(place, page, public=query.public)
+            answer = await self._page(centre, page, public=query.public)
             yield list(read(answer.embedded.events, query.point.zone))
             if page.number == 0:
                 waiting += _further(page.stay, answer.total, calls - len(waiting))
 
-    async def _page(self, place: tuple[float, float], page: _Page, *, public: bool) -> _Answer:
+    async def _page(self, centre: Centre, page: _Page, *, public: bool) -> _Answer:
         await self._pace.turn()
-        answer = await self._asked.upstream.get(self._params(place, page), public=public)
+        answer = await self._asked.upstream.get(self._params(centre, page), public=public)
         return self._asked.body(answer, _Answer)
 
-    def _params(self, place: tuple[float, float], page: _Page) -> dict[str, str]:
+    def _params(self, centre: Centre, page: _Page) -> dict[str, str]:
         return {
             "apikey": self._key.reveal(),
-            "geoPoint": geohash(*place),
+            "geoPoint": geohash(*centre),
             "radius": str(round(self._radius) + 1),
             "unit": "km",
             "localStartEndDateTime": f"{page.stay.start}T00:00:00,{page.stay.end}T23:59:59",
