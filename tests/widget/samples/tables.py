@@ -31,34 +31,9 @@ RADII = {"three_star": 80, "two_star": 40, "one_star": 15, "good_value": 2, "sel
 def guide(query: Query) -> GuideBody:
     measure, wording = Measure(query.units), Wording(query.language, {})
     found = [
-        RestaurantBody(
-            id=f"{tier}-{number}",
-            name=name,
-            tier=tier,
-            label=wording.label(tier),
-            stars={"three_star": 3, "two_star": 2, "one_star": 1}.get(tier, 0),
-            distance=measure.distance(km) or 0.0,
-            bearing=45.0,
-            travel=Travel(
-                kind="walk" if km < 1.2 else "drive",
-                minutes=round(km * 13) if km < 1.2 else round(5 + km * 1.6),
-                estimated=True,
-            ),
-            cuisine=[cuisine],
-            price_level=price,
-            price="€" * price,
-            address=None,
-            city=None,
-            country="ES",
-            lat=query.point.lat,
-            lng=query.point.lng,
-            url="https://guide.example/" + name.lower().replace(" ", "-") if number else None,
-            website=None,
-            phone=None,
-            award_year=2026,
-        )
+        _restaurant(query, wording.label(tier), tier, number, table)
         for tier, *tables in TABLES
-        for number, (name, cuisine, price, km) in enumerate(tables)
+        for number, table in enumerate(tables)
     ]
     return GuideBody(
         point=point_of(query),
@@ -66,18 +41,54 @@ def guide(query: Query) -> GuideBody:
         as_of=datetime(2026, 2, 1, tzinfo=UTC),
         stale=False,
         attribution=[SAMPLE],
-        tiers=[
-            TierBody(
-                tier=tier,
-                rank=rank + 1,
-                label=wording.label(tier),
-                meaning=wording.meaning(tier),
-                radius=measure.distance(RADII[tier]) or 0.0,
-                count=len(tables),
-                nearest_beyond=None,
-            )
-            for rank, (tier, *tables) in enumerate(TABLES)
-        ],
+        tiers=_tiers(measure, wording),
         restaurants=found,
         total=len(found),
     )
+
+
+def _restaurant(
+    query: Query, label: str, tier: str, number: int, table: tuple[str, str, int, float]
+) -> RestaurantBody:
+    name, cuisine, price, km = table
+    return RestaurantBody(
+        id=f"{tier}-{number}",
+        name=name,
+        tier=tier,
+        label=label,
+        stars={"three_star": 3, "two_star": 2, "one_star": 1}.get(tier, 0),
+        distance=Measure(query.units).distance(km) or 0.0,
+        bearing=45.0,
+        travel=Travel(
+            kind="walk" if km < 1.2 else "drive",
+            minutes=round(km * 13) if km < 1.2 else round(5 + km * 1.6),
+            estimated=True,
+        ),
+        cuisine=[cuisine],
+        price_level=price,
+        price="€" * price,
+        address=None,
+        city=None,
+        country="ES",
+        lat=query.point.lat,
+        lng=query.point.lng,
+        url="https://guide.example/" + name.lower().replace(" ", "-") if number else None,
+        website=None,
+        phone=None,
+        award_year=2026,
+    )
+
+
+def _tiers(measure: Measure, wording: Wording) -> list[TierBody]:
+    return [
+        TierBody(
+            tier=tier,
+            rank=rank + 1,
+            label=wording.label(tier),
+            meaning=wording.meaning(tier),
+            radius=measure.distance(RADII[tier]) or 0.0,
+            count=len(tables),
+            nearest_beyond=None,
+        )
+        for rank, (tier, *tables) in enumerate(TABLES)
+    ]
