@@ -1,6 +1,6 @@
 """Requests a second of a warm JSON section, beside a bare handler on the same server.
 
-    python benchmarks/http_speed.py [--seconds 3] [--clients 32]
+    python benchmarks/http_speed.py [--seconds 2] [--clients 32] [--rounds 3]
 
 Both are served by granian in one worker process each, asked in turn by the same clients in a third
 process, over kept connections, several rounds one after the other so that a busy machine troubles
@@ -26,8 +26,12 @@ from starlette.applications import Starlette
 from starlette.requests import Request  # noqa: TC002  read by the router
 from starlette.responses import Response
 from starlette.routing import Route
-from tests.serving import free_port
-from tests.web.commands import NOWHERE
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))  # Python puts the folder of the script there, and not the project's
+
+from tests.serving import free_port  # noqa: E402  found by the line above
+from tests.web.commands import NOWHERE  # noqa: E402  likewise
 
 QUERY = "lat=48.8566&lng=2.3522&start=2030-11-28&end=2030-12-01"
 CASES = {
@@ -102,7 +106,8 @@ def answer(port: int, path: str, headers: dict[str, str]) -> tuple[dict[str, str
 
 def run(folder: Path, seconds: float, number: int, rounds: int) -> None:
     inside = {**os.environ, **NOWHERE, "LOCATION_CONTEXT_DATA_DIR": str(folder)}
-    inside |= {"PYTHONPATH": str(Path(__file__).parents[1])}
+    paths = (str(ROOT), os.environ.get("PYTHONPATH", ""))
+    inside |= {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
     command = [sys.executable, "-m", "location_context"]
     key_command = [*command, "keys", "create", "speed", "--per-minute", "100000000"]
     subprocess.run([*command, "setup", "--without-fallback"], env=inside, check=True,

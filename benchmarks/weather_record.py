@@ -22,11 +22,11 @@ from location_context.sections.weather.answer import Answer
 from location_context.sections.weather.climatology.climatology import WIDTH
 from location_context.sections.weather.fetching.archives import Archives, Reader
 from location_context.sections.weather.fetching.holdings import Holdings
-from location_context.sections.weather.providers.open_meteo import budget
 from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
 from location_context.sections.weather.records import FIELDS, ROW, Grid, Month, month_span
 from location_context.settings import Settings
 from location_context.stay import Stay
+from location_context.upstream.host import Host
 from location_context.upstream.provider import http_client
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -67,7 +67,7 @@ async def measure() -> dict[str, float]:
     """The quickest of each in milliseconds (others had to share the machine), and their ratio."""
     query = Query(POINT, STAY, "metric", Languages({}).english)
     async with http_client("benchmark") as client:
-        archive = OpenMeteoArchive(Settings(), lambda: NOW, client, budget(Settings()))
+        archive = OpenMeteoArchive(Settings(), lambda: NOW, client, Host())
         holdings = Holdings(NoStore(), lambda: NOW)
         archives = Archives([archive], holdings, lambda: NOW)
         made = months()
@@ -85,7 +85,7 @@ async def measure() -> dict[str, float]:
         record, quantiles = [], []
         for _ in range(ROUNDS):
             began = time.perf_counter()
-            reader = Reader(archives, archive, query, complete=True)
+            reader = Reader(archives, archive, query)
             outlook = reader.answer(*await reader.years(None))
             msgspec.json.encode(Answer(query, outlook, 35.0, date(2026, 11, 21)).body())
             record.append(time.perf_counter() - began)

@@ -37,6 +37,8 @@ def page() -> str:
     for name, hint in get_type_hints(Settings, include_extras=True).items():
         meaning = hint.__metadata__[-1]
         default = getattr(Settings(), name)
+        if name == "data_dir":
+            default = "./data where a store lies in it, else the platform's place"
         if name in {"open_meteo_forecast_url", "open_meteo_archive_url"}:
             default = "the public host, the customer's once the key is set"
         rows.append(f"| `{name.upper()}` | {shown(default)} | {meaning} |\n")

@@ -43,7 +43,7 @@ def update(file: Path, said: Catalog) -> int:
     write_po(written, known, width=100, omit_header=False, include_previous=False)
     lines = written.getvalue().decode().splitlines(keepends=True)
     file.write_text("".join(one for one in lines if not one.startswith(_UNTRUE)), "utf-8")
-    return sum(1 for message in known if message.id and not any(message.string))
+    return sum(1 for message in known if message.id and not any(message.string or ()))
 
 
 if __name__ == "__main__":

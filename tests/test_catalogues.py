@@ -130,6 +130,20 @@ def test_no_message_ends_in_a_blank_or_holds_two(language):
             assert "  " not in form
 
 
+def test_new_messages_come_in_untranslated_and_are_counted(tmp_path):
+    script = runpy.run_path(str(ROOT / "scripts/messages.py"))
+    file = tmp_path / "de.po"
+    file.write_text('msgid ""\nmsgstr "Language: de\\n"\n\nmsgid "Sky"\nmsgstr "Himmel"\n')
+    said = Catalog()
+    for message in ("Sky", "new", ("{count} new", "{count} new ones")):
+        said.add(message)
+    assert script["update"](file, said) == 2
+    assert script["update"](file, said) == 2  # until somebody translates them
+    with file.open("rb") as stream:
+        kept = {message.id: message.string for message in messages(read_po(stream, locale="de"))}
+    assert kept == {"Sky": "Himmel", "new": "", ("{count} new", "{count} new ones"): ("", "")}
+
+
 def calls(file: Path) -> Iterator[tuple[ast.Call, bool]]:
     """Calls of gettext and its like in a file, and whether they stand inside an f-string."""
     tree = ast.parse(file.read_text("utf-8"))

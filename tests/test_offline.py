@@ -63,6 +63,7 @@ def environment(data_dir: Path, provider: str) -> dict[str, str]:
         **given,
         **keys,
         "LOCATION_CONTEXT_CONTACT": "a@b.example",
+        "LOCATION_CONTEXT_LOG_FORMAT": "console",
         "LOCATION_CONTEXT_DATA_DIR": str(data_dir),
     }
 

@@ -178,6 +178,73 @@ def test_what_an_endpoint_does_not_list_is_ignored_even_twice_and_wrong() -> Non
     assert checked.stay is None
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("unit", "units"), ("Units", "units"), ("UNITS", "units"), ("unist", "units"),
+        ("unitss", "units"), ("umits", "units"), ("nits", "units"), ("langs", "lang"),
+        ("lan", "lat or lang"), ("starts", "start"), ("satrt", "start"), ("ends", "end"),
+        ("Lat", "lat"), ("latt", "lat"), ("lta", "lat"), ("long", "lng or lang"),
+        ("them", "theme"), ("theem", "theme"), ("acent", "accent"), ("places", "place"),
+    ],
+)  # fmt: skip
+def test_a_parameter_one_edit_away_from_a_known_one_is_refused_with_a_hint(name, meant) -> None:
+    with pytest.raises(errors.UnknownParameter) as caught:
+        parsed(**{name: "x"})
+    assert caught.value.message.endswith(f"did you mean {meant}?")
+    assert repr(name) in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["utm_source", "utm_medium", "gclid", "fbclid", "msclkid", "_", "_ga", "t", "v", "ts", "cb",
+     "rnd", "rand", "id", "ref", "src", "en", "la", "nd", "alt", "and", "unify", "lon", "latitude",
+     "language", "cachebuster", "x" * 5000, "", "unitsunits", "tema", "ort", "place_id"],
+)  # fmt: skip
+def test_whatever_else_is_unknown_stays_ignored(name) -> None:
+    assert parsed(**{name: "junk"}) == parsed()
+
+
+@given(st.text(max_size=8))
+def test_a_name_is_refused_only_when_an_edit_makes_it_a_known_one(name) -> None:
+    """Beside a plain distance that counts insertions, deletions, replacements and exchanges."""
+    if any("\ud800" <= c <= "\udfff" or c == "\x00" for c in name) or name in WIDGET:
+        return
+    near = [one for one in WIDGET if distance(name.casefold(), one) <= 1]
+    try:
+        parsed(**{name: "junk"})
+    except errors.UnknownParameter:
+        assert near
+    else:
+        assert all(len(one) == 3 for one in near)
+
+
+def distance(one: str, other: str) -> int:
+    rows = [[max(i, j) for j in range(len(other) + 1)] for i in range(len(one) + 1)]
+    for i in range(1, len(one) + 1):
+        for j in range(1, len(other) + 1):
+            replaced = rows[i - 1][j - 1] + (one[i - 1] != other[j - 1])
+            rows[i][j] = min(rows[i - 1][j] + 1, rows[i][j - 1] + 1, replaced)
+            if i > 1 and j > 1 and one[i - 1] == other[j - 2] and one[i - 2] == other[j - 1]:
+                rows[i][j] = min(rows[i][j], rows[i - 2][j - 2] + 1)
+    return rows[-1][-1]
+
+
+@pytest.mark.parametrize("name", ["place", "theme", "accent", "start", "end"])
+def test_a_parameter_of_another_endpoint_is_no_misspelt_one(name) -> None:
+    query = f"lat=1&lng=2&{name}=x".encode()
+    assert parse(query, UNDATED_SECTION, LANGUAGES) == parse(
+        b"lat=1&lng=2", UNDATED_SECTION, LANGUAGES
+    )
+
+
+def test_a_misspelt_name_is_told_after_duplicates_and_before_any_value() -> None:
+    with pytest.raises(errors.UnknownParameter):
+        parse(b"unit=imperial&lat=x", WIDGET, LANGUAGES)
+    with pytest.raises(errors.DuplicateParameter):
+        parse(b"unit=imperial&lat=1&lat=2", WIDGET, LANGUAGES)
+
+
 def test_the_defaults_are_metric_light_and_teal() -> None:
     checked = parsed()
     assert (checked.units, checked.theme, checked.accent) == ("metric", "light", "#0f766e")

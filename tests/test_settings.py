@@ -21,10 +21,19 @@ def read(**given: str) -> Settings:
 
 def test_nothing_given_is_a_working_configuration():
     settings = read()
-    assert settings.database.startswith("sqlite:///")
-    assert settings.database.endswith("data/location-context.sqlite3")
+    assert settings.database.startswith("sqlite:////")
+    assert settings.database.endswith("/location-context.sqlite3")
     assert settings.forecast_url == "https://api.open-meteo.com/v1/forecast"
     assert settings.uses_open_meteo_free
+
+
+def test_data_lies_in_the_platform_s_place_unless_a_store_is_in_this_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    place = Settings.read({"XDG_DATA_HOME": str(tmp_path / "home")}).data_dir
+    assert place == tmp_path / "home" / "location-context"
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "location-context.sqlite3").touch()
+    assert Settings.read({"XDG_DATA_HOME": str(tmp_path / "home")}).data_dir == tmp_path / "data"
 
 
 def test_a_key_of_a_paying_customer_moves_both_addresses_to_the_customer_hosts():
@@ -93,7 +102,8 @@ def test_whatever_is_given_is_a_setting_or_a_sentence_that_names_it(name: str, t
 def test_every_default_can_be_given_as_text(name: str):
     default = getattr(Settings(), name)
     text = ",".join(map(str, default)) if isinstance(default, tuple) else str(default or "")
-    assert getattr(read(**{name: text}), name) == (default if default is not None else "")
+    switched_off = name.endswith("_url") and default is None  # an empty address is one
+    assert getattr(read(**{name: text}), name) == ("" if switched_off else default)
 
 
 def outcome(**given: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from location_context.access.address import TrustedProxies
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.localisation.language import Languages
 from location_context.sections import registry
@@ -20,22 +21,29 @@ from location_context.service import Service
 from location_context.settings import Settings
 from location_context.stay import system_clock
 from location_context.storage.access import open_gate
+from location_context.storage.answers import Answers
 from location_context.storage.climate import Climate
 from location_context.storage.database import Database
 from location_context.storage.events import EventRows
 from location_context.storage.guide import Guides
+from location_context.storage.redis import RedisLink
+from location_context.storage.slots import RedisSlots
+from location_context.upstream.host import Hosts
 from location_context.upstream.provider import http_client
+from location_context.upstream.slots import FileSlots
 from location_context.web import drain, logs
 from location_context.web.endpoint import Endpoint
 from location_context.web.middleware import Front
 from location_context.web.routes import endpoints
+from location_context.widget.oembed import OEmbed
 from location_context.widget.routes import routes as widget_routes
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from location_context.sections.contract import Section
     from location_context.stay import Clock
+    from location_context.upstream.slots import Slots
 
 
 @asynccontextmanager
@@ -44,8 +52,11 @@ async def open_service(
     *,
     clock: Clock = system_clock,
     sections: Sequence[Section] | None = None,
+    prepared: bool = False,
 ) -> AsyncIterator[Service]:
     """Everything opened; `sections` stand in for those of the registry.
+
+    `prepared`: keys and the guide are read too, so that the first requests do not wait for them.
 
     Raises:
         OperatorError, StorageError: something cannot be opened; the sentence says what to do.
@@ -53,12 +64,16 @@ async def open_service(
     async with AsyncExitStack() as stack:
         database = await Database.open(settings)
         stack.push_async_callback(database.close)
-        gate = await stack.enter_async_context(open_gate(settings, database, clock))
+        redis = open_redis(settings, stack)
+        gate = await stack.enter_async_context(open_gate(settings, database, clock, redis))
+        hosts = Hosts(slots_maker(settings, redis))
         if sections is None:
-            sections = await _open_sections(settings, clock, database, stack)
+            sections = await _open_sections(settings, clock, database, hosts, stack)
         kept = tuple(registry.cached(section, clock) for section in sections)
         for section in kept:
             stack.push_async_callback(section.close)
+        if prepared:
+            await asyncio.gather(gate.prepare(), *(section.prepare() for section in kept))
         yield Service(
             settings=settings,
             clock=clock,
@@ -67,18 +82,43 @@ async def open_service(
             languages=Languages.load(),
             sections=kept,
             gate=gate,
+            hosts=hosts,
+            proxies=TrustedProxies(settings.trusted_proxies),
         )
 
 
+def open_redis(settings: Settings, stack: AsyncExitStack) -> RedisLink | None:
+    """The connection to Redis, closed with the stack; None where none is set."""
+    if not settings.redis_url:
+        return None
+    link = RedisLink(settings.redis_url)
+    stack.push_async_callback(link.close)
+    return link
+
+
+def slots_maker(settings: Settings, redis: RedisLink | None) -> Callable[[str, int], Slots]:
+    """How calls in flight are counted: in Redis where there is one, else on this machine."""
+    folder = settings.data_dir / "slots"
+
+    def make(name: str, count: int) -> Slots:
+        here = FileSlots(folder, name, count)
+        return here if redis is None else RedisSlots(redis, name, count, here)
+
+    return make
+
+
 async def _open_sections(
-    settings: Settings, clock: Clock, database: Database, stack: AsyncExitStack
+    settings: Settings, clock: Clock, database: Database, hosts: Hosts, stack: AsyncExitStack
 ) -> Sequence[Section]:
     client = http_client(settings.user_agent)
     stack.push_async_callback(client.aclose)
     stores = registry.Stores(
-        climate=Climate(database), guide=Guides(database), events=EventRows(database)
+        climate=Climate(database),
+        guide=Guides(database),
+        events=EventRows(database),
+        answers=Answers(database),
     )
-    return registry.build(settings, clock, client, stores)
+    return registry.build(settings, clock, client, stores, hosts)
 
 
 @asynccontextmanager
@@ -111,12 +151,12 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
-        async with open_service(settings, clock=clock, sections=sections) as service:
+        async with open_service(settings, clock=clock, sections=sections, prepared=True) as service:
             widget = widget_routes(service)
             pages = [Endpoint.of(route, widget.problem) for route in widget.pages]
             others = [Endpoint.of(route) for route in widget.others]
-            front.serve([*endpoints(service, front), *pages, *others])
-            async with background(service):
+            front.serve([*endpoints(service, front, OEmbed), *pages, *others])
+            async with background(service), drain.with_parent():
                 with drain.on_sigterm(front):
                     yield
 

@@ -6,6 +6,7 @@ LocationContextError
 │   │   ├── MalformedRequest         malformed_request
 │   │   ├── MissingParameter         missing_parameter
 │   │   ├── DuplicateParameter       duplicate_parameter
+│   │   ├── UnknownParameter         unknown_parameter (a known one misspelt)
 │   │   ├── InvalidLatitude, InvalidLongitude, InvalidDate, InvalidDateRange,
 │   │   ├── DateRangeTooLong, InvalidUnits, InvalidLanguage,
 │   │   ├── InvalidPlace, InvalidTheme, InvalidAccent
@@ -24,7 +25,9 @@ LocationContextError
 │   ├── ProviderUnreachable          refused, no such name, connection lost
 │   ├── ProviderTimeout              no answer within the deadline
 │   ├── ProviderRefused              it answered with an error status (`status`)
-│   ├── ProviderQuiet                not asked: 429, a spent budget or an open breaker
+│   │   └── ProviderNotInPlan        the plan behind the key lacks what was asked for
+│   ├── ProviderQuiet                not asked: 429, an open breaker, a queue
+│   │   └── ProviderBudgetSpent      not asked: our budget for it is spent
 │   └── ProviderAnswerInvalid        not what its documentation promises
 ├── StorageError                     the database cannot be read or written; says what to do
 └── OperatorError                    a sentence for the operator: settings, imports, commands
@@ -35,6 +38,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
 
@@ -74,6 +78,12 @@ class MissingParameter(InvalidRequest):
 
 class DuplicateParameter(InvalidRequest):
     code = "duplicate_parameter"
+
+
+class UnknownParameter(InvalidRequest):
+    """A parameter that is one edit away from a known one; all other unknown ones are ignored."""
+
+    code = "unknown_parameter"
 
 
 class InvalidLatitude(InvalidRequest):
@@ -171,9 +181,21 @@ class WithRetryAfter(PublicError):
 
 
 class RateLimitExceeded(WithRetryAfter):
+    """`quota` are the headers that tell what is left of the key's quotas, where one was spent."""
+
     type = "rate_limit_error"
     code = "rate_limit_exceeded"
     status = 429
+
+    def __init__(
+        self, message: str, retry_after: int, quota: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message, retry_after)
+        self.quota = quota or {}
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {**super().headers, **self.quota}
 
 
 class ApiError(PublicError):
@@ -216,21 +238,33 @@ class ProviderRefused(ProviderError):
     """It answered with an error status; `body` holds at most the first 2,000 bytes."""
 
     code = "refused"
+    because: ClassVar[str] = ""
 
     def __init__(self, provider: str, status: int, body: bytes = b"") -> None:
-        super().__init__(provider, f"answered with status {status}")
+        super().__init__(provider, f"answered with status {status}{self.because}")
         self.status = status
         self.body = body[:2000]
 
 
+class ProviderNotInPlan(ProviderRefused):
+    """The plan behind the key lacks what was asked for."""
+
+    code = "not_in_plan"
+    because = ", since the plan of this API key does not include it"
+
+
 class ProviderQuiet(ProviderError):
-    """Not asked, because it asked for quiet, its budget is spent or its breaker is open."""
+    """Not asked, because it asked for quiet, its breaker is open or too many calls wait."""
 
     code = "quiet"
 
     def __init__(self, provider: str, message: str, until: datetime | None = None) -> None:
         super().__init__(provider, message)
         self.until = until
+
+
+class ProviderBudgetSpent(ProviderQuiet):
+    """Not asked, because our budget for it is spent."""
 
 
 class ProviderAnswerInvalid(ProviderError):

@@ -1,9 +1,9 @@
 """Query parameters: decoded, then checked one after another in the contract's order.
 
 `decode` refuses what is no well-formed query string; `parse` gives checked `Parameters` or raises
-the one error that comes first: duplicates, then lat, lng, start, end, the range, units, lang,
-place, theme, accent. A message names the parameter, what came and what is accepted; a key given by
-mistake is never repeated.
+the one error that comes first: duplicates, misspelt names, then lat, lng, start, end, the range,
+units, lang, place, theme, accent. A message names the parameter, what came and what is accepted; a
+key given by mistake is never repeated.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ from location_context.errors import (
     InvalidUnits,
     MalformedRequest,
     MissingParameter,
+    UnknownParameter,
 )
 from location_context.point import canonical
 from location_context.stay import FIRST_DATE, LAST_DATE, LONGEST_DAYS, Stay
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from location_context.localisation.language import Language, Languages
     from location_context.sections.contract import UnitSystem
@@ -52,8 +53,11 @@ UNDATED_SECTION = (*POINT, *COMMON)
 DATED_SECTION = (*POINT, *DATES, *COMMON)
 WIDGET = (*DATED_SECTION, *LOOKS)
 
+UNIT_SYSTEMS = ("metric", "imperial")
 DEFAULT_ACCENT = "#0f766e"
 LONGEST_PLACE = 120
+_SHORT = 3  # letters of lat, lng and end
+_LONGEST_MISSPELT = 20  # no known name is longer than that by one letter
 
 _ESCAPES = re.compile(r"%(?![0-9A-Fa-f]{2})|%00")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -101,16 +105,18 @@ def _unquote(text: str) -> str:
 
 
 def parse(query: bytes, names: tuple[str, ...], languages: Languages) -> Parameters:
-    """The checked parameters among `names`; every other one is ignored.
+    """The checked parameters among `names`; every other one is ignored, unless it is misspelt.
 
     Raises:
         InvalidRequest: one of the 400 errors of the contract, the first in its order.
     """
-    given = _single(decode(query), names)
+    pairs = decode(query)
+    given = _single(pairs, names)
+    refuse_misspelt((name for name, _ in pairs), names)
     lat = _number(given, "lat", 90, InvalidLatitude)
     lng = _number(given, "lng", 180, InvalidLongitude)
     stay = _stay(given) if "start" in names else None
-    units = _choice(given, "units", ("metric", "imperial"), InvalidUnits)
+    units = _choice(given, "units", UNIT_SYSTEMS, InvalidUnits)
     language = _language(given, languages)
     place = _place(given)
     theme = _choice(given, "theme", ("light", "dark", "auto"), InvalidTheme)
@@ -141,6 +147,42 @@ def _single(pairs: list[tuple[str, str]], names: tuple[str, ...]) -> dict[str, s
         if name in names:
             given.setdefault(name, "")
     return {name: value for name, value in given.items() if value or name in REQUIRED}
+
+
+def refuse_misspelt(given: Iterable[str], known: tuple[str, ...]) -> None:
+    """See that no name is a known one with another case or one edit away from it.
+
+    A known name of three letters is meant only by one that begins with the same letter, so that
+    `rnd` against caches and `alt` are not taken for `end` and `lat`.
+
+    Raises:
+        UnknownParameter: one is; the sentence has the hint.
+    """
+    for name in given:
+        if name in known or name in WIDGET or len(name) > _LONGEST_MISSPELT:
+            continue
+        if meant := [one for one in known if _resembles(name.casefold(), one)]:
+            raise UnknownParameter(
+                f"{shown(name)} is not a parameter; did you mean {' or '.join(meant)}?"
+            )
+
+
+def _resembles(name: str, known: str) -> bool:
+    if len(known) <= _SHORT and (len(name) < _SHORT or name[0] != known[0]):
+        return False
+    return _is_within_one_edit(name, known)
+
+
+def _is_within_one_edit(one: str, other: str) -> bool:
+    """Equal but for a letter put in, left out, replaced, or two neighbours exchanged."""
+    while one and other and one[0] == other[0]:
+        one, other = one[1:], other[1:]
+    return (
+        one[1:] == other[1:]
+        or one[1:] == other
+        or one == other[1:]
+        or (one[:2] == other[1::-1] and one[2:] == other[2:])
+    )
 
 
 def shown(value: str) -> str:

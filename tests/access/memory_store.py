@@ -22,6 +22,7 @@ class MemoryKeys:
         self.records: dict[str, ApiKey] = {}
         self.asked = 0
         self.gone = False
+        self.damaged: list[str] = []
         self.answering = asyncio.Event()
         self.answering.set()
         self._version = ""

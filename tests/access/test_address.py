@@ -52,8 +52,24 @@ def test_a_forwarded_header_from_an_untrusted_peer_is_warned_of_once_without_the
         for _ in range(3):
             proxies.client("203.0.113.7", ["1.1.1.1"])
     assert [line["event"] for line in logs] == ["forwarded_header_ignored"]
-    assert "203.0.113.7" not in str(logs)
-    assert "1.1.1.1" not in str(logs)
+    assert "203.0.113.7" not in str(logs) + str(proxies.notice)
+    assert "1.1.1.1" not in str(logs) + str(proxies.notice)
+
+
+def test_the_notice_has_the_line_to_set_as_soon_as_a_proxy_of_one_s_own_network_sends_it() -> None:
+    proxies = TrustedProxies(["10.0.0.0/8"])
+    assert proxies.notice is None
+    proxies.client("10.0.0.1", ["1.1.1.1"])
+    proxies.client("203.0.113.7", [])
+    assert proxies.notice is None
+    with structlog.testing.capture_logs() as logs:
+        for peer in ("203.0.113.7", "203.0.113.8", "::ffff:172.18.0.5", "192.168.1.1"):
+            proxies.client(peer, ["1.1.1.1\nLOCATION_CONTEXT_KEY_PEPPER=x"])
+    line = "LOCATION_CONTEXT_TRUSTED_PROXIES=10.0.0.0/8,172.18.0.5/32"
+    assert proxies.notice is not None
+    assert proxies.notice.endswith(line)
+    assert [entry["set"] for entry in logs][1:] == [line]
+    assert "PEPPER" not in str(logs) + proxies.notice
 
 
 def disguise(clock: MovedClock) -> Disguise:

@@ -17,7 +17,7 @@ from location_context.settings import Secret, Settings
 from location_context.stay import system_clock
 from location_context.storage.access import open_keys
 from location_context.storage.database import Database
-from location_context.storage.redis import RedisCounter
+from location_context.storage.redis import RedisLink
 from tests.moved_clock import MovedClock
 from tests.serving import Served, serve
 from tests.storage.proxy import Proxy
@@ -209,8 +209,8 @@ async def test_the_widget_has_its_minute_per_client_and_an_ipv6_client_is_its_ne
 async def test_redis_stopped_means_local_counting_a_degraded_status_and_answers_that_go_on(
     sqlite_settings: Settings, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    patient = partial(RedisCounter, patience=60)  # a busy machine is no silent Redis
-    monkeypatch.setattr("location_context.storage.access.RedisCounter", patient)
+    patient = partial(RedisLink, patience=60)  # a busy machine is no silent Redis
+    monkeypatch.setattr("location_context.app.RedisLink", patient)
     minted = await Operator(sqlite_settings).create(per_minute=10)
     async with Proxy(redis_url) as proxy:
         settings = Settings(data_dir=sqlite_settings.data_dir, redis_url=Secret(proxy.url))

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from location_context.access.keys import ApiKeys
-from location_context.access.pepper import FILE, _make, open_pepper
+from location_context.access.pepper import _make, open_pepper
 from location_context.errors import OperatorError
 from location_context.settings import Secret, Settings
+from location_context.settings.data_dir import PEPPER_FILE as FILE
 from location_context.storage.keys import Keys
 from tests.moved_clock import MovedClock
 

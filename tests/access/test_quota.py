@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from location_context.access.quota import Counter, Limit, MemoryCounter, Window
 from location_context.settings import Secret
-from location_context.storage.redis import RedisCounter
+from location_context.storage.quotas import RedisCounter
+from location_context.storage.redis import RedisLink
 from tests.moved_clock import NOON, MovedClock
 
 if TYPE_CHECKING:
@@ -36,10 +37,10 @@ async def counter(request: pytest.FixtureRequest, clock: MovedClock) -> AsyncIte
         return
     url = Secret(request.getfixturevalue("redis_url"))
     prefix = request.getfixturevalue("redis_prefix")
-    counter = RedisCounter(url, clock, prefix, patience=60)  # a busy machine is no silent Redis
-    yield counter
-    assert not counter.degraded
-    await counter.close()
+    link = RedisLink(url, prefix, patience=60)  # a busy machine is no silent Redis
+    yield RedisCounter(link, clock)
+    assert not link.degraded
+    await link.close()
 
 
 async def spend(counter: Counter, requests: int, *limits: Limit) -> int:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -60,10 +63,92 @@ def test_times_without_a_zone_are_on_the_clock_of_the_country(run, tmp_path):
     assert told["calendar"]["country"] == "FR"
 
 
-def test_what_is_refused_is_told_with_its_reason(run, calendar):
-    result = run("import", str(calendar))
-    assert "0 events" in result.stdout
-    assert "it names no place" in result.stderr
+def _main(tmp_path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command as an operator starts it, without a terminal."""
+    own = {"LOCATION_CONTEXT_DATA_DIR": str(tmp_path / "data"), "XDG_DATA_HOME": str(tmp_path)}
+    environment = os.environ | own
+    return subprocess.run(
+        [sys.executable, "-m", "location_context", "events", *arguments],
+        env=environment, cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_what_is_refused_is_told_with_its_line_and_reason(run, tmp_path):
+    table = tmp_path / "town.csv"
+    table.write_text("title,start\nChoir,2026-12-05\nOrgan,soon\n")
+    result = run("import", str(table), "--country", "FR")
+    assert "1 event " in result.stdout
+    assert "1 refused" in result.stdout
+    assert "line 3: its dates cannot be read: soon" in result.stderr
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_what_cannot_be_read_exits_1_with_each_reason_and_leaves_what_is_there(
+    run, calendar, tmp_path, as_json
+):
+    assert _main(tmp_path, "import", str(calendar), "--country", "FR").returncode == 0
+    for content, reason in [
+        (b"<html>Back soon</html>", "it holds no event of schema.org"), (b"", "it is not one"),
+    ]:  # fmt: skip
+        calendar.write_bytes(content)
+        result = _main(tmp_path, "import", "town.ics", *["--json"] * as_json)
+        assert result.returncode == 1
+        assert reason in result.stderr
+        assert "Nothing was changed" in result.stderr
+        if as_json:
+            told = json.loads(result.stdout)
+            assert (told["calendar"], len(told["refused"])) == (None, 1)
+        (listed,) = json.loads(run("list", "--json").stdout)
+        assert listed["rows"] == 3
+
+
+def test_a_calendar_without_events_exits_1_unless_it_may_be_empty(run, calendar, tmp_path):
+    run("import", str(calendar), "--country", "FR")
+    calendar.write_bytes(b"BEGIN:VCALENDAR\nEND:VCALENDAR\n")
+    result = _main(tmp_path, "import", str(calendar), "--country", "FR", "--json")
+    assert result.returncode == 1
+    assert json.loads(result.stdout) == {"calendar": None, "refused": []}
+    assert "gave 3 before. Nothing was changed. --allow-empty drops them." in result.stderr
+    assert "0 events" in run("import", str(calendar), "--allow-empty").stdout
+    (listed,) = json.loads(run("list", "--json").stdout)
+    assert listed["rows"] == 0
+
+
+def test_progress_is_shown_without_a_terminal(tmp_path):
+    rows = (f"Event {n},2026-12-{n % 28 + 1:02}\n" for n in range(12_000))
+    (tmp_path / "town.csv").write_text("title,start\n" + "".join(rows))
+    result = _main(tmp_path, "import", "town.csv", "--country", "FR", "--json")
+    assert result.stderr.splitlines() == ["5,000 events read", "10,000 events read"]
+    assert json.loads(result.stdout)["calendar"]["rows"] == 12_000
+
+
+def test_a_file_is_one_import_by_whatever_path_it_is_named(run, calendar, tmp_path, monkeypatch):
+    (tmp_path / "a").mkdir()
+    for folder, name in [
+        (tmp_path, "town.ics"), (tmp_path / "a", "../town.ics"), (tmp_path, str(calendar)),
+        (tmp_path, "./a/../town.ics"),
+    ]:  # fmt: skip
+        monkeypatch.chdir(folder)
+        run("import", name, "--country", "FR")
+        (listed,) = json.loads(run("list", "--json").stdout)
+        assert listed["source"] == str(calendar)
+    run("feed", "remove", "town.ics")
+    assert json.loads(run("list", "--json").stdout) == []
+
+
+def test_a_list_shows_whole_ids_and_sources_in_a_narrow_terminal(run, tmp_path, monkeypatch):
+    folder = tmp_path / "a-rather-long-name-of-a-folder-as-they-are"
+    folder.mkdir()
+    file = folder / "and-a-rather-long-name-of-a-file.csv"
+    file.write_text("title,start\nChoir,2026-12-05\n")
+    run("import", str(file), "--country", "FR", "--name", "What happens in our little town")
+    for words in (["list"], ["feed", "list"]):
+        (listed,) = json.loads(run(*words, "--json").stdout)
+        monkeypatch.setenv("COLUMNS", "80")
+        shown = run(*words).stdout
+        assert listed["id"] in shown
+        assert str(file) in shown
+        assert "1" in shown
 
 
 def test_a_feed_to_a_loopback_address_needs_the_setting(run, calendar, monkeypatch):

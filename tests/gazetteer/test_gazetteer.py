@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from location_context.gazetteer.countries import main_zone, zone_countries
-from location_context.gazetteer.gazetteer import Gazetteer, nautical
+from location_context.gazetteer.gazetteer import Gazetteer
+from location_context.gazetteer.zones import nautical, zone_at
 
 PLACES = {  # name: lat, lng, zone, country, region
     "Hanoi": (21.03, 105.85, "Asia/Ho_Chi_Minh", "VN", None),
@@ -26,6 +27,20 @@ PLACES = {  # name: lat, lng, zone, country, region
     "Munich": (48.137, 11.575, "Europe/Berlin", "DE", "DE-BY"),
     "Berlin": (52.52, 13.405, "Europe/Berlin", "DE", "DE-BE"),
     "Büsingen": (47.697, 8.689, "Europe/Busingen", "DE", "DE-BW"),
+    "Prague": (50.083, 14.42, "Europe/Prague", "CZ", "CZ-10"),
+    "Kladno": (50.147, 14.103, "Europe/Prague", "CZ", "CZ-20"),
+    "České Budějovice": (48.974, 14.474, "Europe/Prague", "CZ", "CZ-31"),
+    "Plzeň": (49.747, 13.378, "Europe/Prague", "CZ", "CZ-32"),
+    "Karlovy Vary": (50.231, 12.872, "Europe/Prague", "CZ", "CZ-41"),
+    "Ústí nad Labem": (50.661, 14.032, "Europe/Prague", "CZ", "CZ-42"),
+    "Liberec": (50.767, 15.056, "Europe/Prague", "CZ", "CZ-51"),
+    "Hradec Králové": (50.209, 15.832, "Europe/Prague", "CZ", "CZ-52"),
+    "Pardubice": (50.041, 15.777, "Europe/Prague", "CZ", "CZ-53"),
+    "Jihlava": (49.396, 15.591, "Europe/Prague", "CZ", "CZ-63"),
+    "Brno": (49.195, 16.608, "Europe/Prague", "CZ", "CZ-64"),
+    "Olomouc": (49.594, 17.251, "Europe/Prague", "CZ", "CZ-71"),
+    "Zlín": (49.224, 17.663, "Europe/Prague", "CZ", "CZ-72"),
+    "Ostrava": (49.835, 18.292, "Europe/Prague", "CZ", "CZ-80"),
     "Barcelona": (41.385, 2.173, "Europe/Madrid", "ES", "ES-CT"),
     "San Sebastián": (43.318, -1.981, "Europe/Madrid", "ES", "ES-PV"),
     "Edinburgh": (55.953, -3.188, "Europe/London", "GB", "GB-SCT"),
@@ -46,6 +61,20 @@ PLACES = {  # name: lat, lng, zone, country, region
     "mid-Atlantic": (0.0, -30.0, "Etc/GMT+2", None, None),
     "the date line": (0.0, 180.0, "Etc/GMT-12", None, None),
 }
+TOWNS = {  # a town of each region
+    "NL": "DR Assen;FL Lelystad;FR Leeuwarden;GE Arnhem;GR Groningen;LI Maastricht;NB Eindhoven;"
+    "NH Amsterdam;OV Enschede;UT Utrecht;ZE Middelburg;ZH Rotterdam",
+    "PL": "02 Wrocław;04 Bydgoszcz;06 Lublin;08 Zielona Góra;10 Łódź;12 Kraków;14 Warsaw;16 Opole;"
+    "18 Rzeszów;20 Białystok;22 Gdańsk;24 Katowice;26 Kielce;28 Olsztyn;30 Poznań;32 Szczecin",
+    "SK": "BC Banská Bystrica;BL Bratislava;KI Košice;NI Nitra;PV Prešov;TC Trenčín;TA Trnava;"
+    "ZI Žilina",
+    "RO": "AB Alba Iulia;AR Arad;AG Piteşti;BC Bacău;BH Oradea;BN Bistriţa;BT Botoşani;BR Brăila;"
+    "BV Braşov;B Bucharest;BZ Buzău;CS Reşiţa;CJ Cluj-Napoca;CT Constanţa;CV Sfântu Gheorghe;"
+    "DB Târgovişte;DJ Craiova;GL Galaţi;GJ Târgu Jiu;HR Odorheiu Secuiesc;HD Hunedoara;IL Slobozia;"
+    "IS Iaşi;MM Baia Mare;MH Drobeta-Turnu Severin;MS Târgu Mureş;NT Piatra Neamţ;OT Slatina;"
+    "PH Ploieşti;SJ Zalău;SM Satu Mare;SB Sibiu;SV Suceava;TR Alexandria;TM Timişoara;TL Tulcea;"
+    "VS Bârlad;VL Râmnicu Vâlcea;VN Focșani;CL Olteniţa;GR Giurgiu;IF Voluntari",
+}
 SURE_KM = 25
 
 
@@ -59,6 +88,23 @@ def test_a_place_has_its_zone_country_and_region(gazetteer: Gazetteer, name: str
     lat, lng, zone, country, region = PLACES[name]
     point = gazetteer.point(lat, lng)
     assert (point.timezone, point.country, point.region) == (zone, country, region)
+
+
+@pytest.mark.parametrize("country", TOWNS)
+def test_a_town_has_its_region(gazetteer: Gazetteer, country: str):
+    truth = dict(one.split(" ", 1)[::-1] for one in TOWNS[country].split(";"))
+    found = {
+        name: next(
+            (
+                c.region
+                for c in gazetteer.search(name, 30)
+                if (c.name, c.country) == (name, country)
+            ),
+            None,
+        )
+        for name in truth
+    }
+    assert found == {name: f"{country}-{code}" for name, code in truth.items()}
 
 
 def test_every_zone_of_the_boundaries_is_a_country_or_the_sea(gazetteer: Gazetteer):
@@ -96,3 +142,9 @@ def _shared(held: list[Gazetteer] = []) -> Gazetteer:  # noqa: B006  hypothesis 
                                            (-179, "Etc/GMT+12"), (180, "Etc/GMT-12")])  # fmt: skip
 def test_the_zone_at_sea_is_fifteen_degrees_wide(lng: float, zone: str):
     assert nautical(lng) == zone
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_the_zone_alone_is_the_zone_of_the_point(name: str):
+    lat, lng, zone, *_ = PLACES[name]
+    assert zone_at(lat, lng) == zone

@@ -104,7 +104,7 @@ async def test_nothing_old_crosses_midnight_at_the_point() -> None:
 
 async def test_what_lacked_something_is_read_again_within_seconds() -> None:
     tides = Tides(clock := Ticking(), fresh=900)
-    tides.complete = False
+    tides.lacking = "provider_unavailable"
     kept = Cached(tides, clock)
     await kept.read(QUERY, soon())
     clock.forward(4)
@@ -117,7 +117,7 @@ async def test_what_lacked_something_is_read_again_within_seconds() -> None:
 
 async def test_a_keyed_call_is_not_answered_with_what_a_widget_s_half_budget_lacked() -> None:
     tides = Tides(clock := Ticking())
-    tides.complete = False
+    tides.lacking = "provider_unavailable"
     kept = Cached(tides, clock)
     await kept.read(replace(QUERY, public=True), soon())
     await kept.read(QUERY, soon())

@@ -57,6 +57,14 @@ class NasaPowerStandIn:
                 "type": "Feature",
                 "geometry": {"type": "Point", "coordinates": [lng, lat, metres]},
                 "properties": {"parameter": series},
-                "header": {"fill_value": -999.0},
+                "header": {
+                    "title": "NASA/POWER Source Native Resolution Daily Data",
+                    "api": {"version": "v2.9.7", "name": "POWER Daily API"},
+                    "sources": ["MERRA2"],
+                    "fill_value": -999.0,
+                    "time_standard": "LST",
+                    "start": asked.query["start"],
+                    "end": asked.query["end"],
+                },
             }
         )

@@ -1,20 +1,32 @@
-"""Open-Meteo's forecast and archive as a stand-in: several intervals, nulls, error bodies, weights.
+"""Open-Meteo's forecast, archive and elevation as a stand-in that behaves as the server's code.
+
+Calls: the free hosts run one request of an address at a time, hold five and refuse the sixth
+(`slow_seconds` is how long one runs); customers (`apikey`) may come as they like, without an
+archive where `plan_has_archive` is false. Heights: with `elevation` left out every model is brought
+to the terrain at the asked coordinates; with `nan` each keeps its own grid's height and the answer
+names that of the finest; a number names the height. Errors quote the element of `daily` as it came:
+one variable where commas stand bare, the whole list where they are escaped. `precipitation_hours`
+is 0 where there is no precipitation data. The terrain of the sea is 0.0.
 
 Put `faults["/v1/archive"]` in place to break it; `missing` dates come as nulls; `lacking` variables
-are answered with a 400 that names them; `sea` leaves the height out.
+are unknown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from tests.standins import weather_truth
 from tests.standins.server import Answered, Asked, StandIn
 
-FORECAST, ARCHIVE = "/v1/forecast", "/v1/archive"
+FORECAST, ARCHIVE, ELEVATION = "/v1/forecast", "/v1/archive", "/v1/elevation"
+HELD_AT_MOST = 5
 _LACKED_BY_ARCHIVE = {"precipitation_probability_max", "uv_index_max"}
+
+Height = Callable[[float, float], float]
 
 
 def refused(reason: str, status: int = 400) -> Answered:
@@ -22,7 +34,7 @@ def refused(reason: str, status: int = 400) -> Answered:
 
 
 class OpenMeteo:
-    """Both hosts on one address. `units` are the weights of the calls, as the provider counts."""
+    """All hosts on one address. `units` are the weights of the calls, as the provider counts."""
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
         self.clock = clock
@@ -30,8 +42,17 @@ class OpenMeteo:
         self.faults: dict[str, Answered] = {}
         self.missing: set[date] = set()
         self.lacking: set[str] = set()
-        self.sea = False
         self.forecast_days = 16
+        self.plan_has_archive = True
+        self.slow_seconds = 0.0
+        self.refused_for_crowd = 0
+        self.most_held = 0
+        self.terrain: Height = weather_truth.terrain
+        # how many days ahead each model serves, and the height of its grid, the finest first
+        self.models: Sequence[tuple[int, Height]] = [(99, weather_truth.cell_height)]
+        self._held = 0
+        self._counting = threading.Lock()
+        self._running = threading.Lock()
         self.server = StandIn(self.respond)
 
     @property
@@ -39,22 +60,51 @@ class OpenMeteo:
         return self.server.asked
 
     def calls(self, path: str) -> list[Asked]:
-        """What was asked of a path, without looks at the height of a point."""
-        return [one for one in self.asked if one.path == path and "elevation" in one.query]
+        """What was asked of a path."""
+        return [one for one in self.asked if one.path == path]
 
     def respond(self, asked: Asked) -> Answered:
         if (fault := self.faults.get(asked.path)) is not None:
             return fault
+        if "apikey" in asked.query:
+            return self._paid(asked)
+        with self._counting:
+            if self._held >= HELD_AT_MOST:
+                self.refused_for_crowd += 1
+                return refused("Too many concurrent requests", 429)
+            self._held += 1
+            self.most_held = max(self.most_held, self._held)
+        try:
+            with self._running:
+                if self.slow_seconds:
+                    self.server.stopping.wait(self.slow_seconds)
+                return self._answered(asked)
+        finally:
+            with self._counting:
+                self._held -= 1
+
+    def _paid(self, asked: Asked) -> Answered:
+        if asked.path == ARCHIVE and not self.plan_has_archive:
+            said = "This API endpoint requires the API Professional or Enterprise plan"
+            return refused(said, 403)
+        if self.slow_seconds:
+            self.server.stopping.wait(self.slow_seconds)
+        return self._answered(asked)
+
+    def _answered(self, asked: Asked) -> Answered:
+        if asked.path == ELEVATION:
+            return self._heights(asked)
         if asked.path not in {FORECAST, ARCHIVE}:
             return refused("Not Found", 404)
+        # a list with bare commas is parted before it is read, one with escaped commas after
+        escaped = "%2C" in asked.target.partition("daily=")[2].partition("&")[0].upper()
         names = asked.query["daily"].split(",")
         for name in names:
             known = name in weather_truth.day(0, 0, date(2020, 1, 1), 0)
             if not known or name in self.lacking:
-                reason = (
-                    f"Cannot initialize Variable from invalid String value {name} for key daily"
-                )
-                return refused(reason)
+                quoted = asked.query["daily"] if escaped else name
+                kind = "ForecastVariableDaily"
+                return refused(f"Cannot initialize {kind} from invalid String value {quoted}")
         try:
             spans = self._spans(asked)
         except ValueError as error:
@@ -63,6 +113,22 @@ class OpenMeteo:
         self.units.append(max(len(names) / 10, 1) * sum(max(n / 14, 1) for n in days))
         blocks = [self._block(asked, names, start, end) for start, end in spans]
         return Answered(blocks[0] if len(blocks) == 1 else blocks)
+
+    def _heights(self, asked: Asked) -> Answered:
+        lats, lngs = (asked.query[name].split(",") for name in ("latitude", "longitude"))
+        if len(lats) > 100:
+            said = "Parameter 'latitude' and 'longitude' must not exceed 100 coordinates."
+            return refused(said)
+        self.units.append(float(len(lats)))
+        spots = [(float(lat), float(lng)) for lat, lng in zip(lats, lngs, strict=True)]
+        told = ", ".join(str(self._terrain(*spot)) for spot in spots)
+        return Answered(b'{"elevation":[%s]}' % told.encode())
+
+    def _terrain(self, lat: float, lng: float) -> float:
+        """The height of the terrain; not a number where the server's model ends."""
+        if not (-90 <= lat < 90 and -180 <= lng < 180):
+            return float("nan")
+        return float(self.terrain(lat, lng))
 
     def _spans(self, asked: Asked) -> list[tuple[date, date]]:
         if "start_date" not in asked.query:
@@ -82,27 +148,29 @@ class OpenMeteo:
         ahead = int(asked.query.get("forecast_days", "7"))
         past = int(asked.query.get("past_days", "0"))
         if ahead > self.forecast_days:
-            said = f"out of allowed range from 0 to {self.forecast_days}"
-            raise ValueError(f"Parameter 'forecast_days' is {said}")
+            allowed = f"Allowed range 0 to {self.forecast_days}"
+            raise ValueError(f"Forecast days is invalid. {allowed}. Given {ahead}.")
         zone = asked.query.get("timezone", "GMT")
         today = self.clock().astimezone(ZoneInfo(zone)).date()
         return today - timedelta(past), today + timedelta(ahead - 1)
 
     def _block(self, asked: Asked, names: list[str], start: date, end: date) -> dict[str, object]:
         lat, lng = float(asked.query["latitude"]), float(asked.query["longitude"])
-        if asked.query.get("elevation") == "nan":
-            metres = weather_truth.cell_height(lat, lng)
-        else:
-            metres = weather_truth.terrain(lat, lng)
+        given = asked.query.get("elevation")
+        named = self._terrain(lat, lng) if given is None else float(given)
         dates = [start + timedelta(n) for n in range((end - start).days + 1)]
-        values = [weather_truth.day(lat, lng, when, metres) for when in dates]
+        values = [
+            weather_truth.day(lat, lng, when, self._model_height(lat, lng, when, named))
+            for when in dates
+        ]
+        finest = self.models[0][1](lat, lng)
         return {
             "latitude": lat + 0.01,
             "longitude": lng,
             "generationtime_ms": 0.04,
             "utc_offset_seconds": 0,
             "timezone": asked.query.get("timezone", "GMT"),
-            "elevation": None if self.sea else metres,
+            "elevation": finest if named != named else named,  # noqa: PLR0124  NaN is not itself
             "daily_units": {"time": "iso8601"},
             "daily": {
                 "time": [str(when) for when in dates],
@@ -110,13 +178,21 @@ class OpenMeteo:
             },
         }
 
+    def _model_height(self, lat: float, lng: float, when: date, named: float) -> float:
+        """The height that the temperatures of a day are for."""
+        if named == named:  # noqa: PLR0124  NaN is not itself
+            return named
+        ahead = (when - self.clock().date()).days
+        return next(height for days, height in self.models if ahead < days)(lat, lng)
+
     def _column(
         self, path: str, name: str, dates: list[date], values: list[dict[str, float]]
     ) -> list[float | None]:
         if path == ARCHIVE and name in _LACKED_BY_ARCHIVE:
             return [None] * len(dates)
         latest = self.clock().date() - timedelta(5) if path == ARCHIVE else date.max
+        gap = 0.0 if name == "precipitation_hours" else None
         return [
-            None if when in self.missing or when > latest else value[name]
+            gap if when in self.missing or when > latest else value[name]
             for when, value in zip(dates, values, strict=True)
         ]

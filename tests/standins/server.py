@@ -18,12 +18,16 @@ import msgspec
 
 @dataclass(frozen=True)
 class Asked:
-    """One request as it came: path, query (first values; all in `every`), headers in lower case."""
+    """One request as it came: path, query (first values; all in `every`), headers in lower case.
+
+    `target` is path and query as they were written.
+    """
 
     path: str
     query: Mapping[str, str]
     headers: Mapping[str, str]
     every: Mapping[str, list[str]] = field(default_factory=dict)
+    target: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ class StandIn:
     def __init__(self, respond: Respond) -> None:
         self.respond = respond
         self.asked: list[Asked] = []
+        self.date: float | None = None  # a POSIX timestamp, where its clock is another
         self.stopping = threading.Event()
         self._server = ThreadingHTTPServer(
             ("127.0.0.1", 0), type("Handler", (_Handler,), {"standin": self})
@@ -58,6 +63,10 @@ class StandIn:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def close(self) -> None:
+        """Give up the port of a server that never ran."""
+        self._server.server_close()
 
     @contextmanager
     def running(self) -> Iterator[StandIn]:
@@ -83,9 +92,12 @@ class _Handler(BaseHTTPRequestHandler):
         every = parse_qs(parts.query, keep_blank_values=True)
         headers = {name.lower(): value for name, value in self.headers.items()}
         first = {name: values[0] for name, values in every.items()}
-        asked = Asked(parts.path, first, headers, every)
+        asked = Asked(parts.path, first, headers, every, self.path)
         self.standin.asked.append(asked)
         self._send(self.standin.respond(asked))
+
+    def date_time_string(self, timestamp: float | None = None) -> str:
+        return super().date_time_string(timestamp or self.standin.date)
 
     def _send(self, answer: Answered) -> None:
         if answer.fault == "hang":

@@ -120,7 +120,7 @@ def hold_the_lock(pipe: Connection, path: str) -> None:
 def read_and_write_read_only(pipe: Connection, folder: str) -> None:
     """Bound by the rights of files: tell what reading gives and what writing says."""
     if os.getuid() == 0:
-        _be_bound_by_rights()
+        be_bound_by_rights()
     pipe.send(asyncio.run(_read_then_write(folder)))
 
 
@@ -132,7 +132,7 @@ def read_and_write_on_a_full_disk(pipe: Connection, folder: str) -> None:
     pipe.send(asyncio.run(_read_then_write(folder)))
 
 
-def _be_bound_by_rights() -> None:
+def be_bound_by_rights() -> None:
     """Give up root's power to write what it may not (capset(2), CAP_DAC_OVERRIDE)."""
     libc = ctypes.CDLL(None, use_errno=True)
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)

@@ -191,6 +191,17 @@ async def test_a_file_that_is_no_database_is_said_and_left_as_it_is(
     assert path.read_bytes() == before
 
 
+async def test_a_file_that_was_emptied_is_refused_and_left_as_it_is(
+    sqlite_settings: Settings,
+) -> None:
+    path = await filled(sqlite_settings, keys=1)
+    path.write_bytes(b"")
+    for use in (Database.open, Database.upgrade):
+        with pytest.raises(StorageError, match=r"empty file \(0 bytes\): restore a copy"):
+            await use(sqlite_settings)
+    assert path.read_bytes() == b""
+
+
 async def test_while_another_program_locks_the_file_reads_go_on_and_writes_wait(
     sqlite_settings: Settings,
 ) -> None:

@@ -56,6 +56,17 @@ async def test_a_calendar_is_replaced_whole_and_removed_whole(database: Database
     assert await _titles(rows, day, day) == set()
 
 
+async def test_events_of_several_batches_are_stored_word_for_word(database: Database):
+    rows, day = EventRows(database), date(2026, 12, 1)
+    words = ["100 %", "$1 and ? and :name", 'd\'Artagnan "the" \\', "Fête 🎉"]
+    told = [_told(f"{words[n % 4]} {n}", day, day) for n in range(4_100)]
+    await rows.replace(Calendar(id="c", kind="import", source="file", rows=4_100), told)
+    found = await rows.around(cells_around(48.85, 2.35, 25), slots_touching(day, day), 5_000)
+    assert sorted(found, key=lambda one: one.id) == sorted(
+        (one for _, _, one in told), key=lambda one: one.id
+    )
+
+
 async def test_each_feed_that_is_due_goes_to_one_caller_only(database: Database):
     rows = EventRows(database)
     await rows.replace(Calendar(id="a", kind="feed", source="https://a.example/x.ics"), [])

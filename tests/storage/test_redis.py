@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from location_context.access.quota import Limit, MemoryCounter
 from location_context.settings import Secret
-from location_context.storage.redis import PATIENCE, RedisCounter
+from location_context.storage.quotas import RedisCounter
+from location_context.storage.redis import PATIENCE, RedisLink
 from tests.moved_clock import MovedClock
 from tests.storage.proxy import Proxy
 
@@ -30,16 +31,16 @@ LONG = 60.0  # seconds of patience, so that a busy machine is not taken for a si
 
 @pytest.fixture
 async def replica(redis_url: str, redis_prefix: str) -> AsyncIterator[Callable[[], RedisCounter]]:
-    counters: list[RedisCounter] = []
+    links: list[RedisLink] = []
     clock = MovedClock()
 
     def make(url: str = redis_url, patience: float = LONG) -> RedisCounter:
-        counters.append(RedisCounter(Secret(url), clock, redis_prefix, patience))
-        return counters[-1]
+        links.append(RedisLink(Secret(url), redis_prefix, patience))
+        return RedisCounter(links[-1], clock)
 
     yield make
-    for counter in counters:
-        await counter.close()
+    for link in links:
+        await link.close()
 
 
 async def test_replicas_share_one_count_and_one_secret(
@@ -80,7 +81,7 @@ async def test_when_redis_goes_this_process_counts_on_and_says_so(
         assert counter.degraded
         assert [line["event"] for line in logs] == ["quota_store_gone"]
         await proxy.start()
-        counter.ask_again()
+        counter._link.ask_again()
         assert (await counter.take("key", (MINUTE,))).allowed
         assert not counter.degraded
 
@@ -96,7 +97,7 @@ async def test_a_redis_that_is_silent_costs_its_patience_once_and_not_each_reque
         at_once = await asyncio.gather(*(counter.take("key", (MINUTE,)) for _ in range(500)))
         assert sum(taken.allowed for taken in at_once) == 9
         assert time.monotonic() - began < 15 * PATIENCE  # sixteen at a time would take twice that
-        counter.ask_again()
+        counter._link.ask_again()
         trying = asyncio.create_task(counter.take("key", (MINUTE,)))
         await asyncio.sleep(0)
         for _ in range(100):
@@ -128,7 +129,8 @@ def test_redis_and_memory_give_the_same_answer_whatever_is_done(
     async def both() -> None:
         clock = MovedClock()
         prefix = f"{redis_prefix}{uuid.uuid4().hex}:"
-        shared, here = RedisCounter(Secret(redis_url), clock, prefix, LONG), MemoryCounter(clock)
+        link = RedisLink(Secret(redis_url), prefix, LONG)
+        shared, here = RedisCounter(link, clock), MemoryCounter(clock)
         taken = []
         for step in steps:
             if isinstance(step, int):
@@ -142,7 +144,7 @@ def test_redis_and_memory_give_the_same_answer_whatever_is_done(
                 one, other = taken.pop(0)
                 await shared.give_back("key", one)
                 await here.give_back("key", other)
-        await shared.close()
+        await link.close()
 
     asyncio.run(both())
 

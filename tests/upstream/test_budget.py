@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,3 +63,28 @@ def test_processes_that_share_a_budget_never_spend_more_than_it_together():
         while budget.take(1):
             pass
     assert sum(budget.spent()[DAY] for budget in shared) == 100
+
+
+@pytest.mark.parametrize("units", [1, 60, 61, 100, 5000])
+def test_a_wait_ends_when_the_units_may_be_spent(units):
+    now = [1000.0]
+    budget = Budget({MINUTE: 100.0}, lambda: now[0])
+    assert budget.wait(100) == 0
+    assert budget.take(60)
+    now[0] += 20
+    assert budget.take(40)
+    pause = budget.wait(units)  # more than a window holds waits for the whole window
+    now[0] += pause - 2
+    assert not budget.take(min(units, 100))
+    now[0] += 2.001
+    assert budget.wait(units) == 0
+    assert budget.take(min(units, 100))
+
+
+def test_a_span_tells_how_long_more_than_a_window_takes():
+    budget = Budget({MINUTE: 100.0, DAY: 1000.0}, lambda: 1000.0)
+    assert budget.span(100) == 0
+    assert budget.span(400) == pytest.approx(180)
+    assert budget.span(3000) == pytest.approx(2 * 86400)
+    assert budget.take(100)
+    assert budget.span(50) == pytest.approx(30)

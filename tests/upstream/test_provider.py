@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import socket
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -21,7 +22,15 @@ from location_context.errors import (
 from location_context.stay import system_clock
 from location_context.upstream.breaker import Breaker
 from location_context.upstream.budget import DAY, Budget
-from location_context.upstream.provider import Upstream, UpstreamLimits, http_client
+from location_context.upstream.deadline import Deadline
+from location_context.upstream.host import Host, Hosts
+from location_context.upstream.provider import (
+    DOUBTED_SECONDS,
+    Refusal,
+    Upstream,
+    UpstreamLimits,
+    http_client,
+)
 from tests.standins.server import Answered, StandIn
 
 pytestmark = pytest.mark.anyio
@@ -46,7 +55,7 @@ def upstream(client, url: str, **more) -> Upstream:
 
 
 async def ask(provider: Upstream, **more):
-    return await provider.get({"lat": "1", "apikey": SECRET}, **more)
+    return await provider.get({"lat": "1", "apikey": SECRET}, lambda answer: answer, **more)
 
 
 async def test_a_good_answer_comes_with_its_headers_and_json(client, standin):
@@ -176,7 +185,7 @@ async def test_a_provider_that_refuses_a_probe_is_alive_again(client, standin):
 
 
 async def test_a_spent_budget_means_not_asking(client, standin):
-    provider = upstream(client, standin.url, budget=Budget({DAY: 10}))
+    provider = upstream(client, standin.url, host=Host(Budget({DAY: 10})))
     await ask(provider, units=7)
     with pytest.raises(ProviderQuiet, match="budget"):
         await ask(provider, units=7)
@@ -185,16 +194,17 @@ async def test_a_spent_budget_means_not_asking(client, standin):
 
 async def test_a_retry_is_paid_for_like_the_first_call(client, standin):
     standin.respond = lambda _: Answered(fault="drop")
-    provider = upstream(client, standin.url, budget=Budget({DAY: 10}))
+    provider = upstream(client, standin.url, host=Host(Budget({DAY: 10})))
     with pytest.raises(ProviderUnreachable):
         await ask(provider, units=6)
     assert len(standin.asked) == 1
-    assert provider.budget.spent() == {DAY: 6}
+    assert provider.host.budget.spent() == {DAY: 6}
 
 
 async def test_a_spent_budget_does_not_use_up_the_probe(client, standin):
-    provider = upstream(client, standin.url, budget=Budget({DAY: 10}), breaker=Breaker(pause=0))
-    provider.late()
+    provider = upstream(client, standin.url, host=Host(Budget({DAY: 10})), breaker=Breaker(pause=0))
+    for _ in range(3):
+        provider.breaker.fail()
     with pytest.raises(ProviderQuiet, match="budget"):
         await ask(provider, units=11)
     await ask(provider, units=1)
@@ -225,11 +235,162 @@ async def test_with_half_of_the_connections_breaking_calls_grow_by_a_fifth_at_mo
     assert len(standin.asked) <= 120
 
 
+class Crowd:
+    """Answers after a while, and counts how many it held at once."""
+
+    def __init__(self, standin: StandIn, seconds: float) -> None:
+        self.most = self._now = 0
+        self._standin, self._seconds = standin, seconds
+        self._lock = threading.Lock()
+
+    def respond(self, _: object) -> Answered:
+        with self._lock:
+            self._now += 1
+            self.most = max(self.most, self._now)
+        self._standin.stopping.wait(self._seconds)
+        with self._lock:
+            self._now -= 1
+        return Answered({})
+
+
 async def test_no_more_calls_at_once_than_the_bound(client, standin):
-    provider = upstream(
-        client, standin.url, limits=UpstreamLimits(timeout=0.4, max_bytes=100, max_in_flight=2)
+    crowd = Crowd(standin, 0.02)
+    standin.respond = crowd.respond
+    limits = UpstreamLimits(timeout=20, max_in_flight=2)
+    provider = upstream(client, standin.url, limits=limits)
+    await asyncio.gather(*(ask(provider) for _ in range(12)))
+    assert crowd.most == 2
+
+
+async def test_who_waited_too_long_for_a_slot_blames_nobody(client, standin):
+    standin.respond = Crowd(standin, 0.5).respond
+    limits = UpstreamLimits(timeout=0.2, max_in_flight=1, max_waiting=1)
+    provider = upstream(client, standin.url, limits=limits, breaker=Breaker(threshold=2))
+    results = await asyncio.gather(*(ask(provider) for _ in range(3)), return_exceptions=True)
+    kinds = sorted(type(result).__name__ for result in results)
+    assert kinds in (
+        ["ProviderQuiet", "ProviderQuiet", "ProviderTimeout"],
+        ["ProviderQuiet", "ProviderTimeout", "ProviderTimeout"],  # it got the slot at the last
     )
+
+
+async def test_a_host_shares_its_budget_slots_and_quiet_among_its_addresses(client, standin):
+    host = Hosts().get("some_host", {DAY: 10.0}, at_once=1)
+    crowd = Crowd(standin, 0.02)
+    standin.respond = crowd.respond
+    limits = UpstreamLimits(timeout=20)
+    one = upstream(client, standin.url + "/one", host=host, limits=limits)
+    two = upstream(client, standin.url + "/two", host=host, limits=limits)
+    await asyncio.gather(*(ask(each) for each in (one, two) for _ in range(4)))
+    assert crowd.most == 1
+    assert host.budget.spent() == {DAY: 8}
+    standin.respond = lambda _: Answered(status=429, headers={"Retry-After": "30"})
+    with pytest.raises(ProviderRefused):
+        await ask(one)
+    with pytest.raises(ProviderQuiet, match="asked for quiet"):
+        await ask(two)
+
+
+async def test_a_pause_of_one_call_silences_nobody(client, standin):
+    answers = iter([Answered({"busy": True}, 429), Answered({"ok": True})])
+    standin.respond = lambda _: next(answers)
+    busy = Refusal(0.01, "call")
+    provider = upstream(client, standin.url, refusal=lambda _: busy)
+    assert (await ask(provider)).json() == {"ok": True}
+    standin.respond = lambda _: Answered({"busy": True}, 429)
+    with pytest.raises(ProviderRefused):
+        await ask(provider)
+    assert len(standin.asked) == 4
+    assert provider.available
+
+
+PAGES = [b"<!DOCTYPE html><title>Maintenance", b'{"days": [1, 2', b"", b"[]", b"null", b"{}",
+         b'{"error": true}', b'{"days": 3}', b'{"days": {}}']  # fmt: skip
+
+
+@pytest.mark.parametrize("body", PAGES)
+async def test_an_answer_that_its_parser_cannot_read_is_the_providers_failing(
+    client, standin, body
+):
+    standin.respond = lambda _: Answered(body)
+    provider = upstream(client, standin.url, breaker=Breaker(threshold=2))
+    for _ in range(2):
+        with pytest.raises(ProviderAnswerInvalid):
+            await provider.get_json({}, lambda found: found["days"][0])
+    assert provider.last_error_code == "invalid_answer"
+    assert provider.last_success_at is None
+    assert provider.breaker.state == "open"
+
+
+async def test_redirects_within_the_host_are_followed_where_the_provider_asks_for_it(
+    client, standin
+):
+    def moved(asked) -> Answered:
+        if asked.path == "/old":
+            return Answered(status=301, headers={"Location": "/new?lat=2"})
+        return Answered({"path": asked.path, "lat": asked.query["lat"]})
+
+    standin.respond = moved
+    limits = UpstreamLimits(timeout=0.5, redirects=2)
+    follows = upstream(client, standin.url + "/old", limits=limits)
+    assert (await ask(follows)).json() == {"path": "/new", "lat": "2"}
+    with pytest.raises(ProviderAnswerInvalid, match="redirect"):
+        await ask(upstream(client, standin.url + "/old"))
+    with StandIn(lambda _: Answered({})).running() as other:
+        elsewhere = {"Location": other.url + "/old"}
+        standin.respond = lambda _: Answered(status=302, headers=elsewhere)
+        with pytest.raises(ProviderAnswerInvalid, match="redirect"):
+            await ask(follows)
+        standin.respond = lambda _: Answered(status=302, headers={"Location": "/old"})
+        with pytest.raises(ProviderAnswerInvalid, match="redirect"):
+            await ask(follows)
+        assert other.asked == []
+
+
+async def test_a_provider_is_doubted_from_a_time_out_to_its_next_answer(client, standin):
+    provider = upstream(client, standin.url, limits=UpstreamLimits(timeout=2))
+    assert not provider.doubted(1000)
     standin.respond = lambda _: Answered(fault="hang")
-    results = await asyncio.gather(*(ask(provider) for _ in range(6)), return_exceptions=True)
-    assert all(isinstance(result, ProviderError) for result in results)
-    assert len(standin.asked) == 2
+    with pytest.raises(ProviderTimeout):
+        await ask(provider)
+    assert provider.doubted(1000)
+    assert provider.breaker.state == "closed"
+
+    async def left(deadline: Deadline) -> float:
+        return deadline.left()
+
+    assert await provider.wait_for(left, Deadline.after(1000)) <= DOUBTED_SECONDS
+    assert await provider.wait_for(left, Deadline.after(0)) == 0
+    standin.respond = lambda _: Answered({})
+    await ask(provider)
+    assert not provider.doubted(1000)
+    assert await provider.wait_for(left, Deadline.after(1000)) > 900
+
+
+async def test_what_some_waited_in_vain_is_not_waited_again_but_others_may(client, standin):
+    release = threading.Event()
+
+    def respond(_) -> Answered:
+        release.wait(30)
+        return Answered({})
+
+    standin.respond = respond
+    provider = upstream(client, standin.url, limits=UpstreamLimits(timeout=20))
+    provider.waited_in_vain(5)
+    assert not provider.doubted(1)  # nothing was on its way
+    call = asyncio.ensure_future(ask(provider))
+
+    async def join(deadline: Deadline) -> object:
+        async with asyncio.timeout(deadline.left()):
+            return await asyncio.shield(call)
+
+    with pytest.raises(TimeoutError):
+        await provider.wait_for(join, Deadline.after(0.3))
+    assert provider.doubted(0.3)
+    assert not provider.doubted(2)
+    assert provider.breaker.state == "closed"
+    release.set()
+    await call
+    assert provider.doubted(0.3)  # it took longer than that
+    await ask(provider)
+    assert not provider.doubted(0.3)

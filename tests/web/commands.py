@@ -37,9 +37,11 @@ NOWHERE = {  # every provider at a closed port
 COMMAND = [sys.executable, "-m", "location_context"]
 
 
-def environment(data_dir: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
+def environment(data_dir: Path | None, more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The variables of a command; without `data_dir` none is set."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("LOCATION_CONTEXT_")}
-    return {**kept, **NOWHERE, "LOCATION_CONTEXT_DATA_DIR": str(data_dir), **(more or {})}
+    where = {} if data_dir is None else {"LOCATION_CONTEXT_DATA_DIR": str(data_dir)}
+    return {**kept, **NOWHERE, **where, **(more or {})}
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,10 @@ class Done:
 
 
 def command(
-    data_dir: Path, *arguments: str, more: Mapping[str, str] | None = None, fails: bool = False
+    data_dir: Path | None,
+    *arguments: str,
+    more: Mapping[str, str] | None = None,
+    fails: bool = False,
 ) -> Done:
     """Run a command to its end in this process, as `main` runs it."""
     out, err, code = io.StringIO(), io.StringIO(), 0

@@ -14,6 +14,7 @@ from location_context.sections.contract import (
     Applicable,
     DatasetState,
     DatedApplicable,
+    DegradedReason,
     NotApplicable,
     PointBody,
     ProviderState,
@@ -56,7 +57,7 @@ class Tides:
         self.words = words
         self.reads = 0
         self.seen: list[Query] = []
-        self.complete = True
+        self.lacking: DegradedReason | None = None
         self.ran = asyncio.Event()
         self.ended = False
 
@@ -64,7 +65,7 @@ class Tides:
         self.reads += 1
         self.seen.append(query)
         await self.before(query, deadline)
-        return Reading(self.body(query), self.clock() + self.fresh, complete=self.complete)
+        return Reading(self.body(query), self.clock() + self.fresh)
 
     async def before(self, query: Query, deadline: Deadline) -> None:
         """What happens before the answer."""
@@ -84,6 +85,7 @@ class Tides:
             units=Measure(query.units).body,
             as_of=NOON,
             stale=False,
+            degraded_reason=self.lacking,
             attribution=[],
             words=self.words,
             reads=self.reads,
@@ -183,6 +185,7 @@ class Harbour(Tides):
             units=Measure(query.units).body,
             as_of=None,
             stale=False,
+            degraded_reason=self.lacking,
             attribution=[],
             words=self.words,
             reads=self.reads,

@@ -129,7 +129,7 @@ def test_max_age_is_what_is_left_and_a_minute_alone_when_something_is_missing(we
         assert "max-age=900" in client.get(TIDES, STAY).headers["cache-control"]
         clock.forward(300)
         assert "max-age=600" in client.get(TIDES, STAY).headers["cache-control"]
-        tides.complete = False
+        tides.lacking = "provider_unavailable"
         clock.forward(1000)
         control = client.get(TIDES, STAY).headers["cache-control"]
         assert control == "private, max-age=60"

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
+from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from location_context.stay import system_clock
+from location_context.upstream.host import Hosts
 from tests.sections.weather.conftest import write_grid
+from tests.standins import open_holidays
+from tests.standins.met_norway import PATH as MET_PATH
+from tests.standins.met_norway import MetNorwayStandIn
+from tests.standins.open_meteo import ARCHIVE, FORECAST, OpenMeteo
+from tests.standins.server import Answered, StandIn
 from tests.web.commands import command
 
 PARIS = ("--lat", "48.8566", "--lng", "2.3522")
@@ -57,11 +67,100 @@ def test_warm_reads_every_line_and_names_the_wrong_ones(house: Path, tmp_path: P
         "91,0,,,nowhere\n"
         "41.9,12.5,2030-01-02,,half a stay\n"
     )
-    told = json.loads(command(house, "warm", str(file), "--json").stdout)
+    told = json.loads(command(house, "warm", str(file), "--json", fails=True).stdout)
+    assert told["incomplete"] == [2, 3]  # no provider answers
     assert list(told["read"]) == ["weather", "astronomy", "guide", "events"]
     assert told["read"]["astronomy"] == {"complete": 2}
     assert sum(told["read"]["weather"].values()) == 2
     assert ["Line 4" in told["wrong"][0], "Line 5" in told["wrong"][1]] == [True, True]
+
+
+def open_meteo_at(standin: OpenMeteo, **more: str) -> dict[str, str]:
+    """Settings that put Open-Meteo's addresses at the stand-in."""
+    addresses = {"FORECAST": FORECAST, "ARCHIVE": ARCHIVE}
+    given = {
+        f"OPEN_METEO_{name}_URL": standin.server.url + path for name, path in addresses.items()
+    }
+    return {f"LOCATION_CONTEXT_{name}": value for name, value in {**given, **more}.items()}
+
+
+def test_warm_of_200_places_never_crowds_the_free_hosts(house: Path, tmp_path: Path) -> None:
+    standin = OpenMeteo(system_clock)
+    standin.slow_seconds = 0.01
+    file = tmp_path / "places.csv"
+    places = [f"{lat},{lng}" for lat in range(-48, 52, 5) for lng in range(-150, 150, 30)]
+    file.write_text("\n".join(["lat,lng", *places]))
+    with standin.server.running():
+        more = open_meteo_at(standin, OPEN_HOLIDAYS_URL="")
+        done = command(house, "warm", str(file), "--json", more=more)
+    assert json.loads(done.stdout)["read"]["weather"] == {"complete": 200}
+    assert len(standin.calls(FORECAST)) == 200
+    assert standin.refused_for_crowd == 0
+    assert standin.most_held <= 3
+
+
+WINTER = "2030-12-30,2031-01-03"
+
+
+def far_places(folder: Path, count: int) -> Path:
+    """A file of places each in a cell of its own, for a stay that needs climatology."""
+    file = folder / "far.csv"
+    lines = [f"{lat},10,{WINTER}" for lat in range(30, 30 + count)]
+    file.write_text("\n".join(["lat,lng,start,end", *lines]))
+    return file
+
+
+def test_warm_waits_for_the_budget_says_how_long_and_goes_on_where_it_was_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A week over New Year costs about 99 units; 200 a minute are enough for two."""
+    command(tmp_path, "setup", "--without-fallback")
+    moved, paused = [1000.0], list[float]()
+
+    async def pause(seconds: float) -> None:
+        paused.append(seconds)
+        moved[0] += seconds
+
+    monkeypatch.setattr("location_context.app.Hosts", partial(Hosts, now=lambda: moved[0]))
+    monkeypatch.setattr("location_context.cli.warm.sleep", pause)
+    standin, file = OpenMeteo(system_clock), far_places(tmp_path, 7)
+    with standin.server.running():
+        more = open_meteo_at(standin, OPEN_HOLIDAYS_URL="", OPEN_METEO_PER_MINUTE="200")
+        stopped = command(tmp_path, "warm", str(file), "--json", "--no-wait", more=more, fails=True)
+        first = len(standin.calls(ARCHIVE))
+        assert 0 < first < 7
+        assert len(json.loads(stopped.stdout)["incomplete"]) == 7 - first
+        done = command(tmp_path, "warm", str(file), more=more)
+        assert len(standin.calls(ARCHIVE)) == 7  # none was asked for twice
+        assert sum(paused) > 60
+        assert re.search(r"the rest will take about \d+ (minutes|seconds)", done.stderr)
+        assert "7 of 7 places" in done.stderr
+        asked = len(standin.asked)
+        again = command(tmp_path, "warm", str(file), "--json", more=more)
+    assert json.loads(again.stdout)["read"]["weather"] == {"complete": 7}
+    assert len(standin.asked) == asked
+
+
+def test_what_warm_fetched_of_forecasts_and_school_holidays_serves_other_processes(
+    tmp_path: Path,
+) -> None:
+    command(tmp_path, "setup", "--without-fallback")
+    file = tmp_path / "places.csv"
+    file.write_text("lat,lng\n48.1372,11.5755\n")
+    standin = OpenMeteo(system_clock)
+    with standin.server.running(), StandIn(open_holidays.respond).running() as holidays:
+        more = open_meteo_at(standin, OPEN_HOLIDAYS_URL=holidays.url)
+        for _ in range(2):
+            done = command(tmp_path, "warm", str(file), "--json", more=more)
+            told = json.loads(done.stdout)["read"]
+            assert told["weather"] == {"complete": 1}
+            assert (len(standin.calls(FORECAST)), len(holidays.asked)) == (1, 1)
+        munich = ("--lat", "48.1372", "--lng", "11.5755")
+        first = date.today() + timedelta(days=2)  # noqa: DTZ011  the command reads the real clock
+        stay = ("--start", f"{first}", "--end", f"{first + timedelta(days=2)}")
+        read = command(tmp_path, "read", "weather", *munich, *stay, "--json", more=more)
+        assert json.loads(read.stdout)["basis"]["provider"] == "Open-Meteo"
+        assert len(standin.calls(FORECAST)) == 1
 
 
 def test_warm_refuses_a_file_without_coordinates(house: Path, tmp_path: Path) -> None:
@@ -80,6 +179,48 @@ def test_doctor_finds_a_set_up_house_fit_and_warns_of_what_is_missing(house: Pat
     assert {told[f"section {n}"]["outcome"] for n in ("weather", "astronomy", "events")} == {"ok"}
     notices = [finding["message"] for finding in findings if finding["check"] == "notice"]
     assert any("sample guide" in notice for notice in notices)
+
+
+def told_by_doctor(house: Path, more: dict[str, str]) -> dict[str, dict[str, str]]:
+    """The findings by their checks; of several notices the later ones are numbered."""
+    told: dict[str, dict[str, str]] = {}
+    for finding in json.loads(command(house, "doctor", "--json", more=more).stdout):
+        check = finding["check"]
+        told[f"{check} {len(told)}" if check in told else check] = finding
+    return told
+
+
+def test_doctor_names_the_plan_that_lacks_the_archive_and_what_to_do(house: Path) -> None:
+    standin = OpenMeteo(system_clock)
+    standin.plan_has_archive = False
+    with standin.server.running():
+        more = open_meteo_at(standin, OPEN_METEO_API_KEY="standard-plan-key")
+        told = told_by_doctor(house, more)
+    assert told["provider open_meteo_forecast"]["outcome"] == "ok"
+    found = told["provider open_meteo_archive"]
+    assert found["outcome"] == "warning"
+    assert "take a larger plan" in found["message"]
+    assert "LOCATION_CONTEXT_OPEN_METEO_ARCHIVE_URL" in found["message"]
+    assert "the plan of this API key does not include it" in found["message"]
+    notices = [finding["message"] for check, finding in told.items() if "notice" in check]
+    assert any("Professional or the Enterprise plan" in notice for notice in notices)
+    assert "standard-plan-key" not in json.dumps(told)
+
+
+def test_doctor_says_that_met_norway_answers_with_a_page_though_it_was_not_needed(
+    house: Path,
+) -> None:
+    standin, norway = OpenMeteo(system_clock), MetNorwayStandIn(system_clock)
+    norway.fault = Answered(b"<!DOCTYPE html><title>Sign in to the network</title>")
+    with standin.server.running(), norway.server.running():
+        more = open_meteo_at(
+            standin, CONTACT="a@b.example", MET_NORWAY_URL=norway.server.url + MET_PATH
+        )
+        told = told_by_doctor(house, more)
+    found = told["provider met_norway"]
+    assert found["outcome"] == "warning"
+    assert "HTML page" in found["message"]
+    assert "LOCATION_CONTEXT_MET_NORWAY_URL" in found["message"]
 
 
 def test_doctor_says_all_wrong_settings_and_fails(tmp_path: Path) -> None:

@@ -56,6 +56,20 @@ def test_a_parameter_given_twice_is_refused_before_any_other(client: Client) -> 
     assert "lang" in response.json()["error"]["message"]
 
 
+def test_a_misspelt_parameter_is_refused_with_a_hint_and_junk_is_not(client: Client) -> None:
+    response = client.get("/v1/pulse/tides", {**STAY, "unit": "imperial"})
+    check(response, 400, "invalid_request_error", "unknown_parameter")
+    assert "did you mean units?" in response.json()["error"]["message"]
+    assert client.get("/v1/pulse/tides", {**STAY, "utm_source": "a", "_": "1"}).status_code == 200
+    page = client.get("/v1/pulse", {**STAY, "them": "dark"}, key=None)
+    assert page.status_code == 400
+    assert "unknown_parameter" in page.text
+    known = {"url": "http://127.0.0.1:8000/v1/pulse", "maxwidht": "5"}
+    check(
+        client.get("/v1/oembed", known, key=None), 400, "invalid_request_error", "unknown_parameter"
+    )
+
+
 @pytest.mark.parametrize("query", ["lat=%zz", "lat=%", "place=%00", "x=%ff", "x=%ed%a0%80"])
 def test_broken_escapes_and_bytes_that_are_not_utf_8_are_malformed(client, query) -> None:
     check(
@@ -143,7 +157,8 @@ def test_a_spent_quota_is_429_with_a_retry_after_that_when_obeyed_succeeds(web_s
         assert client.get("/v1/pulse/tides", {**STAY, "lat": "x"}).status_code == 400
         response = client.get("/v1/pulse/tides", STAY)
         check(response, 429, "rate_limit_error", "rate_limit_exceeded")
-        assert "ratelimit" not in response.headers
+        assert response.headers["ratelimit"].startswith('"minute";r=0;t=')
+        assert response.headers["ratelimit-policy"].startswith('"minute";q=2;w=60, "day"')
         clock.forward(int(response.headers["retry-after"]))
         assert client.get("/v1/pulse/tides", STAY).status_code == 200
 

@@ -52,6 +52,15 @@ def test_a_missing_or_bad_host_is_malformed_in_the_envelope(client: Client, head
     assert b"x-request-id: req_" in answer
 
 
+def test_health_answers_the_plain_check_of_a_load_balancer(client: Client) -> None:
+    """HTTP/1.0 without a Host header, as HAProxy sends `option httpchk GET /v1/health`."""
+    answer = exchange(client.served.port, b"GET /v1/health HTTP/1.0\r\n\r\n")
+    assert status_of(answer) == 200
+    assert answer.endswith(b'{"status":"ok"}')
+    bad = exchange(client.served.port, b"GET /v1/health HTTP/1.0\r\nHost: a b\r\n\r\n")
+    assert status_of(bad) == 400
+
+
 @pytest.mark.parametrize("host", [b"a.example", b"127.0.0.1:8000", b"[::1]:80", b"A_b-c.d"])
 def test_a_host_name_or_address_with_or_without_port_is_accepted(client: Client, host) -> None:
     sent = b"GET /v1/health HTTP/1.1\r\nHost: " + host + b"\r\nConnection: close\r\n\r\n"

@@ -15,17 +15,13 @@ from pathlib import Path
 import pytest
 
 from location_context.app import open_service
-from location_context.gazetteer.gazetteer import Gazetteer
-from location_context.sections.guide.imports.importer import Importer
-from location_context.sections.guide.sample import import_sample
 from location_context.settings import Settings
-from location_context.stay import system_clock
-from location_context.storage.database import Database
-from location_context.storage.guide import Guides
 from location_context.web import openapi
+from location_context.widget.oembed import OEmbed
 from tests.sections.weather.conftest import write_grid
 from tests.serving import serve
 from tests.web.conftest import make_key
+from tests.web.whole import load_sample_guide
 
 CASES_EACH = 200 if os.environ.get("CI") == "true" else 20
 LEAST = 2000 if os.environ.get("CI") == "true" else 300
@@ -46,17 +42,8 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
         nasa_power_url="",
         open_holidays_url="",
     )
-    asyncio.run(load_guide(settings))
+    asyncio.run(load_sample_guide(settings))
     return settings
-
-
-async def load_guide(settings: Settings) -> None:
-    database, gazetteer = await Database.open(settings), Gazetteer.load()
-    importer = Importer(
-        Guides(database), system_clock, lambda lat, lng: gazetteer.point(lat, lng).country
-    )
-    await import_sample(importer)
-    await database.close()
 
 
 def test_no_case_made_from_the_document_finds_a_failure(settings: Settings) -> None:
@@ -96,7 +83,7 @@ def test_no_case_made_from_the_document_finds_a_failure(settings: Settings) -> N
 def test_no_name_in_the_document_tells_how_the_code_is_laid_out(settings: Settings) -> None:
     async def made() -> dict:
         async with open_service(settings) as service:
-            return openapi.document("http://a", service.sections)
+            return openapi.document("http://a", service.sections, OEmbed)
 
     document = asyncio.run(made())
     assert "location_context" not in str(document)

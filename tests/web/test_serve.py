@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
@@ -179,6 +182,67 @@ def test_a_port_in_use_and_a_damaged_database_end_in_a_sentence(tmp_path: Path) 
     done = command(tmp_path, "serve", "--port", str(free_port()), fails=True)
     assert "location-context.sqlite3" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_every_line_of_a_server_is_json_also_its_notices_and_a_worker_s_death(house) -> None:
+    folder, _ = house
+    with serving(folder, "--workers", "2") as served:
+        workers = children(served.process.pid)
+        os.kill(workers[0], signal.SIGKILL)
+        wait_until(lambda: len(set(children(served.process.pid)) - set(workers)) == 1)  # replaced
+        served.signal(signal.SIGTERM)
+        lines = served.printed().splitlines()
+    events = [json.loads(line) for line in lines]
+    told = next(event for event in events if event["event"] == "serving")
+    assert told["data_dir"] == str(folder)
+    assert told["address"].endswith(str(served.port))
+    assert any("sample guide" in event.get("message", "") for event in events)
+    assert any("worker" in event["event"].lower() for event in events), lines
+
+
+def test_for_people_it_says_in_a_line_where_the_data_lies(house) -> None:
+    folder, _ = house
+    with serving(folder, more={"LOCATION_CONTEXT_LOG_FORMAT": "console"}) as served:
+        served.signal(signal.SIGTERM)
+        printed = served.printed()
+    assert f"Serving at http://127.0.0.1:{served.port}, data directory {folder}" in printed
+
+
+def test_workers_whose_parent_was_killed_end_and_free_the_port(house) -> None:
+    folder, _ = house
+    with serving(folder, "--workers", "2") as served:
+        workers = children(served.process.pid)
+        assert len(workers) == 2
+        served.signal(signal.SIGKILL)
+        served.process.wait()
+        try:
+            wait_until(lambda: not any(map(runs, workers)))
+        finally:
+            for worker in filter(runs, workers):
+                os.kill(worker, signal.SIGKILL)
+        with pytest.raises(ConnectionRefusedError):
+            health(served.port)
+
+
+def runs(pid: int) -> bool:
+    state = ["ps", "-o", "stat=", "-p", str(pid)]
+    shown = subprocess.run(state, capture_output=True, text=True, check=False).stdout
+    return bool(shown) and shown[0] != "Z"
+
+
+def children(parent: int) -> list[int]:
+    """The workers of a server that live."""
+    asked = ["ps", "-o", "pid=,stat=,args=", "--ppid", str(parent)]
+    listed = subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+    rows = [line.split(None, 2) for line in listed.splitlines()]
+    return [int(pid) for pid, state, does in rows if state[0] != "Z" and "tracker" not in does]
+
+
+def wait_until(reached: Callable[[], bool], seconds: float = 20) -> None:
+    patience = time.monotonic() + seconds
+    while not reached():
+        assert time.monotonic() < patience
+        time.sleep(0.02)
 
 
 def test_ctrl_c_ends_it_at_once_and_cleanly(house) -> None:

@@ -37,8 +37,11 @@ def chromium(ci: bool) -> Iterator[Browser]:
         said = "no Chromium here: install Debian's package chromium, or set CHROMIUM to its path"
         pytest.fail(said) if ci else pytest.skip(said)
     with sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
-        browser = playwright.chromium.launch(executable_path=path, args=arguments)
+        browser = playwright.chromium.launch(
+            executable_path=path,
+            args=["--no-sandbox", "--disable-dev-shm-usage"],
+            ignore_default_args=["--hide-scrollbars"],  # as on Windows and Linux
+        )
         yield browser
         browser.close()
 
@@ -111,14 +114,16 @@ def _heard(watched: Watched, kind: str, text: str) -> None:
 
 
 @contextmanager
-def host(pages: Mapping[str, str]) -> Iterator[str]:
-    """A host's own web server with these pages by path; gives its origin."""
+def host(pages: Mapping[str, str], headers: Mapping[str, str] | None = None) -> Iterator[str]:
+    """A host's own web server with these pages by path, sent with headers; gives its origin."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:  # the name that the library calls
             body = {"/favicon.ico": "", **pages}.get(self.path.partition("?")[0])
             self.send_response(200 if body is not None else 404)
             self.send_header("Content-Type", "text/html; charset=utf-8")
+            for name, value in (headers or {}).items():
+                self.send_header(name, value)
             self.end_headers()
             self.wfile.write((body or "").encode())
 

@@ -16,10 +16,10 @@ from tests.widget.site import DONOSTIA
 
 CODE = re.compile(r"<pre[^>]*><code>(.*?)</code></pre>", re.DOTALL)
 
-WITHIN = "Within 16 days, so the weather is a forecast."
-STRADDLES = "The first days are a forecast, the rest what the last ten years were like."
+WITHIN = "Within the 16-day forecast."
+STRADDLES = "The first days are within the 16-day forecast, the others beyond it."
 PAST = "These dates are past: weather and events stay out."
-BEYOND = "Beyond the 16-day forecast, so the weather is what the last ten years were like."
+BEYOND = "Beyond the 16-day forecast."
 
 
 def page(site, language: str = "en", **fields: str) -> str:
@@ -49,7 +49,7 @@ def test_the_first_visit_shows_a_week_that_begins_in_a_week(site):
     text = page(site)
     assert values(text)["place"] == "San Sebastián"
     assert "start=2026-11-28&amp;end=2026-12-05" in code(text)
-    assert hint(text, "dates") == "7 nights. Within 16 days, so the weather is a forecast."
+    assert hint(text, "dates") == "7 nights. Within the 16-day forecast."
     assert hint(text, "place") == "Pick a place or type a point. Europe/Madrid time."
 
 
@@ -58,8 +58,8 @@ def test_the_code_is_two_lines_with_escaped_ampersands_and_absolute_addresses(si
     assert first == (
         f'<iframe src="{site.url}/v1/pulse?lat=43.3183&amp;lng=-1.9812&amp;start=2026-11-28'
         '&amp;end=2026-12-05&amp;place=R%C3%ADo%20%26%20Sol&amp;accent=%231d4ed8" '
-        'title="Weather, sky, restaurants and events in Río &amp; Sol" width="100%" '
-        'height="2290" style="border:0" loading="lazy" '
+        'title="Weather, sky, restaurants and events in Río &amp; Sol" '
+        'height="2350" style="border:0;width:100%" loading="lazy" '
         'sandbox="allow-scripts allow-popups allow-popups-to-escape-sandbox"></iframe>'
     )
     assert second == f'<script src="{site.url}/v1/embed.js" async></script>'
@@ -88,7 +88,9 @@ def test_the_preview_shows_what_the_code_shows(site):
         ("", "2026-03-01", "A date from 1900 to 2050."),
     ],
 )  # fmt: skip
-def test_the_dates_say_nights_and_which_weather_they_lead_to(site, start, end, words):
+def test_the_dates_say_nights_and_where_they_lie_without_claiming_what_the_weather_is(
+    site, start, end, words
+):
     assert hint(page(site, **{**DONOSTIA, "start": start, "end": end}), "dates") == words
 
 

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Iterator
+
 import pytest
 
+from location_context.settings import Settings
+from tests.moved_clock import MovedClock
+from tests.sections.weather.conftest import write_grid
+from tests.serving import free_port, serve
 from tests.widget.browser import until
 
+SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 CODE = "document.querySelector('#code code').textContent"
 
 
@@ -117,6 +125,60 @@ def test_every_change_comes_into_code_and_preview(builder):
     assert "on dark" in page.inner_text("#about-accent")
 
 
+@pytest.fixture(scope="module")
+def unreachable(tmp_path_factory) -> Iterator[str]:
+    """The address of the real application with the fallback grid, where nothing outside answers."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        closed = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
+        urls = {name: closed for name in Settings.__struct_fields__ if name.endswith("_url")}
+        urls = {k: v for k, v in urls.items() if k not in {"database_url", "redis_url"}}
+        port = free_port()
+        settings = Settings(
+            data_dir=tmp_path_factory.mktemp("unreachable"), contact="a@b.example",
+            log_level="error", **{**urls, "public_url": f"http://127.0.0.1:{port}"},
+        )  # fmt: skip
+        write_grid(settings.data_dir)
+        with serve(settings, clock=MovedClock(), port=port) as served:
+            yield served.url
+
+
+def shows(page) -> str:
+    """Wait for what the builder says of the preview, and give it."""
+    until(page, "document.getElementById('shown').textContent !== ''")
+    return page.inner_text("#shown")
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "words"),
+    [
+        ("2026-11-28", "2026-12-05", "a forecast."),
+        ("2026-12-03", "2026-12-10", "a forecast, then what past years were like."),
+        ("2027-08-01", "2027-08-08", "what past years were like."),
+    ],
+)
+def test_the_builder_says_which_weather_the_preview_shows(builder, start, end, words):
+    watched = builder(f"?place=x&lat=43&lng=-2&start={start}&end={end}")
+    assert shows(watched.page) == f"The preview shows {words}"
+    assert watched.axe() == []
+    assert watched.complaints == []
+
+
+def test_where_nothing_answers_the_builder_says_that_the_preview_is_a_monthly_average(
+    unreachable, open_page
+):
+    page = open_page(f"{unreachable}/?place=x&lat=43&lng=-2&start=2026-11-28&end=2026-12-05").page
+    said = "No forecast can be had at the moment. The preview shows monthly averages."
+    assert shows(page) == said
+    assert page.inner_text("#about-dates") == "7 nights. Within the 16-day forecast."
+    badge = page.frame_locator("#widget").locator(".weather .badge").inner_text()
+    assert badge.startswith("Monthly average")
+    page.fill("#end", "2026-12-20")
+    page.fill("#start", "2026-12-13")
+    said = "Data of past years cannot be had at the moment. The preview shows monthly averages."
+    until(page, "(said) => document.getElementById('shown').textContent === said", said)
+
+
 def test_the_preview_follows_and_leaves_no_trace_in_the_history(builder):
     page = builder().page
     before = page.evaluate("history.length")
@@ -223,13 +285,13 @@ def test_nothing_is_wider_than_the_window(builder):
     page = builder().page
     for width in (280, 320, 400, 768, 900, 1280):
         page.set_viewport_size({"width": width, "height": 800})
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(SIDEWAYS) <= 0, width
 
 
 def test_text_at_200_percent_keeps_everything_in_the_window(builder):
     page = builder(viewport={"width": 1280, "height": 800}).page
     page.evaluate("document.documentElement.style.fontSize = '200%'")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    assert page.evaluate(SIDEWAYS) <= 0
     cut = page.evaluate(
         """[...document.querySelectorAll("label, button, h1, h2, .hint, dd, dt, nav a")]
             .filter((one) => !one.closest(".spoken, [hidden], .swatch"))

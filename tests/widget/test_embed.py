@@ -187,3 +187,36 @@ def test_a_widget_that_answers_each_height_with_another_comes_to_rest(site, embe
     )
     assert page.evaluate("spoken") < 60
     assert page.evaluate(HEIGHT) == 400
+
+
+@pytest.mark.parametrize("late", ["display:none", "width:0"])
+def test_a_height_from_a_frame_without_a_width_counts_for_nothing_until_it_has_one(
+    site, embedded, late
+):
+    watched = embedded(frame(site, f'style="border:0;{late}"', "tall=16270") + script(site))
+    page = watched.page
+    page.wait_for_load_state("networkidle")
+    told(page, 0, [{"type": "pulse:resize", "version": 1, "height": 16270}])
+    assert page.evaluate("document.querySelector('iframe').style.height") == ""
+    page.evaluate("document.querySelector('iframe').style = 'border:0;width:400px'")
+    page.wait_for_function(f"{HEIGHT} === 16270")
+
+
+@pytest.mark.parametrize("sizing", ["content-box", "border-box"])
+def test_padding_and_border_take_nothing_from_the_content(site, embedded, sizing):
+    style = f"box-sizing:{sizing};padding:10.3px 7px 9px;border:1.5px solid"
+    watched = embedded(frame(site, f'style="{style}"') + script(site))
+    page = watched.page
+    page.wait_for_function("document.querySelector('iframe').style.height")
+    inner = page.frames[1].evaluate("innerHeight")
+    assert 640 <= inner <= 641
+
+
+def test_a_widget_that_was_resized_often_is_as_tall_as_its_content_once_it_is_calm(site, embedded):
+    watched = embedded(frame(site, 'style="border:0"') + script(site))
+    page = watched.page
+    page.wait_for_function(f"{HEIGHT} === 640")
+    many = [{"type": "pulse:resize", "version": 1, "height": 1000 - n} for n in range(60)]
+    told(page, 0, many)
+    assert page.evaluate(HEIGHT) > 940
+    page.wait_for_function(f"{HEIGHT} === 640")

@@ -57,6 +57,8 @@ def changed(body, title, **fields):
         ("Opening cannon shot", {"status": "estimated"}, "About 19:00"),
         ("Opening cannon shot", {"status": "estimated", "start": "2026-11-22", "end": None},
          "Date estimated"),
+        ("Opening cannon shot", {"start": "2026-11-22", "end": "2026-11-23"},
+         f"until Mon{NO_BREAK}23{NO_BREAK}Nov"),
         ("Assumption Day", {"status": "estimated"},
          "Public holiday. Shops and banks may close. Date estimated."),
         ("Assumption Day", {"regions": ["ES-CT", "ES-PV"], "scope": "region"},
@@ -74,14 +76,16 @@ def test_a_time_is_about_and_a_date_is_estimated_and_no_code_is_shown(
     assert "ES-" not in metas[title]
 
 
-@pytest.mark.parametrize("status", ["unavailable", "not_configured", "stale"])
+@pytest.mark.parametrize("status", ["unavailable", "not_configured", "stale", "partial"])
 def test_the_footnote_names_providers_as_guests_know_them(gazetteer, status):
     body = events(query(gazetteer))
     names = provider_names(WORDS)
     coverage = [Coverage(provider=code, status=status) for code in [*names, "brand_new"]]
     note = programme.card(msgspec.structs.replace(body, coverage=coverage), WORDS).footnote
     assert "_" not in note
-    assert ("OpenHolidays, Ticketmaster and PredictHQ" in note) == (status == "unavailable")
+    named = "OpenHolidays, Ticketmaster and PredictHQ" in note
+    assert named == (status in {"unavailable", "partial"})
+    assert ("Not read in full:" in note) == (status == "partial")
 
 
 def test_a_range_over_two_months_may_break_after_its_dash_alone(gazetteer):

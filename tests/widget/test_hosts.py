@@ -28,8 +28,14 @@ addEventListener("message", ({data, source}) => {
 });
 </script>"""
 PERCENT = "<style>html, body, iframe { height: 100%; min-height: 100% }</style>"
-TIGHT = "<style>* { box-sizing: border-box } iframe { border: 3px solid }</style>"
-KINDS = ["plain", "sandboxed", "two", "amp", "percent", "tight", "rtl"]
+PADDED = "<style>iframe { width: 90%; border: 2.5px solid; padding: 10px 1em 1.3em }</style>"
+TIGHT = PADDED + "<style>* { box-sizing: border-box }</style>"
+KINDS = ["plain", "sandboxed", "two", "amp", "percent", "tight", "padded", "rtl"]
+CONTENT_BOX = """(one) => {
+  const style = getComputedStyle(one);
+  return ["borderTopWidth", "borderBottomWidth", "paddingTop", "paddingBottom"]
+    .reduce((left, name) => left - parseFloat(style[name]), one.getBoundingClientRect().height);
+}"""
 
 
 def snippet(site, **fields: str) -> list[str]:
@@ -37,6 +43,11 @@ def snippet(site, **fields: str) -> list[str]:
     text = site.get("/", **{**DONOSTIA, **fields}).text
     code = re.search(r"<pre[^>]*><code>(.*?)</code></pre>", text, re.DOTALL)[1]
     return html.unescape(re.sub(r"</?[bi][^>]*>", "", code)).split("\n")
+
+
+def bare(frame: str) -> str:
+    """The iframe without a style of its own, so that the host's holds."""
+    return re.sub(r' style="[^"]*"', "", frame)
 
 
 def body(site, kind: str) -> str:
@@ -48,7 +59,8 @@ def body(site, kind: str) -> str:
         "two": frame + later + script + script,
         "amp": re.sub(r'sandbox="[^"]*"', 'sandbox="allow-scripts"', frame) + AMP,
         "percent": PERCENT + frame + script,
-        "tight": TIGHT + frame.replace(' style="border:0"', "") + script,
+        "tight": TIGHT + bare(frame) + script,
+        "padded": PADDED + bare(frame) + script,
         "rtl": f'<div dir="rtl" style="columns:1">{snippet(site, lang="ar")[0]}</div>{script}',
     }[kind]
 
@@ -74,18 +86,19 @@ def hosted(site, open_page):
 
 
 def misfits(page) -> list[str]:
-    """The widgets that are not as tall as their content, to within 1 px."""
+    """The widgets that are not as tall as their content, to within 1 px, or have a scrollbar."""
     said = []
     for frame in page.frames[1:]:
         try:
             content = frame.evaluate("document.getElementById('w').getBoundingClientRect().height")
             inside = frame.evaluate("document.documentElement.scrollHeight - innerHeight")
+            bar = frame.evaluate("innerWidth - document.documentElement.clientWidth")
         except PlaywrightError:
             said.append("not loaded")
             continue
-        box = frame.frame_element().evaluate("(one) => one.clientHeight")
-        if abs(box - content) > 1 or inside > 1:
-            said.append(f"{box} px for {content} px, {inside} px hidden")
+        box = frame.frame_element().evaluate(CONTENT_BOX)
+        if abs(box - content) > 1 or inside > 1 or bar:
+            said.append(f"{box} px for {content} px, {inside} px hidden, scrollbar {bar} px")
     return said
 
 
@@ -163,6 +176,57 @@ def test_an_error_page_of_the_widget_takes_its_own_height(site, open_page):
         watched = open_page(origin)
         fits(watched.page)
         until(watched.page, "document.querySelector('iframe').clientHeight < 600")
+
+
+@pytest.mark.parametrize("policy", ["require-corp", "credentialless"])
+@pytest.mark.parametrize("query", [DONOSTIA, {**DONOSTIA, "lat": "north"}], ids=["good", "error"])
+def test_a_host_with_an_embedder_policy_shows_and_sizes_the_widget(site, open_page, policy, query):
+    address = html.escape(f"{site.url}/v1/pulse?{urlencode(query)}")
+    frame = f'<iframe title="x" src="{address}" sandbox="allow-scripts" height="99"></iframe>'
+    text = f"<!doctype html><title>A host</title>{frame}{snippet(site)[1]}"
+    isolated = {
+        "Cross-Origin-Embedder-Policy": policy,
+        "Cross-Origin-Opener-Policy": "same-origin",
+    }
+    with host({"/": text}, isolated) as origin:
+        watched = open_page(origin)
+        until(watched.page, "document.querySelector('iframe').style.height")
+        fits(watched.page)
+        assert watched.page.evaluate("crossOriginIsolated")
+        assert watched.page.frames[1].inner_text(".card")
+    assert [said for said in watched.complaints if "400" not in said] == []
+
+
+def shown(page, address: str) -> None:
+    """Wait until the last frame shows an address."""
+    for _ in range(500):
+        if page.frames[-1].url == address:
+            return
+        page.wait_for_timeout(20)
+    pytest.fail(f"in vain: {address}")
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "frame.contentWindow.location.replace(next)",
+        "const other = frame.cloneNode(); other.src = next; frame.replaceWith(other)",
+    ],
+    ids=["replace the address", "replace the element"],
+)
+def test_another_stay_is_shown_without_an_entry_in_the_history(site, hosted, turn):
+    watched, _ = hosted("sandboxed")
+    page = watched.page
+    fits(page)
+    before = page.evaluate("history.length")
+    for nights in ("2026-11-29", "2026-12-12"):
+        address = f"{site.url}/v1/pulse?{urlencode({**DONOSTIA, 'end': nights})}"
+        page.evaluate(
+            f"(next) => {{ const frame = document.querySelector('iframe'); {turn} }}", address
+        )
+        shown(page, address)
+        fits(page)
+    assert page.evaluate("history.length") == before
 
 
 def test_without_javascript_the_widget_is_there_at_its_reserved_height(site, hosted):

@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from location_context.errors import PublicError
+from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.localisation.language import Languages
 from location_context.parameters import WIDGET, parse
 from location_context.settings import Settings
 from location_context.widget import oembed, snippet
+from tests.moved_clock import MovedClock
 from tests.widget.site import DONOSTIA, Site
 
 
@@ -119,8 +121,8 @@ def test_a_size_that_is_no_number_of_pixels_is_refused(site, size):
     assert answer.json()["error"]["message"].startswith("maxwidth is ")
 
 
-def test_public_url_with_a_path_leads_and_equal_ports_are_equal():
-    service = _Parts("https://stays.example/context/")
+def test_public_url_with_a_path_leads_and_equal_ports_are_equal(gazetteer):
+    service = _Parts("https://stays.example/context/", gazetteer)
     asked = {"url": f"https://STAYS.example:443/context/v1/pulse?{urlencode(DONOSTIA)}"}
     answer = oembed.read(service, urlencode(asked).encode())
     assert "https://stays.example/context/v1/pulse?lat=43.3183&amp;lng=-1.9812" in answer.html
@@ -130,9 +132,10 @@ def test_public_url_with_a_path_leads_and_equal_ports_are_equal():
 class _Parts:
     """As much of a Service as oEmbed reads."""
 
-    def __init__(self, public_url: str) -> None:
+    def __init__(self, public_url: str, gazetteer: Gazetteer) -> None:
         self.settings = Settings(public_url=public_url)
         self.languages = Languages.load()
+        self.gazetteer, self.clock, self.sections = gazetteer, MovedClock(), ()
 
 
 @given(place=st.text(min_size=1, max_size=120), lat=st.floats(-90, 90), lng=st.floats(-180, 180))
@@ -144,11 +147,11 @@ def test_whatever_the_place_is_the_snippet_has_two_tags_and_leads_back_to_it(pla
     except PublicError:
         return
     title = snippet.title(parameters.place, languages.english)
-    html = snippet.iframe(settings, parameters, title, "100%", 2000) + snippet.script(settings)
+    html = snippet.iframe(settings, parameters, title, 2000) + snippet.script(settings)
     (frame, attributes), (script, _) = Tags(html).tags
     assert (frame, script) == ("iframe", "script")
     assert attributes["title"] == title
-    assert set(attributes) == {"src", "title", "width", "height", "style", "loading", "sandbox"}
+    assert set(attributes) == {"src", "title", "height", "style", "loading", "sandbox"}
     query = urlsplit(attributes["src"]).query
     assert parse(query.encode(), WIDGET, languages) == parameters
 

@@ -10,7 +10,9 @@ import pytest
 from tests.widget.full import FORECAST, LANGUAGES, STAY, STRADDLING
 from tests.widget.hostile import LINKS, TEXTS
 
+TALL = 9000  # px that hold every page, so that no scrollbar takes of the width
 WIDTHS = (280, 320, 360, 480, 559, 560, 639, 640, 720, 900, 1200)
+SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 OVERFLOWS = """() => {
   const page = document.getElementById('p').getBoundingClientRect();
   const wide = [...document.querySelectorAll('#p *')].filter((one) => {
@@ -48,8 +50,8 @@ def test_nothing_is_wider_than_the_page_from_280_to_1200_px(full, open_page, lan
     long = "Bad Sankt Leonhard im Lavanttal an der Donaudampfschifffahrtsgesellschaft " + "x" * 40
     page = open_page(full.address(STRADDLING, lang=language, place=long)).page
     for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 800})
-        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, width
+        page.set_viewport_size({"width": width, "height": TALL})
+        assert page.evaluate(SIDEWAYS) <= 0, width
         assert page.evaluate(OVERFLOWS) == [], width
         assert page.evaluate(CLIPPED) == [], width
 
@@ -62,7 +64,7 @@ def test_text_at_200_percent_and_wide_spacing_keeps_everything(full, open_page, 
     page.add_style_tag(content="html{font-size:200%}")
     assert page.evaluate(CLIPPED) == []
     assert page.evaluate(OVERFLOWS) == []
-    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    assert page.evaluate(SIDEWAYS) <= 0
     assert page.evaluate(TOUCHING, ".dark b, .pop, .days .hi, .days .lo") == []
     spaced = (
         "*{line-height:1.5!important;letter-spacing:.12em!important;word-spacing:.16em!important}"
@@ -133,7 +135,7 @@ def test_days_and_nights_are_rows_when_narrow_and_columns_when_wide(
 ):
     page = open_page(full.address(STAY, lang=language)).page
     for width, rows in ((360, count), (560, 1), (720, 1)):
-        page.set_viewport_size({"width": width, "height": 900})
+        page.set_viewport_size({"width": width, "height": TALL})
         tops = (
             "(all) => new Set(all.map((one) => Math.round(one.getBoundingClientRect().top))).size"
         )
@@ -144,7 +146,7 @@ def test_days_and_nights_are_rows_when_narrow_and_columns_when_wide(
 def test_no_nights_window_touches_its_neighbours(full, open_page, language):
     page = open_page(full.address(STAY, lang=language)).page
     for width in (560, 600, 640, 720):
-        page.set_viewport_size({"width": width, "height": 900})
+        page.set_viewport_size({"width": width, "height": TALL})
         assert page.evaluate(TOUCHING, ".dark b") == [], width
 
 
@@ -161,7 +163,7 @@ TOUCHING = """(what) => {
 
 
 def test_bars_stand_on_one_scale(full, open_page):
-    wide = {"width": 720, "height": 900}
+    wide = {"width": 720, "height": TALL}
     page = open_page(full.address(FORECAST, lang="en"), viewport=wide).page
     bars = page.evaluate(
         """() => [...document.querySelectorAll('.days li')].map((day) => {

@@ -24,6 +24,13 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _LONGEST_CHAIN = 32
+_OWN = tuple(  # where an operator's proxies stand, and no guest's address is given away
+    ipaddress.ip_network(network)
+    for network in (
+        "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16",
+        "127.0.0.0/8", "::1/128", "fc00::/7", "fe80::/10",
+    )
+)  # fmt: skip
 
 
 def parse(text: str) -> Address | None:
@@ -42,11 +49,17 @@ def parse(text: str) -> Address | None:
 
 
 class TrustedProxies:
-    """The proxies whose X-Forwarded-For is believed."""
+    """The proxies whose X-Forwarded-For is believed.
+
+    Attributes:
+        notice: for the operator, once the header came from a peer that is not trusted; else None.
+    """
 
     def __init__(self, cidrs: Iterable[str]) -> None:
-        self._networks: list[Network] = [ipaddress.ip_network(c, strict=False) for c in cidrs]
-        self._warned = False
+        self._cidrs = tuple(cidrs)
+        self._networks: list[Network] = [ipaddress.ip_network(c, strict=False) for c in self._cidrs]
+        self._named = False  # whether the notice names a peer
+        self.notice: str | None = None
 
     def trust(self, address: Address | None) -> bool:
         return address is not None and any(address in network for network in self._networks)
@@ -59,11 +72,8 @@ class TrustedProxies:
         """
         found = parse(peer)
         if not self.trust(found):
-            if forwarded_for and not self._warned:
-                self._warned = True
-                structlog.get_logger().warning(
-                    "forwarded_header_ignored", hint="set TRUSTED_PROXIES if a proxy sends it"
-                )
+            if forwarded_for and not self._named:
+                self._tell(found)
             return str(found) if found else peer
         chain = ",".join(forwarded_for).split(",")[-_LONGEST_CHAIN:]
         for element in reversed(chain):
@@ -73,6 +83,23 @@ class TrustedProxies:
             if not self.trust(address):
                 break
         return str(found)
+
+    def _tell(self, peer: Address | None) -> None:
+        """Note that this peer forwards; a later one is named if this one may not be.
+
+        A guest can send the header too, so that a peer outside of private networks is not named,
+        nothing of the header is, and it is said and logged twice at most.
+        """
+        self._named = peer is not None and any(peer in network for network in _OWN)
+        if self.notice and not self._named:
+            return
+        whose = f"{peer}/{peer.max_prefixlen}" if peer and self._named else "<your proxy's CIDR>"
+        line = f"LOCATION_CONTEXT_TRUSTED_PROXIES={','.join((*self._cidrs, whose))}"
+        self.notice = (
+            "X-Forwarded-For came from a peer that is not trusted and was ignored. If that is your "
+            f"proxy, all guests behind it count as one client until you set {line}"
+        )
+        structlog.get_logger().warning("forwarded_header_ignored", set=line)
 
 
 class Disguise:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from location_context.access.slowdown import Slowdown
     from location_context.stay import Clock
 
+MOST_TOLD = 5
 _FORM = "`Authorization: Bearer <api-key>`"
 
 
@@ -64,8 +65,21 @@ class Gate:
 
     @property
     def degraded(self) -> bool:
-        """Whether quotas are counted in this process alone because the shared store is gone."""
-        return self._counter.degraded
+        """Whether quotas are counted in this process alone, or records of keys are damaged."""
+        return self._counter.degraded or bool(self._keyring.damaged)
+
+    async def prepare(self) -> None:
+        """Read the keys, so that no request waits for it."""
+        await self._keyring.prepare()
+
+    def notices(self) -> list[str]:
+        """Sentences for the operator."""
+        told = [damaged_key(key_id) for key_id in self._keyring.damaged[:MOST_TOLD]]
+        if (more := len(self._keyring.damaged) - MOST_TOLD) > 0:
+            told.append(f"{more} more records of API keys are damaged; these keys are refused")
+        if self._counter.degraded:
+            told.append("Redis does not answer; quotas are counted in each process alone")
+        return told
 
     async def admit(
         self, authorization_headers: Sequence[str], key_in_query: bool, client: str
@@ -86,6 +100,7 @@ class Gate:
             raise RateLimitExceeded(
                 f"The quota of {spent.quota} requests a {spent.name} is used up.",
                 taken.retry_after,
+                taken.headers,
             )
         return Admitted(key.id, taken.headers, self._counter, taken)
 
@@ -120,6 +135,14 @@ class Gate:
         if wait:
             raise RateLimitExceeded("Too many unknown API keys from this address.", wait)
         raise InvalidApiKey("The provided API key is not recognised.")
+
+
+def damaged_key(key_id: str) -> str:
+    """The notice about a key whose record cannot be read."""
+    return (
+        f"The record of API key {key_id} is damaged, and the key refused: restore a backup, or "
+        "make its owner another key"
+    )
 
 
 def _bearer(headers: Sequence[str], key_in_query: bool) -> str:

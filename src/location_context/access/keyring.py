@@ -17,7 +17,7 @@ import structlog
 from location_context.errors import ServiceOverloaded, StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from location_context.access.keys import ApiKey, KeyStore
 
@@ -36,10 +36,23 @@ class Keyring:
         self._store = store
         self._now = now
         self._keys: Mapping[bytes, ApiKey] = {}
+        self.damaged: Sequence[str] = ()  # the ids of keys whose record cannot be read
         self._version: str | None = None
         self._read_at = float("-inf")
         self._tried_at = float("-inf")
         self._turn = asyncio.Lock()
+
+    async def prepare(self) -> None:
+        """Read the keys before the first request, for as long as the store takes.
+
+        A store that fails is asked again by the first request.
+        """
+        try:
+            began = self._now()
+            await self._read()
+            self._read_at = began
+        except StorageError as error:
+            structlog.get_logger().warning("keys_not_read", why=error.message)
 
     async def find(self, digest: bytes) -> ApiKey | None:
         """The key with this digest, as the store had it at most five seconds ago.
@@ -100,7 +113,9 @@ class Keyring:
         version = await self._store.version()
         if version != self._version:
             self._keys = {key.digest: key for key in await self._store.all()}
-            self._version = version
+            self._version, self.damaged = version, tuple(self._store.damaged)
+            if self.damaged:
+                structlog.get_logger().error("key_records_damaged", key_ids=self.damaged)
 
 
 def _unchecked() -> ServiceOverloaded:

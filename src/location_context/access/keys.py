@@ -14,13 +14,14 @@ import secrets
 import string
 import zlib
 from dataclasses import dataclass, field, replace
+from datetime import datetime  # noqa: TC003  rows of the store are checked by the annotations
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from location_context.errors import OperatorError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime, timedelta
+    from datetime import timedelta
 
     from location_context.stay import Clock
 
@@ -65,6 +66,11 @@ class MintedKey:
 
 class KeyStore(Protocol):
     """Where keys are kept. Every change gives `version` a new value."""
+
+    @property
+    def damaged(self) -> Sequence[str]:
+        """The ids of the rows that the last `all` could not read and left out."""
+        ...
 
     async def version(self) -> str: ...
 

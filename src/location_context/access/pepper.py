@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING
 import anyio
 
 from location_context.errors import OperatorError
+from location_context.settings.data_dir import PEPPER_FILE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from location_context.access.keys import KeyStore
     from location_context.settings import Settings
-
-FILE = "key-pepper"
 
 
 async def open_pepper(settings: Settings, store: KeyStore) -> bytes:
@@ -31,7 +30,7 @@ async def open_pepper(settings: Settings, store: KeyStore) -> bytes:
     Raises:
         OperatorError: it is missing or does not fit; the sentence says what to do.
     """
-    path = settings.data_dir / FILE
+    path = settings.data_dir / PEPPER_FILE
     check = await store.pepper_check()
     given = settings.key_pepper.reveal().encode()
     pepper = given or await anyio.to_thread.run_sync(_read, path)
@@ -73,7 +72,7 @@ def _read(path: Path) -> bytes:
 
 def _make(path: Path) -> bytes:
     """Write the file whole or not at all; the first of several processes wins."""
-    draft = path.with_name(f"{FILE}.{secrets.token_hex(4)}")
+    draft = path.with_name(f"{PEPPER_FILE}.{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

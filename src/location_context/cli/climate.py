@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import csv
+from contextlib import AsyncExitStack
 from pathlib import Path  # noqa: TC003  Typer reads the annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from location_context.app import open_redis, slots_maker
 from location_context.cli import console
 from location_context.cli.console import Json  # noqa: TC001  Typer reads the annotations
 from location_context.errors import OperatorError
 from location_context.gazetteer.gazetteer import Gazetteer
+from location_context.sections.open_meteo import open_meteo_host
 from location_context.sections.weather.climatology import grid
 from location_context.sections.weather.climatology.fallback import FallbackGrid
 from location_context.sections.weather.fetching.build import Builder, Built
 from location_context.sections.weather.fetching.holdings import Holdings
-from location_context.sections.weather.providers.open_meteo import budget
 from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
 from location_context.stay import system_clock
 from location_context.storage.climate import Climate
 from location_context.storage.database import Database
+from location_context.upstream.host import Hosts
 from location_context.upstream.provider import http_client
 
 if TYPE_CHECKING:
@@ -103,8 +106,11 @@ async def _build(places: list[tuple[float, float]]) -> Built:
     points: list[Point] = [gazetteer.point(lat, lng) for lat, lng in places]
     database = await Database.open(settings)
     try:
-        async with http_client(settings.user_agent) as client:
-            archive = OpenMeteoArchive(settings, system_clock, client, budget(settings))
+        async with AsyncExitStack() as stack:
+            client = await stack.enter_async_context(http_client(settings.user_agent))
+            hosts = Hosts(slots_maker(settings, open_redis(settings, stack)))
+            host = open_meteo_host(hosts, settings)
+            archive = OpenMeteoArchive(settings, system_clock, client, host)
             if not archive.upstream.configured:
                 raise OperatorError("Open-Meteo's archive is switched off by its empty address.")
             holdings = Holdings(Climate(database), system_clock)

@@ -5,65 +5,85 @@ Providers are tried by reading every section for Paris, next week and half a yea
 
 from __future__ import annotations
 
-import os
-import shutil
+import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import msgspec
 import typer
 
+from location_context.access.gate import damaged_key
 from location_context.access.pepper import open_pepper
 from location_context.app import open_service
 from location_context.cli import console
+from location_context.cli.checks import machine
+from location_context.cli.checks.finding import Finding, Outcome
+from location_context.cli.checks.server import running_server
 from location_context.errors import LocationContextError
 from location_context.pulse import read_all
 from location_context.sections.contract import Query
-from location_context.stay import Stay
+from location_context.sections.weather.climatology.fallback import FallbackGrid
+from location_context.stay import Stay, system_clock
 from location_context.storage.database import Database
 from location_context.storage.keys import Keys
 from location_context.upstream.deadline import Deadline
 from location_context.web.status import status
 
 if TYPE_CHECKING:
+    from location_context.sections.contract import ProviderState, Section
     from location_context.service import Service
     from location_context.settings import Settings
 
 commands = typer.Typer(add_completion=False)
 
 PARIS = (48.8566, 2.3522)
-LITTLE_SPACE = 500_000_000  # bytes
 PATIENCE = 15.0
-
-Outcome = Literal["ok", "warning", "failed"]
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """One check and what came of it."""
-
-    check: str
-    outcome: Outcome
-    message: str
-
+_NEAR, _FAR = 7, 180  # days ahead: a forecast, and a climatology
 
 Check: TypeAlias = Callable[["Settings"], Awaitable[Finding]]
-_MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "failed": ("✗", "red")}
+_ASK_AGAIN = "if it stays so, look at the provider's own status page"
+_ADVICE = {  # by the code of a provider's last error
+    "unreachable": "check this machine's way out (DNS, firewall, proxy) and {setting}",
+    "timeout": "check this machine's way out (firewall, proxy), or ask again later",
+    "refused": "check its key, and {setting} if you set it",
+    "invalid_answer": "something else answers there, such as a proxy's page or a maintenance page; "
+    "open the provider's address from this machine, and check {setting} if you set it",
+    "not_in_plan": "another source answers in its place; take a larger plan, or set {setting} to "
+    "nothing to ask no more",
+}
+_OUTCOMES: dict[str, Outcome] = {"operational": "ok", "not_configured": "info", "unknown": "info"}
+_WITHOUT_ROWS = {
+    "guide": "none: location-context guide import FILE",
+    "events": "none of your own: location-context events import FILE",
+    "climate": "no month kept yet, and no fallback grid: location-context climate fallback",
+}
+_MARKS: dict[Outcome, tuple[str, str]] = {
+    "ok": ("✓", "green"),
+    "info": ("–", "default"),
+    "warning": ("!", "yellow"),
+    "failed": ("✗", "red"),
+}
+Server = Annotated[
+    str, typer.Option(metavar="URL", help="Where the server runs; else at PUBLIC_URL.")
+]
 
 
 @commands.command()
-def doctor(*, json: console.Json = False) -> None:
+def doctor(*, server: Server = "", json: console.Json = False) -> None:
     """Check settings, storage, datasets and providers; exit code 1 if something failed."""
-    findings = console.run(_examine(printed=not json))
+    findings = console.run(_examine(server, printed=not json))
     if json:
         console.emit_json(findings)
     if any(finding.outcome == "failed" for finding in findings):
         raise typer.Exit(1)
 
 
-async def _examine(*, printed: bool) -> list[Finding]:
+async def _examine(server: str, *, printed: bool) -> list[Finding]:
     findings = []
-    async for finding in _findings():
+    async for found in _findings(server):
+        finding = msgspec.structs.replace(found, message=console.hint(found.message))
         findings.append(finding)
         if printed:
             mark, style = _MARKS[finding.outcome]
@@ -72,19 +92,24 @@ async def _examine(*, printed: bool) -> list[Finding]:
     return findings
 
 
-async def _findings() -> AsyncIterator[Finding]:
+async def _findings(server: str) -> AsyncIterator[Finding]:
     try:
         settings = console.settings()
     except LocationContextError as error:
         yield Finding("settings", "failed", error.message)
         return
     yield Finding("settings", "ok", "every setting is well-formed")
+    yield await machine.clock(settings, system_clock)
     for name, check in (("data directory", _data_dir), ("database", _database), ("keys", _keys)):
         finding = await _tried(name, check, settings)
         yield finding
         if finding.outcome == "failed":
             return
+    known = set[str]()
     async for finding in _service(settings):
+        known.add(finding.message)
+        yield finding
+    for finding in await running_server(server or settings.public_url, settings.user_agent, known):
         yield finding
 
 
@@ -96,14 +121,7 @@ async def _tried(name: str, check: Check, settings: Settings) -> Finding:
 
 
 async def _data_dir(settings: Settings) -> Finding:
-    folder = settings.data_dir.absolute()
-    if not folder.is_dir():
-        return Finding("data directory", "failed", f"{folder} is missing: location-context setup")
-    if not os.access(folder, os.W_OK):
-        return Finding("data directory", "failed", f"{folder} cannot be written to")
-    free = shutil.disk_usage(folder).free
-    outcome: Outcome = "ok" if free > LITTLE_SPACE else "warning"
-    return Finding("data directory", outcome, f"{folder}, {free / 1e9:.1f} GB free")
+    return await asyncio.to_thread(machine.data_dir, settings)
 
 
 async def _database(settings: Settings) -> Finding:
@@ -120,9 +138,11 @@ async def _keys(settings: Settings) -> Finding:
     try:
         store = Keys(database)
         await open_pepper(settings, store)
-        count = len(await store.all())
+        count, damaged = len(await store.all()), store.damaged
     finally:
         await database.close()
+    if damaged:
+        return Finding("keys", "warning", "; ".join(damaged_key(key_id) for key_id in damaged))
     if not count:
         return Finding("keys", "warning", "none yet: location-context keys create NAME")
     return Finding("keys", "ok", f"{count} in all, and the pepper fits them")
@@ -136,27 +156,52 @@ async def _service(settings: Settings) -> AsyncIterator[Finding]:
             said = "answers" if held[name] else "holds nothing for Paris"
             yield Finding(f"section {name}", "ok" if held[name] else "failed", said)
             for provider in section.providers:
-                fine = provider.status in {"operational", "not_configured", "unknown"}
-                code = f", last error: {provider.last_error_code}" if not fine else ""
-                message = provider.status.replace("_", " ") + code
-                yield Finding(f"provider {provider.name}", "ok" if fine else "warning", message)
+                yield _provider(provider)
         for name, dataset in msgspec.structs.asdict(state.datasets).items():
-            rows = dataset.rows if dataset else 0
-            yield Finding(f"dataset {name}", "ok" if rows else "warning", f"{rows} rows")
-        if service.gate.degraded:
-            yield Finding("quotas", "warning", "Redis does not answer; quotas are counted here")
+            yield _dataset(settings, name, dataset.rows if dataset else 0)
         for notice in state.notices:
             yield Finding("notice", "warning", notice)
+
+
+def _dataset(settings: Settings, name: str, rows: int) -> Finding:
+    """What is kept of a dataset; events and climate are as well without rows of their own."""
+    check = f"dataset {name}"
+    if rows:
+        return Finding(check, "ok", f"{rows} rows")
+    if name == "climate" and FallbackGrid(settings.data_dir).made:
+        return Finding(check, "info", "no month kept yet; the fallback grid is there")
+    return Finding(check, "info" if name == "events" else "warning", _WITHOUT_ROWS[name])
+
+
+def _provider(provider: ProviderState) -> Finding:
+    """What the provider said when it was asked, and what to do where that was not well."""
+    name = f"provider {provider.name}"
+    if provider.last_error is None:
+        outcome = _OUTCOMES.get(provider.status, "warning")
+        return Finding(name, outcome, provider.status.replace("_", " "))
+    setting = f"LOCATION_CONTEXT_{provider.name.upper()}_URL"
+    advice = _ADVICE.get(provider.last_error_code or "", _ASK_AGAIN).format(setting=setting)
+    return Finding(name, "warning", f"{provider.last_error}: {advice}")
 
 
 async def _read_sections(service: Service) -> dict[str, bool]:
     """Whether each section answered, near and far."""
     point, today = service.gazetteer.point(*PARIS), service.clock().date()
     held = dict.fromkeys((section.name for section in service.sections), True)
-    for days in (7, 180):
+    for days in (_NEAR, _FAR):
         stay = Stay(today + timedelta(days=days), today + timedelta(days=days + 3))
         query = Query(point, stay, "metric", service.languages.english)
         readings = await read_all(service.sections, query, Deadline.after(PATIENCE))
+        if days == _NEAR:
+            await asyncio.gather(*(_probe(section, query) for section in service.sections))
         for name, reading in readings.items():
             held[name] = held[name] and reading is not None
     return held
+
+
+async def _probe(section: Section, query: Query) -> None:
+    """Ask the section's every provider, of which an answer may have needed only the first."""
+    if probe := getattr(section, "probe", None):
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                await probe(query)

@@ -1,11 +1,12 @@
-"""`events`: import the operator's own events, and keep feeds of them."""
+"""`events`: import the operator's own events, keep feeds of them, list both."""
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from location_context.cli import console
@@ -14,7 +15,12 @@ from location_context.gazetteer.countries import main_zone
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.point import canonical
 from location_context.sections.events.imports.feeds import Feeds
-from location_context.sections.events.imports.importer import Imported, calendar_id
+from location_context.sections.events.imports.importer import (
+    Imported,
+    ImportRefused,
+    calendar_id,
+    named,
+)
 from location_context.sections.events.records import Calendar
 from location_context.sections.events.response import Category
 from location_context.stay import system_clock
@@ -23,11 +29,16 @@ from location_context.storage.events import EventRows
 from location_context.upstream.provider import http_client
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+
+    from location_context.sections.events.imports.entries import Refused
 
 commands = typer.Typer(
     add_completion=False, help="Import events of your own, and keep feeds.", no_args_is_help=True
 )
+_TELL_EVERY = 5000  # events, where there is no terminal to show a count that changes
+_WIDEST = 10_000  # columns: lines longer than the terminal are wrapped by it, and nothing is cut
+
 feed = typer.Typer(help="Calendars by address that the server refreshes.", no_args_is_help=True)
 commands.add_typer(feed, name="feed")
 
@@ -49,6 +60,9 @@ def import_(  # noqa: PLR0913  each is an option of the command
     country: Country = None,
     region: Region = None,
     category: CategoryOption = None,
+    allow_empty: Annotated[
+        bool, typer.Option("--allow-empty", help="Let a calendar without events drop them.")
+    ] = False,
     json: console.Json = False,
 ) -> None:
     """Import events once, in place of what the same source gave before."""
@@ -56,7 +70,7 @@ def import_(  # noqa: PLR0913  each is an option of the command
         "import", source, name=name, place=(lat, lng), country=country, region=region,
         category=category,
     )  # fmt: skip
-    _report(console.run(_take(calendar)), json=json)
+    _import(calendar, allow_empty=allow_empty, json=json)
 
 
 @feed.command("add")
@@ -76,9 +90,10 @@ def add(  # noqa: PLR0913  each is an option of the command
         "feed", address, name=name, place=(lat, lng), country=country, region=region,
         category=category,
     )  # fmt: skip
-    _report(console.run(_take(calendar)), json=json)
+    _import(calendar, allow_empty=False, json=json)
 
 
+@commands.command("list")
 @feed.command("list")
 def list_(json: console.Json = False) -> None:
     """List feeds and imports."""
@@ -86,16 +101,18 @@ def list_(json: console.Json = False) -> None:
     if json:
         console.emit_json(calendars)
         return
-    table = Table("id", "kind", "name", "events", "imported", "source", "failed with")
+    table = Table("id", "kind", "name", "events", "imported", "source", "failed with", box=None)
     for calendar in calendars:
         imported = (
             calendar.imported_at.isoformat(timespec="minutes") if calendar.imported_at else ""
         )
         table.add_row(
-            calendar.id, calendar.kind, calendar.name or "", str(calendar.rows), imported,
-            calendar.source, calendar.failed_with or "",
+            calendar.id, calendar.kind, escape(calendar.name or ""), f"{calendar.rows:,}", imported,
+            escape(calendar.source), escape(calendar.failed_with or ""),
         )  # fmt: skip
-    console.out().print(table)
+    out = console.out()
+    out.width = _WIDEST
+    out.print(table)
 
 
 @feed.command("remove")
@@ -105,7 +122,7 @@ def remove(
 ) -> None:
     """Remove a feed or an import with its events."""
     if not console.run(_remove(name)):
-        raise OperatorError(f"There is no feed or import {name}; see: events feed list")
+        raise OperatorError(f"There is no feed or import {name}; see: events list")
     if json:
         console.emit_json({"removed": name})
     else:
@@ -123,9 +140,37 @@ async def _feeds() -> AsyncIterator[Feeds]:
         await database.close()
 
 
-async def _take(calendar: Calendar) -> Imported:
+def _import(calendar: Calendar, *, allow_empty: bool, json: bool) -> None:
+    try:
+        with _progress() as progress:
+            imported = console.run(_take(calendar, allow_empty=allow_empty, progress=progress))
+    except ImportRefused as refusal:
+        _report(None, refusal.refused, json=json)
+        raise
+    _report(imported.calendar, imported.refused, json=json)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int], None]]:
+    """What tells how many events have been read: in place on a terminal, else line by line."""
+    err = console.err()
+    if err.is_terminal:
+        with err.status("Reading") as status:
+            yield lambda read: status.update(f"{read:,} events read")
+        return
+
+    def tell(read: int) -> None:
+        if read % _TELL_EVERY == 0:
+            err.print(f"{read:,} events read")
+
+    yield tell
+
+
+async def _take(
+    calendar: Calendar, *, allow_empty: bool, progress: Callable[[int], None]
+) -> Imported:
     async with _feeds() as feeds:
-        return await feeds.take(calendar)
+        return await feeds.take(calendar, allow_empty=allow_empty, progress=progress)
 
 
 async def _list() -> list[Calendar]:
@@ -165,6 +210,7 @@ def _calendar(  # noqa: PLR0913  each is an option of the command
             raise OperatorError("--lat or --lng is out of bounds: -90..90 and -180..180")
         lat, lng = canonical(lat, lng)
         timezone = Gazetteer.load().point(lat, lng).timezone
+    source = source if kind == "feed" else named(source)
     return Calendar(
         id=calendar_id(source),
         kind="feed" if kind == "feed" else "import",
@@ -179,13 +225,15 @@ def _calendar(  # noqa: PLR0913  each is an option of the command
     )
 
 
-def _report(imported: Imported, *, json: bool) -> None:
+def _report(calendar: Calendar | None, refused: Sequence[Refused], *, json: bool) -> None:
+    """What became of an import; without a calendar nothing was imported."""
     if json:
-        console.emit_json({"calendar": imported.calendar, "refused": imported.refused})
+        console.emit_json({"calendar": calendar, "refused": refused})
         return
-    console.out().print(
-        f"{imported.calendar.rows} events from a month back to three years ahead imported, "
-        f"{len(imported.refused)} refused."
-    )
-    for refused in imported.refused:
-        console.err().print(f"- {refused.where}: {refused.why}", markup=False)
+    if calendar:
+        console.out().print(
+            f"{calendar.rows:,} event{'s' * (calendar.rows != 1)} from a month back to three years "
+            f"ahead imported, {len(refused):,} refused."
+        )
+    for one in refused:
+        console.err().print(f"- {one.where}: {one.why}", markup=False)

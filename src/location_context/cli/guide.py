@@ -21,6 +21,7 @@ from location_context.sections.guide.imports.importer import About, Importer, Im
 from location_context.sections.guide.imports.labels import read_labels
 from location_context.sections.guide.imports.sources import fetch, fetch_wikidata
 from location_context.sections.guide.sample import import_sample
+from location_context.sections.licences import CC0
 from location_context.stay import system_clock
 from location_context.storage.database import Database
 from location_context.storage.guide import Guides
@@ -172,7 +173,7 @@ def _about(wanted: _Wanted) -> About:
         dated=_date(wanted.dated),
         attribution=wanted.attribution or ("Wikidata" if cc0 else ""),
         attribution_url=wanted.attribution_url or ("https://www.wikidata.org/" if cc0 else None),
-        license=wanted.license or ("CC0 1.0" if cc0 else None),
+        license=wanted.license or (CC0.name if cc0 else None),
         labels=read_labels(wanted.labels) if wanted.labels else {},
     )
 

@@ -37,19 +37,20 @@ KeyId = Annotated[str, typer.Argument(metavar="ID", help="The key's id, as `keys
 
 
 @commands.command()
-def create(
+def create(  # noqa: PLR0913  each is an option of the command
     name: Annotated[str, typer.Argument(help="Whose key it is.")],
     *,
     per_minute: PerMinute = PER_MINUTE,
     per_day: PerDay = PER_DAY,
     expires: Expires = None,
+    new: console.New = False,
     json: console.Json = False,
 ) -> None:
     """Make a key and print it once, alone on the last line."""
     expires_at = _end_of(expires) if expires else None
 
     async def work() -> MintedKey:
-        async with _keys() as keys:
+        async with _keys(new=new) as keys:
             return await keys.create(
                 name, per_minute=per_minute, per_day=per_day, expires_at=expires_at
             )
@@ -114,8 +115,8 @@ def rotate(
 
 
 @asynccontextmanager
-async def _keys() -> AsyncIterator[ApiKeys]:
-    settings = console.settings()
+async def _keys(*, new: bool = False) -> AsyncIterator[ApiKeys]:
+    settings = console.settings(new=new)
     database = await Database.open(settings)
     try:
         yield await open_keys(settings, database, system_clock)

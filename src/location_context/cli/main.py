@@ -28,6 +28,8 @@ COMMANDS = {  # in the order of `--help`, with the words its own file says
     "read": "Read a section for a point and a stay, as the server would answer it.",
     "warm": "Fill what the sections keep for the places and stays of a file.",
     "doctor": "Check settings, storage, datasets and providers; exit code 1 if something failed.",
+    "backup": "Copy the database of a running service, its pepper and grid into one file.",
+    "restore": "Put back what a backup holds, where there is no data yet.",
     "migrate": "Bring the schema of the database up to date; run again after it was broken off.",
 }
 
@@ -80,5 +82,5 @@ def main() -> None:
     try:
         app()
     except LocationContextError as error:
-        console.err().print(error.message, style="red", markup=False)
+        console.err().print(console.hint(error.message), style="red", markup=False)
         sys.exit(1)

@@ -5,19 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlencode
 
-import msgspec
 import typer
 
 from location_context.app import open_service
 from location_context.cli import console
+from location_context.cli.text.answers import shown
 from location_context.errors import OperatorError
-from location_context.parameters import DATED_SECTION, UNDATED_SECTION, Parameters, parse
+from location_context.parameters import (
+    DATED_SECTION,
+    UNDATED_SECTION,
+    UNIT_SYSTEMS,
+    Parameters,
+    parse,
+)
 from location_context.pulse import read_all
+from location_context.sections import registry
 from location_context.sections.contract import Query
 from location_context.upstream.deadline import Deadline
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from location_context.sections.contract import Applicable, NotApplicable, Section
     from location_context.service import Service
@@ -25,12 +32,32 @@ if TYPE_CHECKING:
 commands = typer.Typer(add_completion=False)
 
 ALL = "all"
+PIPED = 140  # columns where there is no terminal
 
-Name = Annotated[str, typer.Argument(metavar="SECTION", help="A section's name, or `all`.")]
+
+def _starting(words: Iterable[str]) -> Callable[[str], list[str]]:
+    """What the shell offers of these words."""
+
+    def offered(incomplete: str) -> list[str]:  # Typer goes by the name of the argument
+        return [word for word in words if word.startswith(incomplete)]
+
+    return offered
+
+
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="SECTION",
+        help="A section's name, or `all`.",
+        autocompletion=_starting((*registry.NAMES, ALL)),
+    ),
+]
 Lat = Annotated[str, typer.Option(help="Latitude in decimal degrees.")]
 Lng = Annotated[str, typer.Option(help="Longitude in decimal degrees.")]
 Day = Annotated[str, typer.Option(metavar="YYYY-MM-DD", help="Date of the stay.")]
-Units = Annotated[str, typer.Option(help="metric or imperial.")]
+Units = Annotated[
+    str, typer.Option(help="metric or imperial.", autocompletion=_starting(UNIT_SYSTEMS))
+]
 Lang = Annotated[str, typer.Option(help="BCP 47 tag.")]
 
 
@@ -48,16 +75,20 @@ def read(  # noqa: PLR0913  the parameters of the endpoints
 ) -> None:
     """Read a section for a point and a stay, as the server would answer it."""
     given = {"lat": lat, "lng": lng, "start": start, "end": end, "units": units, "lang": lang}
-    answer = console.run(_read(section, given))
+    answers = console.run(_read(section, given))
     if json:
-        console.emit_json(answer)
-    else:
-        console.out().print_json(msgspec.json.encode(answer).decode())
+        console.emit_json(answers if section == ALL else answers[section])
+        return
+    out = console.out()
+    if not out.is_terminal:
+        out.width = PIPED
+    for number, (name, body) in enumerate(answers.items()):
+        out.print(*([""] if number else []), *shown(name, body), sep="\n")
 
 
 async def _read(
     name: str, given: Mapping[str, str]
-) -> Applicable | NotApplicable | Mapping[str, Applicable | NotApplicable | None]:
+) -> Mapping[str, Applicable | NotApplicable | None]:
     async with open_service(console.settings()) as service:
         sections = _chosen(service, name)
         dated = any(section.dated for section in sections)
@@ -66,7 +97,7 @@ async def _read(
         query = query_for(service, checked)
         deadline = Deadline.after(service.settings.json_deadline)
         if name != ALL:
-            return (await sections[0].read(query, deadline)).body
+            return {name: (await sections[0].read(query, deadline)).body}
         readings = await read_all(sections, query, deadline)
         return {name: reading.body if reading else None for name, reading in readings.items()}
 

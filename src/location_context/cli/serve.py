@@ -10,6 +10,7 @@ import os
 import socket
 from typing import TYPE_CHECKING, Annotated
 
+import structlog
 import typer
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
@@ -38,28 +39,47 @@ Workers = Annotated[int, typer.Option(min=1, max=64, help="Processes that serve.
 
 
 @commands.command()
-def serve(*, host: Host = "127.0.0.1", port: Port = 8000, workers: Workers = 1) -> None:
+def serve(
+    *,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    workers: Workers = 1,
+    new: console.New = False,
+) -> None:
     """Serve the sections, the widget and the documents until SIGTERM or Ctrl-C."""
-    settings = listening_settings(console.settings(), host, port)
+    settings = listening_settings(console.settings(new=new), host, port)
     logs.configure(settings)
     _check_port(host, port)
     notices = console.run(_notices(settings))
     if workers > 1 and not settings.redis_url:
         notices = [*notices, f"Each of the {workers} workers counts quotas alone: set REDIS_URL"]
     notices = [*notices, *(f"{name} is no setting; ignored" for name in unknown(os.environ))]
+    _announce(settings, [console.hint(notice) for notice in notices])
+    os.environ[PREFIX + "BUDGET_SHARE"] = str(settings.budget_share / workers)
+    _server(host, port, workers).serve()
+
+
+def _announce(settings: Settings, notices: Sequence[str]) -> None:
+    """The notices, the address and the data directory: in the log's format, as all that follows."""
+    address, folder = settings.public_url, settings.data_dir.absolute()
+    said = f"Serving at {address}, data directory {folder}"
+    if settings.log_format == "json":
+        log = structlog.get_logger()
+        for notice in notices:
+            log.warning("notice", message=notice)
+        log.info("serving", message=said, address=address, data_dir=str(folder))
+        return
     err = console.err()
     for notice in notices:
         err.print(f"Notice: {notice}", style="yellow", markup=False)
-    err.print(f"Serving at {settings.public_url}", style="green", markup=False)
-    os.environ[PREFIX + "BUDGET_SHARE"] = str(settings.budget_share / workers)
-    _server(host, port, workers).serve()
+    err.print(said, style="green", markup=False)
 
 
 def listening_settings(settings: Settings, host: str, port: int) -> Settings:
     """The settings, with PUBLIC_URL following `--host` and `--port` where it was not set."""
     if settings.public_url == Settings().public_url:
         os.environ[PREFIX + "PUBLIC_URL"] = local_address(host, port)
-        return console.settings()
+        return Settings.read(os.environ)
     return settings
 
 
@@ -84,13 +104,14 @@ def _server(host: str, port: int, workers: int) -> MPServer:
         backpressure=LISTENING,
         http1_settings=HTTP1Settings(header_read_timeout=HEADERS_WITHIN),
         log_level=LogLevels.warning,
+        log_dictconfig=logs.GRANIAN,
         respawn_failed_workers=True,
         workers_kill_timeout=KILL_AFTER,
     )
 
 
 async def _notices(settings: Settings) -> Sequence[str]:
-    async with open_service(settings) as service:
+    async with open_service(settings, prepared=True) as service:
         return (await status(service)).notices
 
 

@@ -50,16 +50,17 @@ class Done(msgspec.Struct):
 
 
 @commands.command()
-def setup(
+def setup(  # noqa: PLR0913  each is an option of the command
     *,
     without_fallback: WithoutFallback = False,
     host: Host = "127.0.0.1",
     port: Port = 8000,
     workers: Workers = 1,  # noqa: ARG001  taken so that setup and serve take the same options
+    new: console.New = False,
     json: console.Json = False,
 ) -> None:
     """Prepare everything for a first start; what is there already is left as it is."""
-    settings = console.settings()
+    settings = console.settings(new=new)
     _make_data_dir(settings)
     imported, key = console.run(_store(settings))
     fallback = False if without_fallback else _fallback(settings)
@@ -125,12 +126,11 @@ def _fallback(settings: Settings) -> bool:
     try:
         grid.make(settings.data_dir, _say)
     except OperatorError as error:
-        console.err().print(
+        warning = (
             f"Warning: the fallback climate grid was not made, so that weather needs a provider: "
-            f"{error.message} Try again with: location-context climate fallback",
-            style="yellow",
-            markup=False,
+            f"{error.message} Try again with: location-context climate fallback"
         )
+        console.err().print(console.hint(warning), style="yellow", markup=False)
         return False
     return True
 

@@ -1,22 +1,26 @@
 """`warm`: read every section for a list of places and stays, so that what they keep is there.
 
 The file is CSV with a header line: `lat,lng` and, for dated sections, `start,end`; without dates
-the stay is the next seven days. Lines that are wrong are named, the rest is read.
+the stay is the next seven days. Lines that are wrong are named, the rest is read. Where the
+budget of calls is spent it waits, and says how long that will take; what was fetched is kept, so
+that the same command goes on where it was stopped. Exit code 1 when something is missing then.
 """
 
 from __future__ import annotations
 
 import asyncio
 import csv
+import math
+from asyncio import sleep
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlencode
 
+import msgspec
 import typer
-from rich.progress import Progress
 
 from location_context.app import open_service
 from location_context.cli import console
@@ -27,9 +31,10 @@ from location_context.pulse import read_all
 from location_context.upstream.deadline import Deadline
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-    from location_context.sections.contract import Query
+    from location_context.cli.console import Steps
+    from location_context.sections.contract import Query, Reading
     from location_context.service import Service
 
 commands = typer.Typer(add_completion=False)
@@ -38,7 +43,16 @@ AT_ONCE = 4
 SECONDS_EACH = 60.0
 DEFAULT_DAYS = 7
 
+_COLD_UNITS = 200.0  # what a cold stay of four months costs at Open-Meteo; a week costs 66
+_LONGEST_PAUSE = 60.0  # seconds, after which it is looked again
+_PAUSE = 1.0
+_SHOWN = 20
+_LACKING = frozenset({"incomplete", "nothing"})
+
 File = Annotated[Path, typer.Argument(metavar="FILE", help="CSV with lat,lng[,start,end].")]
+Wait = Annotated[
+    bool, typer.Option("--wait/--no-wait", help="Wait for the budget of calls when it is spent.")
+]
 
 
 @dataclass(frozen=True)
@@ -50,21 +64,42 @@ class Line:
     wrong: str | None = None
 
 
+@dataclass
+class Warmed:
+    """How far it came: per section how its answers were, wrong lines, lines that lack something."""
+
+    read: dict[str, Counter[str]] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+    incomplete: list[int] = field(default_factory=list)
+    done: int = 0
+
+
 @commands.command()
-def warm(file: File, *, json: console.Json = False) -> None:
+def warm(file: File, *, wait: Wait = True, json: console.Json = False) -> None:
     """Fill what the sections keep for the places and stays of a file."""
     rows = _rows(file)
-    with Progress(console=console.err(), transient=True) as progress:
-        task = progress.add_task("Reading", total=len(rows))
-        counts, wrong = console.run(_warm(rows, lambda: progress.advance(task)))
+    with console.Steps("Reading", len(rows), "places") as steps:
+        warmed = console.run(_warm(rows, steps, wait=wait))
+    warmed.wrong.sort()
     if json:
-        console.emit_json({"read": counts, "wrong": wrong})
-        return
-    for sentence in wrong:
+        told = {"read": warmed.read, "wrong": warmed.wrong, "incomplete": sorted(warmed.incomplete)}
+        console.emit_json(told)
+    else:
+        _print(warmed)
+    if warmed.incomplete:
+        raise typer.Exit(1)
+
+
+def _print(warmed: Warmed) -> None:
+    for sentence in warmed.wrong:
         console.err().print(sentence, style="yellow", markup=False)
-    for name, kinds in counts.items():
+    for name, kinds in warmed.read.items():
         told = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
         console.out().print(f"{name}: {told}", markup=False)
+    if lacking := sorted(warmed.incomplete):
+        shown = ", ".join(map(str, lacking[:_SHOWN])) + (" …" if len(lacking) > _SHOWN else "")
+        sentence = f"{len(lacking)} places are incomplete (lines {shown}). Run this again later."
+        console.err().print(sentence, style="yellow", markup=False)
 
 
 def _rows(file: Path) -> list[tuple[int, dict[str, str]]]:
@@ -79,25 +114,63 @@ def _rows(file: Path) -> list[tuple[int, dict[str, str]]]:
         raise OperatorError(f"{file} cannot be read: {error}") from None
 
 
-async def _warm(
-    rows: list[tuple[int, dict[str, str]]], advance: Callable[[], object]
-) -> tuple[dict[str, Counter[str]], list[str]]:
-    async with open_service(console.settings()) as service:
-        counts: dict[str, Counter[str]] = {s.name: Counter() for s in service.sections}
-        wrong: list[str] = []
+async def _warm(rows: list[tuple[int, dict[str, str]]], steps: Steps, *, wait: bool) -> Warmed:
+    # what these two answer may not be kept, so that nothing would be left of it
+    settings = msgspec.structs.replace(console.settings(), ticketmaster_url="", predicthq_url="")
+    async with open_service(settings) as service:
+        warmed = Warmed({section.name: Counter() for section in service.sections})
         slots = asyncio.Semaphore(AT_ONCE)
 
         async def one(line: Line) -> None:
             if line.query is None:
-                wrong.append(f"Line {line.number}: {line.wrong}")
+                warmed.wrong.append(f"Line {line.number}: {line.wrong}")
             else:
                 async with slots:
-                    for name, kind in await _read(service, line.query):
-                        counts[name][kind] += 1
-            advance()
+                    kinds = await _complete(service, line.query, warmed, steps, wait=wait)
+                for name, kind in kinds.items():
+                    warmed.read[name][kind] += 1
+                if not _LACKING.isdisjoint(kinds.values()):
+                    warmed.incomplete.append(line.number)
+            warmed.done += 1
+            steps.advance()
 
         await asyncio.gather(*(one(line) for line in _lines(service, rows)))
-        return counts, sorted(wrong)
+        return warmed
+
+
+async def _complete(
+    service: Service, query: Query, warmed: Warmed, steps: Steps, *, wait: bool
+) -> Mapping[str, str]:
+    """How each section answered, read again while a budget is waited for, and once more else."""
+    again = True
+    while True:
+        refused = service.hosts.refused
+        kinds = await _read(service, query)
+        if _LACKING.isdisjoint(kinds.values()):
+            return kinds
+        is_spent = service.hosts.refused > refused  # by this place, or by one beside it
+        if wait and is_spent:
+            pause = max(_PAUSE, service.hosts.wait(_COLD_UNITS))
+            left = (steps.total - warmed.done) / max(1, warmed.done)
+            about = _duration(max(pause, service.hosts.span(left)))
+            steps.say(
+                f"The budget of calls is spent; the rest will take about {about}. What was fetched "
+                "is kept: this can be stopped, and the same command goes on from there."
+            )
+            await sleep(min(pause, _LONGEST_PAUSE))
+        elif again and not is_spent:
+            again = False
+            await sleep(_PAUSE)
+        else:
+            return kinds
+
+
+def _duration(seconds: float) -> str:
+    """In the unit that fits: `40 seconds`, `7 minutes`, `3 hours`, `2 days`."""
+    for length, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
+        if seconds >= 1.5 * length:
+            return f"{round(seconds / length)} {unit}"
+    return f"{math.ceil(seconds)} seconds"
 
 
 def _lines(service: Service, rows: list[tuple[int, dict[str, str]]]) -> Iterator[Line]:
@@ -105,7 +178,8 @@ def _lines(service: Service, rows: list[tuple[int, dict[str, str]]]) -> Iterator
     last = first + timedelta(days=DEFAULT_DAYS - 1)
     default = {"start": first.isoformat(), "end": last.isoformat()}
     for number, row in rows:
-        given = {k: v.strip() for k, v in row.items() if k and isinstance(v, str) and v.strip()}
+        named = {k: v for k, v in row.items() if k in DATED_SECTION and isinstance(v, str)}
+        given = {name: value.strip() for name, value in named.items() if value.strip()}
         dates: Mapping[str, str] = {} if {"start", "end"} & set(given) else default
         try:
             encoded = urlencode({**given, **dates}).encode()
@@ -116,14 +190,16 @@ def _lines(service: Service, rows: list[tuple[int, dict[str, str]]]) -> Iterator
             yield Line(number, query_for(service, checked))
 
 
-async def _read(service: Service, query: Query) -> list[tuple[str, str]]:
+async def _read(service: Service, query: Query) -> dict[str, str]:
     """How each section answered: `complete`, `incomplete`, `not applicable` or `nothing`."""
-    readings = await read_all(service.sections, query, Deadline.after(SECONDS_EACH))
-    told = []
-    for name, reading in readings.items():
-        kind = "nothing"
-        if reading is not None:
-            kind = "complete" if reading.complete else "incomplete"
-            kind = kind if reading.body.applicable else "not applicable"
-        told.append((name, kind))
-    return told
+    sections = [getattr(section, "inner", section) for section in service.sections]  # uncached
+    readings = await read_all(sections, query, Deadline.after(SECONDS_EACH))
+    return {name: _kind(reading) for name, reading in readings.items()}
+
+
+def _kind(reading: Reading | None) -> str:
+    if reading is None:
+        return "nothing"
+    if not reading.complete:
+        return "incomplete"
+    return "complete" if reading.body.applicable else "not applicable"

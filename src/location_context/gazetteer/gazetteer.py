@@ -9,11 +9,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Self
 
-import tzfpy
-
 from location_context.gazetteer.cities import Cities, City
 from location_context.gazetteer.countries import corrected, zone_countries
 from location_context.gazetteer.regions import iso_regions, refined
+from location_context.gazetteer.zones import boundary_zone
 from location_context.point import Point, canonical
 
 if TYPE_CHECKING:
@@ -55,21 +54,7 @@ class Gazetteer:
         return self._around(lat, lng)
 
     def _locate(self, lat: float, lng: float) -> Point:
-        zone = _zone(lat, lng)
+        zone = boundary_zone(lat, lng)
         zone, country = corrected(lat, lng, zone, self._countries.get(zone))
         region = self._cities.region(lat, lng, country) if country else None
         return Point(lat, lng, zone, country, refined(region, lat, lng) if region else None)
-
-
-def _zone(lat: float, lng: float) -> str:
-    zone: str = tzfpy.get_tz(lng, lat) or nautical(lng)
-    # two boundaries cover Xinjiang: tzdata and GeoNames give it the zone of its own
-    if zone == "Asia/Shanghai" and "Asia/Urumqi" in tzfpy.get_tzs(lng, lat):
-        return "Asia/Urumqi"
-    return zone
-
-
-def nautical(lng: float) -> str:
-    """The zone at sea: 15 degrees wide; POSIX counts hours west, so the sign is turned."""
-    hours = round(lng / 15)
-    return f"Etc/GMT{-hours:+d}" if hours else "Etc/GMT"

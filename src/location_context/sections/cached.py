@@ -94,6 +94,11 @@ class Cached:
                 return kept.reading
         return await self._renew(key, query, deadline, kept)
 
+    def kept(self, query: Query) -> Reading | None:
+        """The reading kept for a query, fresh or not; nothing is read for it."""
+        kept = self._kept.get(_key(query if self.dated else replace(query, stay=None)))
+        return kept.reading if kept else None
+
     async def _renew(
         self, key: Hashable, query: Query, deadline: Deadline, kept: _Kept | None
     ) -> Reading:
@@ -158,6 +163,16 @@ class Cached:
     def notices(self) -> Sequence[str]:
         return self.inner.notices()
 
+    async def probe(self, query: Query) -> None:
+        """Ask every configured provider, as `doctor` does; `providers` tells what came of it."""
+        if probe := getattr(self.inner, "probe", None):
+            await probe(query)
+
+    async def prepare(self) -> None:
+        """Read what the section answers from, before the first request."""
+        if prepare := getattr(self.inner, "prepare", None):
+            await prepare()
+
     async def run(self) -> None:
         await self.inner.run()
 
@@ -182,5 +197,6 @@ def _stale(reading: Reading) -> Reading:
     """The same answer, saying that newer data could not be had."""
     body = reading.body
     if isinstance(body, Applicable):
-        body = msgspec.structs.replace(body, stale=True)
-    return Reading(body, reading.fresh_until, complete=False)
+        reason = body.degraded_reason or "provider_unavailable"
+        body = msgspec.structs.replace(body, stale=True, degraded_reason=reason)
+    return Reading(body, reading.fresh_until, whole=False)

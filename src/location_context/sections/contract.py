@@ -11,22 +11,68 @@ import hashlib
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import msgspec
 from msgspec import Meta
 
 from location_context.localisation.language import Language
 from location_context.point import Point
+from location_context.sections.licences import terms_of
 from location_context.stay import Stay
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from location_context.upstream.deadline import Deadline
 
+Moment = Annotated[datetime, Meta(tz=True)]
+Text = Annotated[str, Meta(min_length=1)]
+Latitude = Annotated[float, Meta(ge=-90, le=90)]
+Longitude = Annotated[float, Meta(ge=-180, le=180)]
+Country = Annotated[str, Meta(pattern="^[A-Z]{2}$")]
+Quantity = Annotated[float, Meta(ge=0)]
+Bearing = Annotated[float, Meta(ge=0, le=360)]
+WebAddress = Annotated[str, Meta(extra_json_schema={"format": "uri"})]
 UnitSystem = Literal["metric", "imperial"]
 ProviderStatus = Literal["operational", "degraded", "outage", "not_configured", "unknown"]
+DegradedReason = Literal[
+    "forecast_unavailable",
+    "archive_unavailable",
+    "provider_unavailable",
+    "budget_spent",
+    "late",
+]
+NotApplicableReason = Literal[
+    "stay_in_past",
+    "no_restaurants_in_range",
+    "no_guide_loaded",
+    "no_events",
+]
+NOT_APPLICABLE: Mapping[NotApplicableReason, str] = {
+    "stay_in_past": "Weather and events: the stay has ended at the point.",
+    "no_restaurants_in_range": "Guide: no restaurant lies inside the radius of its tier.",
+    "no_guide_loaded": "Guide: the operator has loaded no restaurant guide.",
+    "no_events": "Events: none is known during the stay; `coverage` tells who was asked.",
+}
+DEGRADED: Mapping[DegradedReason, str] = {  # where several hold, the first of them is told
+    "forecast_unavailable": "A forecast was due; climatology or a monthly mean is given.",
+    "archive_unavailable": "Ten-year climatology was due; a monthly mean is given.",
+    "provider_unavailable": "The kind of data is as due, but it is a second provider's, stale or "
+    "without a part, because a provider failed.",
+    "budget_spent": "Likewise, because our budget of calls for a provider is spent.",
+    "late": "Likewise, because a provider did not answer by the deadline.",
+}
+
+
+def foremost(reasons: Iterable[DegradedReason | None]) -> DegradedReason | None:
+    """The one to tell of several reasons: the first in the table that holds."""
+    return min((one for one in reasons if one), key=list(DEGRADED).index, default=None)
+
+
+def _meanings(codes: Mapping[Any, str]) -> str:
+    """Codes with their sentences, for the schema."""
+    return " ".join(f"`{code}`: {sentence}" for code, sentence in codes.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,77 +89,123 @@ class Query:
 class PointBody(msgspec.Struct, frozen=True, kw_only=True):
     """The point as the section computed with it."""
 
-    lat: Annotated[float, Meta(description="Latitude in decimal degrees, four decimals.")]
-    lng: Annotated[float, Meta(description="Longitude in decimal degrees, four decimals.")]
-    timezone: Annotated[str, Meta(description="IANA time zone; the nautical one at sea.")]
-    country: Annotated[str | None, Meta(description="ISO 3166-1 alpha-2, null at sea.")]
+    lat: Annotated[Latitude, Meta(description="Latitude in decimal degrees, four decimals.")]
+    lng: Annotated[Longitude, Meta(description="Longitude in decimal degrees, four decimals.")]
+    timezone: Annotated[Text, Meta(description="IANA time zone; the nautical one at sea.")]
+    country: Annotated[Country | None, Meta(description="ISO 3166-1 alpha-2, null at sea.")]
     region: Annotated[str | None, Meta(description="ISO 3166-2, null when unsure.")]
 
 
 class StayBody(msgspec.Struct, frozen=True, kw_only=True):
     """The dates of the stay, both included."""
 
-    start: date
-    end: date
+    start: Annotated[date, Meta(description="The first date, local to the point.")]
+    end: Annotated[date, Meta(description="The last date, local to the point, included.")]
 
 
 class Attribution(msgspec.Struct, frozen=True, kw_only=True):
     """The notice a data licence asks for; `text` is to be shown as it stands."""
 
-    name: str
-    url: str | None
-    license: str | None
-    text: str
+    name: Annotated[Text, Meta(description="Whose data it is.")]
+    url: Annotated[WebAddress | None, Meta(description="The source's page.")]
+    license: Annotated[str | None, Meta(description="The licence's name.")]
+    text: Annotated[Text, Meta(description="The notice, to be shown as it stands.")]
+    license_url: Annotated[
+        WebAddress | None,
+        Meta(description="The licence's terms; null where their address is not known."),
+    ] = None
+    adapted: Annotated[
+        bool, Meta(description="Whether the data was changed here: corrected, averaged, gathered.")
+    ] = False
+
+    def __post_init__(self) -> None:
+        """A licence by its name brings its address."""
+        if self.license_url is None:
+            msgspec.structs.force_setattr(self, "license_url", terms_of(self.license))
 
 
 class UnitsBody(msgspec.Struct, frozen=True, kw_only=True):
     """The unit of every kind of number in the answer."""
 
-    temperature: Literal["°C", "°F"]
-    precipitation: Literal["mm", "inch"]
-    snowfall: Literal["cm", "inch"]
-    wind_speed: Literal["km/h", "mph"]
-    distance: Literal["km", "mi"]
-    elevation: Literal["m", "ft"]
-    probability: Literal["%"] = "%"
-    humidity: Literal["%"] = "%"
-    cloud_cover: Literal["%"] = "%"
-    angle: Literal["°"] = "°"
-    sunshine: Literal["h"] = "h"
-    hours: Literal["h"] = "h"
+    temperature: Annotated[Literal["°C", "°F"], Meta(description="Temperatures.")]
+    precipitation: Annotated[
+        Literal["mm", "inch"], Meta(description="Rain, and snow as its water.")
+    ]
+    snowfall: Annotated[Literal["cm", "inch"], Meta(description="Fresh snow.")]
+    wind_speed: Annotated[Literal["km/h", "mph"], Meta(description="Wind and gusts.")]
+    distance: Annotated[Literal["km", "mi"], Meta(description="Distances and radii.")]
+    elevation: Annotated[Literal["m", "ft"], Meta(description="Heights above sea level.")]
+    probability: Annotated[Literal["%"], Meta(description="Probabilities.")] = "%"
+    humidity: Annotated[Literal["%"], Meta(description="Relative humidity.")] = "%"
+    cloud_cover: Annotated[Literal["%"], Meta(description="Cloud cover.")] = "%"
+    angle: Annotated[Literal["°"], Meta(description="Altitudes, azimuths and bearings.")] = "°"
+    sunshine: Annotated[Literal["h"], Meta(description="Sunshine.")] = "h"
+    hours: Annotated[Literal["h"], Meta(description="Other durations in hours.")] = "h"
 
 
-class NotApplicable(msgspec.Struct, frozen=True, kw_only=True):
+class NotApplicable(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="not_applicable"
+):
     """The section has nothing meaningful to say for this point and stay."""
 
-    applicable: Literal[False] = False
-    reason: Annotated[str, Meta(description="A code that does not change.")]
-    message: Annotated[str, Meta(description="One sentence for a person.")]
+    applicable: Annotated[
+        Literal[False], Meta(description="False: the section is to be dropped.")
+    ] = False
+    reason: Annotated[
+        NotApplicableReason,
+        Meta(description=f"A code that does not change. {_meanings(NOT_APPLICABLE)}"),
+    ]
+    message: Annotated[Text, Meta(description="One sentence for a person.")]
 
 
-class Applicable(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields every applicable section carries; each section adds its own after them."""
+class Applicable(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+    """The fields every applicable section carries; each section adds its own after them.
 
-    applicable: Literal[True] = True
-    point: PointBody
-    units: UnitsBody
-    as_of: Annotated[datetime | None, Meta(description="When the data was true, UTC.")]
+    `type` in the JSON is the Struct's tag; a section names it after itself.
+    """
+
+    applicable: Annotated[
+        Literal[True], Meta(description="True: the section is meaningful for point and stay.")
+    ] = True
+    point: Annotated[PointBody, Meta(description="The point as the section computed with it.")]
+    units: Annotated[UnitsBody, Meta(description="The unit of every kind of number in the answer.")]
+    as_of: Annotated[Moment | None, Meta(description="When the data was true, UTC.")]
     stale: Annotated[bool, Meta(description="Whether newer data could not be had.")]
-    attribution: list[Attribution]
+    degraded: Annotated[
+        bool, Meta(description="Whether something lesser was given than what was due.")
+    ] = False
+    degraded_reason: Annotated[
+        DegradedReason | None,
+        Meta(
+            description="Why; null unless degraded. Where several hold, the first of these. "
+            + _meanings(DEGRADED)
+        ),
+    ] = None
+    attribution: Annotated[
+        list[Attribution], Meta(description="Notices to be shown with the data.")
+    ]
+
+    def __post_init__(self) -> None:
+        """A section gives the reason alone: `degraded` follows from it."""
+        msgspec.structs.force_setattr(self, "degraded", self.degraded_reason is not None)
 
 
 @dataclass(frozen=True)
 class Reading:
     """A section's answer, how long it stays true, and whether it lacked something.
 
-    `complete` is false for a fallback, a stale answer, or one that lacks a provider: such an
-    answer is cached for a minute only. `fresh_until` is never past the local midnight for what
-    depends on today.
+    `fresh_until` is never past the local midnight for what depends on today. `whole` counts for
+    what is not applicable alone, which has no field that says that a provider is missing.
     """
 
     body: Applicable | NotApplicable
     fresh_until: datetime
-    complete: bool = True
+    whole: bool = True
+
+    @property
+    def complete(self) -> bool:
+        """False for what is degraded or lacks a provider: it is cached for a minute only."""
+        return not self.body.degraded if isinstance(self.body, Applicable) else self.whole
 
     @cached_property
     def payload(self) -> bytes:
@@ -129,25 +221,33 @@ class Reading:
 class DatedApplicable(Applicable, frozen=True, kw_only=True):
     """What sections that depend on dates carry besides."""
 
-    stay: StayBody
+    stay: Annotated[StayBody, Meta(description="The dates of the stay, both included.")]
 
 
 class ProviderState(msgspec.Struct, frozen=True, kw_only=True):
     """One provider as `/v1/status` shows it."""
 
-    name: str
-    status: ProviderStatus
-    last_success_at: datetime | None
-    last_error_code: str | None
-    breaker: Literal["closed", "open", "half_open"] | None
+    name: Annotated[Text, Meta(description="The provider's name.")]
+    status: Annotated[ProviderStatus, Meta(description="How it answers now.")]
+    last_success_at: Annotated[Moment | None, Meta(description="Its last good answer, UTC.")]
+    last_error_code: Annotated[
+        str | None, Meta(description="The kind of the newest failure since the last success.")
+    ]
+    last_error: Annotated[
+        str | None, Meta(description="The newest failure since the last success, in a sentence.")
+    ] = None
+    breaker: Annotated[
+        Literal["closed", "open", "half_open"] | None,
+        Meta(description="`open`: not asked for a while; null where nothing is asked."),
+    ]
 
 
 class DatasetState(msgspec.Struct, frozen=True, kw_only=True):
     """One imported dataset as `/v1/status` shows it."""
 
-    version: str | None
-    rows: int
-    imported_at: datetime | None
+    version: Annotated[str | None, Meta(description="Names the dataset's edition.")]
+    rows: Annotated[int, Meta(ge=0, description="How many rows it holds.")]
+    imported_at: Annotated[Moment | None, Meta(description="When it was imported, UTC.")]
 
 
 class Section(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from location_context.sections.contract import Attribution, PointBody
+from location_context.sections.licences import CC_BY, ODBL
 
 if TYPE_CHECKING:
     from location_context.point import Point
@@ -12,14 +13,15 @@ if TYPE_CHECKING:
 _ZONES = Attribution(
     name="OpenStreetMap",
     url="https://www.openstreetmap.org/copyright",
-    license="ODbL 1.0",
+    license=ODBL.name,
     text="Time zones: © OpenStreetMap contributors, ODbL",
 )
 _REGIONS = Attribution(
     name="GeoNames",
     url="https://www.geonames.org/",
-    license="CC BY 4.0",
+    license=CC_BY.name,
     text="Regions: GeoNames, CC BY 4.0",
+    adapted=True,  # its codes brought to ISO 3166-2, a region by its nearest city
 )
 
 

@@ -1,12 +1,14 @@
-"""The state of a provider as `/v1/status` shows it, read off its `Upstream`."""
+"""A provider as answers tell of it: its state in `/v1/status`, and what its failing is called."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from location_context.errors import ProviderBudgetSpent, ProviderTimeout
 from location_context.sections.contract import ProviderState, ProviderStatus
 
 if TYPE_CHECKING:
+    from location_context.sections.contract import DegradedReason
     from location_context.upstream.provider import Upstream
 
 
@@ -16,12 +18,22 @@ def provider_state(upstream: Upstream) -> ProviderState:
         status=_status(upstream),
         last_success_at=upstream.last_success_at,
         last_error_code=upstream.last_error_code,
+        last_error=upstream.last_error.message if upstream.last_error else None,
         breaker=upstream.breaker.state if upstream.configured else None,
     )
 
 
+def degraded_by(error: BaseException) -> DegradedReason:
+    """The reason of an answer that lacks what this error kept from it."""
+    if isinstance(error, TimeoutError | ProviderTimeout):
+        return "late"
+    if isinstance(error, ProviderBudgetSpent):
+        return "budget_spent"
+    return "provider_unavailable"
+
+
 def _status(upstream: Upstream) -> ProviderStatus:
-    if not upstream.configured:
+    if not (upstream.configured and upstream.is_in_plan):
         return "not_configured"
     if not upstream.available:
         return "outage"

@@ -10,6 +10,7 @@ from location_context.sections.cached import Cached
 from location_context.sections.events.section import Events
 from location_context.sections.guide.section import Guide
 from location_context.sections.weather.section import Weather
+from location_context.upstream.kept import KeptAnswers
 
 if TYPE_CHECKING:
     import httpx2
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
     from location_context.sections.weather.store import ClimateStore
     from location_context.settings import Settings
     from location_context.stay import Clock
+    from location_context.upstream.host import Hosts
+    from location_context.upstream.kept import AnswerStore
+
+
+NAMES = tuple(section.name for section in (Weather, Astronomy, Guide, Events))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,17 +35,19 @@ class Stores:
     climate: ClimateStore
     guide: GuideStore
     events: EventStore
+    answers: AnswerStore
 
 
 def build(
-    settings: Settings, clock: Clock, client: httpx2.AsyncClient, stores: Stores
+    settings: Settings, clock: Clock, client: httpx2.AsyncClient, stores: Stores, hosts: Hosts
 ) -> list[Section]:
     """Every section of the service."""
+    weather, events = (KeptAnswers(stores.answers, clock) for _ in range(2))
     return [
-        Weather.build(settings, clock, client, stores.climate),
+        Weather.build(settings, clock, client, stores.climate, hosts, answers=weather),
         Astronomy.build(clock),
         Guide.build(settings, clock, client, stores.guide),
-        Events.build(settings, clock, client, stores.events),
+        Events.build(settings, clock, client, stores.events, events),
     ]
 
 

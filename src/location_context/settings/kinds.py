@@ -57,6 +57,11 @@ def _number(of: Callable[[str], N], accepted: str, most: float = MOST) -> Callab
     return take
 
 
+def _or_none(take: Callable[[str], N]) -> Callable[[str], N | None]:
+    """The same, where an empty text stands for the default."""
+    return lambda text: take(text) if text else None
+
+
 def _list(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
@@ -146,6 +151,9 @@ LogLevel = Annotated[str, Kind(_one_of("debug", "info", "warning", "error"))]
 LogFormat = Annotated[str, Kind(_one_of("json", "console"))]
 Seconds = Annotated[float, Kind(_number(float, "a number of seconds above 0, at most 100,000"))]
 Kilometres = Annotated[float, Kind(_number(float, "a number of km above 0, at most 200", 200))]
+UnitsOrNone = Annotated[
+    int | None, Kind(_or_none(_number(int, "a whole number above 0, at most 1,000,000,000", 1e9)))
+]
 Count = Annotated[int, Kind(_number(int, "a whole number above 0, at most 100,000"))]
 Share = Annotated[float, Kind(_number(float, "a number above 0, at most 1", 1))]
 Radii = Annotated[tuple[float, ...], Kind(_radii)]

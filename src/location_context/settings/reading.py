@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 PREFIX = "LOCATION_CONTEXT_"
 CONFIG = "config"  # names the file; no setting itself
+CLONE, COMMAND = "clone", "command"  # nor these of our scripts: their folder, how they are called
 
 
 def variable(name: str) -> str:

@@ -15,6 +15,7 @@ import msgspec
 
 from location_context.errors import OperatorError
 from location_context.settings import reading
+from location_context.settings.data_dir import DATABASE_FILE, default_data_dir
 from location_context.settings.kinds import (
     Address,
     AddressOrNone,
@@ -33,6 +34,7 @@ from location_context.settings.kinds import (
     RedisAddress,
     Seconds,
     Share,
+    UnitsOrNone,
 )
 from location_context.settings.secret import Secret
 
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The whole configuration of one server or command."""
 
-    data_dir: Annotated[Folder, "Where everything kept lies."] = Path("data")
+    data_dir: Annotated[Folder, "Where everything kept lies; see operate.md."] = Path("data")
     database_url: Annotated[
         DatabaseAddress, "PostgreSQL address; empty: SQLite in the data directory."
     ] = Secret()
@@ -77,6 +79,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         AddressOrNone, "Open-Meteo archive; empty switches it off."
     ] = None
     open_meteo_api_key: Annotated[HeaderSecret, "Open-Meteo key of a paying customer."] = Secret()
+    open_meteo_per_minute: Annotated[
+        UnitsOrNone, "Open-Meteo units a minute; empty: 480 on free access, no limit with a key."
+    ] = None
+    open_meteo_per_hour: Annotated[
+        UnitsOrNone, "Open-Meteo units an hour; empty: 4,000 on free access, no limit with a key."
+    ] = None
+    open_meteo_per_day: Annotated[
+        UnitsOrNone, "Open-Meteo units a day; empty: 8,000 on free access, no limit with a key."
+    ] = None
     met_norway_url: Annotated[Address, "MET Norway Locationforecast; needs CONTACT."] = (
         "https://api.met.no/weatherapi/locationforecast/2.0/complete"
     )
@@ -116,6 +127,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         if kept_elsewhere and not given.get("key_pepper"):
             pepper = reading.variable("key_pepper")
             wrong.append(f"{pepper} is missing; it is required with PostgreSQL")
+        if "data_dir" not in given:
+            values["data_dir"] = default_data_dir(environ)
         if wrong:
             raise OperatorError("These settings are wrong:\n" + "\n".join(f"- {w}" for w in wrong))
         return cls(**values)
@@ -142,7 +155,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """The database address in use, without a driver name."""
         if self.database_url:
             return self.database_url.reveal()
-        return f"sqlite:///{(self.data_dir / 'location-context.sqlite3').absolute()}"
+        return f"sqlite:///{(self.data_dir / DATABASE_FILE).absolute()}"
 
     @property
     def user_agent(self) -> str:
@@ -152,7 +165,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 def unknown(environ: Mapping[str, str]) -> list[str]:
     """Variables with our prefix that are no setting: slips, said but not fatal."""
-    known = {reading.variable(name) for name in (*Settings.__struct_fields__, reading.CONFIG)}
+    others = (reading.CONFIG, reading.CLONE, reading.COMMAND)
+    known = {reading.variable(name) for name in (*Settings.__struct_fields__, *others)}
     return sorted(n for n in environ if n.startswith(reading.PREFIX) and n not in known)
 
 

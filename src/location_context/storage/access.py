@@ -13,7 +13,7 @@ from location_context.access.pepper import open_pepper
 from location_context.access.quota import Counter, MemoryCounter
 from location_context.access.slowdown import Slowdown
 from location_context.storage.keys import Keys
-from location_context.storage.redis import RedisCounter
+from location_context.storage.quotas import RedisCounter
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from location_context.settings import Settings
     from location_context.stay import Clock
     from location_context.storage.database import Database
+    from location_context.storage.redis import RedisLink
 
 
 async def open_keys(settings: Settings, database: Database, clock: Clock) -> ApiKeys:
@@ -34,8 +35,10 @@ async def open_keys(settings: Settings, database: Database, clock: Clock) -> Api
 
 
 @asynccontextmanager
-async def open_gate(settings: Settings, database: Database, clock: Clock) -> AsyncIterator[Gate]:
-    """The gate of a server, with its counter closed at the end.
+async def open_gate(
+    settings: Settings, database: Database, clock: Clock, redis: RedisLink | None = None
+) -> AsyncIterator[Gate]:
+    """The gate of a server, which counts in `redis`, else in this process.
 
     Raises:
         OperatorError: the pepper is missing or does not fit the stored keys.
@@ -43,8 +46,8 @@ async def open_gate(settings: Settings, database: Database, clock: Clock) -> Asy
     store = Keys(database)
     pepper = await open_pepper(settings, store)
     counter: Counter = MemoryCounter(clock)
-    if settings.redis_url:
-        counter = RedisCounter(settings.redis_url, clock)
+    if redis is not None:
+        counter = RedisCounter(redis, clock)
     try:
         yield Gate(
             keyring=Keyring(store),

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from location_context.sections.weather.records import MonthRow
-from location_context.storage.tables import climate_months, point_heights
+from location_context.storage.tables import climate_extent, climate_months, point_heights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,11 +69,11 @@ class Climate:
             await connection.execute(statement, rows)
 
     async def extent(self) -> tuple[int, datetime | None]:
-        """How many rows are kept, and when the newest came."""
-        query = select(func.count(), func.max(climate_months.c.fetched_at))
+        """How many rows are kept, and when the newest came; counted as they are written."""
+        query = select(climate_extent.c.rows, climate_extent.c.newest)
         async with self._database.read() as connection:
-            count, newest = (await connection.execute(query)).one()
-            return count, newest
+            found = (await connection.execute(query)).first()
+        return (found.rows, found.newest) if found else (0, None)
 
 
 def _whole(degrees: float) -> int:

@@ -1,16 +1,19 @@
 """Database: SQLite or PostgreSQL behind two doors, `read` and `write`.
 
 `open` checks the version of the schema, and makes the schema in a new database. On SQLite one
-writer works at a time, in this process and among processes; readers never wait.
+writer works at a time, in this process and among processes; readers never wait. A new SQLite file
+is made whole under another name and then given its own, so that an empty one is always damage.
 """
 
 from __future__ import annotations
 
+import os
 from contextlib import asynccontextmanager, nullcontext
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from sqlalchemy import make_url, text
+from sqlalchemy import URL, make_url, text
 from sqlalchemy.dialects import postgresql, sqlite
 
 from location_context.errors import StorageError
@@ -21,7 +24,7 @@ from location_context.storage.writer import Writer
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from sqlalchemy import URL, Table
+    from sqlalchemy import Table
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
     from location_context.settings import Settings
@@ -33,9 +36,16 @@ class Database:
     """One database while it is open. Everything it raises itself is a `StorageError`."""
 
     def __init__(
-        self, shown: str, reading: AsyncEngine, writing: AsyncEngine, writer: Writer | None
+        self,
+        shown: str,
+        reading: AsyncEngine,
+        writing: AsyncEngine,
+        writer: Writer | None = None,
+        path: Path | None = None,
     ) -> None:
+        """`writer` and `path` are SQLite's."""
         self._shown = shown
+        self._path = path
         self._reading = reading
         self._writing = writing
         self._writer = writer
@@ -50,6 +60,7 @@ class Database:
         """
         database = cls._connect(make_url(settings.database))
         try:
+            await database.see_to_file()
             if (revision := await database.revision()) is None:
                 await database.migrate()
             else:
@@ -65,6 +76,7 @@ class Database:
         """Bring the schema up to date; the revisions before and after."""
         database = cls._connect(make_url(settings.database))
         try:
+            await database.see_to_file()
             before = await database.revision()
             await database.migrate()
             return before, schema.head()
@@ -75,7 +87,7 @@ class Database:
     def _connect(cls, url: URL) -> Self:
         if url.get_backend_name() != "sqlite":
             engine = postgresql_engine(url)
-            return cls(f"{url.host}:{url.port or 5432}/{url.database}", engine, engine, None)
+            return cls(f"{url.host}:{url.port or 5432}/{url.database}", engine, engine)
         path = Path(url.database or "").absolute()
         with told_clearly(str(path)):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -85,7 +97,27 @@ class Database:
             sqlite_engine(url, writes=False, read_only=_unwritable(path)),
             sqlite_engine(url, writes=True),
             Writer(path.with_name(path.name + ".lock")),
+            path,
         )
+
+    async def see_to_file(self) -> None:
+        """Make the SQLite file if there is none; refuse one that was emptied.
+
+        Raises:
+            StorageError: it has 0 bytes, or cannot be made.
+        """
+        if self._path is None or self._writer is None:
+            return
+        with told_clearly(self._shown):
+            if not self._path.exists():
+                async with self._writer.hold():
+                    if not self._path.exists():
+                        await _make_file(self._path)
+            if not self._path.stat().st_size:
+                raise StorageError(
+                    f"The database {self._shown} is an empty file (0 bytes): restore a copy of it, "
+                    "or move it away to begin anew."
+                )
 
     @property
     def is_sqlite(self) -> bool:
@@ -143,6 +175,25 @@ class Database:
         """Give back every connection."""
         await self._reading.dispose()
         await self._writing.dispose()
+
+
+async def _make_file(path: Path) -> None:
+    """A new database with its schema, which has its own name only once it is whole."""
+    draft = path.with_name(path.name + ".new")
+    for left_over in path.parent.glob(f"{escape(draft.name)}*"):
+        left_over.unlink()
+    engine = sqlite_engine(URL.create("sqlite+aiosqlite", database=str(draft)), writes=True)
+    try:
+        async with engine.begin() as connection:
+            await connection.run_sync(schema.upgrade)
+    finally:
+        await engine.dispose()
+    draft.rename(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # the name survives a crash like what is written under it
+    finally:
+        os.close(folder)
 
 
 def _unwritable(path: Path) -> bool:

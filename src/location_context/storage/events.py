@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -55,13 +56,15 @@ class EventRows:
 
     async def replace(self, calendar: Calendar, rows: Sequence[tuple[int, int, Told]]) -> None:
         """Keep a calendar and its events in place of what it had, in one transaction."""
+        # in a thread, since many events take long enough to be felt by requests
+        values = await asyncio.to_thread(_values, calendar.id, rows)
         async with self._database.write() as connection:
             await connection.execute(delete(events).where(events.c.calendar == calendar.id))
             await connection.execute(
                 delete(event_calendars).where(event_calendars.c.id == calendar.id)
             )
             await connection.execute(insert(event_calendars).values(**_row(calendar)))
-            await _insert(connection, calendar.id, rows)
+            await _insert(connection, values)
 
     async def note(self, calendar: Calendar) -> None:
         """Keep what is new about a calendar, if it still is there."""
@@ -110,18 +113,16 @@ def _row(calendar: Calendar) -> dict[str, object]:
     }
 
 
-async def _insert(
-    connection: AsyncConnection, calendar: str, rows: Sequence[tuple[int, int, Told]]
-) -> None:
-    for first in range(0, len(rows), _BATCH):
-        batch = [
-            {
-                "cell": cell,
-                "slot": slot,
-                "calendar": calendar,
-                "id": told.id,
-                "record": msgspec.json.encode(told).decode(),
-            }
-            for cell, slot, told in rows[first : first + _BATCH]
-        ]
-        await connection.execute(insert(events), batch)
+def _values(calendar: str, rows: Sequence[tuple[int, int, Told]]) -> list[tuple[object, ...]]:
+    """Rows as they are stored, in the order of the key, so that neighbours are written together."""
+    return sorted(
+        (cell, slot, calendar, told.id, msgspec.json.encode(told).decode())
+        for cell, slot, told in rows
+    )
+
+
+async def _insert(connection: AsyncConnection, values: Sequence[tuple[object, ...]]) -> None:
+    """By the driver's own bulk insert: SQLAlchemy's parameters would double the time."""
+    statement = str(insert(events).compile(dialect=connection.dialect))
+    for first in range(0, len(values), _BATCH):
+        await connection.exec_driver_sql(statement, list(values[first : first + _BATCH]))

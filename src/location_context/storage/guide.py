@@ -6,17 +6,18 @@ The newest few versions are kept, and always the active one and the one it would
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
-from sqlalchemy import delete, func, insert, select, text, update
+from sqlalchemy import LargeBinary, delete, func, insert, select, text, update
+from sqlalchemy import cast as sql_cast
 
-from location_context.errors import OperatorError
+from location_context.errors import OperatorError, StorageError
 from location_context.sections.guide.records import GuideVersion, Provenance, Restaurant
 from location_context.storage.tables import guide_restaurants, guide_versions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from sqlalchemy.ext.asyncio import AsyncConnection
@@ -36,6 +37,7 @@ class Guides:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.damaged: Sequence[str] = ()
 
     async def active(self) -> GuideVersion | None:
         async with self._database.read() as connection:
@@ -49,11 +51,15 @@ class Guides:
 
     async def load(self, number: int) -> list[Restaurant]:
         """The restaurants of a version; empty when it is gone."""
-        query = select(guide_restaurants.c.record).where(guide_restaurants.c.version == number)
+        table, record = guide_restaurants.c, cast("Any", guide_restaurants.c.record)
+        if self._database.is_sqlite:  # as bytes: one text that is no UTF-8 would fail them all
+            record = sql_cast(record, LargeBinary)
+        query = select(table.id, record).where(table.version == number)
         async with self._database.read() as connection:
-            records = (await connection.scalars(query)).all()
+            rows = (await connection.execute(query)).all()
         # in a thread, since a large guide takes long enough to be felt by requests
-        return await asyncio.to_thread(lambda: list(map(_restaurant.decode, records)))
+        restaurants, self.damaged = await asyncio.to_thread(_decoded, rows)
+        return restaurants
 
     async def replace(
         self, provenance: Provenance, restaurants: Sequence[Restaurant], imported_at: datetime
@@ -133,6 +139,24 @@ async def _prune(connection: AsyncConnection, active: GuideVersion) -> None:
     )
 
 
+def _decoded(rows: Iterable[Any]) -> tuple[list[Restaurant], list[str]]:
+    """The restaurants, and the ids of the records that are damaged."""
+    restaurants, damaged = [], []
+    for key, record in rows:
+        try:
+            restaurants.append(_restaurant.decode(record))
+        except (msgspec.MsgspecError, TypeError, ValueError):
+            damaged.append(key)
+    return restaurants, damaged
+
+
 def _version(row: Any) -> GuideVersion:
     values = dict(row._mapping)  # noqa: SLF001  SQLAlchemy's documented name
-    return GuideVersion(**{**values, "provenance": _provenance.decode(values["provenance"])})
+    try:
+        provenance = _provenance.decode(values["provenance"])
+    except (msgspec.MsgspecError, TypeError, ValueError):
+        raise StorageError(
+            f"What is kept of guide version {values['number']} is damaged: import the guide again, "
+            "or restore a backup."
+        ) from None
+    return GuideVersion(**{**values, "provenance": provenance})

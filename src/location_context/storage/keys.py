@@ -1,17 +1,23 @@
-"""API keys in the database."""
+"""API keys in the database.
+
+A row that cannot be read, since something else wrote into it or the file is damaged, is left out
+and told of, so that it costs its own key and no other.
+"""
 
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
+import msgspec
+from sqlalchemy import func, select
 
 from location_context.access.keys import ApiKey
+from location_context.errors import StorageError
 from location_context.storage.tables import api_keys, facts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy.ext.asyncio import AsyncConnection
@@ -19,6 +25,8 @@ if TYPE_CHECKING:
     from location_context.storage.database import Database
 
 _VERSION, _PEPPER_CHECK = "keys_version", "pepper_check"
+_DIGEST_BYTES = 32
+_IN_ORDER = select(api_keys).order_by(api_keys.c.created_at, api_keys.c.id)
 
 
 class Keys:
@@ -26,16 +34,43 @@ class Keys:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.damaged: Sequence[str] = ()
 
     async def version(self) -> str:
         return await self._fact(_VERSION) or ""
 
     async def all(self) -> Sequence[ApiKey]:
+        self.damaged = ()
+        try:
+            async with self._database.read() as connection:
+                return [_key(row) for row in (await connection.execute(_IN_ORDER)).mappings()]
+        except (StorageError, ValueError, TypeError):
+            if not self._database.is_sqlite:  # columns of PostgreSQL hold what they are made for
+                raise
+            return await self._one_by_one()
+
+    async def _one_by_one(self) -> list[ApiKey]:
+        """Every key that can be read, where one of them cannot."""
+        keys, damaged = [], []
         async with self._database.read() as connection:
-            rows = await connection.execute(
-                select(api_keys).order_by(api_keys.c.created_at, api_keys.c.id)
-            )
-            return [ApiKey(**row) for row in rows.mappings()]
+            count = await connection.scalar(select(func.count()).select_from(api_keys)) or 0
+        for number in range(count):
+            try:
+                async with self._database.read() as connection:
+                    found = await connection.execute(_IN_ORDER.limit(1).offset(number))
+                    keys.append(_key(found.mappings().one()))
+            except (StorageError, ValueError, TypeError):
+                damaged.append(await self._id_of(number))
+        self.damaged = damaged
+        return keys
+
+    async def _id_of(self, number: int) -> str:
+        query = _IN_ORDER.with_only_columns(api_keys.c.id).limit(1).offset(number)
+        try:
+            async with self._database.read() as connection:
+                return str(await connection.scalar(query))
+        except StorageError:
+            return f"in row {number + 1}"
 
     async def add(self, record: ApiKey) -> None:
         async with self._database.write() as connection:
@@ -50,7 +85,7 @@ class Keys:
             )
             await self._changed(connection)
             row = (await connection.execute(select(api_keys).where(key))).mappings().first()
-        return ApiKey(**row) if row else None
+            return _key(row) if row else None
 
     async def rotate(self, key_id: str, until: datetime, successor: ApiKey) -> None:
         key, ends = api_keys.c.id == key_id, api_keys.c.expires_at
@@ -87,3 +122,15 @@ class Keys:
         await connection.execute(
             statement.on_conflict_do_update(index_elements=["name"], set_={"value": value})
         )
+
+
+def _key(row: Mapping[Any, Any]) -> ApiKey:
+    """The key of a row.
+
+    Raises:
+        ValueError: the row does not hold what a key's row holds.
+    """
+    key = msgspec.convert({str(name): value for name, value in row.items()}, ApiKey)
+    if len(key.digest) != _DIGEST_BYTES:
+        raise ValueError("a digest has another length")
+    return key

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     DateTime,
@@ -136,10 +137,29 @@ climate_months = Table(  # a month of one year of a cell's archive, packed
     sqlite_with_rowid=False,
 )
 
+climate_extent = Table(  # one row, which triggers keep: the rows of climate_months
+    "climate_extent",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("rows", BigInteger, nullable=False),
+    Column("newest", Moment),
+)
+
 point_heights = Table(  # coordinates in units of 0.0001 degrees, so that equal points are equal
     "point_heights",
     metadata,
     Column("lat", Integer, primary_key=True, autoincrement=False),
     Column("lng", Integer, primary_key=True, autoincrement=False),
     Column("metres", Double, nullable=False),
+)
+
+provider_answers = Table(  # what providers answered, until it expires
+    "provider_answers",
+    metadata,
+    Column("provider", String(40), primary_key=True),
+    Column("key", String(200), primary_key=True),
+    Column("expires_at", Moment, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+    Index("provider_answers_by_expiry", "expires_at"),
+    sqlite_with_rowid=False,
 )

@@ -1,8 +1,7 @@
 """Breaker: stops asking a provider that does not answer, and finds out when it is back.
 
-Closed until `threshold` failures in a row, or until one call overran its caller's deadline
-(`late`): a silent provider may cost a deadline once. Open for `pause` seconds, doubling up to
-`longest`; then one caller probes (half open) and its outcome closes or reopens.
+Closed until `threshold` failures in a row. Open for `pause` seconds, doubling up to `longest`; then
+one caller probes (half open) and its outcome closes or reopens.
 """
 
 from __future__ import annotations
@@ -53,11 +52,6 @@ class Breaker:
         """A call failed."""
         self._failures += 1
         if self._failures >= self.threshold or self._opened:
-            self._open()
-
-    def late(self) -> None:
-        """A call overran its caller's deadline; it may still go on."""
-        if self.state != "open":
             self._open()
 
     def _open(self) -> None:

@@ -40,6 +40,25 @@ class _Window:
             return False
         return not public or self.public + units <= self.limit / 2
 
+    def wait(self, now: float, units: float) -> float:
+        """Seconds until so many of the oldest units have left the window that `units` fit."""
+        self.drop_old(now)
+        units, free = min(units, self.limit), self.limit - self.spent
+        for bucket, spent, _ in self.buckets:
+            if free >= units:
+                break
+            free += spent
+            leaves = (bucket + _BUCKETS + 1) / _BUCKETS * self.seconds
+            if free >= units:
+                return max(0.0, leaves - now)
+        return 0.0 if free >= units else self.seconds
+
+    def span(self, now: float, units: float) -> float:
+        """Seconds until `units` are spent: what does not fit now comes free at an even pace."""
+        self.drop_old(now)
+        over = max(0.0, units - (self.limit - self.spent))
+        return over / self.limit * self.seconds
+
     def add(self, now: float, units: float, *, public: bool) -> None:
         bucket = int(now / self.seconds * _BUCKETS)
         self.spent += units
@@ -66,6 +85,8 @@ class Budget:
             for seconds, limit in limits.items()
         ]
         self._now = now
+        self.total = 0.0  # units spent since the start
+        self.refused = 0  # calls it did not allow
 
     def take(self, units: float, *, public: bool = False) -> bool:
         """Spend `units` if every window allows it; False, and nothing spent, if one does not."""
@@ -73,10 +94,22 @@ class Budget:
         for window in self._windows:
             window.drop_old(now)
         if not all(window.allows(units, public=public) for window in self._windows):
+            self.refused += 1
             return False
         for window in self._windows:
             window.add(now, units, public=public)
+        self.total += units
         return True
+
+    def wait(self, units: float) -> float:
+        """Seconds until `units` may be spent, or a whole window's; 0 when they may be now."""
+        now = self._now()
+        return max((window.wait(now, units) for window in self._windows), default=0.0)
+
+    def span(self, units: float) -> float:
+        """Seconds, about, until so many units are spent, more than a window holds included."""
+        now = self._now()
+        return max((window.span(now, units) for window in self._windows), default=0.0)
 
     def spent(self) -> dict[float, float]:
         """Units spent in each window, by its length in seconds."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
-import zlib
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from location_context.errors import (
     ProviderTimeout,
     ProviderUnreachable,
 )
+from location_context.upstream.receiving import metered, read_body
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -151,37 +152,21 @@ async def _fetch(
         extensions={"sni_hostname": asked.url.host},
     )
     try:
-        response = await client.send(request, stream=True, follow_redirects=False)
-        try:
+        async with AsyncExitStack() as call:
+            meter = call.enter_context(metered())
+            response = await client.send(request, stream=True, follow_redirects=False)
+            call.push_async_callback(response.aclose)
+            meter.allow_body(max_bytes)
             kept = {name.lower(): value for name, value in response.headers.items()}
             if response.status_code >= 400:
                 raise ProviderRefused(_NAME, response.status_code)
             wanted = response.status_code == 200
-            body = await _body(response, max_bytes) if wanted else b""
+            body = await read_body(response, _NAME, max_bytes) if wanted else b""
             return Downloaded(body, kept, url, response.status_code)
-        finally:
-            await response.aclose()
     except httpx2.TimeoutException:
         raise ProviderTimeout(_NAME, "did not answer in time") from None
     except (httpx2.HTTPError, httpx2.InvalidURL):
         raise ProviderUnreachable(_NAME, "the connection failed") from None
-
-
-async def _body(response: httpx2.Response, cap: int) -> bytes:
-    """The unpacked body, refused as soon as it grows over the cap."""
-    packed = response.headers.get("content-encoding", "").lower() == "gzip"
-    unpack = zlib.decompressobj(31) if packed else None
-    body = bytearray()
-    async for chunk in response.aiter_raw():
-        try:
-            body += unpack.decompress(chunk, cap + 1) if unpack else chunk
-        except zlib.error:
-            raise ProviderAnswerInvalid(_NAME, "the answer is damaged") from None
-        if len(body) > cap:
-            raise ProviderAnswerInvalid(_NAME, f"the answer is larger than {cap} bytes")
-    if unpack and not unpack.eof:
-        raise ProviderAnswerInvalid(_NAME, "the answer is cut off")
-    return bytes(body)
 
 
 __all__ = ["Downloaded", "ProviderError", "download", "is_public"]

@@ -36,7 +36,8 @@ class Flights(Generic[T]):
 
     def start(self, key: Hashable, fetch: Callable[[], Awaitable[T]]) -> asyncio.Task[T]:
         """The task that fetches `key`, begun if none is under way."""
-        if (task := self._under_way.get(key)) is None:
+        task = self._under_way.get(key)
+        if task is None or task.done():  # done, but not yet taken off: a new one begins
             task = asyncio.ensure_future(_run(fetch))
             self._under_way[key] = task
             task.add_done_callback(lambda done: self._landed(key, done))

@@ -12,6 +12,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.responses import Response
 
+from location_context.sections.contract import DEGRADED, NOT_APPLICABLE
 from location_context.web.endpoint import Endpoint
 from location_context.web.openapi_parts import ERRORS
 
@@ -52,7 +53,13 @@ def render(document: Document, style: str) -> str:
     environment.filters["struct"] = _struct_name
     environment.filters["prose"] = _prose
     template = environment.from_string(_asset("docs.html"))
-    return template.render(document=document, style=style, errors=ERRORS)
+    return template.render(
+        document=document,
+        style=style,
+        errors=ERRORS,
+        degraded=DEGRADED,
+        not_applicable=NOT_APPLICABLE,
+    )
 
 
 def _asset(name: str) -> str:
@@ -80,8 +87,8 @@ def _resolve(document: Document, value: Mapping[str, Any]) -> Any:
 
 def _kind(document: Document, schema: Mapping[str, Any]) -> str:
     """A schema's type in a few words."""
-    if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(_kind(document, one) for one in schema["anyOf"]))
+    if choices := schema.get("anyOf") or schema.get("oneOf"):
+        return " or ".join(dict.fromkeys(_kind(document, one) for one in choices))
     if "$ref" in schema:
         return str(schema["$ref"].rpartition("/")[2])
     if "enum" in schema:
@@ -90,7 +97,8 @@ def _kind(document: Document, schema: Mapping[str, Any]) -> str:
         return f"list of {_kind(document, schema.get('items', {}))}"
     if schema.get("type") == "object" and "additionalProperties" in schema:
         return f"map of {_kind(document, schema['additionalProperties'])}"
-    return str(schema.get("format") or schema.get("type") or "any")
+    kinds = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
+    return " or ".join([str(schema.get("format", kinds[0])), *kinds[1:]])
 
 
 def _prose(text: str) -> Markup:
@@ -109,4 +117,4 @@ def _struct_name(schema: Mapping[str, Any]) -> str:
 
 def _word(value: object) -> str:
     """A value as JSON writes it, without quotes."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value or "null")

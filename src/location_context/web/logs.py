@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from location_context.settings import Settings
     from location_context.web.endpoint import Endpoint
 
+GRANIAN = {  # its own lines go the way of all others
+    "loggers": {
+        name: {"handlers": [], "propagate": True} for name in ("_granian", "granian.access")
+    }
+}
 _KEY = re.compile(r"lc_live_[0-9A-Za-z]*")
 
 
@@ -65,6 +70,7 @@ def _configure(level: int, log_format: str) -> None:
         )
     )
     logging.basicConfig(handlers=[handler], level=max(level, logging.WARNING), force=True)
+    logging.captureWarnings(capture=True)
 
 
 def _json(event: object, **_: object) -> str:

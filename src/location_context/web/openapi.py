@@ -13,7 +13,9 @@ from starlette.responses import Response
 
 from location_context import __version__
 from location_context.parameters import DATED_SECTION, UNDATED_SECTION, WIDGET
+from location_context.web import openapi_examples as examples
 from location_context.web import openapi_parts as parts
+from location_context.web import openapi_schemas as schemas
 from location_context.web.endpoint import Endpoint
 from location_context.web.problems import JSON, ErrorEnvelope
 from location_context.web.status import HealthBody, StatusBody
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 
     from location_context.sections.contract import Section
 
-_REF = "#/components/schemas/{name}"
 _FRESH = {"Cache-Control": "public, max-age=3600", "Access-Control-Allow-Origin": "*"}
 Document = dict[str, Any]
 
@@ -40,13 +41,11 @@ def endpoint(document: Document) -> Endpoint:
     return Endpoint("/v1/openapi.json", handle)
 
 
-def document(public_url: str, sections: Sequence[Section]) -> Document:
-    """The whole document."""
+def document(public_url: str, sections: Sequence[Section], oembed: type) -> Document:
+    """The whole document; `oembed` is the Struct that `/v1/oembed` answers."""
     bodies = [t for section in sections for t in (section.response, section.refusal)]
-    types = [*dict.fromkeys(bodies), ErrorEnvelope, HealthBody, StatusBody]
-    schemas = _schemas(types)
-    for schema in schemas.values():
-        _require_all(schema)
+    types = [*dict.fromkeys(bodies), ErrorEnvelope, HealthBody, StatusBody, oembed]
+    base = public_url.rstrip("/")
     return {
         "openapi": "3.1.0",
         "info": {
@@ -54,13 +53,14 @@ def document(public_url: str, sections: Sequence[Section]) -> Document:
             "version": __version__,
             "summary": "What surrounds a stay.",
             "description": parts.INTRODUCTION,
+            "contact": {"name": "The operator of this service", "url": f"{base}/v1/docs"},
             "license": {"name": "MIT", "identifier": "MIT"},
         },
-        "servers": [{"url": public_url.rstrip("/")}],
+        "servers": [{"url": base}],
         "tags": parts.TAGS,
-        "paths": {**_section_paths(sections), **_public_paths()},
+        "paths": {**_section_paths(sections), **_public_paths(oembed)},
         "components": {
-            "schemas": schemas,
+            "schemas": {**_answers(sections), **schemas.components(types)},
             "securitySchemes": {
                 "apiKey": {
                     "type": "http",
@@ -70,33 +70,9 @@ def document(public_url: str, sections: Sequence[Section]) -> Document:
             },
             "parameters": parts.PARAMETERS,
             "headers": parts.HEADERS,
-            "responses": parts.ERROR_RESPONSES,
+            "responses": parts.error_responses(),
         },
     }
-
-
-def _schemas(types: Sequence[type]) -> Document:
-    """The schema of every Struct; one whose name two sections use gets its section's before it."""
-    _, schemas = msgspec.json.schema_components(types, ref_template=_REF)
-    text = msgspec.json.encode(schemas).decode()
-    for name in (name for name in schemas if "." in name):
-        section, _, struct = name.split(".")[-3:]
-        text = text.replace(f'"{name}"', f'"{section.title()}{struct}"')
-        text = text.replace(f'schemas/{name}"', f'schemas/{section.title()}{struct}"')
-    named: Document = msgspec.json.decode(text)
-    return named
-
-
-def _require_all(schema: dict[str, Any]) -> None:
-    """A field with a default is always there too; only one that may be unset is optional."""
-    properties = schema.get("properties", {})
-    given = [name for name, value in properties.items() if "default" in value]
-    for name in given:
-        del properties[name]["default"]
-    if properties:
-        schema["required"] = [
-            name for name in properties if name in given or name in schema.get("required", [])
-        ]
 
 
 def _ref(kind: str, name: str) -> dict[str, str]:
@@ -128,15 +104,28 @@ def _section_paths(sections: Sequence[Section]) -> Document:
     }
 
 
+def _answer_name(section: Section) -> str:
+    return f"{section.name.title()}Answer"
+
+
+def _answers(sections: Sequence[Section]) -> Document:
+    """What each section answers: its body, or that it is not applicable."""
+    return {
+        (name := _answer_name(section)): schemas.one_of(
+            name, parts.ANSWER, (section.response, section.refusal)
+        )
+        for section in sections
+    }
+
+
 def _section_responses(section: Section) -> Document:
-    refs = [{"$ref": _REF.format(name=t.__name__)} for t in (section.response, section.refusal)]
     caching = ("ETag", "Cache-Control", "Vary")
     quota = ("RateLimit-Policy", "RateLimit")
     return {
         "200": {
             "description": "The section, or the reason why it is not applicable.",
             "headers": _headers("X-Request-Id", *quota, *caching, "Content-Language"),
-            "content": {JSON: {"schema": {"anyOf": refs}}},
+            "content": _content(_ref("schemas", _answer_name(section)), examples.of(section.name)),
         },
         "304": {
             "description": "What the client holds (If-None-Match) is still true.",
@@ -146,22 +135,37 @@ def _section_responses(section: Section) -> Document:
     }
 
 
-def _public_paths() -> Document:
+def _content(schema: Document, shown: Document, media_type: str = JSON) -> Document:
+    return {media_type: {"schema": schema, **({"examples": shown} if shown else {})}}
+
+
+def _public_paths(oembed: type) -> Document:
+    page, script = "text/html", "text/javascript"
     return {
         "/v1/pulse": _widget_path(),
-        "/v1/health": _plain_path("Service", "health", parts.HEALTH, HealthBody, {503: HealthBody}),
-        "/v1/status": _plain_path("Service", "status", parts.STATUS, StatusBody, {}),
-        "/v1/embed.js": _file_path("Widget", "embed", parts.EMBED, "text/javascript"),
-        "/v1/oembed": _oembed_path(),
-        "/v1/openapi.json": _file_path("Service", "openapi", parts.OPENAPI, JSON),
-        "/v1/docs": _file_path("Service", "docs", parts.DOCS, "text/html"),
+        "/v1/health": _plain_path(
+            "Service", "health", parts.HEALTH, HealthBody, {200: "ok", 503: "draining"}
+        ),
+        "/v1/status": _plain_path(
+            "Service", "status", parts.STATUS, StatusBody, {200: "operational"}
+        ),
+        "/v1/embed.js": _file_path("Widget", "embed", parts.EMBED, script, examples.of("embed")),
+        "/v1/oembed": _oembed_path(oembed),
+        "/v1/openapi.json": _file_path(
+            "Service", "openapi", parts.OPENAPI, JSON, examples.of("openapi")
+        ),
+        "/v1/docs": _file_path("Service", "docs", parts.DOCS, page, examples.of("docs")),
     }
 
 
 def _widget_path() -> Document:
-    html = {"text/html": {"schema": {"type": "string"}}}
+    html = {"type": "string"}
     errors: Document = {
-        status: {"description": text, "headers": _headers("X-Request-Id"), "content": html}
+        status: {
+            "description": text,
+            "headers": _headers("X-Request-Id", *parts.RETRIED.get(status, ())),
+            "content": _content(html, examples.of("pages", status), "text/html"),
+        }
         for status, text in parts.WIDGET_ERRORS.items()
     }
     operation = {
@@ -175,7 +179,7 @@ def _widget_path() -> Document:
             "200": {
                 "description": "A self-contained HTML page.",
                 "headers": _headers("X-Request-Id", "ETag", "Cache-Control", "Vary"),
-                "content": html,
+                "content": _content(html, examples.of("widget"), "text/html"),
             },
             "304": _not_modified(),
             **errors,
@@ -185,15 +189,15 @@ def _widget_path() -> Document:
 
 
 def _plain_path(
-    tag: str, name: str, text: tuple[str, str], body: type, others: dict[int, type]
+    tag: str, name: str, text: tuple[str, str], body: type, answers: dict[int, str]
 ) -> Document:
     responses: Document = {
         str(status): {
             "description": text[0] if status == 200 else "Not taking requests.",
             "headers": _headers("X-Request-Id"),
-            "content": {JSON: {"schema": {"$ref": _REF.format(name=struct.__name__)}}},
+            "content": _content(_ref("schemas", body.__name__), examples.of(name, example)),
         }
-        for status, struct in {200: body, **others}.items()
+        for status, example in answers.items()
     }
     responses["400"] = _ref("responses", "BadRequest")
     operation = {
@@ -207,7 +211,9 @@ def _plain_path(
     return {"get": operation}
 
 
-def _file_path(tag: str, name: str, text: tuple[str, str], media_type: str) -> Document:
+def _file_path(
+    tag: str, name: str, text: tuple[str, str], media_type: str, shown: Document
+) -> Document:
     kind = "object" if media_type == JSON else "string"
     operation = {
         "tags": [tag],
@@ -219,7 +225,7 @@ def _file_path(tag: str, name: str, text: tuple[str, str], media_type: str) -> D
             "200": {
                 "description": text[0],
                 "headers": _headers("X-Request-Id", "ETag", "Cache-Control", "Vary"),
-                "content": {media_type: {"schema": {"type": kind}}},
+                "content": _content({"type": kind}, shown, media_type),
             },
             "304": _not_modified(),
             "400": _ref("responses", "BadRequest"),
@@ -228,10 +234,13 @@ def _file_path(tag: str, name: str, text: tuple[str, str], media_type: str) -> D
     return {"get": operation}
 
 
-def _oembed_path() -> Document:
-    path = _file_path("Widget", "oembed", parts.OEMBED, JSON)
+def _oembed_path(oembed: type) -> Document:
+    path = _file_path("Widget", "oembed", parts.OEMBED, JSON, examples.of("oembed"))
+    content = path["get"]["responses"]["200"]["content"]
+    content[JSON]["schema"] = _ref("schemas", oembed.__name__)
     path["get"]["parameters"] = parts.OEMBED_PARAMETERS
     path["get"]["responses"]["404"] = _ref("responses", "NotFound")
+    path["get"]["responses"]["501"] = _ref("responses", "NotImplemented")
     return path
 
 

@@ -6,12 +6,15 @@ from typing import Any
 
 from location_context.parameters import DEFAULT_ACCENT, LONGEST_PLACE
 from location_context.stay import FIRST_DATE, LAST_DATE, LONGEST_DAYS
+from location_context.web import openapi_examples as examples
 
 INTRODUCTION = (
     "Weather, astronomy, a restaurant guide and events for a geographic point and, where dates "
-    "matter, a stay. Ask the sections in parallel and drop each whose `applicable` is false. "
+    "matter, a stay. Ask the sections in parallel and drop each whose `applicable` is false, as "
+    "its `type` says too. "
     "Every answer carries `X-Request-Id`; every error has the same envelope. Fields that are not "
-    "known are null, lists may be empty, and no field is ever missing. New fields may be added "
+    "known are null, lists may be empty, and no field is ever missing. `degraded` says that "
+    "something lesser was given than what was due. New fields may be added "
     "within `/v1`; none is removed or changes its meaning."
 )
 KEY = (
@@ -28,7 +31,8 @@ SECTIONS = {
         "Weather: a forecast for each day, or ten-year climatology",
         """A stay whose last day is at most 15 days after today at the point is answered with a
 forecast; one beyond with the climatology of the same dates. `mode` tells which; the shape is the
-same.""",
+same. Where no forecast can be had, climatology or a monthly mean stands in, and `degraded` says so.
+A stay that crosses the horizon is best asked for in two parts, split at `forecast_until`.""",
     ),
     "astronomy": (
         "Astronomy: Sun, Moon, darkness and planets for each day",
@@ -43,9 +47,11 @@ play no part and are ignored.""",
     "events": (
         "Events: holidays and events that touch the stay",
         """At most 50, at most 10 a day; `omitted` counts the rest. `coverage` tells which providers
-could be asked.""",
+could be asked and which have more events than were read (`partial`), and `degraded` whether one of
+them is missing.""",
     ),
 }
+ANSWER = "The section, or the reason why it is not applicable; `type` tells which."
 WIDGET_TEXT = (
     "Renders every section that is applicable for the point and the dates. It tells the embedding "
     'page its height with `{"type":"pulse:resize","version":1,"height":<px>}`; `/v1/embed.js` '
@@ -69,6 +75,7 @@ WIDGET_ERRORS = {
     "500": "Something went wrong on our side.",
     "503": "Overloaded, or nothing can be shown; see Retry-After.",
 }
+RETRIED = {"429": ("Retry-After",), "503": ("Retry-After",)}
 KEYED_ERRORS = {
     "400": "BadRequest",
     "401": "Unauthorized",
@@ -210,6 +217,11 @@ ERRORS: dict[str, tuple[int, str, str]] = {
         "A required parameter is missing or empty.",
     ),
     "duplicate_parameter": (400, "invalid_request_error", "A parameter was given twice."),
+    "unknown_parameter": (
+        400,
+        "invalid_request_error",
+        "A parameter is misspelt by one letter, such as unit; other unknown ones are ignored.",
+    ),
     "invalid_latitude": (400, "invalid_request_error", "lat is no number from -90 to 90."),
     "invalid_longitude": (400, "invalid_request_error", "lng is no number from -180 to 180."),
     "invalid_date": (400, "invalid_request_error", "start or end is no date in range."),
@@ -234,8 +246,6 @@ ERRORS: dict[str, tuple[int, str, str]] = {
 
 def _error(status: int, *headers: str) -> dict[str, Any]:
     codes = [code for code, (at, _, _) in ERRORS.items() if at == status]
-    example_code = codes[0]
-    _, kind, message = ERRORS[example_code]
     return {
         "description": "; ".join(f"`{code}`: {ERRORS[code][2]}" for code in codes),
         "headers": {
@@ -244,24 +254,20 @@ def _error(status: int, *headers: str) -> dict[str, Any]:
         "content": {
             "application/json": {
                 "schema": {"$ref": "#/components/schemas/ErrorEnvelope"},
-                "example": {
-                    "error": {
-                        "type": kind,
-                        "code": example_code,
-                        "message": message,
-                        "request_id": "req_4f6c1f0e2b7a9d3c5e8f1a2b",
-                    }
-                },
+                "examples": examples.of("errors", *codes),
             }
         },
     }
 
 
-ERROR_RESPONSES = {
-    "BadRequest": _error(400),
-    "Unauthorized": _error(401, "WWW-Authenticate"),
-    "RateLimited": _error(429, "Retry-After"),
-    "InternalError": _error(500),
-    "Unavailable": _error(503, "Retry-After"),
-    "NotFound": _error(404),
-}
+def error_responses() -> dict[str, Any]:
+    """The responses that operations share."""
+    return {
+        "BadRequest": _error(400),
+        "Unauthorized": _error(401, "WWW-Authenticate"),
+        "RateLimited": _error(429, "Retry-After", "RateLimit-Policy", "RateLimit"),
+        "InternalError": _error(500),
+        "Unavailable": _error(503, "Retry-After"),
+        "NotFound": _error(404),
+        "NotImplemented": _error(501),
+    }

@@ -8,6 +8,9 @@ import msgspec
 from msgspec import Meta
 from starlette.responses import Response
 
+from location_context.sections.contract import Text
+from location_context.web.openapi_parts import ERRORS
+
 if TYPE_CHECKING:
     from starlette.requests import Request
 
@@ -25,18 +28,27 @@ class ErrorBody(msgspec.Struct, frozen=True, kw_only=True):
     """What went wrong."""
 
     type: Annotated[ErrorType, Meta(description="Category of the error.")]
-    code: Annotated[str, Meta(description="Machine-readable code; it does not change.")]
-    message: Annotated[str, Meta(description="Explanation for a person, in English.")]
+    code: Annotated[
+        str,
+        Meta(
+            description="Machine-readable code; it does not change. The responses say when.",
+            extra_json_schema={"enum": list(ERRORS)},
+        ),
+    ]
+    message: Annotated[Text, Meta(description="Explanation for a person, in English.")]
     request_id: Annotated[
         str,
-        Meta(pattern="^req_", description="Identifier of the request, the same as X-Request-Id."),
+        Meta(
+            pattern="^req_[0-9a-f]{24}$",
+            description="Identifier of the request, the same as X-Request-Id.",
+        ),
     ]
 
 
 class ErrorEnvelope(msgspec.Struct, frozen=True, kw_only=True):
     """The body of every answer that is an error."""
 
-    error: ErrorBody
+    error: Annotated[ErrorBody, Meta(description="What went wrong.")]
 
 
 def envelope(error: PublicError, request_id: str, _request: Request | None = None) -> Response:

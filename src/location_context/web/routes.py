@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from location_context.web.middleware import Front
 
 
-def endpoints(service: Service, front: Front) -> list[Endpoint]:
-    """The endpoints, each at its one path."""
-    document = openapi.document(service.settings.public_url, service.sections)
+def endpoints(service: Service, front: Front, oembed: type) -> list[Endpoint]:
+    """The endpoints, each at its one path; `oembed` is the Struct that `/v1/oembed` answers."""
+    document = openapi.document(service.settings.public_url, service.sections, oembed)
     return [
         *(section_endpoint(service, section) for section in service.sections),
         status.health_endpoint(lambda: front.draining),

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
-from location_context.access.address import TrustedProxies
 from location_context.parameters import DATED_SECTION, UNDATED_SECTION, parse
 from location_context.sections.contract import Query
 from location_context.upstream.deadline import Deadline
@@ -25,11 +24,10 @@ if TYPE_CHECKING:
 def section_endpoint(service: Service, section: Section) -> Endpoint:
     """`/v1/pulse/<section>`."""
     names = DATED_SECTION if section.dated else UNDATED_SECTION
-    proxies = TrustedProxies(service.settings.trusted_proxies)
     english = service.languages.english
 
     async def handle(request: Request) -> Response:
-        await auth.admit(service.gate, proxies, request)
+        await auth.admit(service.gate, service.proxies, request)
         given = parse(request.scope["query_string"], names, service.languages)
         language = given.language or english
         point = service.gazetteer.point(given.lat, given.lng)

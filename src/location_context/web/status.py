@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime
+import time
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from location_context import __version__
 from location_context.errors import StorageError
-from location_context.sections.contract import DatasetState, ProviderState
+from location_context.sections.contract import DatasetState, Moment, ProviderState, Text
 from location_context.web.endpoint import Endpoint
 from location_context.web.problems import JSON
 
@@ -27,39 +27,45 @@ if TYPE_CHECKING:
 Overall = Literal["operational", "degraded", "outage"]
 _HEADERS = {"Cache-Control": "no-store", "Access-Control-Allow-Origin": "*"}
 _PATIENCE = 1.0  # seconds for the database
+_KEPT, _KEPT_FAILURE = 30.0, 2.0  # seconds
 _DATASET_NAMES = {"weather": "climate"}
 
 
 class HealthBody(msgspec.Struct, frozen=True, kw_only=True):
     """Whether this process takes requests."""
 
-    status: Literal["ok", "draining"]
+    status: Annotated[
+        Literal["ok", "draining"], Meta(description="`draining` while the process ends.")
+    ]
 
 
 class SectionState(msgspec.Struct, frozen=True, kw_only=True):
     """One section and its providers."""
 
-    status: Overall
-    providers: list[ProviderState]
+    status: Annotated[
+        Overall,
+        Meta(description="`outage`: it held nothing; `degraded`: a provider is in trouble."),
+    ]
+    providers: Annotated[list[ProviderState], Meta(description="Each provider it asks.")]
 
 
 class Datasets(msgspec.Struct, frozen=True, kw_only=True):
     """What was imported; null where nothing was."""
 
-    guide: DatasetState | None = None
-    events: DatasetState | None = None
-    climate: DatasetState | None = None
+    guide: Annotated[DatasetState | None, Meta(description="The restaurant guide.")] = None
+    events: Annotated[DatasetState | None, Meta(description="Imported calendars.")] = None
+    climate: Annotated[DatasetState | None, Meta(description="The climate fallback.")] = None
 
 
 class StatusBody(msgspec.Struct, frozen=True, kw_only=True):
     """How the service is."""
 
     status: Annotated[Overall, Meta(description="The worst that a client would notice.")]
-    version: str
-    started_at: datetime
-    notices: Annotated[list[str], Meta(description="Sentences for the operator.")]
-    sections: dict[str, SectionState]
-    datasets: Datasets
+    version: Annotated[Text, Meta(description="The service's version.")]
+    started_at: Annotated[Moment, Meta(description="When this process began, UTC.")]
+    notices: Annotated[list[Text], Meta(description="Sentences for the operator.")]
+    sections: Annotated[dict[str, SectionState], Meta(description="Each section by its name.")]
+    datasets: Annotated[Datasets, Meta(description="What was imported.")]
 
 
 def health_endpoint(draining: Callable[[], bool]) -> Endpoint:
@@ -76,19 +82,40 @@ def health_endpoint(draining: Callable[[], bool]) -> Endpoint:
 
 
 def status_endpoint(service: Service) -> Endpoint:
-    """`/v1/status`."""
+    """`/v1/status`, which is open to everyone: it asks the database once in a while."""
+    imported = Imported(service)
 
     async def handle(_: Request) -> Response:
-        body = msgspec.json.encode(await status(service))
+        body = msgspec.json.encode(await status(service, imported))
         return Response(body, 200, _HEADERS, media_type=JSON)
 
     return Endpoint("/v1/status", handle)
 
 
-async def status(service: Service) -> StatusBody:
+class Imported:
+    """What was imported, as the database said at most 30 s ago; one request asks for all."""
+
+    def __init__(self, service: Service, now: Callable[[], float] = time.monotonic) -> None:
+        self._service = service
+        self._now = now
+        self._turn = asyncio.Lock()
+        self._found: Datasets | None = None
+        self._until = float("-inf")
+
+    async def read(self) -> Datasets | None:
+        """None while the database does not answer."""
+        async with self._turn:
+            if self._now() >= self._until:
+                self._found = await _datasets(self._service)
+                self._until = self._now() + (_KEPT if self._found else _KEPT_FAILURE)
+            return self._found
+
+
+async def status(service: Service, imported: Imported | None = None) -> StatusBody:
     """How the service is now."""
     sections = {section.name: section_state(section) for section in service.sections}
-    datasets, notices_told = await _datasets(service), notices(service)
+    datasets = await (imported or Imported(service)).read()
+    notices_told = notices(service)
     if datasets is None:
         notices_told.append("The database does not answer")
     degraded = service.gate.degraded or datasets is None
@@ -119,8 +146,9 @@ async def _datasets(service: Service) -> Datasets | None:
 def notices(service: Service) -> list[str]:
     """What the operator should see."""
     told = [notice for section in service.sections for notice in section.notices()]
-    if service.gate.degraded:
-        told.append("Redis does not answer; quotas are counted in each process alone")
+    told += service.gate.notices()
+    if service.proxies.notice:
+        told.append(service.proxies.notice)
     return list(dict.fromkeys(told))
 
 

@@ -38,8 +38,8 @@ class Assets:
             if found is not None:
                 icons[file.name.removesuffix(".svg")] = (found[1], found[2])
         return cls(
-            style=_squeezed((folder / "style.css").read_text("utf-8")),
-            script=_squeezed((folder / "resize.js").read_text("utf-8")),
+            style=squeezed((folder / "style.css").read_text("utf-8")),
+            script=squeezed((folder / "resize.js").read_text("utf-8")),
             icons=icons,
             templates=_environment(),
         )
@@ -103,6 +103,7 @@ def _template(path: str) -> str:
     return resources.files(_PACKAGE).joinpath(*path.split("/")).read_text("utf-8")
 
 
-def _squeezed(text: str) -> str:
-    """Without line ends and indents, which mean nothing in our style and script."""
-    return "".join(line.strip() for line in text.splitlines())
+def squeezed(text: str, end: str = "") -> str:
+    """Without indents and lines of comment; lines end in `end`, as they need none of their own."""
+    lines = (line.strip() for line in text.splitlines())
+    return "".join(line + end for line in lines if not line.startswith("//"))

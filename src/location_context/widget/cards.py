@@ -13,7 +13,7 @@ import structlog
 
 from location_context.sections.astronomy.card import card as astronomy
 from location_context.sections.astronomy.response import AstronomyBody
-from location_context.sections.contract import Applicable
+from location_context.sections.contract import Applicable, foremost
 from location_context.sections.events.card import card as events
 from location_context.sections.events.response import EventsBody
 from location_context.sections.guide.card import card as guide
@@ -53,6 +53,15 @@ def rows(read: Read, words: Formats, now: datetime) -> list[list[Shown]]:
             card = _shown(name, body, read.near, words, now)
             found += [Shown(name, card)] if card else []
     return _paired(found)
+
+
+def weather_shown(read: Read) -> dict[str, str]:
+    """Which weather the page shows: its kinds in their order, and why it is less than was due."""
+    parts = [body for body in read.bodies if isinstance(body, WeatherBody)]
+    shown = parts if parts and parts[0].mode == "forecast" else parts[-1:]
+    kinds = dict.fromkeys(body.basis.kind for body in shown)
+    reason = foremost(body.degraded_reason for body in parts)
+    return {"weather": "_".join(kinds), "reason": reason or ""}
 
 
 def _shown(

@@ -4,9 +4,14 @@
   const own = new URL("pulse", script.src).href;
   const seen = new WeakMap();
   const widgets = () => [...document.querySelectorAll("iframe")].filter((frame) => frame.src.split(/[?#]/)[0] === own);
-  const lend = (frame) => {
-    const place = new URL(frame.src).searchParams.get("place");
-    frame.title ||= "Weather, sky, restaurants and events" + (place ? ": " + place : "");
+  // Frames that are hidden or not laid out yet: no height of theirs counts before they have a width.
+  const narrow = new ResizeObserver((entries) => {
+    for (const { target } of entries) if (target.clientWidth >= 100) narrow.unobserve(target), ask(target);
+  });
+  const edges = (frame) => {
+    const style = getComputedStyle(frame);
+    if (style.boxSizing !== "border-box") return 0;
+    return ["borderTopWidth", "borderBottomWidth", "paddingTop", "paddingBottom"].reduce((sum, name) => sum + parseFloat(style[name]), 0);
   };
   addEventListener("message", ({ source, data }) => {
     const height = data && data.type === "pulse:resize" && data.height;
@@ -14,23 +19,32 @@
     const frame = widgets().find((one) => one.contentWindow === source);
     if (!frame) return;
     lend(frame);
+    if (frame.clientWidth < 100) return narrow.observe(frame);
     const now = performance.now();
     let last = seen.get(frame);
-    if (!last || now - last.since > 1000) seen.set(frame, last = { since: now, count: 0, height: 0 });
-    // A host whose layout answers each height with another width would go on for ever: only grow.
-    if (++last.count > 20 && height < last.height) return;
+    if (!last) seen.set(frame, last = { since: -1e9, asked: -1e9 });
+    if (now - last.since > 1000) Object.assign(last, { since: now, count: 0, height: 0 });
+    // A host whose layout answers each height with another width would go on for ever: only grow,
+    // and ask once more when it is calm, for a window that was dragged.
+    if (++last.count > 20 && height < last.height) {
+      clearTimeout(last.timer);
+      if (now - last.asked > 1e4) last.timer = setTimeout(() => { last.asked = performance.now(); ask(frame); }, 1100);
+      return;
+    }
     last.height = height;
-    const border = getComputedStyle(frame).boxSizing === "border-box" ? frame.offsetHeight - frame.clientHeight : 0;
-    frame.style.height = Math.ceil(height) + border + "px";
+    frame.style.height = Math.ceil(height) + edges(frame) + "px";
   });
+  const lend = (frame) => {
+    const place = new URL(frame.src).searchParams.get("place");
+    frame.title ||= "Weather, sky, restaurants and events" + (place ? ": " + place : "");
+  };
+  const ask = (frame) => {
+    lend(frame);
+    frame.contentWindow.postMessage({ type: "pulse:measure", version: 1 }, "*");
+  };
   // Asked again: widgets that spoke before this script came, and those out of sight while the
   // window changes, which browsers let sleep.
-  const ask = () => {
-    for (const frame of widgets()) {
-      lend(frame);
-      frame.contentWindow.postMessage({ type: "pulse:measure", version: 1 }, "*");
-    }
-  };
-  addEventListener("resize", ask);
-  ask();
+  const all = () => widgets().forEach(ask);
+  addEventListener("resize", all);
+  all();
 })();

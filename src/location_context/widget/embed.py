@@ -1,9 +1,11 @@
 """`/v1/embed.js`: the script on a host's page that keeps every widget as tall as its content.
 
 It believes a message only when it comes from the window of an iframe whose address is the widget
-on the script's own origin, and only a height from 1 to 20,000 px. Widgets that spoke before the
-script came, and all when the host's window changes its size (browsers let those out of sight
-sleep), are asked to repeat themselves with `{"type":"pulse:measure","version":1}`.
+on the script's own origin, and only a height from 1 to 20,000 px. That is the height of the
+content: padding and border that the host gives the iframe come on top. An iframe that is hidden or
+has no width yet is left as it is. Widgets that spoke before the script came or before they had a
+width, and all when the host's window changes its size (browsers let those out of sight sleep), are
+asked to repeat themselves with `{"type":"pulse:measure","version":1}`.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 from starlette.routing import Route
+
+from location_context.widget.assets import squeezed
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -29,8 +33,9 @@ HEADERS = {
 
 
 def source() -> str:
-    """The script."""
-    return resources.files("location_context.widget").joinpath("embed.js").read_text("utf-8")
+    """The script, as small as it is sent."""
+    file = resources.files("location_context.widget").joinpath("embed.js")
+    return squeezed(file.read_text("utf-8"), "\n")
 
 
 def routes(_service: Service) -> list[Route]:

@@ -1,24 +1,19 @@
-"""Header and footer of the page: where, when, in which zone; whose data, and from when."""
+"""Header of the page: where, when, and in which zone."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING
 
 from location_context.point import distance_km
-from location_context.sections.contract import Applicable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from location_context.gazetteer.gazetteer import Gazetteer
     from location_context.localisation.formats import Formats
     from location_context.parameters import Parameters
     from location_context.point import Point
-    from location_context.sections.contract import Attribution
     from location_context.stay import Stay
-    from location_context.widget.reading import Read
 
 NEAR_KM = 25.0
 
@@ -31,22 +26,6 @@ class Header:
     dates: str
     nights: str
     zone: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Line:
-    """The sources of one section."""
-
-    label: str
-    sources: Sequence[Attribution]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Footer:
-    """What stands below the cards."""
-
-    lines: Sequence[Line]
-    as_of: str
 
 
 def header(
@@ -89,40 +68,3 @@ def _zone(stay: Stay, point: Point, words: Formats) -> str:
                 text = words.gettext("clocks go forward on {date}")
             said += "; " + text.format(date=words.date_short(day))
     return said
-
-
-def footer(read: Read, words: Formats) -> Footer | None:
-    """Every notice exactly as its licence asks, each once, and when the data was true."""
-    labels = {
-        "weather": words.gettext("Weather:"),
-        "astronomy": words.gettext("Sky:"),
-        "guide": words.gettext("Restaurants:"),
-        "events": words.gettext("Events:"),
-    }
-    lines: list[Line] = []
-    told: set[str] = set()
-    for name, reading in read.readings.items():
-        bodies = [reading.body if reading else None]
-        if name == "weather":
-            bodies.insert(0, read.near)
-        found = _sources([b for b in bodies if isinstance(b, Applicable)])
-        sources = [one for one in found if one.text not in told]
-        told.update(one.text for one in sources)
-        if sources:
-            lines.append(Line(label=labels.get(name, name), sources=sources))
-    return Footer(lines=lines, as_of=_as_of(read, words)) if lines else None
-
-
-def _sources(bodies: Sequence[Applicable]) -> list[Attribution]:
-    by_text = {one.text: one for body in bodies for one in body.attribution}
-    return list(by_text.values())
-
-
-def _as_of(read: Read, words: Formats) -> str:
-    """When the newest of the data was true: weather's forecast, else the newest there is."""
-    known = [body.as_of for body in read.bodies if body.as_of is not None]
-    if not known:
-        return ""
-    return words.gettext("Data as of {moment} UTC.").format(
-        moment=words.moment(max(known).astimezone(UTC))
-    )

@@ -24,8 +24,9 @@ from location_context.errors import (
     MissingParameter,
     NotFound,
 )
-from location_context.parameters import WIDGET, decode, parse, shown
-from location_context.widget import snippet
+from location_context.parameters import WIDGET, decode, parse, refuse_misspelt, shown
+from location_context.sections.contract import Text, WebAddress
+from location_context.widget import heights, snippet
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 NAMES = ("url", "maxwidth", "maxheight", "format")
 PROVIDER = "Location Context"
-WIDTH = 720
 CACHE_AGE = 86_400
 HEADERS = {
     "Cache-Control": f"public, max-age={CACHE_AGE}, stale-while-revalidate=60, stale-if-error=3600",
@@ -47,15 +47,17 @@ HEADERS = {
 class OEmbed(msgspec.Struct, frozen=True, kw_only=True):
     """The oEmbed answer for one widget."""
 
-    type: Literal["rich"] = "rich"
-    version: Literal["1.0"] = "1.0"
-    title: Annotated[str, Meta(description="What the widget shows.")]
-    provider_name: str = PROVIDER
-    provider_url: Annotated[str, Meta(description="The page at / of this service.")]
-    cache_age: Annotated[int, Meta(description="Seconds that the answer may be kept.")] = CACHE_AGE
-    html: Annotated[str, Meta(description="The two lines to put into the page.")]
-    width: Annotated[int, Meta(description="Width in px.")]
-    height: Annotated[int, Meta(description="Height in px reserved for the widget.")]
+    type: Annotated[Literal["rich"], Meta(description="The kind of embed: HTML.")] = "rich"
+    version: Annotated[Literal["1.0"], Meta(description="The version of oEmbed.")] = "1.0"
+    title: Annotated[Text, Meta(description="What the widget shows.")]
+    provider_name: Annotated[Text, Meta(description="This service.")] = PROVIDER
+    provider_url: Annotated[WebAddress, Meta(description="The page at / of this service.")]
+    cache_age: Annotated[int, Meta(ge=0, description="Seconds that the answer may be kept.")] = (
+        CACHE_AGE
+    )
+    html: Annotated[Text, Meta(description="The two lines to put into the page.")]
+    width: Annotated[int, Meta(ge=1, description="Width in px.")]
+    height: Annotated[int, Meta(ge=1, description="Height in px reserved for the widget.")]
 
 
 def routes(service: Service) -> list[Route]:
@@ -75,11 +77,11 @@ def read(service: Service, query: bytes) -> OEmbed:
     """
     asked = _asked(query)
     given = _widget(service, asked["url"])
-    width = min(WIDTH, _pixels(asked, "maxwidth"))
-    wanted = snippet.reserved_height(given, width)
+    width = min(heights.WIDTH, _pixels(asked, "maxwidth"))
+    wanted = heights.reserved(service, given, width)
     height = min(wanted, _pixels(asked, "maxheight"))
     words = snippet.title(given.place, given.language or service.languages.english)
-    lines = [snippet.iframe(service.settings, given, words, str(width), height)]
+    lines = [snippet.iframe(service.settings, given, words, height, width)]
     if height == wanted:  # the script would make it taller than it may be
         lines.append(snippet.script(service.settings))
     return OEmbed(
@@ -103,13 +105,15 @@ def discovery(settings: Settings, given: Parameters, words: str) -> Markup:
 def _asked(query: bytes) -> dict[str, str]:
     """The parameters of oEmbed; `url` is there and `format` is one we have."""
     asked: dict[str, str] = {}
-    for name, value in decode(query):
+    pairs = decode(query)
+    for name, value in pairs:
         if name in asked:
             raise DuplicateParameter(
                 f"{name} was given more than once; accepted: each parameter once."
             )
         if name in NAMES:
             asked[name] = value
+    refuse_misspelt((name for name, _ in pairs), NAMES)
     if (form := asked.get("format")) and form != "json":
         raise FormatNotImplemented(f"format is {shown(form)}; accepted: json.")
     if not asked.get("url"):

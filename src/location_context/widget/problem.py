@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from location_context.widget.render import Renderer
 
 FRAME_HEADERS = {
+    "Cross-Origin-Embedder-Policy": "require-corp",  # else hosts that have it may not frame us
     "Cross-Origin-Resource-Policy": "cross-origin",
     "Referrer-Policy": "no-referrer",
     "X-Robots-Tag": "noindex",
@@ -84,6 +85,7 @@ def sentence(error: PublicError, words: Formats) -> str:
     said = {
         "missing_parameter": words.gettext("The address of this widget is not complete."),
         "duplicate_parameter": words.gettext("The address of this widget says something twice."),
+        "unknown_parameter": words.gettext("The address of this widget misspells something."),
         "invalid_latitude": words.gettext("The latitude is not a place on Earth."),
         "invalid_longitude": words.gettext("The longitude is not a place on Earth."),
         "invalid_date": words.gettext("A date of the stay is not a date."),

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from starlette.responses import Response
 from starlette.routing import Route
 
-from location_context.access.address import TrustedProxies
 from location_context.localisation.formats import Formats
 from location_context.parameters import WIDGET, parse
 from location_context.sections.contract import Query
 from location_context.upstream.deadline import Deadline
 from location_context.widget import oembed, snippet
-from location_context.widget.cards import rows
-from location_context.widget.header import footer, header
+from location_context.widget.cards import rows, weather_shown
+from location_context.widget.footer import footer
+from location_context.widget.header import header
 from location_context.widget.problem import FRAME_HEADERS
 from location_context.widget.reading import read
 from location_context.widget.render import Content, Look, Renderer
@@ -36,7 +36,6 @@ class Widget:
     def __init__(self, service: Service, renderer: Renderer) -> None:
         self._service = service
         self._renderer = renderer
-        self._proxies = TrustedProxies(service.settings.trusted_proxies)
 
     def routes(self) -> list[Route]:
         return [Route(PATH, self.handle)]
@@ -78,10 +77,11 @@ class Widget:
             rows=cards,
             sentence="" if cards else words.gettext("There is nothing to show for these dates."),
             footer=footer(found, words),
+            described=weather_shown(found),
             discovery=oembed.discovery(service.settings, given, title),
         )
         return self._renderer.page(content, words, Look(theme=given.theme, accent=given.accent))
 
     def _client(self, request: Request) -> str:
         peer = request.client.host if request.client else ""
-        return self._proxies.client(peer, request.headers.getlist("x-forwarded-for"))
+        return self._service.proxies.client(peer, request.headers.getlist("x-forwarded-for"))

@@ -13,14 +13,15 @@ from location_context.widget.assets import Assets, Sprite, digest, linker
 from location_context.widget.colour import variables
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from markupsafe import Markup
 
     from location_context.localisation.formats import Formats
     from location_context.parameters import Theme
     from location_context.widget.cards import Shown
-    from location_context.widget.header import Footer, Header
+    from location_context.widget.footer import Footer
+    from location_context.widget.header import Header
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +68,7 @@ class Content:
     footer: Footer | None = None
     problem: Trouble | None = None
     discovery: Markup | str = ""
+    described: Mapping[str, str] = field(default_factory=dict)  # told to a parent that asks
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,37 @@
 (() => {
   if (parent === window) return;
-  const page = document.getElementById("w");
-  let sent = 0;
+  const root = document.documentElement, page = document.getElementById("w");
+  let sent = 0, patience;
+  // The height without a scrollbar, which would narrow the page and so change the height again;
+  // 0 before the frame has a width (the page cannot be narrower than 160 px).
+  const measure = () => {
+    const whole = root.classList.contains("whole");
+    root.classList.add("whole");
+    const { width, height } = page.getBoundingClientRect();
+    root.classList.toggle("whole", whole);
+    return width < 100 ? 0 : Math.ceil(height);
+  };
+  // No scrollbar where all is seen, to within the pixel that a zoomed frame may lack. A host that
+  // has not answered after half a second keeps its own height: there one scrolls.
+  const settle = (height) => {
+    clearTimeout(patience);
+    if (innerHeight >= height - 1) root.classList.add("whole");
+    else patience = setTimeout(() => root.classList.remove("whole"), 500);
+  };
   const send = (again) => {
-    const height = Math.ceil(page.getBoundingClientRect().height);
-    if (!again && Math.abs(height - sent) <= 1) return;
+    const height = measure();
+    if (!height) return void (sent = 0);
+    settle(height);
+    if (!again && height <= sent && height >= sent - 1) return;
     sent = height;
     parent.postMessage({ type: "pulse:resize", version: 1, height }, "*");
     parent.postMessage({ sentinel: "amp", type: "embed-size", height }, "*");
   };
   new ResizeObserver(() => send(false)).observe(page);
-  addEventListener("load", () => send(false));
+  for (const moment of ["load", "resize"]) addEventListener(moment, () => send(false));
   addEventListener("message", ({ source, data }) => {
-    if (source === parent && data && data.type === "pulse:measure") send(true);
+    if (source !== parent || !data) return;
+    if (data.type === "pulse:measure") send(true);
+    if (data.type === "pulse:describe") parent.postMessage({ type: "pulse:description", version: 1, ...page.dataset }, "*");
   });
 })();

@@ -11,8 +11,6 @@ from html import escape
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
-import numpy as np
-
 from location_context.parameters import DEFAULT_ACCENT
 
 if TYPE_CHECKING:
@@ -21,15 +19,6 @@ if TYPE_CHECKING:
     from location_context.localisation.language import Language
     from location_context.parameters import Parameters
     from location_context.settings import Settings
-
-# measured heights for stays of so many days, where the width is at least so many px
-_MEASURED_DAYS = (1, 8, 15, 22, 35, 36)
-_HEIGHTS = (
-    (640, (2000, 2290, 3150, 3650, 4000, 3000)),
-    (560, (2700, 3170, 4050, 4550, 4900, 4000)),
-    (360, (2900, 3700, 4570, 5230, 5900, 4700)),
-    (0, (3400, 4300, 5150, 5830, 6500, 5100)),
-)
 
 SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox"
 
@@ -75,23 +64,17 @@ def title(place: str | None, language: Language) -> str:
     return words.replace("{place}", place)
 
 
-def reserved_height(given: Parameters, width: int = 720) -> int:
-    """About the height in px of the widget with every section, at a width in px.
+def iframe(settings: Settings, given: Parameters, words: str, height: int, width: int = 0) -> str:
+    """The first line: the widget, with or without JavaScript on the host's page.
 
-    Between the lengths of stay measured on full widgets; it holds the place until embed.js gives
-    the true height. Beyond 35 days the widget draws weeks and is shorter again.
+    As wide as its place, or at most `width` px of it.
     """
-    days = given.stay.days if given.stay else 1
-    heights = next(heights for least, heights in _HEIGHTS if width >= least)
-    return 10 * round(float(np.interp(days, _MEASURED_DAYS, heights)) / 10)
-
-
-def iframe(settings: Settings, given: Parameters, words: str, width: str, height: int) -> str:
-    """The first line: the widget, with or without JavaScript on the host's page."""
     address = public_url(settings, f"/v1/pulse?{widget_query(given)}")
+    wide = f'width="{width}" ' if width else ""
+    bound = "max-width" if width else "width"
     return (
-        f'<iframe src="{escape(address)}" title="{escape(words)}" width="{width}" '
-        f'height="{height}" style="border:0" loading="lazy" sandbox="{SANDBOX}"></iframe>'
+        f'<iframe src="{escape(address)}" title="{escape(words)}" {wide}height="{height}" '
+        f'style="border:0;{bound}:100%" loading="lazy" sandbox="{SANDBOX}"></iframe>'
     )
 
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from location_context.sections.astronomy import section as section_module
-from location_context.sections.astronomy.response import AstronomyBody
+from location_context.sections.astronomy.response import AstronomyBody, Details
 from location_context.sections.astronomy.section import Astronomy
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris, months_between
 from location_context.upstream.deadline import Deadline
@@ -44,10 +44,10 @@ async def test_the_body_is_the_contracts_and_survives_json() -> None:
     reading = await section.read(asked, Deadline.after(30))
     body = msgspec.json.decode(reading.payload)
     assert list(body) == [
-        "applicable", "point", "units", "as_of", "stale", "attribution", "stay", "days",
-        "highlights",
+        "type", "applicable", "point", "units", "as_of", "stale", "degraded", "degraded_reason",
+        "attribution", "stay", "days", "highlights",
     ]  # fmt: skip
-    assert body["applicable"] is True
+    assert (body["type"], body["applicable"]) == ("astronomy", True)
     assert body["as_of"] is None
     assert body["stale"] is False
     assert len(body["days"]) == 7
@@ -56,6 +56,31 @@ async def test_the_body_is_the_contracts_and_survives_json() -> None:
     assert [row["name"] for row in body["days"][0]["planets"]] == [
         "mercury", "venus", "mars", "jupiter", "saturn",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "kind", "known"),
+    [
+        (date(2026, 8, 12), date(2026, 8, 12), "solar_eclipse",
+         {"kind", "start", "maximum", "end", "magnitude", "obscuration"}),
+        (date(2026, 8, 28), date(2026, 8, 28), "lunar_eclipse",
+         {"kind", "start", "maximum", "end", "magnitude"}),
+        (date(2026, 12, 13), date(2026, 12, 15), "meteor_shower",
+         {"rate", "moonlight", "radiant_height"}),
+        (date(2026, 10, 25), date(2026, 10, 25), "clock_change", {"shift_minutes"}),
+    ],
+)  # fmt: skip
+async def test_the_details_of_a_highlight_have_every_field_and_null_where_it_does_not_apply(
+    first: date, last: date, kind: str, known: set[str]
+) -> None:
+    section = Astronomy.build(MovedClock())
+    reading = await section.read(
+        query(48.8566, 2.3522, "Europe/Paris", first, last), Deadline.after(30)
+    )
+    highlights = msgspec.json.decode(reading.payload)["highlights"]
+    details = next(one["details"] for one in highlights if one["type"] == kind)
+    assert list(details) == list(Details.__struct_fields__)
+    assert {name for name, value in details.items() if value is not None} == known
 
 
 async def test_a_month_that_is_not_held_is_made_beside_the_event_loop() -> None:

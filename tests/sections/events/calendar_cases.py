@@ -80,6 +80,28 @@ ZONES = {
     "no zone in a calendar that has one": Case(
         at("DTSTART:20261205T190000", head="X-WR-TIMEZONE:America/New_York\r\n"),
         {"A, 2026-12-05T19:00-05:00, -"}),
+    "no zone at a place of its own": Case(
+        at("DTSTART:20270814T193000", "DTEND:20270814T220000", "GEO:28.12;-15.43",
+           head="X-WR-TIMEZONE:America/New_York\r\n"),
+        {"A, 2027-08-14T19:30+01:00, 2027-08-14T22:00+01:00"}),
+    "a zone nobody knows at a place of its own": Case(
+        at("DTSTART;TZID=Customized Time Zone:20261205T190000", "GEO:35.68;139.77"),
+        {"A, 2026-12-05T19:00+09:00, -"}),
+    "a zone at a place of its own": Case(at(BERLIN, "GEO:35.68;139.77"), {FIRST}),
+    "UTC at a place of its own in a calendar that has a clock": Case(
+        at("DTSTART:20270327T180000Z", "RRULE:FREQ=DAILY;COUNT=2", "GEO:35.68;139.77",
+           head="X-WR-TIMEZONE:Europe/Berlin\r\n"),
+        {"A, 2027-03-27T19:00+01:00, -", "A, 2027-03-28T19:00+02:00, -"}),
+    "no zone in a series at a place of its own": Case(
+        calendar(event("DTSTART:20261205T190000", "GEO:35.68;139.77", "RRULE:FREQ=DAILY;COUNT=3",
+                       "EXDATE:20261206T190000"),
+                 event("RECURRENCE-ID:20261207T190000", "DTSTART:20261207T200000")),
+        {"A, 2026-12-05T19:00+09:00, -", "A, 2026-12-07T20:00+09:00, -"}),
+    "no zone in a series one date of which is elsewhere": Case(
+        calendar(event("DTSTART:20261205T190000", "GEO:35.68;139.77", "RRULE:FREQ=DAILY;COUNT=2"),
+                 event("RECURRENCE-ID:20261206T190000", "DTSTART:20261206T200000",
+                       "GEO:28.12;-15.43")),
+        {"A, 2026-12-05T19:00+09:00, -", "A, 2026-12-06T20:00+00:00, -"}),
     "UTC repeated on the calendar's clock": Case(
         at("DTSTART:20270327T180000Z", "RRULE:FREQ=DAILY;COUNT=2",
            head="X-WR-TIMEZONE:Europe/Berlin\r\n"),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from location_context.point import Point
-from location_context.sections.events.answer import web_address
+from location_context.sections.addresses import web_address
 from location_context.sections.events.choose import MOST, MOST_A_DAY, choose
 from location_context.sections.events.records import Place, Told, When
 from location_context.sections.events.visible import overlaps, visible
@@ -251,5 +251,5 @@ def test_only_web_addresses_are_answered(text):
     assert web_address(text) is None
 
 
-def test_a_web_address_is_answered_as_it_came():
-    assert web_address(" https://a.example/?q=ö#x ") == "https://a.example/?q=ö#x"
+def test_a_web_address_is_answered_as_a_uri():
+    assert web_address(" https://a.example/?q=ö#x ") == "https://a.example/?q=%C3%B6#x"

@@ -11,12 +11,16 @@ import httpx2
 import pytest
 
 from location_context.errors import OperatorError
-from location_context.sections.events.imports.expansion import SECONDS, Task, expand
+from location_context.sections.events.imports.expansion import Expansion, Task
 from location_context.sections.events.imports.feeds import Feeds
-from location_context.sections.events.imports.importer import calendar_id, format_of, window_at
+from location_context.sections.events.imports.importer import (
+    ImportRefused,
+    calendar_id,
+    format_of,
+    window_at,
+)
 from location_context.sections.events.records import Calendar
 from location_context.settings import Settings
-from location_context.upstream.deadline import Deadline
 from tests.standins.server import Answered, StandIn
 
 pytestmark = pytest.mark.anyio
@@ -67,8 +71,9 @@ async def test_events_without_a_place_are_refused_unless_the_calendar_has_one(op
     file.write_bytes(ICS % b"Choir")
     async with opening() as opened:
         nowhere = Calendar(id="a", kind="import", source=str(file))
-        imported = await opened.section._feeds.take(nowhere)
-        assert (imported.calendar.rows, len(imported.refused)) == (0, 1)
+        with pytest.raises(ImportRefused, match="names no place") as refusal:
+            await opened.section._feeds.take(nowhere)
+        assert len(refusal.value.refused) == 1
         for country, region, expected in [
             ("FR", None, ["Choir"]), ("FR", "FR-IDF", ["Choir"]), ("FR", "FR-BRE", []),
             ("DE", None, []),
@@ -235,8 +240,8 @@ def test_the_reading_process_does_not_see_the_keys_of_the_server(monkeypatch):
             super().__init__(*given, **named)
 
     monkeypatch.setattr(subprocess, "Popen", Watched)
-    task = Task("ics", window_at(date(2026, 11, 21), None))
-    assert list(expand(ICS % b"Choir", task, Deadline.after(SECONDS)))
+    task = Task.of("ics", window_at(date(2026, 11, 21), None))
+    assert list(Expansion(ICS % b"Choir", task).read())
     assert seen
     assert "canary" not in str(seen)
 

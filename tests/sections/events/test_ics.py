@@ -8,9 +8,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from location_context.sections.events.imports.entries import Entry, Refused, Window
-from location_context.sections.events.imports.expansion import SECONDS, Task, expand
+from location_context.sections.events.imports.expansion import Expansion, Task
 from location_context.sections.events.imports.ics.reading import read_ics
-from location_context.upstream.deadline import Deadline
 from tests.sections.events import calendar_oracle
 from tests.sections.events.hostile import calendar
 
@@ -62,7 +61,7 @@ def test_real_calendars_hold_what_an_independent_expansion_finds(shared_data):
 def test_a_real_calendar_of_five_thousand_events_is_read_in_its_process(shared_data):
     data = (shared_data / "events" / "ics" / "issue42_benchmark_large.ics").read_bytes()
     window = Window(date(2019, 1, 1), date(2019, 12, 31), ZONE)
-    told = list(expand(data, Task("ics", window), Deadline.after(30)))
+    told = list(Expansion(data, Task.of("ics", window)).read())
     assert len([one for one in told if isinstance(one, Entry)]) > 300
 
 
@@ -73,7 +72,7 @@ def test_a_rule_by_the_hour_or_minute_is_read_while_its_dates_are_few():
         "UID:b\nSUMMARY:Shuttle\nDTSTART:20261205T090000Z\nRRULE:FREQ=MINUTELY;INTERVAL=20;COUNT=6",
         "UID:c\nSUMMARY:Chime\nDTSTART:20200101T000000Z\nRRULE:FREQ=HOURLY",
     )
-    told = list(expand(data, Task("ics", WINDOW), Deadline.after(SECONDS)))
+    told = list(Expansion(data, Task.of("ics", WINDOW)).read())
     titles = [one.title for one in told if isinstance(one, Entry)]
     assert (titles.count("Guided tour"), titles.count("Shuttle")) == (8, 6)
     assert len([one for one in told if isinstance(one, Refused) and "Chime" in one.where]) == 1

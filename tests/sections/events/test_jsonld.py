@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from location_context.sections.events.imports.entries import Entry, Refused, Window
-from location_context.sections.events.imports.expansion import SECONDS, Task, expand
+from location_context.sections.events.imports.expansion import Expansion, Task
 from location_context.sections.events.imports.jsonld import read_jsonld
-from location_context.upstream.deadline import Deadline
 from tests.sections.events.hostile import page
 
 WINDOW = Window(date(2026, 11, 1), date(2027, 10, 31), "Europe/Paris")
@@ -84,6 +83,25 @@ def test_dates_are_read_as_they_are_meant(start, end, expected):
     assert (*shown, entry.all_day) == expected
 
 
+def test_a_time_of_the_clock_is_on_the_clock_of_the_events_own_place():
+    geo = {"geo": {"latitude": 35.68, "longitude": 139.77}}
+    event = EVENT | {"startDate": "2026-12-03T20:00", "endDate": "2026-12-03T22:00"}
+    (entry,) = _read(event | {"location": geo})
+    assert entry.start.at.isoformat() == "2026-12-03T20:00:00+09:00"
+    assert entry.end.at.isoformat() == "2026-12-03T22:00:00+09:00"
+    (entry,) = _read(event | {"location": "Olympia"})
+    assert entry.start.at.isoformat() == "2026-12-03T20:00:00+01:00"
+
+
+def test_a_list_of_many_events_is_read_to_its_end():
+    event = {"@type": "Event", "startDate": "2026-12-03"}
+    items = [
+        {"@type": "ListItem", "position": n, "item": event | {"name": f"Event {n}"}}
+        for n in range(60_000)
+    ]
+    assert len(_read({"@type": "ItemList", "itemListElement": items})) == 60_000
+
+
 def test_cancelled_online_undated_and_past_ones_are_left_out():
     events = [
         EVENT | {"eventStatus": "https://schema.org/EventCancelled"},
@@ -119,7 +137,7 @@ def test_what_came_before_a_broken_script_is_kept():
     data = page(
         msgspec.json.encode(EVENT), b"{broken", msgspec.json.encode(EVENT | {"name": "Air"})
     )
-    entries, refused = _split(expand(data, Task("jsonld", WINDOW), Deadline.after(SECONDS)))
+    entries, refused = _split(Expansion(data, Task.of("jsonld", WINDOW)).read())
     assert [entry.title for entry in entries] == ["Phoenix", "Air"]
     assert [one.where for one in refused] == ["script 2"]
 
@@ -127,6 +145,16 @@ def test_what_came_before_a_broken_script_is_kept():
 def test_events_of_one_address_are_several():
     both = [EVENT, EVENT | {"name": "Air"}, EVENT | {"location": "Zénith"}]
     assert len({entry.uid for entry in _read(both)}) == 3
+
+
+def test_events_alike_in_all_but_their_place_are_several():
+    places = [
+        {"geo": {"latitude": 48.8, "longitude": 2.3}},
+        {"geo": {"latitude": 48.9, "longitude": 2.3}},
+        {"address": "1 rue A"}, {"address": {"streetAddress": "2 rue A"}},
+    ]  # fmt: skip
+    entries = _read([EVENT | {"location": place} for place in places])
+    assert len({entry.uid for entry in entries}) == 4
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])

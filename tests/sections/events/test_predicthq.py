@@ -1,7 +1,8 @@
-"""PredictHQ: what its rows become, on a table of traps and on recorded answers."""
+"""PredictHQ: what is asked of it, and what its rows become, on traps and on recorded answers."""
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -10,11 +11,16 @@ import pytest
 
 from location_context.sections.events.providers.predicthq import read
 from location_context.settings import Secret
+from location_context.upstream.budget import Budget
+from location_context.upstream.deadline import Deadline
+from location_context.upstream.host import Host
 from tests.standins.predicthq import TOKEN, event, responding
-from tests.standins.server import StandIn
+from tests.standins.server import Answered, StandIn
 
 pytestmark = pytest.mark.anyio
 PARIS = ZoneInfo("Europe/Paris")
+CITY = (48.8566, 2.3522)
+DAY = ("2026-12-25", "2026-12-25")
 
 
 def _one(row: dict):
@@ -41,9 +47,12 @@ TIMES = {
     "whole days on the clock of the place": (
         "2026-12-03T00:00:00Z", "2026-12-05T23:59:59Z", None, "2026-12-03", "2026-12-05", True,
     ),
-    "whole days in UTC with a zone": (
-        "2026-12-02T23:00:00Z", "2026-12-03T22:59:59Z", "Europe/Paris",
-        "2026-12-03", "2026-12-03", True,
+    "a fixed date: its times are not known": (
+        "2026-12-02T23:00:00Z", "2026-12-03T22:59:59Z", "Europe/Paris", "2026-12-03", None, False,
+    ),
+    "fixed dates of several days: likewise": (
+        "2026-12-02T23:00:00Z", "2026-12-05T22:59:59Z", "Europe/Paris",
+        "2026-12-03", "2026-12-05", False,
     ),
     "no offset means UTC": (
         "2026-12-03T19:00:00", "2026-12-03T21:00:00", "Europe/Paris",
@@ -77,6 +86,10 @@ OUT = {
     "no id": {"id": None},
     "no category": {"category": None},
     "a zone that is none": {"timezone": "Mars/Olympus"},
+    "a zone that is a folder of zones": {"timezone": "Europe"},
+    "a zone of 300 characters": {"timezone": "E" * 300},
+    "a zone that is a lone surrogate": {"timezone": "\ud800"},
+    "a zone that is a number": {"timezone": 1},
 }
 
 
@@ -174,3 +187,111 @@ async def test_it_is_asked_for_what_is_active_within_the_radius(opening):
     assert asked.query["active.lte"] == "2026-12-26T23:59:59"
     assert asked.query["active.tz"] == "Europe/Paris"
     assert asked.query["brand_unsafe.exclude"] == "true"
+
+
+def _ranked(count: int) -> list[dict]:
+    """Concerts of one day with ranks from 0 to 100, in no order."""
+    times = ("2026-12-25T19:00:00Z", "2026-12-25T21:00:00Z")
+    return [event(f"Concert {n}", *times, rank=n * 37 % 101) for n in range(count)]
+
+
+@asynccontextmanager
+async def _asking(opening, rows, **plan):
+    """The stand-in, the opened section, and a way to hear the provider on a day in Paris."""
+    with StandIn(responding(rows, **plan)).running() as provider:
+        async with opening(predicthq_url=provider.url, predicthq_api_key=Secret(TOKEN)) as opened:
+
+            async def hear(**changes):
+                query = opened.query(CITY, *DAY, **changes)
+                return await opened.section._providers[4].hear(query, Deadline.after(60))
+
+            yield provider, opened, hear
+
+
+async def test_of_700_events_ranked_0_to_100_the_answer_holds_the_highest(opening):
+    rows = _ranked(700)
+    highest = sorted((row["rank"] for row in rows), reverse=True)
+    async with _asking(opening, rows) as (_, opened, hear):
+        heard = await hear()
+        body = (await opened.read(CITY, *DAY)).body
+    ranks = sorted((one.rank for one in heard.told), reverse=True)
+    assert ranks == highest[: len(ranks)]
+    assert len(ranks) >= 200
+    shown = [one.rank for one in body.events if one.sources == ["predicthq"]]
+    assert len(shown) == 9  # beside Christmas Day
+    assert sorted(shown, reverse=True) == highest[:9]
+
+
+async def test_where_there_is_more_than_was_read_coverage_says_partial_and_it_can_be_cached(
+    opening,
+):
+    async with _asking(opening, _ranked(700)) as (provider, opened, hear):
+        heard = await hear()
+        reading = await opened.read(CITY, *DAY)
+    coverage = {one.provider: one.status for one in reading.body.coverage}
+    assert (len(heard.told), heard.status, coverage["predicthq"]) == (600, "partial", "partial")
+    assert (reading.complete, reading.body.degraded) == (True, False)
+    assert [one.query["offset"] for one in provider.asked] == ["0", "200", "400"]
+
+
+async def test_what_was_read_to_the_end_is_not_partial(opening):
+    async with _asking(opening, _ranked(350)) as (provider, _, hear):
+        heard = await hear()
+    assert (len(heard.told), heard.status) == (350, "ok")
+    assert len(provider.asked) == 2
+
+
+async def test_a_plan_that_shows_no_more_is_partial(opening):
+    async with _asking(opening, _ranked(350), most=100) as (provider, _, hear):
+        heard = await hear()
+    assert (len(heard.told), heard.status, heard.is_complete) == (100, "partial", True)
+    assert len(provider.asked) == 1
+
+
+async def test_a_further_page_that_the_budget_does_not_pay_leaves_the_highest_ranks(opening):
+    async with _asking(opening, _ranked(700)) as (provider, opened, hear):
+        opened.section._providers[4]._asked.upstream.host = Host(Budget({60.0: 1}))
+        heard = await hear()
+    assert (len(heard.told), heard.status, heard.is_complete) == (200, "partial", True)
+    assert min(one.rank for one in heard.told) >= 71
+    assert len(provider.asked) == 1
+
+
+async def test_events_not_announced_yet_are_asked_for_and_estimated(opening):
+    times = ("2026-12-25T19:00:00Z", "2026-12-25T21:00:00Z")
+    rows = [event("Sure", *times), event("Likely", *times, state="predicted")]
+    async with _asking(opening, rows) as (provider, _, hear):
+        heard = await hear()
+    assert {one.title: one.status for one in heard.told} == {
+        "Sure": "confirmed", "Likely": "estimated",
+    }  # fmt: skip
+    assert provider.asked[0].query["state"] == "active,predicted"
+
+
+async def test_a_plan_without_predicted_events_is_learned_for_a_day(opening):
+    times = ("2026-12-25T19:00:00Z", "2026-12-25T21:00:00Z")
+    plan = {"without": frozenset({"predicted"})}
+    async with _asking(opening, [event("Sure", *times)], **plan) as (provider, opened, hear):
+        first = await hear()
+        opened.clock.move(hours=4)
+        second = await hear()
+        opened.clock.move(hours=21)
+        await hear()
+        asked = [one.query["state"] for one in provider.asked]
+        code = opened.section._providers[4].state().last_error_code
+    assert [one.title for one in first.told] == [one.title for one in second.told] == ["Sure"]
+    assert asked == ["active,predicted", "active", "active", "active,predicted", "active"]
+    assert (first.status, code) == ("ok", None)
+
+
+async def test_what_is_refused_for_another_reason_teaches_nothing_of_the_plan(opening):
+    def refuse(_):
+        return Answered({"error": "Bearer token scope insufficient"}, status=403)
+
+    with StandIn(refuse).running() as provider:
+        async with opening(predicthq_url=provider.url, predicthq_api_key=Secret(TOKEN)) as opened:
+            query = opened.query(CITY, *DAY)
+            for _ in range(2):
+                heard = await opened.section._providers[4].hear(query, Deadline.after(60))
+    assert heard.status == "unavailable"
+    assert [one.query["state"] for one in provider.asked] == ["active,predicted", "active"] * 2

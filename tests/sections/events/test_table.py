@@ -47,6 +47,31 @@ def test_a_table_is_read_row_by_row_and_bad_rows_are_named():
     ]
 
 
+def test_a_time_of_the_clock_is_on_the_clock_of_the_events_own_place():
+    """The table is read on Paris' clock; only what names no place is on it."""
+    entries, refused = _read(
+        b"title,start,end,lat,lng\n"
+        b"Las Palmas,2027-08-14T19:30,2027-08-14T22:00,28.12,-15.43\n"
+        b"Tokyo,2027-08-14 19:30,,35.68,139.77\n"
+        b"Moment,2027-08-14T19:30+02:00,,35.68,139.77\n"
+        b"Nowhere,2027-08-14T19:30,,,\n"
+    )
+    assert refused == []
+    assert {entry.title: entry.start.at.isoformat() for entry in entries} == {
+        "Las Palmas": "2027-08-14T19:30:00+01:00",
+        "Tokyo": "2027-08-14T19:30:00+09:00",
+        "Moment": "2027-08-14T19:30:00+02:00",
+        "Nowhere": "2027-08-14T19:30:00+02:00",
+    }
+    assert entries[0].end.at.isoformat() == "2027-08-14T22:00:00+01:00"
+
+
+def test_rows_alike_in_all_but_their_place_are_several():
+    row = b"Market,2026-12-05,%d.5,11.5\n"
+    entries, _ = _read(b"title,start,lat,lng\n" + b"".join(row % n for n in range(40, 60)))
+    assert len({entry.uid for entry in entries}) == 20
+
+
 def test_semicolons_and_tabs_part_columns_too():
     for delimiter in (";", "\t"):
         table = "title,start,venue\nChoir,2026-12-05,Church\n".replace(",", delimiter)

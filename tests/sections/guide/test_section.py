@@ -167,7 +167,25 @@ async def test_the_sample_says_in_answer_and_notices_that_it_is_not_current(
     await guides.replace(told, around(("one_star", 1)), NOON)
     reading = await guide.read(query(), Deadline.after(4))
     assert reading.body.attribution[0].text == "Sample guide 2024, not current"
+    assert not reading.body.attribution[0].adapted
     assert "sample guide of 2024" in guide.notices()[0]
+
+
+async def test_an_imported_guide_tells_its_licence_with_its_terms_and_that_it_was_adapted(
+    guide: Guide, guides: Guides
+) -> None:
+    told = Provenance(
+        kind="plain_csv",
+        source="s",
+        dated=date(2026, 6, 1),
+        attribution="A",
+        license="cc-by-sa-4.0",
+    )
+    await guides.replace(told, around(("one_star", 3)), NOON)
+    reading = await guide.read(query(), Deadline.after(4))
+    [notice, *_] = reading.body.attribution
+    assert (notice.license, notice.adapted) == ("cc-by-sa-4.0", True)
+    assert notice.license_url == "https://creativecommons.org/licenses/by-sa/4.0/"
 
 
 async def test_an_operators_own_labels_are_used_by_language_before_ours(

@@ -18,7 +18,7 @@ from tests.sections.guide.test_section import around
 from tests.standins.server import Answered, Asked, StandIn
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
     from location_context.sections.contract import Reading
     from location_context.storage.guide import Guides
@@ -26,11 +26,31 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 
-def table(asked: Asked, seconds: float = 600.0) -> Answered:
-    """What OSRM answers: as many durations as places were asked, the first to itself."""
-    places = asked.path.rsplit("/", 1)[1].split(";")
-    durations = [[0.0, *(seconds + 60 * n for n in range(len(places) - 1))]]
-    return Answered({"code": "Ok", "durations": durations})
+def waypoint(place: str, metres: float) -> dict[str, Any]:
+    """A place on a road so many metres south of the asked one."""
+    lng, lat = map(float, place.split(","))
+    location = [lng, round(lat - metres / 111_195, 6)]
+    return {"hint": "KSoKADRYroqU", "location": location, "name": "", "distance": metres}
+
+
+class Osrm:
+    """OSRM's table service: all places snap to the nearest road, however far it lies."""
+
+    def __init__(self, seconds: Sequence[float | None] = (600.0, 660.0, 720.0)) -> None:
+        self.seconds = seconds
+        self.metres: dict[int, float] = {}  # by index of the asked place; 4 m for all others
+
+    def __call__(self, asked: Asked) -> Answered:
+        places = asked.path.rsplit("/", 1)[1].split(";")
+        snapped = [waypoint(one, self.metres.get(n, 4.2)) for n, one in enumerate(places)]
+        durations = [[0.0, *self.seconds]]
+        assert len(durations[0]) == len(places)
+        return Answered(
+            {
+                "code": "Ok", "durations": durations,
+                "sources": snapped[:1], "destinations": snapped,
+            }
+        )  # fmt: skip
 
 
 @asynccontextmanager
@@ -61,12 +81,12 @@ async def test_without_osrm_all_travel_is_estimated_and_the_answer_complete(guid
     async with guide_with("", guides) as guide:
         reading = await guide.read(query(), Deadline.after(4))
     assert ways(reading) == ESTIMATED
-    assert reading.complete
+    assert (reading.body.degraded_reason, reading.complete) == (None, True)
     assert guide.providers()[0].status == "not_configured"
 
 
 async def test_osrm_is_asked_once_for_all_drives_in_lng_lat_order(guides: Guides) -> None:
-    with StandIn(table).running() as osrm:
+    with StandIn(Osrm()).running() as osrm:
         async with guide_with(osrm.url, guides) as guide:
             reading = await guide.read(query(), Deadline.after(4))
     far, near = [("drive", 10, False), ("drive", 11, False)], ("drive", 12, False)
@@ -80,11 +100,37 @@ async def test_osrm_is_asked_once_for_all_drives_in_lng_lat_order(guides: Guides
 
 
 async def test_a_place_without_a_road_keeps_its_estimate(guides: Guides) -> None:
-    answer = Answered({"code": "Ok", "durations": [[0, None, 1200, -5]]})
-    with StandIn(lambda _: answer).running() as osrm:
+    with StandIn(Osrm([None, 1200, -5])).running() as osrm:
         async with guide_with(osrm.url, guides) as guide:
             reading = await guide.read(query(), Deadline.after(4))
     assert ways(reading) == [ESTIMATED[0], ("drive", 20, False), *ESTIMATED[2:]]
+
+
+async def test_a_restaurant_over_a_kilometre_from_its_road_keeps_its_estimate(
+    guides: Guides,
+) -> None:
+    server = Osrm()
+    server.metres = {1: 1000.1, 2: 999.9, 3: 250_000.0}
+    with StandIn(server).running() as osrm:
+        async with guide_with(osrm.url, guides) as guide:
+            reading = await guide.read(query(), Deadline.after(4))
+    assert ways(reading) == [ESTIMATED[0], ("drive", 11, False), *ESTIMATED[2:]]
+    assert reading.complete  # all that could be routed was
+
+
+async def test_a_point_over_a_kilometre_from_its_road_is_not_routed_anywhere(
+    guides: Guides,
+) -> None:
+    server = Osrm()
+    server.metres = {0: 412_000.0}
+    with StandIn(server).running() as osrm:
+        async with guide_with(osrm.url, guides) as guide:
+            reading = await guide.read(query(), Deadline.after(4))
+    assert ways(reading) == ESTIMATED
+    assert reading.complete
+    assert "Travel times: © OpenStreetMap contributors, ODbL" not in [
+        one.text for one in reading.body.attribution
+    ]
 
 
 BAD: dict[str, Answered] = {
@@ -94,29 +140,41 @@ BAD: dict[str, Answered] = {
     "no table": Answered({"code": "Ok"}),
     "another size": Answered({"code": "Ok", "durations": [[0, 1]]}),
     "an empty table": Answered({"code": "Ok", "durations": []}),
+    "no waypoints": Answered({"code": "Ok", "durations": [[0, 60, 60, 60]]}),
+    "too few waypoints": Answered(
+        {
+            "code": "Ok",
+            "durations": [[0, 60, 60, 60]],
+            "sources": [waypoint("2,48", 1)],
+            "destinations": [waypoint("2,48", 1)],
+        }
+    ),
     "dropped": Answered(fault="drop"),
     "a redirect": Answered(b"", status=302, headers={"Location": "http://127.0.0.1:1/"}),
 }
 
 
 @pytest.mark.parametrize("name", BAD)
-async def test_a_failing_osrm_falls_back_to_estimates_and_says_incomplete(
+async def test_a_failing_osrm_falls_back_to_estimates_and_says_degraded(
     guides: Guides, name: str
 ) -> None:
     with StandIn(lambda _: BAD[name]).running() as osrm:
         async with guide_with(osrm.url, guides) as guide:
             reading = await guide.read(query(), Deadline.after(4))
     assert ways(reading) == ESTIMATED
-    assert not reading.complete
+    assert (reading.body.degraded_reason, reading.complete) == ("provider_unavailable", False)
 
 
 async def test_a_silent_osrm_costs_its_deadline_once(guides: Guides) -> None:
     with StandIn(lambda _: Answered(fault="hang")).running() as osrm:
         async with guide_with(osrm.url, guides) as guide:
+            reasons = []
             for _ in range(3):
                 reading = await guide.read(query(), Deadline.after(0.5))
                 assert ways(reading) == ESTIMATED
+                reasons.append(reading.body.degraded_reason)
             state: Any = guide.providers()[0]
             await guide.close()
     assert len(osrm.asked) == 1
-    assert (state.status, state.breaker) == ("outage", "open")
+    assert reasons == ["late"] * 3
+    assert state.breaker == "closed"  # it had not timed out yet

@@ -20,6 +20,7 @@ from location_context.stay import Stay
 from location_context.storage.climate import Climate
 from location_context.storage.database import Database
 from location_context.upstream.deadline import Deadline
+from location_context.upstream.host import Hosts
 from location_context.upstream.provider import http_client
 from tests.moved_clock import MovedClock
 from tests.standins.met_norway import PATH as MET_PATH
@@ -92,7 +93,7 @@ async def world(clock, standins, weather_settings):
     open_meteo, norway, power = standins
     database = await Database.open(weather_settings)
     async with http_client(weather_settings.user_agent) as client:
-        section = Weather.build(weather_settings, clock, client, Climate(database))
+        section = Weather.build(weather_settings, clock, client, Climate(database), Hosts())
         yield World(clock, open_meteo, norway, power, weather_settings, section, database)
         await section.close()
     await database.close()

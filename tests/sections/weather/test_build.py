@@ -18,7 +18,7 @@ from location_context.sections.weather.fetching.holdings import Holdings
 from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
 from location_context.stay import Stay
 from location_context.storage.climate import Climate
-from location_context.upstream.budget import Budget
+from location_context.upstream.host import Host
 from location_context.upstream.provider import http_client
 from tests.sections.weather.conftest import query
 from tests.standins.open_meteo import ARCHIVE, refused
@@ -38,7 +38,7 @@ async def builder(world):
         world.open_meteo.faults = {}
 
     async with http_client("test") as client:
-        archive = OpenMeteoArchive(world.settings, world.clock, client, Budget({}))
+        archive = OpenMeteoArchive(world.settings, world.clock, client, Host())
         holdings = Holdings(Climate(world.database), world.clock)
         yield Builder(archive, holdings, world.clock, lambda _: None, pause), waits
 

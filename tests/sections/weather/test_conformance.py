@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from location_context.errors import ProviderAnswerInvalid, ProviderRefused
+from location_context.sections.open_meteo import refusal
 from location_context.sections.weather.cells import Cell
 from location_context.sections.weather.providers.met_norway import MetNorway
 from location_context.sections.weather.providers.met_norway_days import gather
-from location_context.sections.weather.providers.open_meteo import budget, quiet_for
 from location_context.sections.weather.providers.open_meteo_answer import (
     daily,
     elevation_of,
@@ -25,16 +25,14 @@ from location_context.sections.weather.providers.open_meteo_archive import OpenM
 from location_context.sections.weather.providers.open_meteo_forecast import OpenMeteoForecast
 from location_context.sections.weather.records import FIELDS
 from location_context.settings import Settings
-from location_context.upstream.provider import Answer, http_client
+from location_context.upstream.exchange import Answer
+from location_context.upstream.host import Host
+from location_context.upstream.provider import http_client
 from tests.standins.server import Answered, StandIn
 
 pytestmark = pytest.mark.anyio
 CELL = Cell(-15.75, -48.0, "America/Sao_Paulo")
 TODAY = date(2026, 11, 21)
-
-
-def refuse(sentence: str) -> ProviderAnswerInvalid:
-    return ProviderAnswerInvalid("Open-Meteo", sentence)
 
 
 def recorded(shared_data: Path, pattern: str) -> list[tuple[str, object]]:
@@ -48,10 +46,10 @@ def test_recorded_daily_answers_are_read_by_their_dates(shared_data):
     for _, body in recorded(shared_data, "*.json"):
         if "daily" not in body:
             with pytest.raises(ProviderAnswerInvalid):
-                daily(body, FIELDS, refuse)
+                daily(body, FIELDS)
             continue
         read += 1
-        first, columns = daily(body, FIELDS, refuse)
+        first, columns = daily(body, FIELDS)
         assert first == date.fromisoformat(body["daily"]["time"][0])
         raw = [math.nan if v is None else v for v in body["daily"]["temperature_2m_max"]]
         assert np.array_equal(columns["temperature_max"], raw, equal_nan=True)
@@ -68,7 +66,7 @@ def test_a_recorded_forecast_of_nulls_is_no_forecast(shared_data):
         if set(body.get("daily", {}).get("temperature_2m_max", [0])) == {None}
     ]
     assert len(nulls) == 1
-    _, columns = daily(nulls[0], FIELDS, refuse)
+    _, columns = daily(nulls[0], FIELDS)
     assert np.isnan(columns["temperature_max"]).all()
 
 
@@ -82,8 +80,8 @@ async def test_recorded_and_quoted_errors_are_understood(shared_data):
                     open_meteo_forecast_url=standin.url, open_meteo_archive_url=standin.url
                 )
                 clock = lambda: datetime(2026, 10, 4, 12, tzinfo=UTC)  # noqa: E731  a fixed clock
-                forecast = OpenMeteoForecast(settings, clock, client, budget(settings))
-                archive = OpenMeteoArchive(settings, clock, client, budget(settings))
+                forecast = OpenMeteoForecast(settings, clock, client, Host())
+                archive = OpenMeteoArchive(settings, clock, client, Host())
                 with pytest.raises(ProviderRefused):
                     await forecast.forecast(CELL, today, 0, public=False)
                 with pytest.raises(ProviderRefused):
@@ -103,7 +101,8 @@ async def test_recorded_and_quoted_errors_are_understood(shared_data):
 def test_a_quoted_429_tells_how_long_to_be_quiet(shared_data, name, seconds):
     body = (shared_data / "open_meteo" / "errors" / f"quoted_{name}_limit_429.json").read_bytes()
     answer = Answer("Open-Meteo", 429, {}, body)
-    assert quiet_for(lambda: datetime(2026, 11, 21, 12, tzinfo=UTC))(answer) == seconds
+    asks = refusal(lambda: datetime(2026, 11, 21, 12, tzinfo=UTC))(answer)
+    assert (asks.quiet, asks.of) == (seconds, "host")
 
 
 @pytest.fixture

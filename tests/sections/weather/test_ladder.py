@@ -1,4 +1,4 @@
-"""The ladder: the best answer in time, the silent blamed, and no one else."""
+"""The ladder: the best answer in time, and who may be silent is not waited for."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import pytest
 
 from location_context.errors import ProviderUnreachable
 from location_context.sections.weather.fetching.ladder import Ladder, Rung
-from location_context.upstream.breaker import Breaker
 from location_context.upstream.deadline import Deadline
 
 pytestmark = pytest.mark.anyio
 
 
 class Source:
-    """Answers when told to; counts how often it was asked and blamed."""
+    """Answers when told to; counts how often it was asked."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.asked = self.blamed = 0
+        self.asked = 0
         self.started = asyncio.Event()
         self.answer = asyncio.get_event_loop().create_future()
-        self.breaker = Breaker()
-        self.last_success_at = None
-        self.upstream = SimpleNamespace(breaker=self.breaker, last_success_at=None, late=self._late)
-
-    def _late(self) -> None:
-        self.blamed += 1
+        self.doubted = False
+        self.waited = 0.0
+        self.upstream = SimpleNamespace(
+            doubted=lambda _: self.doubted,
+            in_vain=0.0,
+            waited_in_vain=lambda seconds: setattr(self, "waited", seconds),
+        )
 
     async def attempt(self) -> str | None:
         self.asked += 1
@@ -61,7 +61,6 @@ async def test_the_next_is_asked_as_soon_as_one_fails_or_has_nothing():
     began = time.monotonic()
     assert await climb(failing, empty, last, seconds=30) == "c"
     assert time.monotonic() - began < 5
-    assert (failing.blamed, empty.blamed) == (0, 0)
 
 
 async def test_a_lower_answer_waits_its_grace_for_a_higher_one():
@@ -70,42 +69,43 @@ async def test_a_lower_answer_waits_its_grace_for_a_higher_one():
     assert await climb(slow, quick, seconds=0.5, grace=20) == "slow"
     other = Source("slow")
     assert await climb(other, Source("quick").says("quick"), seconds=0.5) == "quick"
-    assert other.blamed == 1
 
 
-async def test_at_the_deadline_all_that_said_nothing_are_blamed():
-    one, other = Source("one"), Source("other")
-    assert await climb(one, other) is None
-    assert (one.blamed, other.blamed) == (1, 1)
-
-
-async def test_a_source_that_answered_someone_meanwhile_is_not_blamed():
-    busy = Source("busy")
-    asyncio.get_running_loop().call_later(
-        0.05, lambda: setattr(busy.upstream, "last_success_at", "now")
-    )
-    assert await climb(busy) is None
-    assert busy.blamed == 0
-
-
-async def test_a_caller_that_goes_away_blames_no_one_and_leaves_the_source_at_work():
+async def test_a_caller_that_goes_away_leaves_the_source_at_work():
     source = Source("source")
     task = asyncio.ensure_future(climb(source, seconds=30))
     await source.started.wait()
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert task.cancelled()
-    assert source.blamed == 0
     assert not source.answer.cancelled()
 
 
-async def test_a_probing_source_is_waited_for_no_longer_than_the_grace():
-    probing = Source("probing")
-    probing.breaker.late()
-    probing.breaker._until = time.monotonic()
+async def test_a_doubted_source_is_waited_for_no_longer_than_the_grace():
+    doubted = Source("doubted")
+    doubted.doubted = True
     began = time.monotonic()
-    assert await climb(probing, seconds=30) is None
+    assert await climb(doubted, seconds=30) is None
     assert time.monotonic() - began < 10
+
+
+async def test_how_long_a_source_was_waited_for_in_vain_is_told_it():
+    silent, failing = Source("silent"), Source("a").says(ProviderUnreachable("a", "down"))
+    assert await climb(failing, silent, seconds=0.3) is None
+    assert 0.2 < silent.waited < 10
+    assert failing.waited == 0
+
+
+async def test_the_first_failure_tells_why_a_lesser_answer_was_taken():
+    failing, silent = Source("a").says(ProviderUnreachable("a", "down")), Source("b")
+    for first, kind in ((failing, ProviderUnreachable), (silent, TimeoutError)):
+        rungs = [Rung(first.attempt, first.upstream), Rung(Source("c").says("c").attempt)]
+        ladder = Ladder(rungs, Deadline.after(0.3), 0.05)
+        assert await ladder.climb() == "c"
+        assert isinstance(ladder.first_failure, kind)
+    ladder = Ladder([Rung(Source("d").says("d").attempt)], Deadline.after(30), 0.05)
+    assert await ladder.climb() == "d"
+    assert ladder.first_failure is None
 
 
 async def test_a_fault_of_ours_costs_one_source_and_not_the_answer(capsys):

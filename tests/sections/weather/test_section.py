@@ -15,6 +15,7 @@ from location_context.settings import Secret, Settings
 from location_context.stay import Stay, horizon
 from location_context.storage.climate import Climate
 from location_context.upstream.deadline import Deadline
+from location_context.upstream.host import Hosts
 from location_context.upstream.provider import http_client
 from tests.sections.weather.conftest import PARIS, query
 from tests.standins import weather_truth
@@ -43,11 +44,10 @@ async def test_a_stay_within_the_horizon_is_a_forecast_of_its_days(world):
 
 async def test_forecast_numbers_are_the_providers_own(world):
     body = (await world.read(query(NEAR))).body
-    cell = weather_truth.cell_height(48.9, 2.4)
-    shift = (cell - weather_truth.terrain(PARIS.lat, PARIS.lng)) * weather_truth.LAPSE
+    height = weather_truth.terrain(PARIS.lat, PARIS.lng)
     for day in body.days:
-        truth = weather_truth.day(48.9, 2.4, day.date, cell)
-        assert day.temperature_max == pytest.approx(truth["temperature_2m_max"] + shift, abs=0.06)
+        truth = weather_truth.day(PARIS.lat, PARIS.lng, day.date, height)
+        assert day.temperature_max == pytest.approx(truth["temperature_2m_max"], abs=0.06)
         assert day.precipitation_sum == truth["precipitation_sum"]
         assert day.precipitation_probability == truth["precipitation_probability_max"]
         assert day.weather_code == truth["weather_code"]
@@ -74,7 +74,7 @@ async def test_a_stay_beyond_the_horizon_is_ten_years_of_its_dates(world):
 async def test_history_is_the_same_dates_of_each_year(world):
     body = (await world.read(query(FAR))).body
     shift = body.basis.temperature_correction
-    cell = weather_truth.cell_height(48.75, 2.25)
+    cell = weather_truth.terrain(48.75, 2.25)
     for year in body.history:
         days = [
             weather_truth.day(48.75, 2.25, date(year.year, 2, day), cell) for day in range(3, 10)
@@ -120,7 +120,9 @@ async def test_what_was_fetched_is_held_after_a_restart(world):
     await world.section.close()
     world.open_meteo.asked.clear()
     async with http_client(world.settings.user_agent) as client:
-        section = Weather.build(world.settings, world.clock, client, Climate(world.database))
+        section = Weather.build(
+            world.settings, world.clock, client, Climate(world.database), Hosts()
+        )
         again = await section.read(query(FAR), Deadline.after(4))
         await section.close()
     assert again.payload == first.payload
@@ -233,7 +235,7 @@ async def test_new_year_at_the_turn_uses_no_dates_that_have_not_come(world):
 async def test_leap_days_are_answered_with_the_same_dates_of_other_years(world, stay):
     body = (await world.read(query(stay))).body
     assert [day.date for day in body.days] == list(stay.dates())
-    cell = weather_truth.cell_height(48.75, 2.25)
+    cell = weather_truth.terrain(48.75, 2.25)
     for year in body.history:
         dates = []
         for day in stay.dates():
@@ -254,7 +256,7 @@ async def test_a_valley_and_a_peak_in_one_cell_answer_the_same_in_both_orders(wo
     for order in ((valley, peak), (peak, valley)):
         async with http_client("test") as client:
             store = _Forgetful()
-            section = Weather.build(world.settings, world.clock, client, store)
+            section = Weather.build(world.settings, world.clock, client, store, Hosts())
             both = {
                 p: (await section.read(query(FAR, p), Deadline.after(4))).payload for p in order
             }
@@ -271,7 +273,12 @@ async def test_a_valley_and_a_peak_in_one_cell_answer_the_same_in_both_orders(wo
     assert low.days[0].temperature_max - high.days[0].temperature_max == pytest.approx(
         apart, abs=0.11
     )
-    assert all("elevation" in one.query for one in world.open_meteo.calls(ARCHIVE))
+    centres = {
+        (one.query["latitude"], one.query["longitude"])
+        for one in world.open_meteo.asked
+        if one.path == ARCHIVE
+    }
+    assert centres == {("46.0000", "7.7500")}  # whoever asks, so that all months are at one height
 
 
 class _Forgetful:
@@ -288,10 +295,18 @@ class _Forgetful:
 
 
 async def test_without_a_height_no_correction_is_made(world):
-    world.open_meteo.sea = True
+    world.open_meteo.terrain = lambda *_: math.nan
     body = (await world.read(query(FAR))).body
-    assert body.basis.grid_elevation is None
+    assert body.basis.point_elevation is None
     assert body.basis.temperature_correction is None
+
+
+async def test_the_sea_is_a_height_like_any_other(world):
+    world.open_meteo.terrain = lambda *_: 0.0
+    for stay in (NEAR, FAR):
+        basis = (await world.read(query(stay))).body.basis
+        assert (basis.point_elevation, basis.grid_elevation) == (0.0, 0.0)
+        assert basis.temperature_correction == 0.0
 
 
 async def test_missing_days_and_years_are_survived_and_said(world):
@@ -347,11 +362,14 @@ async def test_no_number_is_ever_nan(world):
         )
 
 
-async def test_status_names_the_four_providers_and_the_archive_kept(world):
+async def test_status_names_the_providers_and_the_archive_kept(world):
     await world.read(query(FAR))
     await world.section.archives.holdings.flush()
     names = [state.name for state in world.section.providers()]
-    assert names == ["open_meteo_forecast", "met_norway", "open_meteo_archive", "nasa_power"]
+    assert names == [
+        "open_meteo_forecast", "open_meteo_elevation", "met_norway", "open_meteo_archive",
+        "nasa_power",
+    ]  # fmt: skip
     dataset = await world.section.dataset()
     assert (dataset.rows, dataset.version) == (10, None)
     assert any("climate fallback" in notice for notice in world.section.notices())
@@ -359,11 +377,10 @@ async def test_status_names_the_four_providers_and_the_archive_kept(world):
 
 async def test_free_access_is_noticed_only_on_the_free_hosts(world):
     async with http_client("test") as client:
-        free = Weather.build(Settings(), world.clock, client, _Forgetful())
+        free = Weather.build(Settings(), world.clock, client, _Forgetful(), Hosts())
         assert "Open-Meteo free access: non-commercial use only" in free.notices()
-        paid = Weather.build(
-            Settings(open_meteo_api_key=Secret("k")), world.clock, client, _Forgetful()
-        )
+        settings = Settings(open_meteo_api_key=Secret("k"))
+        paid = Weather.build(settings, world.clock, client, _Forgetful(), Hosts())
         assert not any("free access" in notice for notice in paid.notices())
 
 
@@ -372,7 +389,7 @@ async def test_a_customers_key_goes_with_every_call_and_into_no_error(world):
         world.settings, open_meteo_api_key=type(world.settings.open_meteo_api_key)("k3y")
     )
     async with http_client("test") as client:
-        section = Weather.build(settings, world.clock, client, _Forgetful())
+        section = Weather.build(settings, world.clock, client, _Forgetful(), Hosts())
         for stay in (NEAR, FAR):
             await section.read(query(stay), Deadline.after(4))
         await section.close()

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import asyncio
+from datetime import UTC, date, datetime
 
 import numpy as np
 import pytest
-from sqlalchemy import update
+from sqlalchemy import delete, update
 
+from location_context.errors import StorageError
 from location_context.sections.weather.fetching.holdings import Holdings
 from location_context.sections.weather.records import FIELDS, Grid, Month, MonthRow, month_span
+from location_context.sections.weather.section import Weather
+from location_context.stay import Stay
+from location_context.storage import schema
 from location_context.storage.climate import Climate
 from location_context.storage.tables import climate_months
+from location_context.upstream.deadline import Deadline
+from location_context.upstream.host import Hosts
+from location_context.upstream.provider import http_client
 from tests.moved_clock import MovedClock
+from tests.sections.weather.conftest import query
+from tests.standins.open_meteo import ARCHIVE
+from tests.standins.server import Answered
 
 pytestmark = pytest.mark.anyio
+FAR, POWER = Stay(date(2027, 2, 3), date(2027, 2, 9)), "NASA POWER"
 FETCHED = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
@@ -47,6 +59,29 @@ async def test_a_month_fetched_again_takes_the_place_of_the_old(database):
         await store.keep([MonthRow.pack("a", "cell", month(2020, 2, value))])
     (row,) = await store.load("a", "cell", [2])
     assert row.unpack().values[1, 1] == 2.0
+
+
+async def test_the_extent_follows_every_row_that_comes_is_renewed_or_goes(database):
+    store, later = Climate(database), datetime(2026, 11, 22, 12, tzinfo=UTC)
+    assert await store.extent() == (0, None)
+    await store.keep([MonthRow.pack("a", "cell", month(year, 2)) for year in range(2000, 2200)])
+    assert await store.extent() == (200, FETCHED)
+    await store.keep([MonthRow.pack("a", "cell", month(2000, 2, fetched_at=later))])
+    assert await store.extent() == (200, later)
+    async with database.write() as connection:
+        await connection.execute(delete(climate_months).where(climate_months.c.year < 2050))
+    assert await store.extent() == (150, later)
+
+
+async def test_what_was_kept_before_the_extent_is_counted_when_the_schema_is_migrated(database):
+    store = Climate(database)
+    await store.keep([MonthRow.pack("a", "cell", month(year, 2)) for year in range(2000, 2010)])
+    async with database.write() as connection:
+        await connection.run_sync(schema.downgrade, "0004_climate")
+    await database.migrate()
+    assert await store.extent() == (10, FETCHED)
+    await store.keep([MonthRow.pack("a", "cell", month(2010, 2))])
+    assert await store.extent() == (11, FETCHED)
 
 
 async def test_a_height_is_kept_once_per_point(database):
@@ -82,3 +117,77 @@ async def test_a_month_fetched_before_its_days_were_final_is_fetched_again_later
     holdings.keep("a", "cell", [month(2026, 1, fetched_at=datetime(2026, 2, 22, tzinfo=UTC))])
     assert (2026, 1) in await holdings.held("a", "cell", [(2026, 1)])
     await holdings.flush()
+
+
+async def test_what_siblings_stored_is_seen_by_a_worker_that_found_nothing_before(world):
+    async with http_client(world.settings.user_agent) as client:
+        hosts = Hosts()
+        worker, sibling = (
+            Weather.build(world.settings, world.clock, client, Climate(world.database), hosts)
+            for _ in range(2)
+        )
+        world.open_meteo.faults[ARCHIVE] = Answered(b"down", 502)
+        assert (await worker.read(query(FAR), Deadline.after(4))).body.basis.provider == POWER
+        world.open_meteo.faults.clear()
+        world.clock.advance(3600)
+        for provider in worker.archives.providers:
+            provider.upstream.breaker.succeed()
+        await sibling.read(query(FAR), Deadline.after(4))
+        await sibling.archives.holdings.flush()
+        paid = len(world.open_meteo.calls(ARCHIVE))
+        body = (await worker.read(query(FAR), Deadline.after(4))).body
+        assert body.basis.provider == "Open-Meteo"
+        assert len(world.open_meteo.calls(ARCHIVE)) == paid
+        for section in (worker, sibling):
+            await section.close()
+
+
+class Full(Climate):
+    """A store whose disk is full until there is `room`."""
+
+    room = False
+
+    async def keep(self, rows):
+        if not self.room:
+            raise StorageError("The database cannot be written: the disk is full.")
+        await super().keep(rows)
+
+    async def keep_heights(self, heights):
+        if not self.room:
+            raise StorageError("The database cannot be written: the disk is full.")
+        await super().keep_heights(heights)
+
+
+async def test_what_could_not_be_written_is_written_once_there_is_room(database):
+    store, clock = Full(database), MovedClock()
+    holdings = Holdings(store, clock)
+    holdings.keep("a", "cell", [month(2020, 2)])
+    holdings.keep_height(48.0, 2.0, 35.0)
+    await holdings.flush()
+    assert holdings.unkept == 2
+    assert (2020, 2) in await holdings.held("a", "cell", [(2020, 2)])
+    assert await Holdings(Climate(database), clock).held("a", "cell", [(2020, 2)]) == {}
+    holdings.keep("a", "cell", [month(2021, 2)])
+    store.room = True
+    await holdings.flush()
+    assert holdings.unkept == 0
+    again = Holdings(Climate(database), clock)
+    assert len(await again.held("a", "cell", [(2020, 2), (2021, 2)])) == 2
+    assert await again.height(48.0, 2.0) == 35.0
+
+
+async def test_a_running_section_writes_again_by_itself(database, monkeypatch):
+    monkeypatch.setattr(
+        "location_context.sections.weather.fetching.holdings._WRITE_AGAIN_SECONDS", 0
+    )
+    store, clock = Full(database), MovedClock()
+    holdings = Holdings(store, clock)
+    holdings.keep("a", "cell", [month(2020, 2)])
+    await holdings.flush()
+    writing = asyncio.ensure_future(holdings.keep_writing())
+    store.room = True
+    async with asyncio.timeout(30):
+        while holdings.unkept:  # noqa: ASYNC110  the section's own work has no event to wait for
+            await asyncio.sleep(0.01)
+    writing.cancel()
+    await asyncio.gather(writing, return_exceptions=True)

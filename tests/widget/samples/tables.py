@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 from location_context.sections.contract import Attribution, Query
 from location_context.sections.guide.response import GuideBody, RestaurantBody, TierBody, Travel
 from location_context.sections.guide.wording import Wording
+from location_context.sections.licences import MIT
+from location_context.sections.placed import point_notices
 from location_context.sections.units import Measure
 from tests.widget.samples.place import point_of
 
 SAMPLE = Attribution(
-    name="Sample guide", url=None, license=None, text="Sample guide 2026, not current"
+    name="Sample guide", url=None, license=MIT.name, text="Sample guide 2026, not current"
 )
 TABLES = (
     ("three_star", ("Goizargi", "Creative Basque", 4, 3.4), ("Harkaitz", "Contemporary", 4, 7.1)),
@@ -40,7 +42,7 @@ def guide(query: Query) -> GuideBody:
         units=measure.body,
         as_of=datetime(2026, 2, 1, tzinfo=UTC),
         stale=False,
-        attribution=[SAMPLE],
+        attribution=[SAMPLE, *point_notices(query.point)],
         tiers=_tiers(measure, wording),
         restaurants=found,
         total=len(found),

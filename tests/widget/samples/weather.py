@@ -6,9 +6,11 @@ import math
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 
-from location_context.sections.contract import Attribution, Query, StayBody
+from location_context.sections.contract import Query, StayBody
+from location_context.sections.placed import point_notices
 from location_context.sections.units import Measure
 from location_context.sections.weather.codes import words as condition_words
+from location_context.sections.weather.notices import DEM, OPEN_METEO, copernicus
 from location_context.sections.weather.response import (
     Basis,
     Condition,
@@ -21,12 +23,6 @@ from location_context.sections.weather.response import (
 from location_context.stay import horizon
 from tests.widget.samples.place import point_of
 
-METEO = Attribution(
-    name="Open-Meteo", url="https://open-meteo.com/", license="CC BY 4.0", text="Open-Meteo"
-)
-ERA5 = Attribution(
-    name="Copernicus", url="https://climate.copernicus.eu/", license=None, text="ERA5, Copernicus"
-)
 CODES: dict[Condition, int] = {
     "clear": 0, "partly_cloudy": 2, "cloudy": 3, "fog": 45, "drizzle": 53, "rain": 61, "sleet": 66,
     "heavy_rain": 65, "snow": 73, "heavy_snow": 75, "thunderstorm": 95,
@@ -63,7 +59,12 @@ def weather(query: Query, now: datetime) -> WeatherBody:
         units=measure.body,
         as_of=now - timedelta(hours=2),
         stale=False,
-        attribution=[METEO] if mode == "forecast" else [METEO, ERA5],
+        attribution=[
+            OPEN_METEO,
+            *([] if mode == "forecast" else [copernicus(today.year)]),
+            DEM,
+            *point_notices(query.point),
+        ],
         stay=StayBody(start=stay.start, end=stay.end),
         mode=mode,
         forecast_until=horizon(today),

@@ -6,14 +6,16 @@ date, or null when that date has none. Altitudes and azimuths are topocentric, i
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import Meta
 
-from location_context.sections.contract import DatedApplicable
+from location_context.sections.contract import Bearing, DatedApplicable, Moment, Text
 
+Altitude = Annotated[float, Meta(ge=-90, le=90)]
+Share = Annotated[float, Meta(ge=0, le=1)]
 SunStatus = Literal["normal", "polar_day", "polar_night"]
 Phase = Literal[
     "new_moon",
@@ -47,8 +49,8 @@ EclipseKind = Literal["penumbral", "partial", "annular", "total"]
 class Span(msgspec.Struct, frozen=True, kw_only=True):
     """From one moment to another."""
 
-    start: datetime
-    end: datetime
+    start: Annotated[Moment, Meta(description="When it begins.")]
+    end: Annotated[Moment, Meta(description="When it ends.")]
 
 
 class Sun(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,23 +59,24 @@ class Sun(msgspec.Struct, frozen=True, kw_only=True):
     status: Annotated[
         SunStatus, Meta(description="`polar_day` and `polar_night` when it neither rises nor sets.")
     ]
-    sunrise: datetime | None
-    sunset: datetime | None
-    solar_noon: Annotated[datetime | None, Meta(description="Its upper transit.")]
-    sunrise_azimuth: Annotated[float | None, Meta(description="Degrees clockwise from north.")]
-    sunset_azimuth: Annotated[float | None, Meta(description="Degrees clockwise from north.")]
+    sunrise: Annotated[Moment | None, Meta(description="The first on the local date.")]
+    sunset: Annotated[Moment | None, Meta(description="The first on the local date.")]
+    solar_noon: Annotated[Moment | None, Meta(description="Its upper transit.")]
+    sunrise_azimuth: Annotated[Bearing | None, Meta(description="Degrees clockwise from north.")]
+    sunset_azimuth: Annotated[Bearing | None, Meta(description="Degrees clockwise from north.")]
     noon_altitude: Annotated[
-        float | None, Meta(description="Altitude of its centre at solar noon, without refraction.")
+        Altitude | None,
+        Meta(description="Altitude of its centre at solar noon, without refraction."),
     ]
     day_length_seconds: Annotated[
-        int, Meta(description="How long the Sun is up on the local date.")
+        int, Meta(ge=0, le=90_000, description="How long the Sun is up on the local date.")
     ]
-    civil_dawn: Annotated[datetime | None, Meta(description="The centre climbs past -6°.")]
-    civil_dusk: Annotated[datetime | None, Meta(description="The centre sinks past -6°.")]
-    nautical_dawn: Annotated[datetime | None, Meta(description="The centre climbs past -12°.")]
-    nautical_dusk: Annotated[datetime | None, Meta(description="The centre sinks past -12°.")]
-    astronomical_dawn: Annotated[datetime | None, Meta(description="The centre climbs past -18°.")]
-    astronomical_dusk: Annotated[datetime | None, Meta(description="The centre sinks past -18°.")]
+    civil_dawn: Annotated[Moment | None, Meta(description="The centre climbs past -6°.")]
+    civil_dusk: Annotated[Moment | None, Meta(description="The centre sinks past -6°.")]
+    nautical_dawn: Annotated[Moment | None, Meta(description="The centre climbs past -12°.")]
+    nautical_dusk: Annotated[Moment | None, Meta(description="The centre sinks past -12°.")]
+    astronomical_dawn: Annotated[Moment | None, Meta(description="The centre climbs past -18°.")]
+    astronomical_dusk: Annotated[Moment | None, Meta(description="The centre sinks past -18°.")]
     golden_hour_morning: Annotated[
         Span | None,
         Meta(description="Before solar noon, from -4° to +6°, or to where the Sun turns."),
@@ -88,17 +91,22 @@ class Sun(msgspec.Struct, frozen=True, kw_only=True):
 class Moon(msgspec.Struct, frozen=True, kw_only=True):
     """The Moon on one local date; its phase at the local midnight that ends the date."""
 
-    moonrise: datetime | None
-    moonset: datetime | None
+    moonrise: Annotated[Moment | None, Meta(description="The first on the local date.")]
+    moonset: Annotated[Moment | None, Meta(description="The first on the local date.")]
     phase: Annotated[
         Phase, Meta(description="A principal phase names only the date that holds its instant.")
     ]
     phase_angle: Annotated[
-        float, Meta(description="Ecliptic longitude ahead of the Sun, 0 new, 180 full, below 360.")
+        float,
+        Meta(
+            ge=0,
+            le=360,
+            description="Ecliptic longitude ahead of the Sun, 0 new, 180 full, below 360.",
+        ),
     ]
-    illumination: Annotated[float, Meta(description="Sunlit share of the disc, 0 to 1.")]
-    waxing: bool
-    age_days: Annotated[float, Meta(description="Days since the last new moon.")]
+    illumination: Annotated[Share, Meta(description="Sunlit share of the disc, 0 to 1.")]
+    waxing: Annotated[bool, Meta(description="Whether the sunlit share grows.")]
+    age_days: Annotated[float, Meta(ge=0, le=30, description="Days since the last new moon.")]
 
 
 class Night(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,86 +115,89 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
     dark_windows: Annotated[
         list[Span], Meta(description="Sun below -18° and Moon below the horizon.")
     ]
-    dark_hours: Annotated[float, Meta(description="Their sum in hours.")]
+    dark_hours: Annotated[float, Meta(ge=0, le=25, description="Their sum in hours.")]
 
 
 class Planet(msgspec.Struct, frozen=True, kw_only=True):
     """One naked-eye planet: when to look in the night that begins on the date."""
 
-    name: PlanetName
+    name: Annotated[PlanetName, Meta(description="Which planet.")]
     visible: Annotated[
         Visible,
         Meta(description="At least 5° high with the Sun under -6° for 20 minutes, and when."),
     ]
     magnitude: Annotated[float | None, Meta(description="Visual; smaller is brighter.")]
-    rise: Annotated[datetime | None, Meta(description="The first on the local date.")]
-    set: Annotated[datetime | None, Meta(description="The first on the local date.")]
+    rise: Annotated[Moment | None, Meta(description="The first on the local date.")]
+    set: Annotated[Moment | None, Meta(description="The first on the local date.")]
 
 
 class Day(msgspec.Struct, frozen=True, kw_only=True):
     """The sky of one local date."""
 
-    date: date
-    sun: Sun
-    moon: Moon
-    night: Night
-    planets: list[Planet]
+    date: Annotated[date, Meta(description="Local to the point.")]
+    sun: Annotated[Sun, Meta(description="The Sun on that date.")]
+    moon: Annotated[Moon, Meta(description="The Moon on that date.")]
+    night: Annotated[Night, Meta(description="The night that begins on that date.")]
+    planets: Annotated[
+        list[Planet], Meta(min_length=5, max_length=5, description="Mercury to Saturn, outwards.")
+    ]
 
 
 class Details(msgspec.Struct, frozen=True, kw_only=True):
-    """What an eclipse, a meteor shower or a clock change has besides; other fields are absent."""
+    """What an eclipse, a meteor shower or a clock change has besides; its other fields are null."""
 
-    kind: Annotated[
-        EclipseKind | UnsetType, Meta(description="Eclipses: as seen from the point.")
-    ] = UNSET
-    start: Annotated[
-        datetime | UnsetType, Meta(description="Eclipses: when the visible part begins.")
-    ] = UNSET
+    kind: Annotated[EclipseKind | None, Meta(description="Eclipses: as seen from the point.")] = (
+        None
+    )
+    start: Annotated[Moment | None, Meta(description="Eclipses: when the visible part begins.")] = (
+        None
+    )
     maximum: Annotated[
-        datetime | UnsetType, Meta(description="Eclipses: when the visible part is deepest.")
-    ] = UNSET
-    end: Annotated[
-        datetime | UnsetType, Meta(description="Eclipses: when the visible part ends.")
-    ] = UNSET
+        Moment | None, Meta(description="Eclipses: when the visible part is deepest.")
+    ] = None
+    end: Annotated[Moment | None, Meta(description="Eclipses: when the visible part ends.")] = None
     magnitude: Annotated[
-        float | UnsetType,
+        Annotated[float, Meta(ge=0)] | None,
         Meta(description="Eclipses: share of the diameter covered at the visible maximum."),
-    ] = UNSET
+    ] = None
     obscuration: Annotated[
-        float | UnsetType, Meta(description="Solar eclipses: share of the Sun's disc, 0 to 1.")
-    ] = UNSET
+        Share | None, Meta(description="Solar eclipses: share of the Sun's disc, 0 to 1.")
+    ] = None
     rate: Annotated[
-        int | UnsetType,
+        Annotated[int, Meta(ge=1)] | None,
         Meta(description="Showers: meteors an hour in a dark sky with the radiant overhead."),
-    ] = UNSET
+    ] = None
     moonlight: Annotated[
-        float | UnsetType,
+        Share | None,
         Meta(description="Showers: sunlit share of the Moon if it is up then, else 0."),
-    ] = UNSET
+    ] = None
     radiant_height: Annotated[
-        float | UnsetType, Meta(description="Showers: altitude of the radiant then, in degrees.")
-    ] = UNSET
+        Altitude | None, Meta(description="Showers: altitude of the radiant then, in degrees.")
+    ] = None
     shift_minutes: Annotated[
-        int | UnsetType, Meta(description="Clock changes: minutes that the clock is put forward.")
-    ] = UNSET
+        int | None, Meta(description="Clock changes: minutes that the clock is put forward.")
+    ] = None
 
 
 class Highlight(msgspec.Struct, frozen=True, kw_only=True):
     """Something of the sky worth knowing, at a moment inside the stay."""
 
-    type: HighlightType
+    type: Annotated[HighlightType, Meta(description="What happens.")]
     at: Annotated[
-        datetime,
+        Moment,
         Meta(description="Its instant; an eclipse's maximum; the best moment for a shower."),
     ]
-    title: Annotated[str, Meta(description="In the asked language.")]
+    title: Annotated[Text, Meta(description="In the asked language.")]
     details: Annotated[
         Details | None, Meta(description="Null for phases, equinoxes and solstices.")
     ]
 
 
-class AstronomyBody(DatedApplicable, frozen=True, kw_only=True):
+class AstronomyBody(DatedApplicable, frozen=True, kw_only=True, tag="astronomy"):
     """Sun, Moon, planets and night of each date, and what is special."""
 
-    days: list[Day]
+    days: Annotated[
+        list[Day],
+        Meta(min_length=1, max_length=92, description="Every date of the stay, in order."),
+    ]
     highlights: Annotated[list[Highlight], Meta(description="Inside the stay, in time order.")]

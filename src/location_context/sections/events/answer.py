@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
+from location_context.sections.addresses import web_address
 from location_context.sections.events.response import Event, Venue
 from location_context.sections.events.visible import Seen, overlaps
 from location_context.sections.events.words import LONGEST_TITLE, clipped
@@ -51,14 +51,3 @@ def _venue(place: Place, distance: float | None) -> Venue:
         lng=place.lng,
         distance=distance,
     )
-
-
-def web_address(text: str | None) -> str | None:
-    """An address as it may stand in an answer: http or https, without blanks; else None."""
-    if not text or len(text) > 2000 or any(c.isspace() or ord(c) < 32 for c in text.strip()):
-        return None
-    try:
-        parts = urlsplit(text.strip())
-    except ValueError:
-        return None
-    return text.strip() if parts.scheme in {"http", "https"} and parts.hostname else None

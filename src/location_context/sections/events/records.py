@@ -86,7 +86,8 @@ class Told(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Calendar(msgspec.Struct, frozen=True, kw_only=True):
     """One of the operator's own sources: a file imported once, or a feed that is refreshed.
 
-    Its place is where events go that name none: a point, a region or a country.
+    Its place is where events go that name none: a point, a region or a country. `came_empty`: the
+    last answer of a feed was a calendar without events, and it keeps those from before.
     """
 
     id: str
@@ -105,6 +106,7 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True):
     failed_with: str | None = None
     etag: str | None = None
     last_modified: str | None = None
+    came_empty: bool = False
 
 
 def degrees(lat: object, lng: object) -> tuple[float, float] | None:

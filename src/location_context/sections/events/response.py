@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
-from location_context.sections.contract import DatedApplicable, NotApplicable
+from location_context.sections.contract import (
+    DatedApplicable,
+    Latitude,
+    Longitude,
+    NotApplicable,
+    Quantity,
+    Text,
+    WebAddress,
+)
 
 Category = Literal[
     "public_holiday",
@@ -25,10 +33,13 @@ Category = Literal[
 Overlap = Literal["arrival", "stay", "departure"]
 EventStatus = Literal["confirmed", "estimated", "postponed"]
 Scope = Literal["point", "city", "region", "country"]
-CoverageStatus = Literal["ok", "stale", "unavailable", "not_configured", "not_covered"]
+CoverageStatus = Literal["ok", "partial", "stale", "unavailable", "not_configured", "not_covered"]
 
 
-_DATE_OR_MOMENT: dict[str, Any] = {"anyOf": [{"format": "date"}, {"format": "date-time"}]}
+_TIME = "[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2}(:[0-9]{2})?)"
+DateOrMoment = Annotated[  # a choice of two formats is no type at all in some generated clients
+    str, Meta(pattern=f"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(T{_TIME})?$")
+]
 
 
 class Venue(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,10 +47,11 @@ class Venue(msgspec.Struct, frozen=True, kw_only=True):
 
     name: Annotated[str | None, Meta(description="The venue's name.")]
     address: Annotated[str | None, Meta(description="Its address in one line.")]
-    lat: Annotated[float | None, Meta(description="Latitude in decimal degrees.")]
-    lng: Annotated[float | None, Meta(description="Longitude in decimal degrees.")]
+    lat: Annotated[Latitude | None, Meta(description="Latitude in decimal degrees.")]
+    lng: Annotated[Longitude | None, Meta(description="Longitude in decimal degrees.")]
     distance: Annotated[
-        float | None, Meta(description="Great-circle distance from the point, in units.distance.")
+        Quantity | None,
+        Meta(description="Great-circle distance from the point, in units.distance."),
     ]
 
 
@@ -54,24 +66,25 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
 class Event(msgspec.Struct, frozen=True, kw_only=True):
     """One event that touches the stay, joined from every provider that knows it."""
 
-    id: Annotated[str, Meta(description="Survives a new fetch or import.")]
-    title: Annotated[str, Meta(description="The name; holidays in the asked language.")]
-    category: Category
+    id: Annotated[Text, Meta(description="Survives a new fetch or import.")]
+    title: Annotated[Text, Meta(description="The name; holidays in the asked language.")]
+    category: Annotated[Category, Meta(description="What kind of event it is.")]
     start: Annotated[
-        str,
-        Meta(
-            description="A moment with the local offset; a date when all-day or time unknown.",
-            extra_json_schema=_DATE_OR_MOMENT,
-        ),
+        DateOrMoment,
+        Meta(description="A moment with the local offset; a date when all-day or time unknown."),
     ]
     end: Annotated[
-        str | None,
-        Meta(description="Likewise; the last date, included, when all-day; null when not known."),
+        DateOrMoment | None,
+        Meta(description="Likewise; a date is the last one, included; null when not known."),
     ]
     all_day: Annotated[bool, Meta(description="Whether it fills whole days.")]
     overlaps: Annotated[
         list[Overlap],
-        Meta(description="Which parts of the stay it touches: first date, between, last."),
+        Meta(
+            min_length=1,
+            max_length=3,
+            description="Which parts of the stay it touches: first date, between, last.",
+        ),
     ]
     status: Annotated[
         EventStatus,
@@ -80,42 +93,62 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
             "organiser, or a provider worked out the time itself."
         ),
     ]
-    venue: Venue | None
+    venue: Annotated[Venue | None, Meta(description="Where it happens; null when not known.")]
     scope: Annotated[Scope, Meta(description="How wide it reaches.")]
     regions: Annotated[
         list[str], Meta(description="ISO 3166-2 codes, when only parts of a country keep it.")
     ]
-    rank: Annotated[float | None, Meta(description="Weight from 0 to 100, logarithmic.")]
-    url: Annotated[str | None, Meta(description="http or https.")]
-    image: Annotated[str | None, Meta(description="http or https.")]
-    price: Price | None
-    sources: Annotated[list[str], Meta(description="Names of the providers that know it.")]
+    rank: Annotated[
+        Annotated[float, Meta(ge=0, le=100)] | None,
+        Meta(description="Weight from 0 to 100, logarithmic."),
+    ]
+    url: Annotated[WebAddress | None, Meta(description="Its page; http or https.")]
+    image: Annotated[WebAddress | None, Meta(description="Its picture; http or https.")]
+    price: Annotated[Price | None, Meta(description="What a ticket costs; null when not known.")]
+    sources: Annotated[
+        list[Text], Meta(min_length=1, description="Names of the providers that know it.")
+    ]
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):
     """What became of asking one provider."""
 
-    provider: str
-    status: CoverageStatus
+    provider: Annotated[Text, Meta(description="The provider's name.")]
+    status: Annotated[
+        CoverageStatus,
+        Meta(
+            description="`ok`: all it has; `partial`: it has more than was read, which is the most "
+            "important where the provider ranks; `stale`: an older answer, since newer could not "
+            "be had; `unavailable`: it could not be asked; `not_configured`: it is not connected "
+            "here; `not_covered`: it does not know the point's country."
+        ),
+    ]
 
 
-class EventsBody(DatedApplicable, frozen=True, kw_only=True):
+class EventsBody(DatedApplicable, frozen=True, kw_only=True, tag="events"):
     """The events that touch the stay, and who was asked."""
 
     radius: Annotated[
-        float, Meta(description="Events with a venue count within this, in units.distance.")
+        Quantity, Meta(description="Events with a venue count within this, in units.distance.")
     ]
     events: Annotated[
         list[Event],
-        Meta(description="In order of start, all-day first, rank, distance; 50 at most, 10 a day."),
+        Meta(
+            max_length=50,
+            description="In order of start, all-day first, rank, distance; 50 at most, 10 a day.",
+        ),
     ]
     omitted: Annotated[
-        dict[Category, int], Meta(description="Events that did not fit, counted by category.")
+        dict[Category, Annotated[int, Meta(ge=1)]],
+        Meta(description="Events that did not fit, counted by category."),
     ]
-    coverage: list[Coverage]
+    coverage: Annotated[list[Coverage], Meta(description="What became of asking each provider.")]
 
 
 class NoEvents(NotApplicable, frozen=True, kw_only=True):
-    """No event touches the stay, or the stay is over (`stay_in_past`, without coverage)."""
+    """No event touches the stay, or the stay is over."""
 
-    coverage: list[Coverage] | msgspec.UnsetType = msgspec.UNSET
+    coverage: Annotated[
+        list[Coverage],
+        Meta(description="What became of asking each provider; empty for `stay_in_past`."),
+    ]

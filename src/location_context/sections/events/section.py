@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import structlog
 
-from location_context.sections.contract import Reading, StayBody
+from location_context.sections.contract import Reading, StayBody, foremost
 from location_context.sections.events.answer import answered
 from location_context.sections.events.attribution import notices
 from location_context.sections.events.choose import choose
@@ -23,6 +23,7 @@ from location_context.sections.events.providers.heard import Heard
 from location_context.sections.events.providers.holidays import Holidays
 from location_context.sections.events.providers.open_holidays import OpenHolidays
 from location_context.sections.events.providers.predicthq import PredictHQ
+from location_context.sections.events.providers.provinces import is_kept_at
 from location_context.sections.events.providers.ticketmaster import Ticketmaster
 from location_context.sections.events.response import Coverage, EventsBody, NoEvents
 from location_context.sections.events.visible import visible
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     import httpx2
 
+    from location_context.point import Point
     from location_context.sections.contract import DatasetState, ProviderState, Query
     from location_context.sections.events.providers.heard import Provider
     from location_context.sections.events.records import Told
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from location_context.settings import Settings
     from location_context.stay import Clock, Stay
     from location_context.upstream.deadline import Deadline
+    from location_context.upstream.kept import KeptAnswers
 
 _FRESH = timedelta(minutes=15)
 
@@ -66,14 +69,23 @@ class Events:
 
     @classmethod
     def build(
-        cls, settings: Settings, clock: Clock, client: httpx2.AsyncClient, store: EventStore
+        cls,
+        settings: Settings,
+        clock: Clock,
+        client: httpx2.AsyncClient,
+        store: EventStore,
+        answers: KeptAnswers | None = None,
     ) -> Self:
-        """The section with every provider of the settings."""
+        """The section with every provider of the settings.
+
+        `answers` are shared by processes: OpenHolidays' licence lets them be kept, the terms of
+        those who sell tickets or events do not.
+        """
         calendars = Calendars(store, settings.events_radius, clock)
         providers = (
             Holidays(),
             calendars,
-            OpenHolidays.build(settings, clock, client),
+            OpenHolidays.build(settings, clock, client, answers),
             Ticketmaster.build(settings, clock, client),
             PredictHQ.build(settings, clock, client),
         )
@@ -86,9 +98,8 @@ class Events:
         now = self._clock()
         if query.stay.is_past(query.point.today(now)):
             message = query.language.gettext("The stay has ended.")
-            return Reading(
-                NoEvents(reason="stay_in_past", message=message), now + timedelta(days=1)
-            )
+            past = NoEvents(reason="stay_in_past", message=message, coverage=[])
+            return Reading(past, now + timedelta(days=1))
         heard = dict(
             zip(
                 (provider.name for provider in self._providers),
@@ -97,11 +108,11 @@ class Events:
             )
         )
         fresh_until = min(now + _FRESH, _midnight(query, now))
-        complete = all(answer.is_complete for answer in heard.values())
-        return Reading(self._body(query, query.stay, heard), fresh_until, complete)
+        whole = all(answer.is_complete for answer in heard.values())
+        return Reading(self._body(query, query.stay, heard), fresh_until, whole)
 
     def _body(self, query: Query, stay: Stay, heard: Mapping[str, Heard]) -> EventsBody | NoEvents:
-        seen = merge(visible(_told(heard, stay), query.point, stay, self._radius))
+        seen = merge(visible(_told(heard, query.point, stay), query.point, stay, self._radius))
         coverage = [Coverage(provider=name, status=h.status) for name, h in heard.items()]
         if not seen:
             message = query.language.gettext("No event is known around the point during the stay.")
@@ -115,6 +126,7 @@ class Events:
             units=measure.body,
             as_of=_as_of(shown, heard),
             stale=any(answer.status == "stale" for answer in heard.values()),
+            degraded_reason=foremost(answer.lacking for answer in heard.values()),
             attribution=[
                 *notices(source for event in shown for source in event.sources),
                 *point_notices(point),
@@ -155,13 +167,16 @@ async def _hear(provider: Provider, query: Query, deadline: Deadline) -> Heard:
         return Heard("unavailable")
 
 
-def _told(heard: Mapping[str, Heard], stay: Stay) -> list[Told]:
+def _told(heard: Mapping[str, Heard], point: Point, stay: Stay) -> list[Told]:
     """Everything told; where OpenHolidays tells school holidays, the library's are left out.
 
-    It knows some years ahead, and must know of one that ends no earlier than the stay begins.
+    It knows some years ahead, and must know of one in the point's region that ends no earlier than
+    the stay begins.
     """
     better = any(
-        told.category == "school_holiday" and (told.end or told.start).day >= stay.start
+        told.category == "school_holiday"
+        and (told.end or told.start).day >= stay.start
+        and is_kept_at(told.regions, point) is not False
         for told in heard["open_holidays"].told
     )
     return [

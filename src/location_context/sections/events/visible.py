@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from location_context.point import distance_km
-from location_context.sections.events.providers.parts import is_kept
+from location_context.sections.events.providers.provinces import is_kept_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,7 +27,8 @@ class Seen:
     """An event as it stands to a point and a stay; distance in km.
 
     `first` and `last` are the dates it touches at the point. `doubtful`: it is kept in some
-    regions, and which one the point lies in is not known. `accounts`: those it was joined of.
+    regions or provinces, and which one the point lies in is not known. `accounts`: those it was
+    joined of.
     """
 
     told: Told
@@ -59,10 +60,9 @@ def _see(told: Told, point: Point, stay: Stay, radius: float) -> Seen | None:
         return None
     if wide and told.country and point.country and told.country != point.country:
         return None
-    if told.regions and point.region and not is_kept(told.regions, point.region):
+    if (kept := is_kept_at(told.regions, point)) is False:
         return None
-    doubtful = bool(told.regions) and point.region is None
-    return Seen(told, (told.source,), first, last, distance, doubtful)
+    return Seen(told, (told.source,), first, last, distance, doubtful=kept is None)
 
 
 def _distance(told: Told, point: Point) -> float | None:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, time
 from typing import TYPE_CHECKING
 
 from location_context.point import bearing
+from location_context.sections.addresses import web_address
 from location_context.sections.contract import Attribution
 from location_context.sections.guide.records import STARS
 from location_context.sections.guide.response import (
@@ -15,13 +16,14 @@ from location_context.sections.guide.response import (
     TierBody,
 )
 from location_context.sections.guide.wording import Wording
+from location_context.sections.licences import ODBL
 from location_context.sections.placed import point_body, point_notices
 from location_context.sections.units import Measure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from location_context.sections.contract import Query
+    from location_context.sections.contract import DegradedReason, Query
     from location_context.sections.guide.catalogue import Found, TierFound
     from location_context.sections.guide.records import GuideVersion
     from location_context.sections.guide.response import Travel
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 _ROAD_NOTICE = Attribution(
     name="OpenStreetMap",
     url="https://www.openstreetmap.org/copyright",
-    license="ODbL 1.0",
+    license=ODBL.name,
     text="Travel times: © OpenStreetMap contributors, ODbL",
 )
 
@@ -44,8 +46,10 @@ class Answer:
         self._measure = Measure(query.units)
         self._wording = Wording(query.language, version.provenance.labels)
 
-    def body(self, found: Sequence[TierFound], ways: Sequence[Travel]) -> GuideBody:
-        """`ways` go with the restaurants inside, in the same order."""
+    def body(
+        self, found: Sequence[TierFound], ways: Sequence[Travel], lacking: DegradedReason | None
+    ) -> GuideBody:
+        """`ways` go with the restaurants inside, in the same order; `lacking`: why not routed."""
         point = self._query.point
         inside = [one for tier in found for one in tier.inside]
         routed = any(not way.estimated for way in ways)
@@ -54,6 +58,7 @@ class Answer:
             units=self._measure.body,
             as_of=datetime.combine(self._provenance.dated, time(), UTC),
             stale=False,
+            degraded_reason=lacking,
             attribution=self._attributions(routed=routed),
             tiers=[self._tier(rank, tier) for rank, tier in enumerate(found, 1)],
             restaurants=[self._restaurant(one, way) for one, way in zip(inside, ways, strict=True)],
@@ -72,7 +77,11 @@ class Answer:
                 year=source.dated.year
             )
         return Attribution(
-            name=source.attribution, url=source.attribution_url, license=source.license, text=text
+            name=source.attribution,
+            url=web_address(source.attribution_url),
+            license=source.license,
+            text=text,
+            adapted=not source.sample,  # its rows are checked, brought to five tiers and merged
         )
 
     def _tier(self, rank: int, found: TierFound) -> TierBody:
@@ -111,8 +120,8 @@ class Answer:
             country=kept.country,
             lat=kept.lat,
             lng=kept.lng,
-            url=kept.url,
-            website=kept.website,
+            url=web_address(kept.url),
+            website=web_address(kept.website),
             phone=kept.phone,
             award_year=kept.award_year,
         )

@@ -7,27 +7,35 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from location_context.sections.contract import Applicable
+from location_context.sections.contract import (
+    Applicable,
+    Bearing,
+    Latitude,
+    Longitude,
+    Quantity,
+    Text,
+    WebAddress,
+)
 from location_context.sections.guide.records import Tier
 
 
 class NearestBeyond(msgspec.Struct, frozen=True, kw_only=True):
     """The nearest restaurant of a tier that has none inside its radius."""
 
-    id: str
-    name: str
-    distance: Annotated[float, Meta(description="From the point, in units.distance.")]
+    id: Annotated[Text, Meta(description="Stays the same over new imports.")]
+    name: Annotated[Text, Meta(description="The restaurant's name.")]
+    distance: Annotated[Quantity, Meta(description="From the point, in units.distance.")]
 
 
 class TierBody(msgspec.Struct, frozen=True, kw_only=True):
     """One of the five tiers, always present."""
 
-    tier: Tier
+    tier: Annotated[Tier, Meta(description="Which tier.")]
     rank: Annotated[int, Meta(ge=1, le=5, description="1 is the highest.")]
-    label: Annotated[str, Meta(description="Its name, localised.")]
-    meaning: Annotated[str, Meta(description="What it stands for, localised.")]
-    radius: Annotated[float, Meta(description="How far it is worth the way, in units.distance.")]
-    count: Annotated[int, Meta(description="Restaurants inside the radius.")]
+    label: Annotated[Text, Meta(description="Its name, localised.")]
+    meaning: Annotated[Text, Meta(description="What it stands for, localised.")]
+    radius: Annotated[Quantity, Meta(description="How far it is worth the way, in units.distance.")]
+    count: Annotated[int, Meta(ge=0, description="Restaurants inside the radius.")]
     nearest_beyond: Annotated[
         NearestBeyond | None, Meta(description="When count is 0: the nearest, however far.")
     ]
@@ -36,41 +44,45 @@ class TierBody(msgspec.Struct, frozen=True, kw_only=True):
 class Travel(msgspec.Struct, frozen=True, kw_only=True):
     """The way there."""
 
-    kind: Literal["walk", "drive"]
-    minutes: Annotated[int, Meta(ge=1)]
+    kind: Annotated[Literal["walk", "drive"], Meta(description="On foot or by car.")]
+    minutes: Annotated[int, Meta(ge=1, description="How long it takes.")]
     estimated: Annotated[bool, Meta(description="From distance alone; false when routed.")]
 
 
 class RestaurantBody(msgspec.Struct, frozen=True, kw_only=True):
     """One restaurant. What the dataset does not tell is null."""
 
-    id: Annotated[str, Meta(description="Stays the same over new imports.")]
-    name: str
-    tier: Tier
-    label: Annotated[str, Meta(description="The tier's name, localised.")]
-    stars: Annotated[int, Meta(ge=0, le=3)]
-    distance: Annotated[float, Meta(description="Great-circle distance, in units.distance.")]
-    bearing: Annotated[float, Meta(description="Degrees clockwise from north, from the point.")]
-    travel: Travel
-    cuisine: list[str]
+    id: Annotated[Text, Meta(description="Stays the same over new imports.")]
+    name: Annotated[Text, Meta(description="The restaurant's name.")]
+    tier: Annotated[Tier, Meta(description="Its distinction.")]
+    label: Annotated[Text, Meta(description="The tier's name, localised.")]
+    stars: Annotated[int, Meta(ge=0, le=3, description="0 in the tiers without a star.")]
+    distance: Annotated[Quantity, Meta(description="Great-circle distance, in units.distance.")]
+    bearing: Annotated[Bearing, Meta(description="Degrees clockwise from north, from the point.")]
+    travel: Annotated[Travel, Meta(description="The way there.")]
+    cuisine: Annotated[list[str], Meta(description="Kinds of cooking, as the dataset names them.")]
     price_level: Annotated[
         Annotated[int, Meta(ge=1, le=4)] | None, Meta(description="1 is the lowest.")
     ]
     price: Annotated[str | None, Meta(description="As the dataset gives it.")]
-    address: str | None
-    city: str | None
+    address: Annotated[str | None, Meta(description="In one line.")]
+    city: Annotated[str | None, Meta(description="The city's name.")]
     country: Annotated[str | None, Meta(description="ISO 3166-1 alpha-2.")]
-    lat: float
-    lng: float
-    url: Annotated[str | None, Meta(description="Its page at the dataset's provider.")]
-    website: str | None
-    phone: str | None
-    award_year: int | None
+    lat: Annotated[Latitude, Meta(description="Latitude in decimal degrees.")]
+    lng: Annotated[Longitude, Meta(description="Longitude in decimal degrees.")]
+    url: Annotated[WebAddress | None, Meta(description="Its page at the dataset's provider.")]
+    website: Annotated[WebAddress | None, Meta(description="Its own page.")]
+    phone: Annotated[str | None, Meta(description="As the dataset gives it.")]
+    award_year: Annotated[int | None, Meta(description="The year of the distinction.")]
 
 
-class GuideBody(Applicable, frozen=True, kw_only=True):
+class GuideBody(Applicable, frozen=True, kw_only=True, tag="guide"):
     """Restaurants by tier, highest first, then distance; at most 50 of `total`."""
 
-    tiers: list[TierBody]
-    restaurants: Annotated[list[RestaurantBody], Meta(max_length=50)]
-    total: Annotated[int, Meta(description="All restaurants inside the radii.")]
+    tiers: Annotated[
+        list[TierBody], Meta(min_length=5, max_length=5, description="All five, highest first.")
+    ]
+    restaurants: Annotated[
+        list[RestaurantBody], Meta(max_length=50, description="Highest tier first, then nearest.")
+    ]
+    total: Annotated[int, Meta(ge=0, description="All restaurants inside the radii.")]

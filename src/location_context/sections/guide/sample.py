@@ -13,6 +13,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from location_context.sections.guide.imports.importer import About
+from location_context.sections.licences import MIT
 
 if TYPE_CHECKING:
     from location_context.sections.guide.imports.importer import Importer, Report
@@ -23,7 +24,7 @@ ABOUT = About(
     dated=date(2024, 6, 30),
     kind="sample",
     attribution="Sample guide",
-    license="MIT",
+    license=MIT.name,
 )
 
 

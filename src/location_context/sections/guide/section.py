@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     import httpx2
 
-    from location_context.sections.contract import ProviderState
+    from location_context.sections.contract import NotApplicableReason, ProviderState
     from location_context.sections.guide.records import GuideVersion
     from location_context.sections.guide.store import GuideStore
     from location_context.settings import Settings
@@ -45,14 +45,16 @@ _FRESH = timedelta(hours=1)
 _FRESH_WITHOUT_GUIDE = timedelta(minutes=1)
 _POLL_SECONDS = 2.0
 _ANSWERING_SECONDS = 0.3
+_MOST_TOLD = 20  # ids in a line of the log
 
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """The version that serves, and its catalogue."""
+    """The version that serves, its catalogue, and the ids of records left out as damaged."""
 
     version: GuideVersion
     catalogue: Catalogue
+    damaged: Sequence[str] = ()
 
 
 class Guide:
@@ -73,7 +75,7 @@ class Guide:
         self._serving: Serving | None = None
         self._loading = asyncio.Lock()
         self._looked = False
-        self._failing = False
+        self._failed: str | None = None  # why the version that serves cannot be followed
         self._listeners: list[Callable[[], None]] = []
 
     @classmethod
@@ -98,13 +100,13 @@ class Guide:
         if not inside:
             message = query.language.gettext("No restaurant of the guide is in range.")
             return self._refused("no_restaurants_in_range", message)
-        ways, routed = await self._router.travel(
+        ways, lacking = await self._router.travel(
             point, inside, deadline.earlier(_ANSWERING_SECONDS), public=query.public
         )
-        body = Answer(query, serving.version, self._radii).body(found, ways)
-        return Reading(body, self._clock() + _FRESH, complete=routed)
+        body = Answer(query, serving.version, self._radii).body(found, ways, lacking)
+        return Reading(body, self._clock() + _FRESH)
 
-    def _refused(self, reason: str, message: str) -> Reading:
+    def _refused(self, reason: NotApplicableReason, message: str) -> Reading:
         lasts = _FRESH_WITHOUT_GUIDE if reason == "no_guide_loaded" else _FRESH
         return Reading(NotApplicable(reason=reason, message=message), self._clock() + lasts)
 
@@ -134,10 +136,13 @@ class Guide:
                 self._change_over(None)
                 return True
             restaurants = await self._store.load(active.number)
-            if len(restaurants) != active.rows:
+            damaged = tuple(self._store.damaged)
+            if len(restaurants) + len(damaged) != active.rows:
                 return False  # it was replaced and removed in between: look again
+            if damaged:
+                structlog.get_logger().error("guide_records_damaged", ids=damaged[:_MOST_TOLD])
             catalogue = await asyncio.to_thread(Catalogue, restaurants)
-            self._change_over(Serving(active, catalogue))
+            self._change_over(Serving(active, catalogue, damaged))
             return True
 
     def _change_over(self, serving: Serving | None) -> None:
@@ -150,6 +155,10 @@ class Guide:
     def when_changed(self, listener: Callable[[], None]) -> None:
         """Call `listener` whenever another version serves: what was kept of the old is void."""
         self._listeners.append(listener)
+
+    async def prepare(self) -> None:
+        """Load the guide, so that no request waits for it; a database that fails is told of."""
+        await self._follow()
 
     async def run(self) -> None:
         """Follow the active version until cancelled."""
@@ -164,11 +173,11 @@ class Guide:
     async def _follow(self) -> None:
         try:
             await self.refresh()
-            self._failing = False
+            self._failed = None
         except StorageError as error:
-            if not self._failing:  # say it once, not every two seconds
+            if self._failed is None:  # say it once, not every two seconds
                 structlog.get_logger().warning("guide_not_followed", why=error.message)
-            self._failing = True
+            self._failed = error.message
 
     def providers(self) -> Sequence[ProviderState]:
         return [provider_state(self._router.upstream)]
@@ -180,18 +189,22 @@ class Guide:
             serving = None
         if serving is None:
             return DatasetState(version=None, rows=0, imported_at=None)
-        version = serving.version
-        return DatasetState(
-            version=str(version.number), rows=version.rows, imported_at=version.imported_at
-        )
+        version, rows = serving.version, serving.catalogue.size
+        return DatasetState(version=str(version.number), rows=rows, imported_at=version.imported_at)
 
     def notices(self) -> Sequence[str]:
+        told = [f"The restaurant guide cannot be followed: {self._failed}"] if self._failed else []
         if not self._looked:
-            return []
-        if self._serving is None:
-            return ["No restaurant guide is loaded: location-context guide import FILE"]
-        if self._serving.version.provenance.sample:
-            year = self._serving.version.provenance.dated.year
+            return told
+        if (serving := self._serving) is None:
+            return [*told, "No restaurant guide is loaded: location-context guide import FILE"]
+        if serving.damaged:
+            told.append(
+                f"{len(serving.damaged)} records of the restaurant guide are damaged and left out, "
+                f"such as {serving.damaged[0]}: import the guide again, or restore a backup"
+            )
+        if serving.version.provenance.sample:
+            year = serving.version.provenance.dated.year
             sentence = f"The sample guide of {year} serves; it is not current. "
-            return [sentence + "Load your own: location-context guide import FILE"]
-        return []
+            told.append(sentence + "Load your own: location-context guide import FILE")
+        return told

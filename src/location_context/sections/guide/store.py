@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 class GuideStore(Protocol):
     """Keeps whole versions of the guide; at most one of them is active."""
 
+    @property
+    def damaged(self) -> Sequence[str]:
+        """The ids of the records that the last `load` could not read and left out."""
+        ...
+
     async def active(self) -> GuideVersion | None:
         """The version that serves; cheap, asked every few seconds."""
         ...

@@ -3,6 +3,8 @@
 The estimate takes roads as 1.25 times the straight line (Ballou et al. 2002 find 1.2 to 1.4 over
 countries), 4.8 km/h on foot, and by car 30 km/h for the first 5 km of road, 60 for the next 15 and
 100 after. OSRM answers for the car alone, since a server holds one profile: walks stay estimates.
+It takes each place to the nearest road it knows, however far: a place off its map has a drive that
+means nothing, and keeps the estimate too.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from location_context.errors import ProviderAnswerInvalid, ProviderError
 from location_context.sections.guide.response import Travel
+from location_context.sections.providers import degraded_by
 from location_context.upstream.flights import Flights
 from location_context.upstream.provider import Upstream, UpstreamLimits
 
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from location_context.point import Point
+    from location_context.sections.contract import DegradedReason
     from location_context.sections.guide.catalogue import Found
     from location_context.settings import Settings
     from location_context.stay import Clock
@@ -31,6 +35,7 @@ _CIRCUITY = 1.25
 _WALKING = 4.8
 _DRIVING = ((5.0, 30.0), (15.0, 60.0), (math.inf, 100.0))
 _LONGEST_SECONDS = 86_400.0
+_FARTHEST_ROAD = 1000.0  # m from a place to its road; beyond, the road is another place's
 
 
 def estimate(km: float) -> Travel:
@@ -64,20 +69,20 @@ class Router:
 
     async def travel(
         self, point: Point, found: Sequence[Found], deadline: Deadline, *, public: bool
-    ) -> tuple[list[Travel], bool]:
-        """The way to each, and whether every drive that could be routed was."""
+    ) -> tuple[list[Travel], DegradedReason | None]:
+        """The way to each, and why drives that could be routed were not."""
         ways = [estimate(km) for km, _, _ in found]
         drives = [n for n, way in enumerate(ways) if way.kind == "drive"]
         if not drives or not self.upstream.configured:
-            return ways, True
+            return ways, None
         try:
             seconds = await self._seconds(point, [found[n] for n in drives], deadline, public)
-        except (ProviderError, TimeoutError):
-            return ways, False
+        except (ProviderError, TimeoutError) as error:
+            return ways, degraded_by(error)
         for n, duration in zip(drives, seconds, strict=True):
             if duration is not None:
                 ways[n] = _travel("drive", duration / 60, estimated=False)
-        return ways, True
+        return ways, None
 
     async def _seconds(
         self, point: Point, found: Sequence[Found], deadline: Deadline, public: bool
@@ -87,31 +92,45 @@ class Router:
 
         async def fetch() -> list[float | None]:
             params = {"sources": "0", "annotations": "duration"}
-            answer = await self.upstream.get(params, path=path, public=public)
-            return _durations(answer.json(), len(found))
+            return await self.upstream.get_json(
+                params, lambda answer: _durations(answer, len(found)), path=path, public=public
+            )
 
-        try:
-            return await self._flights.join(path, fetch, deadline)
-        except TimeoutError:
-            self.upstream.late()
-            raise
+        return await self.upstream.wait_for(
+            lambda by: self._flights.join(path, fetch, by), deadline
+        )
 
     async def close(self) -> None:
         await self._flights.close()
 
 
 def _durations(answer: Any, count: int) -> list[float | None]:
-    """The durations of OSRM's table from its one source; None where there is no road."""
+    """The durations in s of OSRM's table from its one source to `count` places.
+
+    None where there is no road, or none near the place; all are None where none is near the source.
+    """
     try:
-        rows = answer["durations"]
-        row = rows[0][1:]
+        row = answer["durations"][0][1:]
+        source = answer["sources"][0]
+        places = answer["destinations"][1:]
     except (KeyError, IndexError, TypeError):
         raise ProviderAnswerInvalid("osrm", "the answer holds no table") from None
-    if len(row) != count:
+    if len(row) != count or len(places) != count:
         raise ProviderAnswerInvalid("osrm", "the table has another size than asked")
-    return [_duration(value) for value in row]
+    if not _by_the_road(source):
+        return [None] * count
+    return [
+        _number(value, _LONGEST_SECONDS) if _by_the_road(place) else None
+        for value, place in zip(row, places, strict=True)
+    ]
 
 
-def _duration(value: Any) -> float | None:
+def _by_the_road(waypoint: Any) -> bool:
+    """Whether the road that a place was taken to is near it."""
+    metres = waypoint.get("distance") if isinstance(waypoint, dict) else None
+    return _number(metres, _FARTHEST_ROAD) is not None
+
+
+def _number(value: Any, most: float) -> float | None:
     sound = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if sound and 0 <= value <= _LONGEST_SECONDS else None
+    return float(value) if sound and 0 <= value <= most else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from location_context.point import distance_km
-from location_context.sections.contract import StayBody
+from location_context.sections.contract import StayBody, foremost
 from location_context.sections.placed import point_body, point_notices
 from location_context.sections.units import Measure
 from location_context.sections.weather.climatology.climatology import WET_MM
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from location_context.sections.contract import Attribution, Query
+    from location_context.sections.contract import Attribution, DegradedReason, Query
     from location_context.sections.weather.records import Columns, Outlook, YearRecord
 
     Floats = NDArray[np.float64]
@@ -53,25 +53,36 @@ _KINDS: Mapping[str, str] = {  # the kind of each column: which conversion it ta
     "uv_index_max": "count",
 }
 _TENTHS = tuple(f"temperature_{end}_{level}" for end in ("max", "min") for level in ("p10", "p90"))
-_COLUMNS = (*(name for name in LIMITS if name != "weather_code"), *_TENTHS)
+_ALL_COLUMNS = (*LIMITS, *_TENTHS)
+_COLUMNS = tuple(name for name in _ALL_COLUMNS if name != "weather_code")
 
 
 class Answer:
     """Builds the body of one query from an outlook and the point's height."""
 
-    def __init__(self, query: Query, outlook: Outlook, metres: float | None, today: date) -> None:
+    def __init__(
+        self,
+        query: Query,
+        outlook: Outlook,
+        metres: float | None,
+        today: date,
+        lacking: DegradedReason | None = None,
+    ) -> None:
+        """`lacking` is why the point's height, which matters, is missing."""
         assert query.stay is not None
         self._query = query
         self._stay = query.stay
         self._outlook = outlook
         self._metres = metres
         self._today = today
+        self._lacking = lacking
         self._measure = Measure(query.units)
         grid = outlook.grid
         self._kelvin = correction(grid.elevation if grid else None, metres)
-        self._columns: Columns = outlook.columns
+        unknown = np.full(self._stay.days, math.nan)  # what a provider does not give is null
+        self._columns: Columns = dict.fromkeys(_ALL_COLUMNS, unknown) | outlook.columns
         if self._kelvin is not None:
-            self._columns = corrected(outlook.columns, self._kelvin)
+            self._columns = corrected(self._columns, self._kelvin)
 
     def body(self) -> WeatherBody:
         """The whole answer, in the units asked for."""
@@ -82,6 +93,7 @@ class Answer:
             units=self._measure.body,
             as_of=outlook.as_of,
             stale=outlook.stale,
+            degraded_reason=self._degraded_reason(),
             attribution=[*outlook.attribution, *self._dem(), *point_notices(point)],
             mode=outlook.mode,
             forecast_until=horizon(self._today),
@@ -91,14 +103,21 @@ class Answer:
             history=self._history(),
         )
 
+    def _degraded_reason(self) -> DegradedReason | None:
+        """Why this is less than what was due: the lesser kind first, then what is missing."""
+        if self._stay.within_horizon(self._today) and self._outlook.kind != "forecast":
+            return "forecast_unavailable"
+        if self._outlook.kind == "monthly_mean":
+            return "archive_unavailable"
+        return foremost((self._outlook.lacking, self._lacking))
+
     def _dem(self) -> list[Attribution]:
         """The notice of the terrain model that knows the point's height."""
         return [] if self._metres is None else [DEM]
 
     def _days(self) -> list[Day]:
-        unknown = np.full(self._stay.days, math.nan)
-        shown = {name: self._converted(name, self._columns.get(name, unknown)) for name in _COLUMNS}
-        codes = self._columns.get("weather_code", unknown)
+        shown = {name: self._converted(name, self._columns[name]) for name in _COLUMNS}
+        codes = self._columns["weather_code"]
         language = self._query.language
         days = []
         for place, day in enumerate(self._stay.dates()):

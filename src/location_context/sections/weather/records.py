@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from location_context.sections.contract import Attribution
+    from location_context.sections.contract import Attribution, DegradedReason
     from location_context.sections.weather.response import Kind, Mode
 
 PAD_DAYS = 15  # a window reaches as far to either side of a date
@@ -149,8 +149,8 @@ class YearRecord:
 class Outlook:
     """What one source says of a stay: a forecast, a climatology, or a monthly mean.
 
-    `columns` hold a value for each date, NaN where unknown. `stale` and `complete` are as in a
-    reading; `lasts` is how long it stays true.
+    `columns` hold a value for each date, NaN where unknown. `stale` and `lacking` are as in an
+    answer; `lasts` is how long it stays true.
     """
 
     mode: Mode
@@ -168,4 +168,4 @@ class Outlook:
     history: Sequence[YearRecord] = field(default=())
     history_grid: Grid | None = None  # when the history comes from another source
     stale: bool = False
-    complete: bool = True
+    lacking: DegradedReason | None = None

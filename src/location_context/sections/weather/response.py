@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
-from location_context.sections.contract import DatedApplicable
+from location_context.sections.contract import Bearing, DatedApplicable, Moment, Quantity, Text
 
 Mode = Literal["forecast", "climatology"]
 Condition = Literal[
@@ -40,12 +40,15 @@ Percent = Annotated[float, Meta(ge=0, le=100)]
 class Day(msgspec.Struct, frozen=True, kw_only=True):
     """One local date of the stay. In climatology numbers are means; what is not known is null."""
 
-    date: date
+    date: Annotated[date, Meta(description="Local to the point.")]
     condition: Annotated[
         Condition | None, Meta(description="In climatology the most frequent one.")
     ]
-    weather_code: Annotated[int | None, Meta(description="WMO 4677 as Open-Meteo uses it.")]
-    summary: Annotated[str | None, Meta(description="The condition in words, localised.")]
+    weather_code: Annotated[
+        Annotated[int, Meta(ge=0, le=99)] | None,
+        Meta(description="WMO 4677 as Open-Meteo uses it."),
+    ]
+    summary: Annotated[Text | None, Meta(description="The condition in words, localised.")]
     temperature_max: Temperature
     temperature_min: Temperature
     temperature_mean: Temperature
@@ -55,48 +58,54 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
     temperature_min_p90: TenthHigh
     apparent_temperature_max: Temperature
     apparent_temperature_min: Temperature
-    precipitation_sum: Annotated[float | None, Meta(description="In units.precipitation.")]
+    precipitation_sum: Annotated[Quantity | None, Meta(description="In units.precipitation.")]
     precipitation_probability: Annotated[
         Percent | None,
         Meta(description="Percent; in climatology the share of days with at least 1 mm."),
     ]
-    precipitation_hours: Annotated[float | None, Meta(description="Hours.")]
-    snowfall_sum: Annotated[float | None, Meta(description="In units.snowfall.")]
-    wind_speed_max: Annotated[float | None, Meta(description="At 10 m, in units.wind_speed.")]
-    wind_gusts_max: Annotated[float | None, Meta(description="At 10 m, in units.wind_speed.")]
+    precipitation_hours: Annotated[Quantity | None, Meta(description="Hours.")]
+    snowfall_sum: Annotated[Quantity | None, Meta(description="In units.snowfall.")]
+    wind_speed_max: Annotated[Quantity | None, Meta(description="At 10 m, in units.wind_speed.")]
+    wind_gusts_max: Annotated[Quantity | None, Meta(description="At 10 m, in units.wind_speed.")]
     wind_direction_dominant: Annotated[
-        float | None, Meta(description="Where it comes from, degrees clockwise from north.")
+        Bearing | None, Meta(description="Where it comes from, degrees clockwise from north.")
     ]
-    sunshine_hours: Annotated[float | None, Meta(description="Hours.")]
-    cloud_cover_mean: Percent | None
-    humidity_mean: Percent | None
-    uv_index_max: float | None
+    sunshine_hours: Annotated[Quantity | None, Meta(description="Hours.")]
+    cloud_cover_mean: Annotated[Percent | None, Meta(description="Percent of the sky.")]
+    humidity_mean: Annotated[Percent | None, Meta(description="Relative, in percent.")]
+    uv_index_max: Annotated[Quantity | None, Meta(description="UV index, 0 and up.")]
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The whole stay in a sentence and a few numbers."""
 
-    text: Annotated[str, Meta(description="One plain sentence, localised.")]
+    text: Annotated[Text, Meta(description="One plain sentence, localised.")]
     temperature_max_mean: Temperature
     temperature_min_mean: Temperature
-    precipitation_total: Annotated[float | None, Meta(description="In units.precipitation.")]
-    expected_wet_days: Annotated[float | None, Meta(description="Sum of the days' chances.")]
-    sunshine_hours_total: float | None
-    warmest_date: date | None
-    wettest_date: date | None
+    precipitation_total: Annotated[Quantity | None, Meta(description="In units.precipitation.")]
+    expected_wet_days: Annotated[Quantity | None, Meta(description="Sum of the days' chances.")]
+    sunshine_hours_total: Annotated[Quantity | None, Meta(description="Hours.")]
+    warmest_date: Annotated[date | None, Meta(description="With the highest maximum.")]
+    wettest_date: Annotated[
+        date | None, Meta(description="With the most precipitation; null when dry.")
+    ]
 
 
 class Basis(msgspec.Struct, frozen=True, kw_only=True):
     """What the answer rests on."""
 
-    kind: Kind
-    provider: Annotated[str, Meta(description="Whose data it is.")]
-    model: str | None
-    issued_at: Annotated[datetime | None, Meta(description="UTC, of a forecast.")]
-    years: Annotated[list[int], Meta(description="Oldest first; empty in a forecast.")]
-    samples_per_day: Annotated[int | None, Meta(description="Days pooled behind each date.")]
+    kind: Annotated[Kind, Meta(description="What kind of data it is.")]
+    provider: Annotated[Text, Meta(description="Whose data it is.")]
+    model: Annotated[str | None, Meta(description="The model's name, as the provider gives it.")]
+    issued_at: Annotated[Moment | None, Meta(description="UTC, of a forecast.")]
+    years: Annotated[
+        list[int], Meta(max_length=10, description="Oldest first; empty in a forecast.")
+    ]
+    samples_per_day: Annotated[
+        Annotated[int, Meta(ge=1)] | None, Meta(description="Days pooled behind each date.")
+    ]
     grid_distance: Annotated[
-        float | None, Meta(description="From the point to the cell's centre, in units.distance.")
+        Quantity | None, Meta(description="From the point to the cell's centre, in units.distance.")
     ]
     grid_elevation: Annotated[float | None, Meta(description="In units.elevation.")]
     point_elevation: Annotated[float | None, Meta(description="In units.elevation.")]
@@ -109,19 +118,27 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
 class YearBody(msgspec.Struct, frozen=True, kw_only=True):
     """The same dates in one of the ten years; a stay over New Year belongs to its start."""
 
-    year: int
+    year: Annotated[int, Meta(ge=1900, le=2100, description="The year the stay would begin in.")]
     temperature_max_mean: Temperature
     temperature_min_mean: Temperature
-    precipitation_total: Annotated[float | None, Meta(description="In units.precipitation.")]
-    wet_days: Annotated[int | None, Meta(description="Days with at least 1 mm.")]
+    precipitation_total: Annotated[Quantity | None, Meta(description="In units.precipitation.")]
+    wet_days: Annotated[
+        Annotated[int, Meta(ge=0)] | None, Meta(description="Days with at least 1 mm.")
+    ]
 
 
-class WeatherBody(DatedApplicable, frozen=True, kw_only=True):
+class WeatherBody(DatedApplicable, frozen=True, kw_only=True, tag="weather"):
     """The weather of a stay: a forecast, or what is typical of its dates."""
 
     mode: Annotated[Mode, Meta(description="A forecast, or ten years of the same dates.")]
     forecast_until: Annotated[date, Meta(description="The last date a forecast can cover.")]
-    days: list[Day]
-    summary: Summary
-    basis: Basis
-    history: list[YearBody]
+    days: Annotated[
+        list[Day],
+        Meta(min_length=1, max_length=92, description="Every date of the stay, in order."),
+    ]
+    summary: Annotated[Summary, Meta(description="The whole stay in a sentence and numbers.")]
+    basis: Annotated[Basis, Meta(description="What the answer rests on.")]
+    history: Annotated[
+        list[YearBody],
+        Meta(max_length=10, description="The same dates of each year; empty in a forecast."),
+    ]

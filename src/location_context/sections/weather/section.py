@@ -20,7 +20,8 @@ from location_context.sections.contract import (
     Query,
     Reading,
 )
-from location_context.sections.providers import provider_state
+from location_context.sections.open_meteo import open_meteo_host
+from location_context.sections.providers import degraded_by, provider_state
 from location_context.sections.weather.answer import Answer
 from location_context.sections.weather.climatology.fallback import MODEL, FallbackGrid
 from location_context.sections.weather.fetching.archives import Archives
@@ -30,29 +31,37 @@ from location_context.sections.weather.fetching.holdings import Holdings
 from location_context.sections.weather.fetching.ladder import Ladder, Rung
 from location_context.sections.weather.providers.met_norway import MetNorway
 from location_context.sections.weather.providers.nasa_power import NasaPower
-from location_context.sections.weather.providers.open_meteo import budget
 from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
+from location_context.sections.weather.providers.open_meteo_elevation import OpenMeteoElevation
 from location_context.sections.weather.providers.open_meteo_forecast import OpenMeteoForecast
 from location_context.sections.weather.response import WeatherBody
+from location_context.upstream.kept import KeptAnswers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import httpx2
 
-    from location_context.sections.contract import ProviderState
+    from location_context.sections.contract import DegradedReason, ProviderState
     from location_context.sections.weather.records import Outlook
     from location_context.sections.weather.store import ClimateStore
     from location_context.settings import Settings
     from location_context.stay import Clock
     from location_context.upstream.deadline import Deadline
+    from location_context.upstream.host import Hosts
     from location_context.upstream.provider import Upstream
 
 _ANSWERING_SECONDS = 0.3
 _LEAVING_SECONDS = 0.1
 _HEIGHT_SECONDS = 1.0
+_HELD_SECONDS = 0.05  # to look up whether the height is held, where nothing hangs on it
 _INCOMPLETE = timedelta(minutes=1)
 _PAST = timedelta(days=1)
+NO_ARCHIVE = (
+    "Open-Meteo: the plan of this API key has no archive (that takes the Professional or the "
+    "Enterprise plan), so that NASA POWER answers for past years; with "
+    "LOCATION_CONTEXT_OPEN_METEO_ARCHIVE_URL set to nothing the archive is no longer asked"
+)
 FREE_ACCESS = "Open-Meteo free access: non-commercial use only"
 
 
@@ -88,21 +97,32 @@ class Weather:
         self._notices = parts.notices
 
     @classmethod
-    def build(
-        cls, settings: Settings, clock: Clock, client: httpx2.AsyncClient, store: ClimateStore
+    def build(  # noqa: PLR0913  what it is put together from
+        cls,
+        settings: Settings,
+        clock: Clock,
+        client: httpx2.AsyncClient,
+        store: ClimateStore,
+        hosts: Hosts,
+        *,
+        answers: KeptAnswers | None = None,
     ) -> Self:
-        shared = budget(settings)
-        forecast = OpenMeteoForecast(settings, clock, client, shared)
-        archive = OpenMeteoArchive(settings, clock, client, shared)
+        """The section with every provider of the settings; `answers` are shared by processes."""
+        host = open_meteo_host(hosts, settings)
+        forecast = OpenMeteoForecast(settings, clock, client, host)
+        elevation = OpenMeteoElevation(settings, clock, client, host)
+        archive = OpenMeteoArchive(settings, clock, client, host)
         norway, power = MetNorway(settings, clock, client), NasaPower(settings, clock, client)
         holdings = Holdings(store, clock)
         parts = Parts(
-            forecasts=Forecasts([forecast, norway], clock),
+            forecasts=Forecasts(
+                [forecast, norway], clock, holdings.keep_height, answers or KeptAnswers()
+            ),
             archives=Archives([archive, power], holdings, clock),
-            heights=Heights(forecast, holdings),
+            heights=Heights(elevation, holdings),
             fallback=FallbackGrid(settings.data_dir),
             store=store,
-            upstreams=[forecast.upstream, norway.upstream, archive.upstream, power.upstream],
+            upstreams=[one.upstream for one in (forecast, elevation, norway, archive, power)],
             notices=[FREE_ACCESS] if _uses_free_access(settings) else [],
         )
         return cls(parts, clock)
@@ -120,22 +140,22 @@ class Weather:
             message = query.language.gettext("The stay has ended.")
             return Reading(NotApplicable(reason="stay_in_past", message=message), now + _PAST)
         inner = deadline.earlier(_ANSWERING_SECONDS)
-        answered = self._heights.answered
-        height = asyncio.ensure_future(self._heights.of(query.point, inner, public=query.public))
+        is_near = query.stay.within_horizon(today)
+        comes_along = is_near and self._forecasts.brings_height(query)
+        height = None if comes_along else self._ask(query, inner)
         try:
             outlook = await self._outlook(query, inner)
             if outlook is None:
                 sentence = "No weather provider answered, and no fallback grid is there."
                 raise UpstreamUnavailable(sentence, 30)
-            metres, complete = await self._height(height, outlook)
-            if not height.done() and self._heights.answered == answered and not complete:
-                self._heights.late()
+            height = height or self._ask(query, inner)  # held now, if the forecast brought it
+            metres, lacking = await self._height(height, outlook)
         finally:
-            height.cancel()
-            await asyncio.gather(height, return_exceptions=True)
-        complete = complete and outlook.complete
-        body = Answer(query, outlook, metres, today).body()
-        return Reading(body, self._fresh_until(query, outlook, complete=complete), complete)
+            if height is not None:
+                height.cancel()
+                await asyncio.gather(height, return_exceptions=True)
+        body = Answer(query, outlook, metres, today, lacking).body()
+        return Reading(body, self._fresh_until(query, outlook, complete=not body.degraded))
 
     async def _outlook(self, query: Query, deadline: Deadline) -> Outlook | None:
         """The best that is there by the deadline."""
@@ -165,17 +185,24 @@ class Weather:
 
     async def _instead(self, query: Query, deadline: Deadline) -> Outlook | None:
         """Climatology in place of a forecast that cannot be had."""
-        outlook = await self.archives.outlook(query, deadline)
-        return replace(outlook, complete=False) if outlook else None
+        return await self.archives.outlook(query, deadline)
+
+    def _ask(self, query: Query, deadline: Deadline) -> asyncio.Task[float | None]:
+        """The point's height, being asked for."""
+        height = self._heights.of(query.point, deadline, public=query.public)
+        return asyncio.ensure_future(height)
 
     async def _height(
         self, asked: asyncio.Task[float | None], outlook: Outlook
-    ) -> tuple[float | None, bool]:
-        """The point's height if it is there soon, and whether nothing that matters is missing."""
-        if outlook.grid is None or outlook.grid.elevation is None or not self._heights.configured:
-            return (asked.result() if _succeeded(asked) else None), True
-        await asyncio.wait([asked], timeout=_HEIGHT_SECONDS)
-        return (asked.result(), True) if _succeeded(asked) else (None, False)
+    ) -> tuple[float | None, DegradedReason | None]:
+        """The point's height if it is there soon, and why it is missing where it matters."""
+        matters = outlook.grid is not None and outlook.grid.elevation is not None
+        await asyncio.wait([asked], timeout=_HEIGHT_SECONDS if matters else _HELD_SECONDS)
+        if _succeeded(asked):
+            return asked.result(), None
+        if not (matters and self._heights.configured):
+            return None, None
+        return None, degraded_by((asked.done() and asked.exception()) or TimeoutError())
 
     def _fresh_until(self, query: Query, outlook: Outlook, *, complete: bool) -> datetime:
         """As long as the source says, not past midnight at the point."""
@@ -198,14 +225,20 @@ class Weather:
         return DatasetState(version=version, rows=rows, imported_at=newest)
 
     def notices(self) -> Sequence[str]:
-        if self._fallback.made:
-            return self._notices
-        return [*self._notices, "No fallback climate grid: location-context climate fallback"]
+        told = list(self._notices)
+        told += [NO_ARCHIVE for one in self._upstreams if not one.is_in_plan]
+        if not self._fallback.made:
+            told.append("No fallback climate grid: location-context climate fallback")
+        return told
+
+    async def probe(self, query: Query) -> None:
+        """Ask every provider for this point's days, whether an answer would need it or not."""
+        await asyncio.gather(self._forecasts.probe(query), self.archives.probe(query))
 
     async def run(self) -> None:
-        """Ends what is under way when it is cancelled; there is no other work."""
+        """Writes what could not be written before; ends what is under way when it is cancelled."""
         try:
-            await asyncio.Event().wait()
+            await self.archives.holdings.keep_writing()
         finally:
             await self.close()
 

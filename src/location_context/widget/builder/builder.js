@@ -61,13 +61,24 @@
     if (!frame) return;
     frame.dataset.shown = frame.getAttribute("src");
     watched.observe(frame);
+    frame.addEventListener("load", describe);
+    describe();
   }
+  // What the preview really shows, which only it knows: its window is asked
+  function describe() {
+    field("widget").contentWindow.postMessage({ type: "pulse:describe", version: 1 }, "*");
+  }
+  addEventListener("message", ({ source, data }) => {
+    if (data?.type !== "pulse:description" || source !== field("widget")?.contentWindow) return;
+    const { dataset } = field("shown");
+    field("shown").textContent = [dataset[data.reason], dataset[data.weather]].filter(Boolean).join(" ");
+  });
   // The height the preview took is the height to reserve
   function reserve() {
     const frame = field("widget"), height = field("code").querySelector("[data-height]");
     if (!frame) return;
     document.querySelector(".measure").textContent = frame.clientWidth + " px";
-    if (height && frame.style.height) height.textContent = Math.round(frame.clientHeight);
+    if (height && frame.style.height && frame.clientHeight) height.textContent = Math.round(frame.clientHeight);
   }
 
   // The place: a combobox over /v1/places

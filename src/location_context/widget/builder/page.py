@@ -20,7 +20,8 @@ from starlette.routing import Route
 
 from location_context import __version__
 from location_context.parameters import DEFAULT_ACCENT
-from location_context.widget import snippet
+from location_context.sections.licences import CC_BY
+from location_context.widget import heights, snippet
 from location_context.widget.builder import accent, form, places, words
 from location_context.widget.colour import palette, variables
 
@@ -88,12 +89,14 @@ class Page:
             "words": words.page(language),
             "language": language,
             "version": __version__,
+            "places_licence": CC_BY,  # GeoNames'
             "state": state,
             "fields": fields,
             "was": form.shown_before(fields),
             "zone": words.zone(state.timezone, language) if state.timezone else "",
             "nights": words.nights(stay, language) if stay else "",
             "mode": words.mode(stay, state.today, language) if stay else "",
+            "shown": words.shown(language),
             "others": _others(state, language),
             "default_accent": DEFAULT_ACCENT,
             "swatches": accent.SWATCHES,
@@ -107,9 +110,9 @@ class Page:
 def _embed(service: Service, given: Parameters, language: Language) -> dict[str, Any]:
     """The two lines, in parts for their colours, and the preview."""
     title = snippet.title(given.place, given.language or language)
-    height = snippet.reserved_height(given)
+    height = heights.reserved(service, given)
     lines = [
-        snippet.iframe(service.settings, given, title, "100%", height),
+        snippet.iframe(service.settings, given, title, height),
         snippet.script(service.settings),
     ]
     return {

@@ -15,7 +15,6 @@ from anyio import to_thread
 from starlette.responses import Response
 from starlette.routing import Route
 
-from location_context.access.address import TrustedProxies
 from location_context.localisation.language import SOURCE
 from location_context.parameters import LONGEST_PLACE, decode
 from location_context.widget.builder.words import matches
@@ -56,11 +55,9 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def routes(service: Service) -> list[Route]:
-    proxies = TrustedProxies(service.settings.trusted_proxies)
-
     async def search(request: Request) -> Response:
         peer = request.client.host if request.client else ""
-        client = proxies.client(peer, request.headers.getlist("x-forwarded-for"))
+        client = service.proxies.client(peer, request.headers.getlist("x-forwarded-for"))
         await service.gate.admit_widget(client)
         given = dict(decode(request.scope["query_string"]))
         language = service.languages.choose(given.get("lang") or SOURCE)

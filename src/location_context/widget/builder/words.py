@@ -109,17 +109,31 @@ def nights(stay: Stay, language: Language) -> str:
 
 
 def mode(stay: Stay, today: date, language: Language) -> str:
-    """Which weather the dates lead to, seen from today at the point."""
+    """Where the dates lie, seen from today at the point; what comes of it the preview tells."""
     gettext = language.gettext
     if stay.is_past(today):
         return gettext("These dates are past: weather and events stay out.")
     if stay.within_horizon(today):
-        return gettext("Within 16 days, so the weather is a forecast.")
+        return gettext("Within the 16-day forecast.")
     if stay.start <= horizon(today):
-        return gettext("The first days are a forecast, the rest what the last ten years were like.")
-    return gettext(
-        "Beyond the 16-day forecast, so the weather is what the last ten years were like."
-    )
+        return gettext("The first days are within the 16-day forecast, the others beyond it.")
+    return gettext("Beyond the 16-day forecast.")
+
+
+def shown(language: Language) -> Mapping[str, str]:
+    """What the preview shows, by the codes of its description, and why by the codes of reasons."""
+    gettext = language.gettext
+    return {
+        "forecast": gettext("The preview shows a forecast."),
+        "forecast_reanalysis": gettext(
+            "The preview shows a forecast, then what past years were like."
+        ),
+        "forecast_monthly_mean": gettext("The preview shows a forecast, then monthly averages."),
+        "reanalysis": gettext("The preview shows what past years were like."),
+        "monthly_mean": gettext("The preview shows monthly averages."),
+        "forecast_unavailable": gettext("No forecast can be had at the moment."),
+        "archive_unavailable": gettext("Data of past years cannot be had at the moment."),
+    }
 
 
 def matches(count: int, language: Language) -> str:

@@ -6,11 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from msgspec import UNSET
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
     from location_context.localisation.formats import Formats
     from location_context.sections.astronomy.response import AstronomyBody, Details, Highlight
@@ -102,17 +99,14 @@ def _solstice(one: Highlight, body: AstronomyBody, words: Formats) -> str:
 
 
 def _eclipse(one: Highlight, details: Details, words: Formats) -> str:
-    start = _moment(details.start)
-    first = words.day(one.at.date()) + (f", {words.times(start, details.end)}" if start else "")  # type: ignore[arg-type]  # an eclipse with a start has an end
+    first = words.day(one.at.date())
+    if details.start is not None and details.end is not None:
+        first += f", {words.times(details.start, details.end)}"
     if one.type == "solar_eclipse" and isinstance(details.obscuration, float):
         text = words.gettext("{when}. At {time} the Moon covers {percent} of the Sun.")
         percent = _share(details.obscuration, words)
         return text.format(when=first, time=words.time(one.at), percent=percent)
     return words.gettext("{when}. Deepest at {time}.").format(when=first, time=words.time(one.at))
-
-
-def _moment(value: object) -> datetime | None:
-    return None if value is UNSET else value  # type: ignore[return-value]  # UNSET or a moment
 
 
 def _share(share: float, words: Formats) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from msgspec import UNSET
-
 from location_context.sections.astronomy.highlights import lunar_eclipses, solar_eclipses
 from location_context.sections.astronomy.highlights.clock_changes import clock_changes
 from location_context.sections.astronomy.highlights.meteors import best_night
@@ -101,7 +99,7 @@ class Highlights:
         title: Callable[[EclipseKind, Language], str],
     ) -> Highlight:
         moment = self.days[0].moment
-        covered = UNSET if seen.obscuration is None else round(seen.obscuration, 3)
+        covered = None if seen.obscuration is None else round(seen.obscuration, 3)
         return Highlight(
             type=kind,
             at=moment(seen.maximum),

@@ -103,7 +103,8 @@ def _status(event: Event, words: Formats) -> str:
 
 def _until(event: Event, body: EventsBody, words: Formats) -> str:
     first, last = day_of(event.start), day_of(event.end or event.start)
-    if last > first and (event.all_day or (last - first).days > 1):
+    dates_only = event.end is not None and _moment(event.end) is None
+    if last > first and (dates_only or (last - first).days > 1):
         return words.gettext("until {date}").format(date=words.date_short(min(last, _far(body))))
     return ""
 

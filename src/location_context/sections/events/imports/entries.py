@@ -7,22 +7,26 @@ from __future__ import annotations
 
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
+from zoneinfo import ZoneInfo
 
 import msgspec
 
+from location_context.gazetteer.zones import zone_at
 from location_context.sections.events.records import When
 from location_context.sections.events.response import Category, EventStatus, Price
 from location_context.sections.events.words import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from zoneinfo import ZoneInfo
 
 Format = Literal["ics", "jsonld", "csv"]
 
 
 class Window(msgspec.Struct, frozen=True):
-    """The dates that are read, both included, and the zone of times that name none."""
+    """The dates that are read, both included, and the zone of times that name none.
+
+    It is the last resort: an event's own place and the calendar's own zone come before it.
+    """
 
     first: date
     last: date
@@ -61,6 +65,11 @@ def guarded(told: Iterator[Entry | Refused], where: str) -> Iterator[Entry | Ref
         yield from told
     except Exception as error:  # noqa: BLE001  see above
         yield Refused(where, f"it cannot be read: {clipped(error, 120)}")
+
+
+def own_zone(place: tuple[float, float]) -> ZoneInfo:
+    """The zone whose clocks are kept at a place."""
+    return ZoneInfo(zone_at(*place))
 
 
 def when(text: str, zone: ZoneInfo) -> When:

@@ -1,41 +1,53 @@
 """Imports: the bytes of a calendar, page or table become stored events of one `Calendar`.
 
 An entry without coordinates goes where the calendar says: its point, its region or its country; a
-calendar that says nothing has such entries refused.
+calendar that says nothing has such entries refused. What is read in part, or holds nothing but
+refusals, is an error and no import.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from location_context.sections.events.answer import web_address
+from location_context.errors import OperatorError
+from location_context.sections.addresses import web_address
 from location_context.sections.events.cells import LONGEST_DAYS, cell, country_cell, slot
 from location_context.sections.events.imports.encoding import utf8
 from location_context.sections.events.imports.entries import Entry, Format, Refused, Window
-from location_context.sections.events.imports.expansion import Task, expand
+from location_context.sections.events.imports.expansion import Expansion, Task
 from location_context.sections.events.providers.calendars import Calendars
 from location_context.sections.events.records import Calendar, Place, Told, When
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from location_context.upstream.deadline import Deadline
-
+Progress = Callable[[int], None]  # events read so far
 _NO_PLACE = "it names no place, and neither does the calendar"
-_TO_STORE_ONE = 50e-6  # seconds; some three times what it takes a database that is not busy
+_EVERY = 1000
 _EARLIEST, _LATEST = date(1000, 1, 1), date(9000, 12, 31)  # "never" in other programs; zones shift
 _BEFORE, _AHEAD = timedelta(days=31), timedelta(days=3 * 366)
 _EXTENSIONS: dict[str, Format] = {
     "ics": "ics", "ical": "ics", "ifb": "ics", "csv": "csv",
     "json": "jsonld", "jsonld": "jsonld", "html": "jsonld", "htm": "jsonld",
 }  # fmt: skip
+
+
+class ImportRefused(OperatorError):
+    """The whole of it is refused and changes nothing; `refused` tells of its parts."""
+
+    def __init__(self, message: str, refused: Sequence[Refused] = ()) -> None:
+        super().__init__(message)
+        self.refused = refused
 
 
 @dataclass(frozen=True)
@@ -45,6 +57,19 @@ class Imported:
     calendar: Calendar
     rows: list[tuple[int, int, Told]]
     refused: list[Refused]
+
+
+def is_address(source: str) -> bool:
+    """Whether a source is an address and no file."""
+    return source.lower().startswith(("http://", "https://"))
+
+
+def named(source: str) -> str:
+    """The one name of a source: an address as it is, a file by its absolute path."""
+    if is_address(source):
+        return source
+    # a link keeps its own name: it may point to another file next year
+    return os.path.abspath(Path(source).expanduser())  # noqa: PTH100  `resolve` follows links
 
 
 def calendar_id(source: str) -> str:
@@ -71,34 +96,50 @@ def window_at(today: date, timezone: str | None) -> Window:
 
 
 async def read_calendar(
-    calendar: Calendar, data: bytes, task: Task, now: datetime, deadline: Deadline
+    calendar: Calendar, data: bytes, task: Task, now: datetime, progress: Progress | None = None
 ) -> Imported:
-    """Expand the bytes and file what comes out; what has not come by the deadline is left out."""
-    return await asyncio.to_thread(_read, calendar, data, task, now, deadline)
+    """Expand the bytes and file what comes out.
+
+    Raises:
+        ImportRefused: it could not be read to its end, or nothing in it could.
+    """
+    expansion = Expansion(data, task)
+    try:
+        rows, refused = await asyncio.to_thread(_filing, calendar, expansion, task.window, progress)
+    except OperatorError as error:
+        raise ImportRefused(error.message) from None
+    finally:
+        expansion.give_up()  # who was cancelled does not wait for it
+    if refused and not rows:
+        raise ImportRefused(f"nothing in it could be read ({refused[0].why})", refused)
+    kept = msgspec.structs.replace(
+        calendar, rows=len(rows), imported_at=now, checked_at=now, failed_with=None,
+        came_empty=False,
+    )  # fmt: skip
+    return Imported(kept, rows, refused)
 
 
-def _read(
-    calendar: Calendar, data: bytes, task: Task, now: datetime, deadline: Deadline
-) -> Imported:
+def _filing(
+    calendar: Calendar, expansion: Expansion, window: Window, progress: Progress | None
+) -> tuple[list[tuple[int, int, Told]], list[Refused]]:
     rows: dict[str, tuple[int, int, Told]] = {}
     refused: list[Refused] = []
-    with closing(expand(data, task, deadline)) as all_told:
+    read = 0
+    with closing(expansion.read()) as all_told:
         for told in all_told:
             if isinstance(told, Refused):
                 refused.append(told)
-            elif told.start.day.year < _EARLIEST.year:
+                continue
+            if told.start.day.year < _EARLIEST.year:
                 refused.append(Refused(told.title[:60], f"its start is before {_EARLIEST}"))
-            elif row := _filed(told, calendar, task.window):
+            elif row := _filed(told, calendar, window):
                 rows[row[2].id] = row
             else:
                 refused.append(Refused(told.title[:60], _NO_PLACE))
-            if not deadline.earlier(len(rows) * _TO_STORE_ONE).left() and deadline.left():
-                refused.append(Refused("the rest", "reading so many events took too long"))
-                break
-    kept = msgspec.structs.replace(
-        calendar, rows=len(rows), imported_at=now, checked_at=now, failed_with=None
-    )
-    return Imported(kept, list(rows.values()), refused)
+            read += 1
+            if progress and read % _EVERY == 0:
+                progress(read)
+    return list(rows.values()), refused
 
 
 def _filed(entry: Entry, calendar: Calendar, window: Window) -> tuple[int, int, Told] | None:

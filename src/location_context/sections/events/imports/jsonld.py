@@ -1,7 +1,7 @@
 """JSON-LD: schema.org events in a page or a file.
 
 A page is read by lxml's HTML parser, which expands no entities of its own document's making; each
-script is parsed alone. The graph is walked without recursion, over a bounded number of nodes.
+script is parsed alone. The graph is walked without recursion.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from location_context.sections.events.imports.entries import (
     amount,
     guarded,
     is_within,
+    own_zone,
     when,
 )
 from location_context.sections.events.records import degrees
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     from location_context.sections.events.records import When
 
-_MOST_NODES = 200_000
 _TYPES: dict[str, Category] = {
     "MusicEvent": "concert",
     "Festival": "festival",
@@ -71,6 +71,7 @@ def read_jsonld(data: bytes, window: Window) -> Iterator[Entry | Refused]:
         for node in _events(graph):
             found = True
             yield from guarded(_entry(node, zone, window), f"an event of script {number}")
+        found = found or _is_empty(graph)
     if not found:
         yield Refused("the page", "it holds no event of schema.org with a date")
 
@@ -106,17 +107,24 @@ def _decoded(script: bytes) -> Any:
         return json.loads(script, strict=False)
 
 
+def _is_empty(graph: Any) -> bool:
+    """Whether it is a list of events without any."""
+    return (graph.get("@graph") if isinstance(graph, dict) else graph) == []
+
+
 def _events(graph: Any) -> Iterator[dict[str, Any]]:
     """Every node that is an event, wherever it stands."""
-    waiting, seen = deque([graph]), 0
-    while waiting and seen < _MOST_NODES:
-        node, seen = waiting.popleft(), seen + 1
+    waiting = deque([graph])
+    while waiting:
+        node = waiting.popleft()
         if isinstance(node, list):
-            waiting.extend(node)
+            waiting.extend(one for one in node if isinstance(one, (list, dict)))
         elif isinstance(node, dict):
             if _types(node) & _TYPES.keys() and "startDate" in node:
                 yield node
-            waiting.extend(v for k, v in node.items() if k != "@context")
+            waiting.extend(
+                v for k, v in node.items() if k != "@context" and isinstance(v, (list, dict))
+            )
 
 
 def _types(node: dict[str, Any]) -> set[str]:
@@ -136,6 +144,8 @@ def _entry(node: dict[str, Any], zone: ZoneInfo, window: Window) -> Iterator[Ent
     if _last(node.get("eventAttendanceMode")) == "OnlineEventAttendanceMode":
         yield Refused(title[:60], "it takes place online only")
         return
+    if (point := _geo(_first(node.get("location")))) is not None:
+        zone = own_zone(point)
     try:
         start = when(_text(node["startDate"]) or "", zone)
         end = when(_text(node["endDate"]) or "", zone) if node.get("endDate") else None
@@ -176,7 +186,8 @@ def _read(node: dict[str, Any], title: str, start: When, end: When | None, statu
 def _uid(node: dict[str, Any], title: str, place: dict[str, Any]) -> str:
     """A name of its own; a page gives all its events its own address."""
     named = _text(node.get("@id")) or _text(node.get("url"))
-    return " ".join(filter(None, (named, title, _text(place.get("name")))))
+    at = _text(place.get("name")), _address(place.get("address")), str(_geo(place) or "")
+    return " ".join(filter(None, (named, title, *at)))
 
 
 def _end(start: When, end: When | None) -> When | None:

@@ -13,26 +13,30 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from location_context.sections.events.imports.entries import Entry, Refused
-from location_context.sections.events.imports.expansion import SECONDS, Line, Task
+from location_context.sections.events.imports.expansion import Line, Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MOST_ENTRIES, MOST_REFUSED = 20_000, 1_000
+# 16 MB, the largest file, hold so many events of a calendar or a page as most are written, with 320
+# bytes each; a server that refreshes such a feed holds 85 MB for it meanwhile
+MOST_ENTRIES = 50_000
+MOST_REFUSED = 1_000
 _MEMORY = 1 << 30
-_PROCESSOR = int(SECONDS) + 1  # should the one who stops it have died
 
 
 def main() -> None:
     """Read the task and the data from stdin, and tell line by line."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # else a stop would write its memory to disk
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (_PROCESSOR, _PROCESSOR))
     task = msgspec.json.decode(sys.stdin.buffer.readline(), type=Task)
+    # the first ends it with a signal that tells why, the second if that is not heard
+    resource.setrlimit(resource.RLIMIT_CPU, (task.processor, task.processor + 1))
     out = sys.stdout.buffer
     for told in _bounded(_read(sys.stdin.buffer.read(), task)):
         line = Line(entry=told) if isinstance(told, Entry) else Line(refused=told)
         out.write(msgspec.json.encode(line) + b"\n")
-        out.flush()
+    out.flush()
 
 
 def _read(data: bytes, task: Task) -> Iterator[Entry | Refused]:
@@ -61,7 +65,10 @@ def _bounded(told: Iterator[Entry | Refused]) -> Iterator[Entry | Refused]:
             if refused <= MOST_REFUSED:
                 yield one
         elif entries == MOST_ENTRIES:
-            yield Refused("the rest", f"only the first {MOST_ENTRIES} events are kept")
+            yield Refused(
+                "the rest",
+                f"it holds more than {MOST_ENTRIES:,} events; the first {MOST_ENTRIES:,} are kept",
+            )
             break
         else:
             entries += 1

@@ -2,6 +2,7 @@
 
 Columns: title and start are needed; end, category, venue, address, lat, lng, url, image, id,
 price_min, price_max and currency may be there. Dates are ISO 8601; a row of dates alone is all-day.
+A time without an offset is on the clock of the row's own coordinates, else on the table's.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from location_context.sections.events.imports.entries import (
     amount,
     guarded,
     is_within,
+    own_zone,
     when,
 )
 from location_context.sections.events.records import degrees
@@ -32,6 +34,8 @@ from location_context.sections.events.words import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+_NAMING = ("start", "venue", "address", "lat", "lng")  # what tells two rows without id apart
 
 
 def read_table(data: bytes, window: Window) -> Iterator[Entry | Refused]:
@@ -74,6 +78,12 @@ def _entry(
     if title is None:
         yield Refused(line, "it has no title")
         return
+    place = degrees(row.get("lat"), row.get("lng"))
+    if place is None and (row.get("lat") or row.get("lng")):
+        yield Refused(line, "its coordinates cannot be read")
+        return
+    if place is not None:
+        zone = own_zone(place)
     try:
         start = when(row.get("start") or "", zone)
         end = when(row["end"], zone) if (row.get("end") or "").strip() else None
@@ -83,14 +93,10 @@ def _entry(
     if end is not None and (end.day < start.day or (end.at and start.at and end.at < start.at)):
         yield Refused(line, "it ends before it starts")
         return
-    place = degrees(row.get("lat"), row.get("lng"))
-    if place is None and (row.get("lat") or row.get("lng")):
-        yield Refused(line, "its coordinates cannot be read")
-        return
     if not is_within(start, end, window):
         return
     yield Entry(
-        uid=row.get("id") or f"{title} {row.get('start')} {row.get('venue')}",
+        uid=row.get("id") or " ".join([title, *(row.get(name) or "" for name in _NAMING)]),
         title=title,
         start=start,
         end=end or (start if start.at is None else None),

@@ -141,10 +141,15 @@ def time_nearness(one: Seen, other: Seen, *, repeated: bool) -> Near:
 
 
 def _by_day(one: Seen, other: Seen) -> Near:
-    a, b = one.told, other.told
-    if a.all_day and b.all_day and one.last == other.last:
-        return Near.SPOT
-    return Near.NEAR if a.all_day and b.all_day else Near.UNKNOWN
+    if not (_is_dated(one) and _is_dated(other)):
+        return Near.UNKNOWN
+    return Near.SPOT if one.last == other.last else Near.NEAR
+
+
+def _is_dated(event: Seen) -> bool:
+    """Whether dates are all there is to know: whole days, or days without times."""
+    told = event.told
+    return told.all_day or (told.start.at is None and event.last > event.first)
 
 
 def _run_together(one: Seen, other: Seen) -> bool:

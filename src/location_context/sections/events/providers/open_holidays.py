@@ -1,20 +1,29 @@
-"""OpenHolidays: school holidays of the countries it knows, a year of a country at a time."""
+"""OpenHolidays: school holidays of the countries it knows, a year of a country at a time.
+
+A row names subdivisions, groups (kinds of schools, or communities) or both. One for few schools
+stands for a region only where nothing is told for the others; one tagged `Exception` is a deviation
+of a few places or of one school and stands for none.
+"""
 
 from __future__ import annotations
 
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import msgspec
+
 from location_context.sections.events.providers.heard import Asked, Heard
+from location_context.sections.events.providers.provinces import PROVINCES, taken_up
 from location_context.sections.events.providers.reading import each, needed
-from location_context.sections.events.providers.school_regions import regions_of
+from location_context.sections.events.providers.school_regions import is_of_few, regions_of
 from location_context.sections.events.records import Told, When
 from location_context.sections.providers import provider_state
 from location_context.upstream.budget import DAY, MINUTE, Budget
+from location_context.upstream.host import Host
 from location_context.upstream.provider import Upstream
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterable, Sequence
     from typing import Self
 
     import httpx2
@@ -24,6 +33,7 @@ if TYPE_CHECKING:
     from location_context.settings import Settings
     from location_context.stay import Clock
     from location_context.upstream.deadline import Deadline
+    from location_context.upstream.kept import KeptAnswers
 
 _COUNTRIES = frozenset(
     {
@@ -32,6 +42,7 @@ _COUNTRIES = frozenset(
         "SE", "SI", "SK", "SM", "VA", "ZA",
     }
 )  # fmt: skip
+_PROVINCES = frozenset[str]().union(*PROVINCES.values())
 _FRESH, _GOOD = timedelta(days=7), timedelta(days=180)
 
 
@@ -44,15 +55,21 @@ class OpenHolidays:
         self._asked = asked
 
     @classmethod
-    def build(cls, settings: Settings, clock: Clock, client: httpx2.AsyncClient) -> Self:
+    def build(
+        cls,
+        settings: Settings,
+        clock: Clock,
+        client: httpx2.AsyncClient,
+        answers: KeptAnswers | None = None,
+    ) -> Self:
         upstream = Upstream(
             cls.name,
             settings.open_holidays_url.rstrip("/"),
             client,
             clock,
-            budget=Budget({MINUTE: 30, DAY: 2000}, share=settings.budget_share),
+            host=Host(Budget({MINUTE: 30, DAY: 2000}, share=settings.budget_share)),
         )
-        return cls(Asked(upstream, clock, fresh=_FRESH, good=_GOOD))
+        return cls(Asked(upstream, clock, fresh=_FRESH, good=_GOOD, answers=answers))
 
     def state(self) -> ProviderState:
         return provider_state(self._asked.upstream)
@@ -79,25 +96,48 @@ class OpenHolidays:
     async def _fetch(
         self, country: str, first: int, last: int, query: Query
     ) -> AsyncIterator[list[Told]]:
-        answer = await self._asked.upstream.get(
+        rows = await self._asked.upstream.get_json(
             {
                 "countryIsoCode": country,
                 "validFrom": f"{first - 1}-12-01",  # those over New Year begin the year before
                 "validTo": f"{last}-12-31",
             },
+            lambda body: msgspec.convert(body, list[Any]),
             path="/SchoolHolidays",
             headers={"Accept": "application/json"},
             public=query.public,
         )
-        rows = self._asked.body(answer, list[Any])
-        yield list(each(rows, lambda row: _holiday(row, country, query.language)))
+        yield read(rows, country, query.language)
+
+
+def read(rows: Sequence[Any], country: str, language: Language) -> list[Told]:
+    """The school holidays of one answer."""
+
+    def told(*, of_few: bool) -> list[Told]:
+        some = (row for row in rows if is_of_few(_codes(row, "groups")) is of_few)
+        return list(each(some, lambda row: _holiday(row, country, language)))
+
+    found = told(of_few=False)
+    known = {region for one in found for region in one.regions}
+    return _joined(found + [one for one in told(of_few=True) if known.isdisjoint(one.regions)])
+
+
+def _joined(told: Iterable[Told]) -> list[Told]:
+    """Rows of single provinces that keep the same days become one, of the region if of them all."""
+    found: dict[object, Told] = {}
+    for one in told:
+        key = (one.title, one.start, one.end) if _PROVINCES.intersection(one.regions) else id(one)
+        same = found.get(key, one)
+        regions = taken_up({*same.regions, *one.regions})
+        found[key] = msgspec.structs.replace(same, regions=regions)
+    return list(found.values())
 
 
 def _holiday(row: Any, country: str, language: Language) -> Told | None:
     first, last = date.fromisoformat(row["startDate"]), date.fromisoformat(row["endDate"])
-    parts = row.get("groups") or row.get("subdivisions") or ()  # groups narrow the parts down
-    regions = () if row.get("nationwide") else regions_of(str(part["code"]) for part in parts)
-    if row.get("type", "School") != "School" or last < first:
+    named = _codes(row, "subdivisions"), _codes(row, "groups")
+    regions = () if row.get("nationwide") else regions_of(*named)
+    if row.get("type", "School") != "School" or last < first or _is_exception(row.get("tags")):
         return None  # the last day of lessons is none without
     if not row.get("nationwide") and not regions:
         return None  # towns or kinds of schools only
@@ -113,6 +153,19 @@ def _holiday(row: Any, country: str, language: Language) -> Told | None:
         country=country,
         regions=regions,
     )
+
+
+def _codes(row: Any, name: str) -> list[str]:
+    """The codes of its subdivisions or groups; an absent list is an empty one."""
+    parts = row.get(name) if isinstance(row, dict) else None
+    given = parts if isinstance(parts, list) else []
+    return [str(part.get("code")) for part in given if isinstance(part, dict)]
+
+
+def _is_exception(tags: object) -> bool:
+    """Whether it is tagged so: words in one text, as the server's flags come, or a list of them."""
+    words = tags.split(",") if isinstance(tags, str) else tags if isinstance(tags, list) else ()
+    return any(str(word).strip() == "Exception" for word in words)
 
 
 def _title(names: list[dict[str, str]], language: Language) -> str:

@@ -1,46 +1,53 @@
-"""PredictHQ: ranked events within a radius that are active during the stay.
+"""PredictHQ: ranked events within a radius that are active during the stay, the highest rank first.
 
 Locations come as [lng, lat], times in UTC with the zone beside them; an event without a zone is on
 the clock of wherever it is. Cancelled and deleted ones are left out, and so are kinds that are no
-reason to go anywhere (disasters, delays).
+reason to go anywhere (disasters, delays). Events not announced yet (`predicted`) are asked for as
+long as the plan gives them. Why times are read as they are: `docs/decisions/events.md`.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
-from zoneinfo import ZoneInfo
 
 import msgspec
 
-from location_context.sections.events.providers.heard import Asked, Heard
+from location_context.errors import ProviderQuiet, ProviderRefused
+from location_context.sections.events.providers.heard import Asked, Heard, LeftOut
 from location_context.sections.events.providers.reading import (
     each,
     needed,
     number,
     place,
     text,
+    zone,
 )
 from location_context.sections.events.records import Told, When
 from location_context.sections.providers import provider_state
 from location_context.upstream.budget import DAY, MINUTE, Budget
+from location_context.upstream.host import Host
 from location_context.upstream.provider import Upstream
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
     from typing import Self
+    from zoneinfo import ZoneInfo
 
     import httpx2
 
     from location_context.sections.contract import ProviderState, Query
-    from location_context.sections.events.providers.heard import Centre
+    from location_context.sections.events.providers.heard import Centre, Part
     from location_context.sections.events.records import Place
     from location_context.sections.events.response import Category, EventStatus, Scope
     from location_context.settings import Secret, Settings
     from location_context.stay import Clock, Stay
     from location_context.upstream.deadline import Deadline
 
-_LIMIT = 200
+_LIMIT, _PAGES = 200, 3  # further pages change little, since the highest ranks come first
+_SORT = "rank"  # highest first; "-rank" is lowest first
+_REFUSED_STATE = frozenset({400, 403})  # a parameter it does not take, or may not be asked
+_PLAN = timedelta(days=1)  # for which what a plan lacks is remembered
 _FRESH, _GOOD = timedelta(hours=3), timedelta(days=2)
 _CATEGORIES: dict[str, Category] = {
     "community": "community",
@@ -59,7 +66,16 @@ _SCOPES: dict[str, Scope] = {"country": "country", "region": "region", "county":
 
 
 class _Answer(msgspec.Struct):
+    """One page; `overflow`: the plan shows no more of the `count` events that there are."""
+
     results: list[Any]
+    count: Any = None
+    next: Any = None
+    overflow: Any = None
+
+    def leaves_out(self, read: int) -> bool:
+        """Whether there are more than the `read` events."""
+        return bool(self.next or self.overflow) or (number(self.count) or 0) > read
 
 
 class PredictHQ:
@@ -67,18 +83,20 @@ class PredictHQ:
 
     name: ClassVar[str] = "predicthq"
 
-    def __init__(self, asked: Asked, token: Secret, radius: float) -> None:
+    def __init__(self, asked: Asked, token: Secret, radius: float, clock: Clock) -> None:
         self._asked = asked
         self._token = token
         self._radius = radius
+        self._clock = clock
+        self._announced_only: datetime | None = None  # until then
 
     @classmethod
     def build(cls, settings: Settings, clock: Clock, client: httpx2.AsyncClient) -> Self:
         url = settings.predicthq_url if settings.predicthq_api_key else ""
         budget = Budget({MINUTE: 48, DAY: 800}, share=settings.budget_share)
-        upstream = Upstream(cls.name, url, client, clock, budget=budget)
+        upstream = Upstream(cls.name, url, client, clock, host=Host(budget))
         asked = Asked(upstream, clock, fresh=_FRESH, good=_GOOD)
-        return cls(asked, settings.predicthq_api_key, settings.events_radius)
+        return cls(asked, settings.predicthq_api_key, settings.events_radius, clock)
 
     def state(self) -> ProviderState:
         return provider_state(self._asked.upstream)
@@ -89,14 +107,43 @@ class PredictHQ:
     async def hear(self, query: Query, deadline: Deadline) -> Heard:
         return await self._asked.around(self._fetch, query, deadline)
 
-    async def _fetch(self, centre: Centre, stay: Stay, query: Query) -> AsyncIterator[list[Told]]:
-        answer = await self._asked.upstream.get(
-            self._params(centre, stay, query.point.timezone),
+    async def _fetch(self, centre: Centre, stay: Stay, query: Query) -> AsyncIterator[Part]:
+        """Page after page as long as there is budget; the first holds the highest ranks."""
+        asked = self._params(centre, stay, query.point.timezone)
+        answer = await self._first(asked, public=query.public)
+        yield list(read(answer.results, query.point.zone))
+        had, pages = len(answer.results), 1
+        while answer.results and answer.next and pages < _PAGES:
+            try:
+                answer = await self._page(asked, had, public=query.public)
+            except ProviderQuiet:
+                break
+            yield list(read(answer.results, query.point.zone))
+            had, pages = had + len(answer.results), pages + 1
+        if answer.leaves_out(had):
+            yield LeftOut()
+
+    async def _first(self, asked: dict[str, str], *, public: bool) -> _Answer:
+        """The first page, with events not announced yet where the plan gives them."""
+        if self._announced_only is not None and self._clock() < self._announced_only:
+            asked["state"] = "active"
+        try:
+            return await self._page(asked, 0, public=public)
+        except ProviderRefused as error:
+            if error.status not in _REFUSED_STATE or asked["state"] == "active":
+                raise
+        asked["state"] = "active"
+        answer = await self._page(asked, 0, public=public)
+        self._announced_only = self._clock() + _PLAN
+        return answer
+
+    async def _page(self, asked: dict[str, str], offset: int, *, public: bool) -> _Answer:
+        return await self._asked.upstream.get_json(
+            {**asked, "offset": str(offset)},
+            lambda body: msgspec.convert(body, _Answer),
             headers={"Authorization": f"Bearer {self._token.reveal()}"},
-            public=query.public,
+            public=public,
         )
-        found = self._asked.body(answer, _Answer)
-        yield list(read(found.results, query.point.zone))
 
     def _params(self, centre: Centre, stay: Stay, zone: str) -> dict[str, str]:
         asked = [name for name in _CATEGORIES if not name.endswith("-holidays")]
@@ -106,9 +153,9 @@ class PredictHQ:
             "active.lte": f"{stay.end}T23:59:59",
             "active.tz": zone,
             "category": ",".join(asked),
-            "state": "active",
+            "state": "active,predicted",
             "brand_unsafe.exclude": "true",  # the page belongs to a place to stay
-            "sort": "-rank",
+            "sort": _SORT,
             "limit": str(_LIMIT),
         }
 
@@ -146,18 +193,24 @@ def _event(row: dict[str, Any], around: ZoneInfo) -> Told | None:
 
 
 def _times(row: dict[str, Any], around: ZoneInfo) -> tuple[When, When | None, bool]:
-    """Start, end, and whether it fills whole days: from local midnight to the last second."""
-    local = ZoneInfo(row["timezone"]) if row.get("timezone") else None
+    """Start, end, and whether it fills whole days.
+
+    From local midnight to the last second of a day, also of a later one: with a zone its dates are
+    fixed and its times not known; without one ("floating") it is kept all day, wherever it is.
+    """
+    named = row.get("timezone")
+    if (local := zone(named)) is None and named:
+        raise ValueError("its zone is none")
     start = _moment(row["start"], local, around)
     end = _moment(row["end"], local, around) if row.get("end") else None
     if end is not None and end <= start:
         end = None
-    if start.time() == time.min:
-        if end is None:
-            return When(start.date()), None, False  # a date alone: the time is not known
-        if _is_midnight(end):
-            return When(start.date()), When((end - timedelta(minutes=1)).date()), True
-    return When.of(start), When.of(end) if end else None, False
+    if start.time() != time.min or (end is not None and not _is_midnight(end)):
+        return When.of(start), When.of(end) if end else None, False
+    first = start.date()
+    last = (end - timedelta(minutes=1)).date() if end else first
+    floating = local is None and end is not None
+    return When(first), When(last) if floating or last > first else None, floating
 
 
 def _moment(given: str, local: ZoneInfo | None, around: ZoneInfo) -> datetime:

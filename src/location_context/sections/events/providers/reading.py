@@ -66,7 +66,10 @@ def number(value: object) -> float | None:
     """A finite number as JSON writes one, or None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if math.isfinite(value) else None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:  # a whole number of hundreds of digits
+        return None
 
 
 def zone(name: object) -> ZoneInfo | None:

@@ -16,13 +16,14 @@ import msgspec
 
 from location_context.errors import ProviderQuiet
 from location_context.sections.events.providers.geohash import geohash
-from location_context.sections.events.providers.heard import Asked, Heard
+from location_context.sections.events.providers.heard import Asked, Heard, LeftOut
 from location_context.sections.events.providers.pace import Pace
 from location_context.sections.events.providers.reading import number
 from location_context.sections.events.providers.ticketmaster_rows import NAME, read
 from location_context.sections.providers import provider_state
 from location_context.stay import Stay
 from location_context.upstream.budget import DAY, Budget
+from location_context.upstream.host import Host
 from location_context.upstream.provider import Upstream
 
 if TYPE_CHECKING:
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from location_context.sections.contract import ProviderState, Query
-    from location_context.sections.events.providers.heard import Centre
-    from location_context.sections.events.records import Told
+    from location_context.sections.events.providers.heard import Centre, Part
     from location_context.settings import Secret, Settings
     from location_context.stay import Clock
     from location_context.upstream.deadline import Deadline
@@ -87,7 +87,7 @@ class Ticketmaster:
     def build(cls, settings: Settings, clock: Clock, client: httpx2.AsyncClient) -> Self:
         url = settings.ticketmaster_url if settings.ticketmaster_api_key else ""
         budget = Budget({DAY: 4000}, share=settings.budget_share)
-        upstream = Upstream(cls.name, url, client, clock, budget=budget)
+        upstream = Upstream(cls.name, url, client, clock, host=Host(budget))
         asked = Asked(upstream, clock, fresh=_FRESH, good=_GOOD)
         return cls(asked, settings.ticketmaster_api_key, settings.events_radius, Pace(_APART))
 
@@ -100,22 +100,27 @@ class Ticketmaster:
     async def hear(self, query: Query, deadline: Deadline) -> Heard:
         return await self._asked.around(self._fetch, query, deadline)
 
-    async def _fetch(self, centre: Centre, stay: Stay, query: Query) -> AsyncIterator[list[Told]]:
+    async def _fetch(self, centre: Centre, stay: Stay, query: Query) -> AsyncIterator[Part]:
         """Page after page; a stay of more events than can be paged through is asked in parts."""
         if self._pace.wait > _LONGEST_WAIT:
             raise ProviderQuiet(self.name, "too many are asking at once")
-        calls, waiting = _CALLS, deque([_Page(stay, 0)])
+        calls, waiting, crowded = _CALLS, deque([_Page(stay, 0)]), False
         while waiting and calls:
             page, calls = waiting.popleft(), calls - 1
             answer = await self._page(centre, page, public=query.public)
             yield list(read(answer.embedded.events, query.point.zone))
             if page.number == 0:
-                waiting += _further(page.stay, answer.total, calls - len(waiting))
+                further = _further(page.stay, answer.total, calls - len(waiting))
+                crowded |= answer.total > _REACH and all(one.number for one in further)
+                waiting += further
+        if crowded or waiting:
+            yield LeftOut()
 
     async def _page(self, centre: Centre, page: _Page, *, public: bool) -> _Answer:
         await self._pace.turn()
-        answer = await self._asked.upstream.get(self._params(centre, page), public=public)
-        return self._asked.body(answer, _Answer)
+        return await self._asked.upstream.get_json(
+            self._params(centre, page), lambda body: msgspec.convert(body, _Answer), public=public
+        )
 
     def _params(self, centre: Centre, page: _Page) -> dict[str, str]:
         return {

@@ -65,7 +65,6 @@ class FallbackGrid:
             lasts=_LASTS,
             as_of=None,
             grid=grid,
-            complete=False,
         )
 
     def _load(self) -> NDArray[np.int16] | None:

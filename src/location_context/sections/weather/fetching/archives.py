@@ -6,13 +6,21 @@ fifth of its window is replaced by the next older one, as far as two more reques
 
 from __future__ import annotations
 
+import contextlib
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from location_context.errors import ProviderAnswerInvalid, ProviderQuiet
+from location_context.errors import (
+    ProviderAnswerInvalid,
+    ProviderError,
+    ProviderNotInPlan,
+    ProviderQuiet,
+)
+from location_context.sections.providers import degraded_by
 from location_context.sections.recent import Recent
 from location_context.sections.weather.climatology import climatology
 from location_context.sections.weather.climatology.years import (
@@ -63,19 +71,36 @@ class Archives:
 
     async def outlook(self, query: Query, deadline: Deadline) -> Outlook | None:
         """The climatology of the stay; None when none can be had."""
-        rungs: list[Rung[Outlook]] = []
-        for place, provider in enumerate(self.providers):
-            reader = Reader(self, provider, query, complete=place == 0)
-            rungs.append(Rung(partial(reader.outlook, deadline), provider.upstream))
-        return await Ladder(rungs, deadline, GRACE_SECONDS).climb()
+        rungs = [
+            Rung(partial(reader.outlook, deadline), reader.provider.upstream)
+            for reader in self._readers(query)
+        ]
+        ladder = Ladder(rungs, deadline, GRACE_SECONDS)
+        best, failure = await ladder.climb(), ladder.first_failure
+        if best is None or failure is None or isinstance(failure, ProviderNotInPlan):
+            return best  # what the plan lacks was never due
+        return replace(best, lacking=degraded_by(failure))
 
     async def held(self, query: Query) -> Outlook | None:
         """The climatology from what is held alone; None when something is missing."""
-        for place, provider in enumerate(self.providers):
-            reader = Reader(self, provider, query, complete=place == 0)
+        for reader in self._readers(query):
             if (outlook := await reader.outlook(None)) is not None:
                 return outlook
         return None
+
+    def _readers(self, query: Query) -> list[Reader]:
+        """A reader for each provider, in order of resort.
+
+        An archive that the plan behind the key lacks comes last, until its day of quiet is over:
+        what it gave before is held.
+        """
+
+        def lacking(provider: ArchiveProvider) -> bool:
+            upstream = provider.upstream
+            return not upstream.is_in_plan and upstream.quiet_until is not None
+
+        ranked = sorted(self.providers, key=lacking)
+        return [Reader(self, provider, query) for provider in ranked]
 
     async def fetch(self, reader: Reader, lacking: Sequence[YearMonth], deadline: Deadline) -> None:
         """Ask for months and keep them; one flight per cell and months."""
@@ -93,6 +118,14 @@ class Archives:
                 raise
             await self._flights.join((key, "keyed"), fetch, deadline)
 
+    async def probe(self, query: Query) -> None:
+        """Ask every provider for one month of last year; what fails shows in its upstream."""
+        today = query.point.today(self.clock())
+        for provider in self.providers:
+            with contextlib.suppress(ProviderError):
+                month = (last_year(today), today.month)
+                await provider.months(provider.cell(query.point), [month], today, public=False)
+
     async def close(self) -> None:
         await self._flights.close()
         await self.holdings.flush()
@@ -101,9 +134,7 @@ class Archives:
 class Reader:
     """One provider's answer to one query."""
 
-    def __init__(
-        self, archives: Archives, provider: ArchiveProvider, query: Query, *, complete: bool
-    ) -> None:
+    def __init__(self, archives: Archives, provider: ArchiveProvider, query: Query) -> None:
         assert query.stay is not None
         self.provider = provider
         self.query = query
@@ -111,7 +142,6 @@ class Reader:
         self.cell = provider.cell(query.point)
         self.today: date = query.point.today(archives.clock())
         self._archives = archives
-        self._complete = complete
         self._held: Held = {}
 
     async def outlook(self, deadline: Deadline | None) -> Outlook | None:
@@ -155,7 +185,8 @@ class Reader:
         """Hold the months of the years, fetched if need be; False when that may not be done."""
         wanted = [month for year in years for month in months_of(self.stay, year)]
         holdings, source = self._archives.holdings, self.provider.source
-        self._held |= await holdings.held(source, self.cell.key, wanted)
+        asking = deadline is not None  # which is paid for, so that a look into the store is not
+        self._held |= await holdings.held(source, self.cell.key, wanted, look_again=asking)
         lacking = [month for month in wanted if month not in self._held]
         if lacking and deadline is not None:
             await self._archives.fetch(self, lacking, deadline)
@@ -179,5 +210,4 @@ class Reader:
             samples_per_day=climatology.samples(values),
             grid=month.grid,
             history=records(self.stay, years, values),
-            complete=self._complete,
         )

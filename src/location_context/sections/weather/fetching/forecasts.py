@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from location_context.errors import ProviderQuiet
+from location_context.errors import ProviderError, ProviderQuiet
+from location_context.sections.providers import degraded_by
 from location_context.sections.recent import Recent
 from location_context.sections.weather.cells import Cell, cell_of
 from location_context.sections.weather.fetching.ladder import Ladder, Rung
+from location_context.sections.weather.providers.contract import Forecast
 from location_context.sections.weather.records import Outlook
+from location_context.upstream.deadline import Deadline
 from location_context.upstream.flights import Flights
+from location_context.upstream.kept import KeptAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import date, datetime
 
     from numpy.typing import NDArray
 
     from location_context.sections.contract import Query
-    from location_context.sections.weather.providers.contract import Forecast, ForecastProvider
+    from location_context.sections.weather.providers.contract import ForecastProvider
     from location_context.stay import Clock, Stay
-    from location_context.upstream.deadline import Deadline
+    from location_context.upstream.kept import KeptAnswers
 
 STALE = timedelta(hours=6)
 GRACE_SECONDS = 0.5
@@ -37,20 +44,43 @@ Key = tuple[str, Cell, int]
 class Forecasts:
     """The forecast providers in order of resort."""
 
-    def __init__(self, providers: Sequence[ForecastProvider], clock: Clock) -> None:
+    def __init__(
+        self,
+        providers: Sequence[ForecastProvider],
+        clock: Clock,
+        learned: Callable[[float, float, float], None],
+        answers: KeptAnswers,
+    ) -> None:
+        """`learned` is told the lat, lng and height in m that came with a forecast at a point.
+
+        `answers` are shared with other processes.
+        """
         self.providers = [one for one in providers if one.upstream.configured]
         self._clock = clock
+        self._learned = learned
+        self._answers = answers
         self._kept: Recent[Key, Forecast] = Recent(_SIZE)
         self._flights: Flights[Forecast] = Flights()
 
     async def outlook(self, query: Query, deadline: Deadline) -> Outlook | None:
         """The forecast of the stay; None when none can be had."""
         rungs: list[Rung[Outlook]] = []
-        for place, provider in enumerate(self.providers):
-            reader = _Reader(self, provider, query, deadline, self._clock(), first=place == 0)
+        for provider in self.providers:
+            reader = _Reader(self, provider, query, deadline, self._clock())
             rungs.append(Rung(reader.fresh, provider.upstream))
             rungs.append(Rung(reader.stale))
-        return await Ladder(rungs, deadline, GRACE_SECONDS).climb()
+        ladder = Ladder(rungs, deadline, GRACE_SECONDS)
+        best = await ladder.climb()
+        if best is None or ladder.first_failure is None:
+            return best
+        return replace(best, lacking=degraded_by(ladder.first_failure))
+
+    def brings_height(self, query: Query) -> bool:
+        """Whether the forecast to come is asked for at the point, and so brings its height."""
+        if not self.providers:
+            return False
+        reader = _Reader(self, self.providers[0], query, Deadline.after(0), self._clock())
+        return self.providers[0].at_point and not reader.is_held
 
     def kept(self, key: Key, today: date) -> Forecast | None:
         """The forecast kept for a cell, if it is still to be used; it may be stale."""
@@ -63,10 +93,18 @@ class Forecasts:
         self, provider: ForecastProvider, key: Key, today: date, query: Query, deadline: Deadline
     ) -> Forecast:
         """A new forecast; one fetch per cell is under way at a time."""
+        point = query.point
+        asked = replace(key[1], lat=point.lat, lng=point.lng) if provider.at_point else key[1]
 
         async def fetch() -> Forecast:
-            forecast = await provider.forecast(key[1], today, key[2], public=query.public)
+            if (shared := await self._shared(key, today)) is not None:
+                return shared
+            forecast = await provider.forecast(asked, today, key[2], public=query.public)
             self._kept.put(key, forecast)
+            expires = forecast.fetched_at + STALE
+            self._answers.keep(KeptAnswer(key[0], _name(key), expires, forecast.pack()))
+            if provider.at_point and forecast.grid.elevation is not None:
+                self._learned(point.lat, point.lng, forecast.grid.elevation)
             return forecast
 
         try:
@@ -76,22 +114,46 @@ class Forecasts:
                 raise
             return await self._flights.join((key, "keyed"), fetch, deadline)
 
+    async def _shared(self, key: Key, today: date) -> Forecast | None:
+        """A fresh forecast that another process fetched; a stale one is kept for bad times."""
+        data = await self._answers.load(key[0], _name(key))
+        forecast = Forecast.unpack(data) if data else None
+        if forecast is None or forecast.first > today:
+            return None
+        if (held := self._kept.get(key)) is None or held.fetched_at < forecast.fetched_at:
+            self._kept.put(key, forecast)
+        now = self._clock()
+        same_day = forecast.fetched_at.astimezone(ZoneInfo(key[1].timezone)).date() == today
+        return forecast if now < forecast.until and same_day else None
+
+    async def probe(self, query: Query) -> None:
+        """Ask every provider for the point's forecast; what fails shows in its upstream."""
+        today = query.point.today(self._clock())
+        for provider in self.providers:
+            with contextlib.suppress(ProviderError):
+                cell = cell_of(query.point, provider.degrees)
+                await provider.forecast(cell, today, 0, public=query.public)
+
     async def close(self) -> None:
         await self._flights.close()
+        await self._answers.close()
+
+
+def _name(key: Key) -> str:
+    """The name under which other processes find the forecast of a cell."""
+    return f"{key[1].key},{key[2]}"
 
 
 class _Reader:
     """One provider's answer to one query."""
 
-    def __init__(  # noqa: PLR0913  who asks whom, for what, by when
+    def __init__(
         self,
         forecasts: Forecasts,
         provider: ForecastProvider,
         query: Query,
         deadline: Deadline,
         now: datetime,
-        *,
-        first: bool,
     ) -> None:
         assert query.stay is not None
         self._forecasts = forecasts
@@ -99,12 +161,17 @@ class _Reader:
         self._query = query
         self._stay: Stay = query.stay
         self._deadline = deadline
-        self._first = first
         self._now = now
         self._today = query.point.today(now)
         past = max(0, (self._today - self._stay.start).days)
         days = next(n for n in _PAST_DAYS if n >= min(past, 92))
         self._key: Key = (provider.name, cell_of(query.point, provider.degrees), days)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a fresh forecast is at hand."""
+        kept = self._forecasts.kept(self._key, self._today)
+        return kept is not None and self._is_fresh(kept)
 
     async def fresh(self) -> Outlook | None:
         kept = self._forecasts.kept(self._key, self._today)
@@ -125,7 +192,9 @@ class _Reader:
     def _outlook(self, forecast: Forecast, *, stale: bool) -> Outlook | None:
         """The stay's part; None when it ends too early to serve the stay."""
         columns = forecast.of(self._stay)
-        known = np.isfinite(columns["temperature_max"]) & np.isfinite(columns["temperature_min"])
+        unknown = np.full(self._stay.days, np.nan)
+        high, low = (columns.get(f"temperature_{end}", unknown) for end in ("max", "min"))
+        known = np.isfinite(high) & np.isfinite(low)
         if not self._reaches(known):
             return None
         return Outlook(
@@ -140,7 +209,6 @@ class _Reader:
             issued_at=forecast.issued_at,
             grid=forecast.grid,
             stale=stale,
-            complete=self._first and not stale,
         )
 
     def _reaches(self, known: NDArray[np.bool_]) -> bool:

@@ -1,12 +1,14 @@
 """Holdings: months of the archive and heights at hand, in memory before the store.
 
-A store that cannot be read or written costs a request to the provider, never the answer; damaged
-rows count as not held.
+A store that cannot be read costs a request to the provider, never the answer; one that cannot be
+written is tried again until it can. Damaged rows count as not held. What other workers or `warm`
+stored meanwhile is looked for before anything is asked of a provider.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING
 
 import structlog
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 
 _CELL_MONTHS = 600  # about 36 kB each
 _HEIGHTS = 20_000
+_MAX_UNKEPT = 20_000  # months of 3 kB each, 60 MB: about 160 cells with all their ten years
+_LOOK_AGAIN_SECONDS = 60.0
+_WRITE_AGAIN_SECONDS = 10.0
 
 
 class Holdings:
@@ -36,25 +41,44 @@ class Holdings:
         self._clock = clock
         self._months: Recent[tuple[str, str, int], dict[int, Month]] = Recent(_CELL_MONTHS)
         self._heights: Recent[tuple[float, float], float] = Recent(_HEIGHTS)
+        self._read_at: Recent[tuple[str, str, int], float] = Recent(_CELL_MONTHS)
         self._readings: Flights[None] = Flights()
         self._writings: Flights[None] = Flights()
         self._unkept: list[tuple[str, str, Month]] = []
         self._unkept_heights: dict[tuple[float, float], float] = {}
 
     async def held(
-        self, source: str, cell: str, wanted: Sequence[YearMonth]
+        self, source: str, cell: str, wanted: Sequence[YearMonth], *, look_again: bool = True
     ) -> dict[YearMonth, Month]:
-        """The wanted months that are held."""
-        names = sorted({month for _, month in wanted})
-        unread = [name for name in names if self._months.get((source, cell, name)) is None]
+        """The wanted months that are held.
+
+        What is not in memory is looked for in the store, or with `look_again` false only where
+        nothing was read lately.
+        """
+        found = self._in_memory(source, cell, wanted)
+        missing = {name for year, name in wanted if (year, name) not in found}
+        unread = sorted(
+            name for name in missing if look_again or not self._was_read((source, cell, name))
+        )
         if unread:
             await self._read(source, cell, unread)
+            found = self._in_memory(source, cell, wanted)
+        return found
+
+    def _in_memory(
+        self, source: str, cell: str, wanted: Sequence[YearMonth]
+    ) -> dict[YearMonth, Month]:
         now, found = self._clock(), {}
         for year, name in wanted:
             month = (self._months.get((source, cell, name)) or {}).get(year)
             if month is not None and settled(month, now):
                 found[year, name] = month
         return found
+
+    def _was_read(self, key: tuple[str, str, int]) -> bool:
+        """Whether the store was read for this month of a cell in the last minute."""
+        read = self._read_at.get(key)
+        return read is not None and time.monotonic() - read < _LOOK_AGAIN_SECONDS
 
     async def _read(self, source: str, cell: str, names: Sequence[int]) -> None:
         """Read months of a cell into memory; callers for the same ones share one reading."""
@@ -75,7 +99,12 @@ class Holdings:
             else:
                 by_name[row.month][row.year] = month
         for name, years in by_name.items():
-            self._months.put((source, cell, name), years)
+            key = (source, cell, name)
+            for year, month in (self._months.get(key) or {}).items():
+                if year not in years or years[year].fetched_at < month.fetched_at:
+                    years[year] = month  # newer than the store has, or not written yet
+            self._months.put(key, years)
+            self._read_at.put(key, time.monotonic())
 
     def keep(self, source: str, cell: str, months: Sequence[Month]) -> None:
         """Keep months: in memory at once, in the store soon; a locked store delays no answer."""
@@ -84,6 +113,7 @@ class Holdings:
             years = {**(self._months.get(key) or {}), month.year: month}
             self._months.put(key, years)
         self._unkept += [(source, cell, month) for month in months]
+        self._unkept = self._unkept[-_MAX_UNKEPT:]
         self._writings.start("all", self._write)
 
     async def height(self, lat: float, lng: float) -> float | None:
@@ -104,19 +134,35 @@ class Holdings:
         self._writings.start("all", self._write)
 
     async def _write(self) -> None:
-        """Write what is not kept yet, and what gathers meanwhile."""
-        while self._unkept or self._unkept_heights:
-            months, self._unkept = self._unkept, []
-            heights, self._unkept_heights = self._unkept_heights, {}
+        """Write what is not kept yet, and what gathers meanwhile; what fails stays unkept."""
+        while self.unkept:
+            months, heights = list(self._unkept), dict(self._unkept_heights)
             try:
                 if months:
                     await self._store.keep([MonthRow.pack(*month) for month in months])
                 if heights:
                     await self._store.keep_heights(heights)
             except StorageError as error:
-                structlog.get_logger().warning("climate_not_kept", why=error.message)
+                log = structlog.get_logger()
+                log.warning("climate_not_kept", why=error.message, unkept=self.unkept)
+                return
+            written = set(map(id, months))
+            self._unkept = [month for month in self._unkept if id(month) not in written]
+            for spot in heights:
+                self._unkept_heights.pop(spot, None)
+
+    @property
+    def unkept(self) -> int:
+        """How many months and heights are not written yet."""
+        return len(self._unkept) + len(self._unkept_heights)
+
+    async def keep_writing(self) -> None:
+        """Write again, until cancelled, what could not be written: a full disk is made room on."""
+        while True:
+            await asyncio.sleep(_WRITE_AGAIN_SECONDS)
+            await self.flush()
 
     async def flush(self) -> None:
-        """Wait until everything is written that can be."""
-        if self._unkept or self._unkept_heights or len(self._writings):
+        """Write what is not written yet, as far as that can be done now."""
+        if self.unkept or len(self._writings):
             await self._writings.start("all", self._write)

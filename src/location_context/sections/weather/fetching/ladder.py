@@ -1,10 +1,9 @@
 """Ladder: sources in order of resort, asked side by side soon enough that one answers in time.
 
 The first is asked at once, the next when the one before failed or has taken its share of the time.
-The best answer wins: a lower one waits `grace` seconds for those above it. A source whose breaker
-is not closed is not waited for longer than that either, even if an older fetch is under way. At the
-deadline, sources that were asked and have said nothing to anyone are late: their breakers open, and
-their fetches go on.
+The best answer wins: a lower one waits `grace` seconds for those above it. A source that may be
+silent (`Upstream.doubted`) is not waited for longer than that either. Fetches go on for the next
+caller when one goes, at its deadline or before.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from location_context.errors import LocationContextError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
-    from datetime import datetime
 
     from location_context.upstream.deadline import Deadline
     from location_context.upstream.provider import Upstream
@@ -45,7 +43,6 @@ class _Asked(Generic[T]):
     task: asyncio.Task[T | None]
     upstream: Upstream | None
     doubted: bool
-    last_success: datetime | None
     since: float = field(default_factory=time.monotonic)
 
     @property
@@ -65,10 +62,14 @@ class _Asked(Generic[T]):
             return True
         return not self.task.cancelled() and isinstance(self.task.exception(), TimeoutError)
 
-    def blame(self) -> None:
-        """Open the breaker of a source that has answered no one since it was asked."""
-        if self.upstream and self.upstream.last_success_at == self.last_success:
-            self.upstream.late()
+    @property
+    def failure(self) -> BaseException | None:
+        """Why it gave no answer; a TimeoutError while it has not ended, None when it gave one."""
+        if not self.task.done() or self.task.cancelled():
+            return TimeoutError()
+        if (error := self.task.exception()) is not None:
+            return error
+        return None if self.answer is not None else LookupError("it has nothing for this stay")
 
 
 class Ladder(Generic[T]):
@@ -79,23 +80,25 @@ class Ladder(Generic[T]):
         self._deadline = deadline
         self._grace = grace
         self._asked: list[_Asked[T]] = []
-        share = deadline.left() * _STEP_SHARE / max(1, len(rungs) - 1)
+        self._patience = deadline.left()
+        share = self._patience * _STEP_SHARE / max(1, len(rungs) - 1)
         self._step = min(_STEP_SECONDS, share)
         self._next_at = 0.0
         self._settle_at: float | None = None
+        self.first_failure: BaseException | None = None  # after the climb
 
     async def climb(self) -> T | None:
         """The best answer that came in time; None when there was none."""
         try:
             best = await self._climb()
-        except asyncio.CancelledError:  # a caller that went away says nothing of the sources
+            self.first_failure = self._asked[0].failure if self._asked else None
+            for asked in self._asked:
+                if asked.overran and asked.upstream:
+                    spent = self._patience if best is None else time.monotonic() - asked.since
+                    asked.upstream.waited_in_vain(spent)
+            return best
+        finally:
             await self._leave()
-            raise
-        for asked in self._asked:
-            if asked.overran:
-                asked.blame()
-        await self._leave()
-        return best
 
     async def _climb(self) -> T | None:
         while True:
@@ -113,11 +116,11 @@ class Ladder(Generic[T]):
         while self._left and (self._turn() or time.monotonic() >= self._next_at):
             rung = self._left.pop(0)
             upstream = rung.upstream
-            doubted = upstream is not None and upstream.breaker.state != "closed"
-            last = upstream.last_success_at if upstream else None
+            doubted = upstream is not None and upstream.doubted(self._patience)
+            slow = upstream is not None and upstream.in_vain > 0
             task = asyncio.ensure_future(_told(rung.attempt))
-            self._asked.append(_Asked(task, upstream, doubted, last))
-            self._next_at = time.monotonic() + (0.0 if doubted else self._step)
+            self._asked.append(_Asked(task, rung.upstream, doubted))
+            self._next_at = time.monotonic() + (0.0 if doubted or slow else self._step)
 
     def _turn(self) -> bool:
         return all(asked.failed for asked in self._asked)
@@ -141,9 +144,9 @@ class Ladder(Generic[T]):
 
     async def _wait(self, until: float) -> None:
         pending = [asked.task for asked in self._asked if not asked.task.done()]
-        probes = [a.since + self._grace for a in self._asked if a.doubted and not a.task.done()]
+        over = [a.since + self._grace for a in self._asked if a.doubted and not a.task.done()]
         now = time.monotonic()
-        moments = [until, *(probe + 0.001 for probe in probes if probe > now)]
+        moments = [until, *(moment + 0.001 for moment in over if moment > now)]
         if self._left:
             moments.append(self._next_at)
         timeout = max(0.0, min(moments) - now)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
 import numpy as np
 
 from location_context.sections.weather.records import Columns, Grid, month_span
@@ -25,6 +26,19 @@ if TYPE_CHECKING:
 YearMonth = tuple[int, int]
 
 
+class _Kept(msgspec.Struct, array_like=True):
+    """A forecast as it is kept."""
+
+    first: date
+    columns: dict[str, bytes]
+    lat: float
+    lng: float
+    elevation: float | None
+    fetched_at: datetime
+    until: datetime
+    issued_at: datetime | None
+
+
 @dataclass(frozen=True)
 class Forecast:
     """Daily columns from `first` on, as a provider gave them. `until` is when to ask again."""
@@ -39,6 +53,29 @@ class Forecast:
     def of(self, stay: Stay) -> Columns:
         """The columns on the dates of the stay, NaN where the forecast has none."""
         return {name: self._cut(values, stay) for name, values in self.columns.items()}
+
+    def pack(self) -> bytes:
+        """As it is kept for other processes."""
+        columns = {name: values.astype("<f4").tobytes() for name, values in self.columns.items()}
+        kept = _Kept(
+            self.first, columns, self.grid.lat, self.grid.lng, self.grid.elevation,
+            self.fetched_at, self.until, self.issued_at,
+        )  # fmt: skip
+        return msgspec.msgpack.encode(kept)
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Forecast | None:
+        """A forecast that was packed; None where the data are damaged."""
+        try:
+            kept = msgspec.msgpack.decode(data, type=_Kept)
+            columns = {
+                name: np.frombuffer(raw, "<f4").astype(np.float64)
+                for name, raw in kept.columns.items()
+            }
+        except (msgspec.MsgspecError, ValueError):
+            return None
+        grid = Grid(kept.lat, kept.lng, kept.elevation)
+        return cls(kept.first, columns, grid, kept.fetched_at, kept.until, kept.issued_at)
 
     def _cut(self, values: NDArray[np.float64], stay: Stay) -> NDArray[np.float64]:
         cut = np.full(stay.days, np.nan)
@@ -57,9 +94,12 @@ class ForecastProvider(Protocol):
     attribution: Sequence[Attribution]
     upstream: Upstream
     degrees: float
+    at_point: bool  # asked for at the first point of a cell, whose height the answer's grid tells
 
     async def forecast(self, cell: Cell, today: date, past_days: int, *, public: bool) -> Forecast:
         """A fresh forecast that begins `past_days` before today, if it can.
+
+        All temperatures are those at the height that the forecast's grid names.
 
         Raises:
             ProviderError: none came.

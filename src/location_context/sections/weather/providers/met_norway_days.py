@@ -1,8 +1,10 @@
 """Gathering MET Norway's steps of 1, 6 and 12 hours into local days.
 
 Each step lasts until the next, and is described by the block of that length; the last is an instant
-only. A step over midnight is shared out by its hours. A day is known when steps cover at least 18
-of its hours, or, today, 6 that are left. Codes: the most severe of the day, as Open-Meteo does.
+only. An instant belongs to its own local date, and counts in the means for as long as its step
+lasts. The rain of a block over midnight is shared out by its hours; what cannot be (extremes,
+chance, code) belongs to the date with most of them. A day is known when steps cover at least 18 of
+its hours, or, today, 6 that are left. Codes: the most severe of the day, as Open-Meteo does.
 """
 
 from __future__ import annotations
@@ -10,7 +12,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 _KMH = 3.6
 _FULL_HOURS, _TODAY_HOURS = 18.0, 6.0
 _LONGEST_DAYS = 20
+_BLOCKS = (1, 6, 12)  # hours
+_UV = "ultraviolet_index_clear_sky"
 _NAN = float("nan")
 _CODES: Mapping[str, int] = {  # by symbol without its _day, _night or _polartwilight
     "clearsky": 0, "fair": 1, "partlycloudy": 2, "cloudy": 3, "fog": 45,
@@ -66,10 +69,16 @@ def gather(steps: Sequence[Any], timezone: str, today: date) -> tuple[date, Colu
     """The first local date and the columns of all days that the steps cover well enough."""
     zone, days = ZoneInfo(timezone), dict[date, _Day]()
     moments = [datetime.fromisoformat(step["time"]).astimezone(UTC) for step in steps]
-    for (begin, end), step in zip(pairwise(moments), steps, strict=False):
-        if timedelta(0) < end - begin <= timedelta(hours=12):
-            for day, share in _shares(begin, end, zone):
-                _add(days.setdefault(day, _Day()), step["data"], end - begin, share)
+    for begin, end, step in zip(moments, [*moments[1:], None], steps, strict=True):
+        data, hours = step["data"], _length(begin, end)
+        own = days.setdefault(begin.astimezone(zone).date(), _Day())
+        _add_instant(own, (data.get("instant") or {}).get("details") or {}, hours)
+        if hours:
+            block = _Block.of(data, hours)
+            for day, share in _shares(begin, begin + timedelta(hours=hours), zone):
+                _add_rain(days.setdefault(day, _Day()), block, share)
+                if share >= hours / 2:
+                    _add_extremes(days[day], block)
     known = [d for d, sums in days.items() if sums.hours >= _needed(d, today)]
     if not known:
         raise ValueError("no day is covered")
@@ -87,6 +96,12 @@ def _needed(day: date, today: date) -> float:
     return _TODAY_HOURS if day == today else _FULL_HOURS
 
 
+def _length(begin: datetime, end: datetime | None) -> float:
+    """How many hours a step lasts; 0 where that is not said, or is no length it has."""
+    hours = (end - begin) / timedelta(hours=1) if end else 0.0
+    return hours if 0 < hours <= _BLOCKS[-1] else 0.0
+
+
 def _shares(begin: datetime, end: datetime, zone: ZoneInfo) -> Iterator[tuple[date, float]]:
     """The local dates a step touches, and how many of its hours fall on each."""
     local = begin.astimezone(zone)
@@ -97,40 +112,65 @@ def _shares(begin: datetime, end: datetime, zone: ZoneInfo) -> Iterator[tuple[da
         yield midnight.date(), (end - turn) / timedelta(hours=1)
 
 
-def _add(day: _Day, data: Any, length: timedelta, hours: float) -> None:
-    """One step's part in a day."""
-    now = data["instant"]["details"]
-    span = length / timedelta(hours=1)
-    block = data.get("next_1_hours" if span <= 1 else "next_6_hours" if span <= 6 else "") or (
-        data.get("next_12_hours") or {}
-    )
-    details = block.get("details") or {}
-    day.hours += hours
-    day.hourly = day.hourly and span <= 1
-    _add_temperature(day, now, details, hours)
-    _add_wind(day, now, hours)
-    for name in ("cloud_area_fraction", "relative_humidity"):
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """What is said of the hours after an instant: the shortest block that holds the step."""
+
+    hours: int
+    details: Mapping[str, Any]
+    code: int | None
+    uv: float | None
+
+    @classmethod
+    def of(cls, data: Any, length: float) -> _Block:
+        holding = (n for n in _BLOCKS if n >= length and data.get(f"next_{n}_hours"))
+        hours = next(holding, _BLOCKS[-1])
+        block = data.get(f"next_{hours}_hours") or {}
+        six = data.get("next_6_hours") or {}
+        return cls(
+            hours=hours,
+            details=block.get("details") or {},
+            code=_code((block.get("summary") or {}).get("symbol_code")),
+            # an hourly step tells it in its instant, and its six hours reach into the next date
+            uv=_number(six.get("details") or {}, _UV + "_max") if length > 1 else None,
+        )
+
+
+def _add_instant(day: _Day, now: Any, hours: float) -> None:
+    """The values of one moment, which stand in the means for this many hours."""
+    for name in ("air_temperature", "cloud_area_fraction", "relative_humidity"):
         if (value := _number(now, name)) is not None:
             day.weighted.setdefault(name, []).append((value, hours))
-    if (rain := _number(details, "precipitation_amount")) is not None:
-        day.rain += rain * hours / span
+    if (temperature := _number(now, "air_temperature")) is not None:
+        day.highs.append(temperature)
+        day.lows.append(temperature)
+    if (uv := _number(now, _UV)) is not None:
+        day.uv.append(uv)
+    _add_wind(day, now, hours)
+
+
+def _add_rain(day: _Day, block: _Block, hours: float) -> None:
+    """The part of a block that falls on a day, in hours."""
+    day.hours += hours
+    day.hourly = day.hourly and block.hours == 1
+    if (rain := _number(block.details, "precipitation_amount")) is not None:
+        day.rain += rain * hours / block.hours
         day.rain_hours += hours
         day.wet_hours += hours if rain >= 0.1 else 0.0
-    if (chance := _number(details, "probability_of_precipitation")) is not None:
-        day.chances.append(chance)
-    if (uv := _number(now, "ultraviolet_index_clear_sky")) is not None:
-        day.uv.append(uv)
-    if (code := _code((block.get("summary") or {}).get("symbol_code"))) is not None:
-        day.codes.append(code)
 
 
-def _add_temperature(day: _Day, now: Any, details: Any, hours: float) -> None:
-    temperature = _number(now, "air_temperature")
-    if temperature is not None:
-        day.weighted.setdefault("air_temperature", []).append((temperature, hours))
-    for values, name in ((day.highs, "air_temperature_max"), (day.lows, "air_temperature_min")):
-        extreme = _number(details, name)
-        values.extend(value for value in (temperature, extreme) if value is not None)
+def _add_extremes(day: _Day, block: _Block) -> None:
+    for values, name in (
+        (day.highs, "air_temperature_max"),
+        (day.lows, "air_temperature_min"),
+        (day.chances, "probability_of_precipitation"),
+    ):
+        if (extreme := _number(block.details, name)) is not None:
+            values.append(extreme)
+    if block.uv is not None:
+        day.uv.append(block.uv)
+    if block.code is not None:
+        day.codes.append(block.code)
 
 
 def _add_wind(day: _Day, now: Any, hours: float) -> None:

@@ -6,15 +6,15 @@ Ten whole years come in one request and are kept for every month. Days are of lo
 
 from __future__ import annotations
 
+import re
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from location_context.errors import ProviderAnswerInvalid
 from location_context.sections.weather.cells import POWER_DEGREES, cell_of
 from location_context.sections.weather.codes import code_without
-from location_context.sections.weather.notices import NASA_POWER
+from location_context.sections.weather.notices import nasa_power
 from location_context.sections.weather.records import (
     FIELDS,
     ROW,
@@ -24,6 +24,7 @@ from location_context.sections.weather.records import (
     plausible,
 )
 from location_context.upstream.budget import DAY, MINUTE, Budget
+from location_context.upstream.host import Host
 from location_context.upstream.provider import Upstream, UpstreamLimits
 
 if TYPE_CHECKING:
@@ -64,17 +65,17 @@ class NasaPower:
     def __init__(self, settings: Settings, clock: Clock, client: httpx2.AsyncClient) -> None:
         self.upstream = Upstream(
             "nasa_power", settings.nasa_power_url, client, clock,
-            budget=Budget(_LIMITS, share=settings.budget_share),
+            host=Host(Budget(_LIMITS, share=settings.budget_share)),
             limits=UpstreamLimits(timeout=30.0, max_in_flight=2),
         )  # fmt: skip
         self._clock = clock
+        self._version = "2.x.x"  # of its service, until an answer tells it
 
     def cell(self, point: Point) -> Cell:
         return cell_of(point, POWER_DEGREES, "solar")
 
     def attribution(self, today: date) -> Sequence[Attribution]:
-        del today
-        return (NASA_POWER,)
+        return (nasa_power(today, self._version),)
 
     async def months(
         self, cell: Cell, wanted: Sequence[YearMonth], today: date, *, public: bool
@@ -93,15 +94,13 @@ class NasaPower:
             "community": "RE", "format": "JSON",
             "start": f"{first:%Y%m%d}", "end": f"{last:%Y%m%d}",
         }  # fmt: skip
-        body = (await self.upstream.get(params, public=public)).json()
-        try:
+
+        def parse(body: Any) -> list[Month]:
+            self._version = _version(body) or self._version
             values = _columns(body["properties"]["parameter"], first, last)
-            grid = _grid(body, cell)
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-            error = ProviderAnswerInvalid(NAME, "the answer is not a daily series")
-            self.upstream.reject(error)
-            raise error from None
-        return self._cut(values, first, wanted, grid)
+            return self._cut(values, first, wanted, _grid(body, cell))
+
+        return await self.upstream.get_json(params, parse, public=public)
 
     def _cut(
         self, values: NDArray[np.float32], first: date, wanted: Sequence[YearMonth], grid: Grid
@@ -147,3 +146,10 @@ def _grid(body: Any, cell: Cell) -> Grid:
     if not (abs(lat - cell.lat) <= 1 and abs(lng) <= 180):
         raise ValueError("another place")
     return Grid(float(lat), float(lng), height)
+
+
+def _version(body: Any) -> str | None:
+    """The version of the service, such as 2.5.22; None where the answer tells none."""
+    version = ((body.get("header") or {}).get("api") or {}).get("version")
+    found = re.fullmatch(r"v?(\d[\w.]{0,20})", version) if isinstance(version, str) else None
+    return found[1] if found else None

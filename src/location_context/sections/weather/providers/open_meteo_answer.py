@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
+from location_context.errors import ProviderAnswerInvalid
+from location_context.sections.open_meteo import NAME
 from location_context.sections.weather.records import Columns, Grid, plausible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from location_context.errors import ProviderAnswerInvalid
     from location_context.sections.weather.cells import Cell
 
-    Refuse = Callable[[str], ProviderAnswerInvalid]
-
 LONGEST_DAYS = 6000
+_NORTHERNMOST = 89.9999
 NAMES: Mapping[str, tuple[str, float]] = {  # our field: its name there, and what to multiply by
     "weather_code": ("weather_code", 1),
     "temperature_max": ("temperature_2m_max", 1),
@@ -42,7 +42,7 @@ NAMES: Mapping[str, tuple[str, float]] = {  # our field: its name there, and wha
 }
 
 
-def daily(body: Any, fields: Sequence[str], refuse: Refuse) -> tuple[date, Columns]:
+def daily(body: Any, fields: Sequence[str]) -> tuple[date, Columns]:
     """The first date and the columns of an answer, a value for each date that follows.
 
     Raises:
@@ -51,32 +51,35 @@ def daily(body: Any, fields: Sequence[str], refuse: Refuse) -> tuple[date, Colum
     block = body.get("daily") if isinstance(body, dict) else None
     times = block.get("time") if isinstance(block, dict) else None
     if not isinstance(block, dict) or not isinstance(times, list) or not times:
-        raise refuse("the answer holds no days")
-    places = _places(times, refuse)
+        raise ProviderAnswerInvalid(NAME, "the answer holds no days")
+    places = _places(times)
     first, length = min(places), (max(places) - min(places)).days + 1
     if length > LONGEST_DAYS:
-        raise refuse("the dates lie too far apart")
+        raise ProviderAnswerInvalid(NAME, "the dates lie too far apart")
     order = [(day - first).days for day in places]
     columns = {}
     for name in fields:
         there, factor = NAMES[name]
         raw = block.get(there)
         if raw is not None and (not isinstance(raw, list) or len(raw) != len(times)):
-            raise refuse("a column is not as long as its dates")
+            raise ProviderAnswerInvalid(NAME, "a column is not as long as its dates")
         column = np.full(length, np.nan)
         if raw is not None:
             column[order] = _numbers(raw) * factor
         columns[name] = plausible(name, column)
+    if "precipitation_hours" in columns:  # 0, not null, where there is no precipitation data
+        unknown = np.isnan(columns["precipitation_sum"])
+        columns["precipitation_hours"][unknown] = math.nan
     return first, columns
 
 
-def _places(times: list[Any], refuse: Refuse) -> list[date]:
+def _places(times: list[Any]) -> list[date]:
     try:
         days = [date.fromisoformat(time) for time in times]
     except (TypeError, ValueError):
-        raise refuse("a date is not one") from None
+        raise ProviderAnswerInvalid(NAME, "a date is not one") from None
     if len(set(days)) != len(days):
-        raise refuse("a date comes twice")
+        raise ProviderAnswerInvalid(NAME, "a date comes twice")
     return days
 
 
@@ -90,11 +93,13 @@ def _is_number(value: Any) -> TypeGuard[float]:
 
 
 def elevation_of(body: Any) -> float | None:
-    """The height an answer tells; None where it tells none (the sea is NaN or -999 there)."""
-    value = body.get("elevation") if isinstance(body, dict) else None
-    if not _is_number(value) or not -450 <= value <= 9000:
-        return None
-    return float(value)
+    """The height in m an answer tells, 0.0 at sea; None where it tells none."""
+    return metres(body.get("elevation") if isinstance(body, dict) else None)
+
+
+def metres(value: Any) -> float | None:
+    """A height on Earth; None where it is none (the terrain model has gaps at the poles)."""
+    return float(value) if _is_number(value) and -450 <= value <= 9000 else None
 
 
 def grid_of(body: Any, cell: Cell) -> Grid:
@@ -104,3 +109,14 @@ def grid_of(body: Any, cell: Cell) -> Grid:
     if not (_is_number(lat) and _is_number(lng) and abs(lat) <= 90 and abs(lng) <= 180):
         lat, lng = cell.lat, cell.lng
     return Grid(float(lat), float(lng), elevation_of(body))
+
+
+def terrain_params(lat: float, lng: float) -> dict[str, str]:
+    """The coordinates to ask for, moved off the edges that the terrain model leaves out.
+
+    It knows no height at the north pole and on the meridian of +180 degrees.
+    """
+    return {
+        "latitude": f"{min(lat, _NORTHERNMOST):.4f}",
+        "longitude": f"{-180.0 if lng == 180 else lng:.4f}",
+    }

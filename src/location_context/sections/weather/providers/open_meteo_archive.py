@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from location_context.errors import ProviderQuiet
+from location_context.errors import ProviderAnswerInvalid, ProviderQuiet
+from location_context.sections.open_meteo import NAME, refusal, weight
 from location_context.sections.weather.cells import ARCHIVE_DEGREES, cell_of
 from location_context.sections.weather.notices import OPEN_METEO, copernicus
 from location_context.sections.weather.providers.contract import intervals
-from location_context.sections.weather.providers.open_meteo import NAME, Asking, quiet_for, weight
-from location_context.sections.weather.providers.open_meteo_answer import daily, grid_of
+from location_context.sections.weather.providers.open_meteo import OpenMeteo
+from location_context.sections.weather.providers.open_meteo_answer import (
+    daily,
+    grid_of,
+    terrain_params,
+)
 from location_context.sections.weather.records import FIELDS, Month, month_span
 from location_context.upstream.provider import Upstream, UpstreamLimits
 
@@ -29,30 +34,33 @@ if TYPE_CHECKING:
     from location_context.sections.weather.providers.open_meteo import Allowed
     from location_context.settings import Settings
     from location_context.stay import Clock
-    from location_context.upstream.budget import Budget
+    from location_context.upstream.host import Host
 
-_LONGEST_QUEUE = 4
+_SURELY_HELD_DAYS = 30  # the archive lags about five
+_MAX_WAITING = 4  # a call takes seconds; who comes later is served by the second archive
 
 
-class OpenMeteoArchive(Asking):
-    """The archive. On free access one call at a time, and few that wait."""
+class OpenMeteoArchive(OpenMeteo):
+    """The archive. On free access one call at a time, and few that wait.
 
-    source = "open_meteo_era5_seamless"
+    A cell is asked for at its centre, so that all months of a cell are at one height.
+    """
+
+    source = "open_meteo_era5_seamless_terrain"
     name = NAME
     model = "era5_seamless"
 
     def __init__(
-        self, settings: Settings, clock: Clock, client: httpx2.AsyncClient, budget: Budget
+        self, settings: Settings, clock: Clock, client: httpx2.AsyncClient, host: Host
     ) -> None:
-        at_once = 2 if settings.open_meteo_api_key else 1  # more would queue at the provider
+        at_once = 2 if settings.open_meteo_api_key else 1  # the host's slots are for forecasts too
         upstream = Upstream(
             "open_meteo_archive", settings.archive_url, client, clock,
-            budget=budget, quiet_for=quiet_for(clock),
-            limits=UpstreamLimits(timeout=20.0, max_in_flight=at_once),
+            host=host, refusal=refusal(clock),
+            limits=UpstreamLimits(timeout=20.0, max_in_flight=at_once, max_waiting=_MAX_WAITING),
         )  # fmt: skip
-        super().__init__(upstream, settings)
+        super().__init__(upstream, settings, FIELDS)
         self._clock = clock
-        self._asking = 0
 
     def cell(self, point: Point) -> Cell:
         return cell_of(point, ARCHIVE_DEGREES)
@@ -68,26 +76,16 @@ class OpenMeteoArchive(Asking):
         Raises:
             ProviderError: none came, or too many wait for their turn already.
         """
-        if self._asking >= _LONGEST_QUEUE:
-            raise ProviderQuiet(NAME, "too many calls wait for their turn")
 
         def ask(allowed: Allowed) -> Awaitable[list[Month]]:
             last = today - timedelta(days=2)
             if allowed is not None:
-                last = min(last, self._last(allowed))
+                last = min(last, _last(allowed))
             return self._ask(cell, wanted, last, public=public)
 
-        self._asking += 1
-        try:
-            return await self.learning(ask, cell)
-        finally:
-            self._asking -= 1
-
-    def _last(self, allowed: re.Match[str]) -> date:
-        try:
-            return date.fromisoformat(allowed[2])
-        except ValueError:
-            raise self.refuse("named a range without dates") from None
+        held = str(today - timedelta(days=_SURELY_HELD_DAYS))
+        lightest = {"start_date": held, "end_date": held, "models": self.model}
+        return await self.learning(ask, cell, lightest)
 
     async def _ask(
         self, cell: Cell, wanted: Sequence[YearMonth], last: date, *, public: bool
@@ -95,27 +93,32 @@ class OpenMeteoArchive(Asking):
         spans = [(start, min(end, last)) for start, end in intervals(wanted) if start <= last]
         if not spans:
             raise ProviderQuiet(NAME, "has nothing so recent")
-        variables = self.variables(FIELDS)
+        names = self.names()
         params = {
-            **cell.params,
+            **terrain_params(cell.lat, cell.lng),
             "start_date": ",".join(str(start) for start, _ in spans),
             "end_date": ",".join(str(end) for _, end in spans),
-            "daily": ",".join(variables), "models": self.model,
-            "timezone": self.zone(cell), "elevation": "nan",
+            "daily": ",".join(names), "models": self.model, "timezone": self.zone(cell),
         }  # fmt: skip
-        units = weight(len(variables), [(end - start).days + 1 for start, end in spans])
-        body = await self.get(params, units, public=public)
-        blocks = body if isinstance(body, list) else [body]
-        return self._cut(cell, wanted, blocks)
+        units = weight(len(names), [(end - start).days + 1 for start, end in spans])
+        return await self.get(
+            params, lambda body: self._cut(cell, wanted, body), units, public=public
+        )
 
-    def _cut(self, cell: Cell, wanted: Sequence[YearMonth], blocks: list[Any]) -> list[Month]:
-        if not blocks:
-            raise self.refuse("the answer holds no days")
-        now, read = self._clock(), [daily(block, FIELDS, self.refuse) for block in blocks]
+    def _cut(self, cell: Cell, wanted: Sequence[YearMonth], body: Any) -> list[Month]:
+        blocks = body if isinstance(body, list) else [body]
+        now, read = self._clock(), [daily(block, FIELDS) for block in blocks]
         return [
             Month(year, month, grid_of(blocks[0], cell), now, _gathered(year, month, read))
             for year, month in wanted
         ]
+
+
+def _last(allowed: re.Match[str]) -> date:
+    try:
+        return date.fromisoformat(allowed[2])
+    except ValueError:
+        raise ProviderAnswerInvalid(NAME, "named a range without dates") from None
 
 
 def _gathered(year: int, month: int, read: list[tuple[date, Any]]) -> Any:

@@ -33,7 +33,7 @@ def entry_of(event: Component, uid: str, where: str, window: Window) -> Iterator
     if (title := plain(event.get("SUMMARY"), LONGEST_TITLE)) is None:
         yield Refused(where, "it has no title")
         return
-    place = _geo(event.get("GEO"))
+    place = place_of(event)
     yield Entry(
         uid=uid,
         title=title,
@@ -49,7 +49,9 @@ def entry_of(event: Component, uid: str, where: str, window: Window) -> Iterator
     )
 
 
-def _geo(given: Any) -> tuple[float, float] | None:
+def place_of(event: Component) -> tuple[float, float] | None:
+    """Its own coordinates, where it has any."""
+    given: Any = event.get("GEO")
     return degrees(given.latitude, given.longitude) if hasattr(given, "latitude") else None
 
 

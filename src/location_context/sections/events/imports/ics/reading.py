@@ -1,7 +1,8 @@
 """Reading a calendar: every series by itself, the short ones first, none with more than its time.
 
 What happens once comes before what repeats. Each series first gets a moment of the processor, and
-half a second when all others are done, so that hostile rules cost nobody but themselves.
+half a second when all others are done, until three seconds of these were in vain: hostile rules
+cost nobody but themselves.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _ROUNDS = (0.03, 0.5)
+_IN_VAIN = 6  # series whose second round may fail
 
 
 def read_ics(data: bytes, window: Window) -> Iterator[Entry | Refused]:
@@ -42,8 +44,11 @@ def read_ics(data: bytes, window: Window) -> Iterator[Entry | Refused]:
 
 def _in_rounds(waiting: list[Series], window: Window, zone: ZoneInfo) -> Iterator[Entry | Refused]:
     for seconds in _ROUNDS:
-        late = []
+        late: list[Series] = []
         for series in waiting:
+            if seconds == _ROUNDS[-1] and len(late) >= _IN_VAIN:
+                late.append(series)
+                continue
             try:
                 with patience(seconds):
                     found = list(series.occurrences(window, zone))

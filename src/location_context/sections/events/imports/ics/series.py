@@ -16,7 +16,7 @@ from icalendar import Calendar, Event
 
 from location_context.sections.events.imports.entries import Entry, Refused, Window
 from location_context.sections.events.imports.ics.lines import REPEATING, TIMES, VITAL, Line, Part
-from location_context.sections.events.imports.ics.occurrence import entry_of
+from location_context.sections.events.imports.ics.occurrence import entry_of, place_of
 from location_context.sections.events.imports.ics.times import (
     Clock,
     Component,
@@ -84,7 +84,7 @@ class Series:
         """
         if self.size > _MOST_BYTES:
             raise UnreadableError(f"one event of {self.size} bytes")
-        events = [self._parsed(part) for part in self.parts]
+        events = self._settled()
         if not self.repeats:
             yield from entry_of(events[0], self.uid, self.where, window)
             return
@@ -98,6 +98,13 @@ class Series:
         for occurrence in islice(found, _MOST_OCCURRENCES):
             yield from entry_of(occurrence, self.uid, self.where, window)
 
+    def _settled(self) -> list[Component]:
+        events = [self._parsed(part) for part in self.parts]
+        home = self.clock.at(place_of(events[0]))
+        for event in events:
+            settle(event, home.at(place_of(event)), home)
+        return events
+
     def _parsed(self, part: Part) -> Component:
         lines = _lines_of(part)
         texts = [
@@ -110,7 +117,6 @@ class Series:
         if "DTSTART" not in event:
             raise UnreadableError("it has no start")
         _check_rules(event)
-        settle(event, self.clock)
         return event
 
 

@@ -1,7 +1,8 @@
 """Times: an event's dates put in order before its series is expanded, and read off afterwards.
 
-What a calendar leaves open is settled here, once: floating times get a clock, a duration becomes an
-end, an end of the other kind is made the start's kind, one that is not after its start is dropped.
+What a calendar leaves open is settled here, once: floating times get a clock (their own place's,
+else the calendar's), a duration becomes an end, an end of the other kind is made the start's kind,
+one that is not after its start is dropped.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from icalendar.prop import vDDDTypes
 
+from location_context.sections.events.imports.entries import own_zone
 from location_context.sections.events.records import When
 
 if TYPE_CHECKING:
@@ -21,11 +23,19 @@ _DAY = timedelta(days=1)
 
 
 class Clock:
-    """A calendar's clock: `own` when it names one itself, which its times in UTC then follow."""
+    """A calendar's clock: `own` when it names one itself, which its times in UTC then follow.
 
-    def __init__(self, zone: tzinfo, *, own: bool) -> None:
+    `wall` is the clock of times that name none, where it is another one.
+    """
+
+    def __init__(self, zone: tzinfo, *, own: bool, wall: tzinfo | None = None) -> None:
         self._zone = zone
+        self._wall = wall or zone
         self.own = own
+
+    def at(self, place: tuple[float, float] | None) -> Clock:
+        """The clock of what happens at a place of its own; this one where it has none."""
+        return Clock(self._zone, own=self.own, wall=own_zone(place)) if place else self
 
     def of(self, value: Any) -> Any:
         """A date as it is, a moment with its zone, each part of a period likewise."""
@@ -34,14 +44,20 @@ class Clock:
         if not isinstance(value, datetime):
             return value
         if value.tzinfo is None:
-            return value.replace(tzinfo=self._zone)
+            return value.replace(tzinfo=self._wall)
         utc = self.own and value.tzname() == "UTC"
         return value.astimezone(self._zone) if utc else value
 
 
-def settle(event: Component, clock: Clock) -> None:
-    """Put all times of an event on their clock, and its end in order."""
-    start = event["DTSTART"].dt = clock.of(event["DTSTART"].dt)
+def settle(event: Component, clock: Clock, series: Clock) -> None:
+    """Put all times of an event on their clock, and its end in order.
+
+    The date that it replaces is on the clock of its `series`.
+    """
+    start = event["DTSTART"].dt
+    if isinstance(start, datetime) and start.tzinfo is None and "RECURRENCE-ID" in event:
+        event["RECURRENCE-ID"].dt = series.of(event["RECURRENCE-ID"].dt)
+    start = event["DTSTART"].dt = clock.of(start)
     if isinstance(start, datetime):
         clock = Clock(start.tzinfo or UTC, own=clock.own)  # one zone is often meant for all times
     for held in _times(event):

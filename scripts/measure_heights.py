@@ -1,0 +1,123 @@
+"""Write src/location_context/widget/heights.json: how tall the parts of a full widget are.
+
+In Chromium, with the sample sections of tests/widget (restaurants of six tiers, a dozen events),
+by width, days and kind of weather; `widget/heights.py` adds the parts up. Run it after a change of
+looks; tests/widget/test_heights.py says when it is due. Needs the test requirements and Chromium.
+Usage: python scripts/measure_heights.py
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from datetime import date, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import sync_playwright
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.moved_clock import MovedClock  # noqa: E402
+from tests.serving import free_port, serve  # noqa: E402
+from tests.widget.browser import chromium_path  # noqa: E402
+from tests.widget.samples.sections import Sample, sample_sections  # noqa: E402
+
+from location_context.settings import Settings  # noqa: E402  the path comes first
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+OUT = ROOT / "src" / "location_context" / "widget" / "heights.json"
+# on both sides of every change of the layout
+WIDTHS = (280, 320, 360, 440, 559, 560, 639, 640, 720, 900, 1200)
+DAYS = (1, 4, 7, 8, 10, 11, 15, 22, 35, 36, 39, 40, 60, 92)
+NEAR = date(2026, 11, 21)  # the clock's today
+FAR = date(2027, 8, 7)
+STRADDLES = 4  # days within the horizon of a stay that reaches over it
+MEASURE = """(widths) => {
+  const page = document.getElementById("w"), tall = (one) => one.getBoundingClientRect().height;
+  return widths.map((width) => {
+    page.style.width = width + "px";
+    const found = {};
+    for (const card of document.querySelectorAll("section.card"))
+      found[card.classList[1]] = tall(card);
+    found.page = tall(page);
+    return found;
+  });
+}"""
+
+
+def main() -> None:
+    """Measure and write."""
+    clock, port = MovedClock(), free_port()
+    url = f"http://127.0.0.1:{port}"
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        settings = Settings(
+            data_dir=Path(folder), public_url=url, log_level="error", widget_per_minute=100_000
+        )
+        sections = sample_sections(clock)
+        browser = playwright.chromium.launch(
+            executable_path=chromium_path(), args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        with serve(settings, clock=clock, sections=sections, port=port):
+            page = browser.new_page(viewport={"width": 1200, "height": 9000})
+            found = measured(page, url, {one.name: one for one in sections})
+        browser.close()
+    OUT.write_text(json.dumps(found, separators=(",", ":")).replace("]],", "]],\n") + "\n")
+
+
+def measured(page: Page, url: str, sections: dict[str, object]) -> dict[str, object]:
+    """Every part in px: a row for each number of days, in it each width."""
+    found: dict[str, object] = {"widths": WIDTHS, "days": DAYS, "straddles": STRADDLES}
+    near = Open(page, url, NEAR)
+    straddling = Open(page, url, NEAR + timedelta(days=16 - STRADDLES))
+    far = Open(page, url, FAR)
+    found["forecast"] = [near.part(min(n, 15), "weather") for n in DAYS]
+    found["both"] = [straddling.part(n, "weather") for n in DAYS]
+    found["typical"] = [far.part(n, "weather") for n in DAYS]
+    found["astronomy"] = [far.part(n, "astronomy") for n in DAYS]
+    found["side_by_side"] = [far.rest(n, "weather", "astronomy") for n in DAYS]
+    for alone, other in (("guide", "events"), ("events", "guide")):
+        section = sections[other]
+        assert isinstance(section, Sample)
+        section.broken = True
+        shown = Open(page, url, FAR, place=alone)  # another point than those held
+        found[alone] = [shown.part(n, alone) for n in DAYS]
+        if alone == "guide":
+            found["frame"] = [shown.rest(n, "weather", "astronomy", "guide") for n in DAYS]
+        section.broken = False
+    return found
+
+
+class Open:
+    """Widgets of stays that begin on a day, measured once for each number of days."""
+
+    def __init__(self, page: Page, url: str, start: date, place: str = "San Sebastián") -> None:
+        self._page, self._start = page, start
+        self._address = f"{url}/v1/pulse?lang=en&lng=-1.9812&place={place}"
+        self._lat = 43.3183 + len(place) / 1000
+        self._seen: dict[int, list[dict[str, float]]] = {}
+
+    def part(self, days: int, name: str) -> list[int]:
+        """A card's height at each width."""
+        return [round(one[name]) for one in self._measured(days)]
+
+    def rest(self, days: int, *names: str) -> list[int]:
+        """What the page has besides some cards, at each width."""
+        return [
+            round(one["page"] - sum(one[name] for name in names)) for one in self._measured(days)
+        ]
+
+    def _measured(self, days: int) -> list[dict[str, float]]:
+        if days not in self._seen:
+            end = self._start + timedelta(days=days - 1)
+            self._page.goto(f"{self._address}&lat={self._lat}&start={self._start}&end={end}")
+            self._seen[days] = self._page.evaluate(MEASURE, list(WIDTHS))
+        return self._seen[days]
+
+
+if __name__ == "__main__":
+    main()

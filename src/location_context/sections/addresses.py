@@ -1,0 +1,44 @@
+"""Addresses of pages and pictures as an answer may carry them: RFC 3986, so ASCII alone."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote, urlsplit, urlunsplit
+
+_LONGEST = 2000
+_CHARACTERS = r"A-Za-z0-9._~!$&'()*+,;=:@/-"
+_PLAIN = re.compile(
+    rf"https?://[A-Za-z0-9.-]+(:[0-9]{{1,4}})?(/(?:[{_CHARACTERS}]|%[0-9A-Fa-f]{{2}})*)?"
+    rf"(\?(?:[{_CHARACTERS}?]|%[0-9A-Fa-f]{{2}})*)?(#(?:[{_CHARACTERS}?]|%[0-9A-Fa-f]{{2}})*)?"
+)
+_STRAY = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_HOST = re.compile(r"[A-Za-z0-9.:@_~%\[\]-]+")
+_SAFE = "%/:@!$&'()*+,;=~?"
+
+
+def web_address(text: str | None) -> str | None:
+    """An address in http or https, with what is not ASCII encoded; None for anything else.
+
+    A blank inside, a control character and more than 2,000 characters are no address.
+    """
+    address = (text or "").strip()
+    if len(address) > _LONGEST or any(c.isspace() or ord(c) < 32 for c in address):
+        return None
+    return address if _PLAIN.fullmatch(address) else _encoded(address)
+
+
+def _encoded(address: str) -> str | None:
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname, parts.port
+        if parts.scheme not in {"http", "https"} or not host:
+            return None
+        netloc = parts.netloc
+        if not netloc.isascii():
+            netloc = host.encode("idna").decode() + (f":{port}" if port else "")
+    except ValueError:  # UnicodeError is one
+        return None
+    if not _HOST.fullmatch(netloc):
+        return None
+    rest = [quote(_STRAY.sub("%25", part), safe=_SAFE) for part in parts[2:]]
+    return urlunsplit((parts.scheme, netloc, *rest))

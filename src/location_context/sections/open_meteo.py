@@ -1,0 +1,82 @@
+"""Open-Meteo's hosts: what they count by caller, shared by every section that asks them.
+
+The free hosts run one request of an address at a time and hold five in all; the sixth is refused
+with a 429 that is over as soon as one of the five ends. Units count by minute, hour and day.
+Customers have no such limits, and 256 of their requests may wait. Source: the server's own code.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, timedelta
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from location_context.errors import ProviderNotInPlan
+from location_context.upstream.budget import DAY, HOUR, MINUTE
+from location_context.upstream.provider import Refusal, refusal_by_header
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from location_context.settings import Settings
+    from location_context.stay import Clock
+    from location_context.upstream.exchange import Answer
+    from location_context.upstream.host import Host, Hosts
+
+NAME = "Open-Meteo"
+FREE_LIMITS: Mapping[float, float] = {MINUTE: 480.0, HOUR: 4000.0, DAY: 8000.0}  # 80 % of theirs
+FREE_AT_ONCE = 3  # of five, so that a person who tries the API from the same address fits in
+_PAID_AT_ONCE = 32
+_PAUSE_SECONDS = 1.0  # a call of ours takes 50 to 500 ms there
+_ANOTHER_DAY = 86400.0
+
+
+def open_meteo_host(hosts: Hosts, settings: Settings) -> Host:
+    """Open-Meteo as all its addresses share it: forecast, archive, elevation and any other."""
+    free = not settings.open_meteo_api_key
+    given = {
+        MINUTE: settings.open_meteo_per_minute,
+        HOUR: settings.open_meteo_per_hour,
+        DAY: settings.open_meteo_per_day,
+    }
+    defaults = FREE_LIMITS if free else {}
+    limits = {**defaults, **{window: units for window, units in given.items() if units}}
+    at_once = FREE_AT_ONCE if free else _PAID_AT_ONCE
+    return hosts.get("open_meteo", limits, share=settings.budget_share, at_once=at_once)
+
+
+def weight(variables: int, days: Sequence[int]) -> float:
+    """Units a call counts for: by tens of variables and fortnights, for each interval."""
+    return max(variables / 10, 1.0) * sum(max(n / 14, 1.0) for n in days)
+
+
+def refusal(clock: Clock) -> Callable[[Answer], Refusal]:
+    """What a refusal asks for: the server tells it in words alone."""
+
+    def read(answer: Answer) -> Refusal:
+        said = reason(answer.body).lower()
+        if answer.status == 403 and "plan" in said:
+            return Refusal(_ANOTHER_DAY, "address", ProviderNotInPlan)
+        if answer.status != 429:
+            return refusal_by_header(answer)
+        if "concurrent" in said:
+            return Refusal(_PAUSE_SECONDS, "call")
+        if "daily api" in said:
+            now = clock().astimezone(UTC)
+            midnight = now.replace(hour=0, minute=1, second=0) + timedelta(days=1)
+            return Refusal((midnight - now).seconds + 1.0)
+        if "hourly api" in said:
+            return Refusal(HOUR)
+        return Refusal(MINUTE) if "minutely api" in said else refusal_by_header(answer)
+
+    return read
+
+
+def reason(body: bytes) -> str:
+    """The words of an error body, empty when there are none."""
+    try:
+        said = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return ""
+    return str(said.get("reason", "")) if isinstance(said, dict) else ""

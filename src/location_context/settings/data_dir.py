@@ -1,0 +1,91 @@
+"""The data directory where none is set, and the record of this user's first store.
+
+Where DATA_DIR is not set it is `data` of the clone whose scripts are used; else `./data` if a store
+lies there, else the platform's place for application data. So that a command run in another folder
+does not make a second store unseen, the first one is recorded in the platform's place. The record
+is only a hint: one that cannot be written, or whose store is gone, is as none.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from location_context.errors import OperatorError
+from location_context.settings.reading import CLONE, variable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DATABASE_FILE, PEPPER_FILE = "location-context.sqlite3", "key-pepper"
+_NAME, _RECORD = "location-context", "first-store"
+
+
+def default_data_dir(environ: Mapping[str, str]) -> Path:
+    """`data` of the clone, `./data` where a store lies in it, or the platform's place."""
+    if clone := environ.get(variable(CLONE)):
+        return Path(clone).absolute() / "data"
+    here = Path("data").absolute()
+    return here if holds_store(here) else _place(environ) or here
+
+
+def holds_store(folder: Path) -> bool:
+    """Whether a database or the pepper of its keys lies in this data directory."""
+    return any((folder / name).exists() for name in (DATABASE_FILE, PEPPER_FILE))
+
+
+def note_store(environ: Mapping[str, str], folder: Path) -> None:
+    """Record the data directory as the first one, unless another one's store is still there."""
+    place = _place(environ)
+    if place is None or first_store(environ) is not None:
+        return
+    with suppress(OSError):
+        place.mkdir(parents=True, exist_ok=True)
+        (place / _RECORD).write_text(f"{folder.absolute()}\n", encoding="utf-8")
+
+
+def first_store(environ: Mapping[str, str]) -> Path | None:
+    """The recorded data directory, if a store still lies in it."""
+    place = _place(environ)
+    with suppress(OSError, ValueError):
+        if place and (text := (place / _RECORD).read_text(encoding="utf-8").strip()):
+            return Path(text) if holds_store(Path(text)) else None
+    return None
+
+
+def other_store(environ: Mapping[str, str], folder: Path) -> Path | None:
+    """The first store, where this data directory would become a second one."""
+    first = first_store(environ)
+    if first is None or holds_store(folder) or first.absolute() == folder.absolute():
+        return None
+    return first
+
+
+def refuse_second_store(environ: Mapping[str, str], folder: Path) -> None:
+    """See that no second store is made by running in another folder.
+
+    Raises:
+        OperatorError: it would be; the sentence names the first one.
+    """
+    by_folder = not folder.is_absolute() or folder == default_data_dir(environ)
+    if by_folder and variable(CLONE) not in environ and (first := other_store(environ, folder)):
+        raise OperatorError(
+            f"There is no data in {folder.absolute()}, and there is in {first}. To use that, set "
+            f"LOCATION_CONTEXT_DATA_DIR={first}; to begin a second one here, add --new to the "
+            "command setup, serve or keys create."
+        )
+
+
+def _place(environ: Mapping[str, str]) -> Path | None:
+    """The platform's place for this service's data; None where the user has no home."""
+    given = Path(environ.get("XDG_DATA_HOME", ""))
+    if given.is_absolute():
+        return given / _NAME
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return None
+    base = "Library/Application Support" if sys.platform == "darwin" else ".local/share"
+    return home / base / _NAME

@@ -1,0 +1,159 @@
+"""Backup: the SQLite database as it is at one moment, and what lies beside it, in one tar file.
+
+SQLite's own backup copies a database that is being written to, with all that was acknowledged;
+a plain copy of the file lacks what still stands in its log. With the database go the pepper of its
+keys, without which no stored key can be checked, and the fallback grid.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import tarfile
+import tempfile
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+from urllib.parse import quote
+
+from sqlalchemy import make_url
+
+from location_context.errors import OperatorError, StorageError
+from location_context.sections.weather.climatology.fallback import FILE as GRID_FILE
+from location_context.settings.data_dir import DATABASE_FILE, PEPPER_FILE, holds_store
+
+if TYPE_CHECKING:
+    from location_context.settings import Settings
+
+_BESIDE = (PEPPER_FILE, GRID_FILE)  # in the data directory, each where it is there
+
+
+def back_up(settings: Settings, target: Path) -> list[str]:
+    """Write the backup; the names of what it holds. Readable by its owner alone.
+
+    Raises:
+        OperatorError: the database is PostgreSQL, or `target` is there already or cannot be made.
+        StorageError: there is no database, or it is damaged.
+    """
+    database = _file_of(settings)
+    if target.exists():
+        raise OperatorError(f"{target} is there already; give another name.")
+    if not database.exists():
+        raise StorageError(f"There is no database to back up: {database} is missing.")
+    try:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".backup-") as folder:
+            copy = Path(folder, DATABASE_FILE)
+            _copy(database, copy)
+            beside = [settings.data_dir / name for name in _BESIDE]
+            held = [copy, *(path for path in beside if path.exists())]
+            draft = Path(folder, "draft.tar")
+            _write(draft, held)
+            draft.rename(target)
+    except OSError as error:
+        raise OperatorError(f"{target} cannot be made: {error.strerror}") from None
+    return [path.name for path in held]
+
+
+def restore(settings: Settings, source: Path) -> list[str]:
+    """Put back what a backup holds; the names of it.
+
+    Raises:
+        OperatorError: the file is no backup, or a store is there already; nothing was changed.
+        StorageError: the database in the backup is damaged; nothing was changed.
+    """
+    database, data_dir = _file_of(settings), settings.data_dir
+    if database.exists() or holds_store(data_dir):
+        raise OperatorError(
+            f"There is data in {data_dir.absolute()} already: move it away, or set "
+            "LOCATION_CONTEXT_DATA_DIR to another folder."
+        )
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+        with (
+            tarfile.open(source) as tar,
+            tempfile.TemporaryDirectory(dir=data_dir, prefix=".restore-") as folder,
+        ):
+            held = _extract(tar, Path(folder))
+            _check(Path(folder, DATABASE_FILE))
+            for name in held:  # the database last, since it makes the folder a store
+                path = database if name == DATABASE_FILE else data_dir / name
+                Path(folder, name).rename(path)
+    except (tarfile.TarError, EOFError, KeyError):
+        raise OperatorError(f"{source} is no file that the command backup wrote.") from None
+    except OSError as error:
+        raise OperatorError(f"{source} cannot be restored: {error.strerror}") from None
+    return held
+
+
+def sqlite_file(settings: Settings) -> Path | None:
+    """The SQLite file of these settings; None with PostgreSQL."""
+    url = make_url(settings.database)
+    is_sqlite = url.get_backend_name() == "sqlite"
+    return Path(url.database or "").absolute() if is_sqlite else None
+
+
+def _file_of(settings: Settings) -> Path:
+    if (path := sqlite_file(settings)) is None:
+        raise OperatorError(
+            "The database is PostgreSQL: back it up with pg_dump and restore it with pg_restore, "
+            "and keep LOCATION_CONTEXT_KEY_PEPPER, without which no stored key can be checked."
+        )
+    return path
+
+
+def _copy(database: Path, copy: Path) -> None:
+    """One state of the database, checked, in one file."""
+    try:
+        with (
+            closing(sqlite3.connect(f"file:{quote(str(database))}?mode=ro", uri=True)) as reading,
+            closing(sqlite3.connect(copy)) as writing,
+        ):
+            reading.backup(writing)
+            writing.execute("PRAGMA journal_mode = DELETE")
+    except sqlite3.Error as error:
+        raise StorageError(f"The database {database} cannot be copied: {error}") from None
+    _check(copy, database)
+
+
+def _check(copy: Path, shown: Path | None = None) -> None:
+    said = "it has no tables"
+    try:
+        with closing(sqlite3.connect(copy)) as connection:
+            if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                said = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    except sqlite3.Error as error:
+        said = str(error)
+    if said != "ok":
+        raise StorageError(f"The database {shown or 'in the backup'} is damaged: {said}")
+
+
+def _write(draft: Path, held: list[Path]) -> None:
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        with tarfile.open(fileobj=file, mode="w") as tar:
+            for path in held:
+                tar.add(path, arcname=path.name)
+        file.flush()
+        os.fsync(descriptor)
+
+
+def _extract(tar: tarfile.TarFile, folder: Path) -> list[str]:
+    """The known members, each by its plain name; the database is the last."""
+    held = []
+    for name in (*_BESIDE, DATABASE_FILE):
+        with suppress(KeyError):  # not in this backup
+            if member := tar.extractfile(name):
+                _take(member, folder / name)
+                held.append(name)
+    if DATABASE_FILE not in held:
+        raise KeyError(DATABASE_FILE)
+    return held
+
+
+def _take(member: IO[bytes], path: Path) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        while chunk := member.read(1 << 20):
+            file.write(chunk)
+        file.flush()
+        os.fsync(descriptor)

@@ -1,0 +1,140 @@
+"""Footer of the page: whose data it is, under which licence, whether changed, and from when.
+
+Each notice stands as its licence asks. The source's name and the licence's are links where they
+occur in it; what does not occur is put before and after.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from location_context.sections.contract import Applicable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from location_context.localisation.formats import Formats
+    from location_context.sections.contract import Attribution
+    from location_context.widget.reading import Read
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of text, and where it leads."""
+
+    text: str
+    url: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A notice in pieces; `licence` where the notice does not name it."""
+
+    notice: Sequence[Part]
+    licence: Part | None
+    adapted: bool
+
+    @property
+    def ended(self) -> bool:
+        """Whether the notice is a sentence with its full stop."""
+        return "".join(part.text for part in self.notice).endswith(".")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """The sources of one section; without a label, of several."""
+
+    label: str
+    sources: Sequence[Source]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Footer:
+    """What stands below the cards."""
+
+    lines: Sequence[Line]
+    as_of: str
+
+
+def footer(read: Read, words: Formats) -> Footer | None:
+    """Every notice once; what several sections owe to a source stands after them all."""
+    labels = {
+        "weather": words.gettext("Weather:"),
+        "astronomy": words.gettext("Sky:"),
+        "guide": words.gettext("Restaurants:"),
+        "events": words.gettext("Events:"),
+    }
+    told = _told(read)
+    times = Counter(text for notices in told.values() for text in notices)
+    shared = {text: one for notices in told.values() for text, one in notices.items()
+              if times[text] > 1}  # fmt: skip
+    lines = [
+        (labels.get(name, name), [one for text, one in notices.items() if times[text] == 1])
+        for name, notices in told.items()
+    ]
+    shown = [
+        Line(label=label, sources=[source(one) for one in notices])
+        for label, notices in (*lines, ("", shared.values()))
+        if notices
+    ]
+    return Footer(lines=shown, as_of=_as_of(read, words)) if shown else None
+
+
+def _told(read: Read) -> dict[str, dict[str, Attribution]]:
+    """The notices of each section, by their text."""
+    told = {}
+    for name, reading in read.readings.items():
+        bodies = [read.near if name == "weather" else None, reading.body if reading else None]
+        told[name] = {
+            one.text: one
+            for body in bodies
+            if isinstance(body, Applicable)
+            for one in body.attribution
+        }
+    return told
+
+
+def source(one: Attribution) -> Source:
+    """The notice with links on the names in it; a name that is not there comes first."""
+    text = one.text.removesuffix(f", {one.license_url}")  # it becomes the licence's link
+    if one.url and one.name not in text:
+        text = f"{one.name}: {text}"
+    name = _last(rf"{re.escape(one.name)}(\.\w+)?", text) if one.url else None  # `Open-Meteo.com`
+    licence = None
+    if one.license:
+        short = re.escape(one.license.removesuffix(" 1.0"))  # `ODbL`
+        licence = _last(rf"\b{short}\b", text)
+    marks = [(found, url) for found, url in ((name, one.url), (licence, one.license_url)) if found]
+    return Source(
+        notice=_cut(text, marks),
+        licence=Part(one.license, one.license_url) if one.license and not licence else None,
+        adapted=one.adapted,
+    )
+
+
+def _last(pattern: str, text: str) -> re.Match[str] | None:
+    return next(reversed(list(re.finditer(pattern, text))), None)
+
+
+def _cut(text: str, marks: Sequence[tuple[re.Match[str], str | None]]) -> list[Part]:
+    """The text in pieces, some of them links; of two that overlap the first stands."""
+    parts, at = [], 0
+    for found, url in sorted(marks, key=lambda mark: mark[0].start()):
+        if found.start() >= at:
+            parts += [Part(text[at : found.start()]), Part(found[0], url)]
+            at = found.end()
+    return [part for part in (*parts, Part(text[at:])) if part.text]
+
+
+def _as_of(read: Read, words: Formats) -> str:
+    """When the newest of the data was true: weather's forecast, else the newest there is."""
+    known = [body.as_of for body in read.bodies if body.as_of is not None]
+    if not known:
+        return ""
+    return words.gettext("Data as of {moment} UTC.").format(
+        moment=words.moment(max(known).astimezone(UTC))
+    )

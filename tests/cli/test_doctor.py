@@ -1,0 +1,127 @@
+"""`doctor` where the clock, the disk or rights are not well, and what it must leave alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import pytest
+
+from location_context.settings import Settings
+from tests.sections.weather.conftest import write_grid
+from tests.standins.server import Answered, StandIn
+from tests.storage.children import be_bound_by_rights, child
+from tests.web.commands import command
+
+DAY = 86_400
+Found = dict[str, tuple[str, str]]
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("doctor")
+    command(folder, "setup", "--without-fallback")
+    write_grid(folder)
+    return folder
+
+
+def examine(folder: Path, *, fails: bool = False, **settings: str) -> Found:
+    """Outcome and message by check, of several with one name the first."""
+    more = {f"LOCATION_CONTEXT_{name}": value for name, value in settings.items()}
+    findings = json.loads(command(folder, "doctor", "--json", more=more, fails=fails).stdout)
+    return {one["check"]: (one["outcome"], one["message"]) for one in reversed(findings)}
+
+
+def test_what_is_not_configured_or_not_needed_is_neither_ticked_nor_warned_of(house: Path) -> None:
+    found = examine(house)
+    for name in ("met_norway", "osrm", "ticketmaster", "predicthq", "calendars"):
+        assert found[f"provider {name}"] == ("info", "not configured")
+    assert found["dataset climate"] == ("info", "no month kept yet; the fallback grid is there")
+    assert found["dataset events"][0] == "info"
+    assert found["dataset guide"][0] == "ok"
+    assert "✓ provider osrm" not in command(house, "doctor").stdout
+
+
+def test_without_a_grid_and_rows_climate_is_warned_of_with_the_command(tmp_path: Path) -> None:
+    command(tmp_path, "setup", "--without-fallback")
+    found = examine(tmp_path, fails=True)
+    assert found["dataset climate"][0] == "warning"
+    assert "location-context climate fallback" in found["dataset climate"][1]
+
+
+@pytest.mark.parametrize(
+    ("days", "outcome", "said"),
+    [
+        (0, "ok", "agrees with a provider's"),
+        (400, "failed", "400.0 days behind a provider's"),
+        (-400, "failed", "400.0 days ahead of a provider's"),
+        (1 / 48, "warning", "30 minutes behind a provider's"),
+    ],
+)
+def test_the_clock_is_compared_with_a_provider_s(
+    house: Path, days: float, outcome: str, said: str
+) -> None:
+    provider = StandIn(lambda _: Answered(status=404))
+    provider.date = time.time() + days * DAY
+    with provider.running():
+        url = f"{provider.url}/v1/forecast"
+        found = examine(house, fails=outcome == "failed", OPEN_METEO_FORECAST_URL=url)
+    assert found["clock"][0] == outcome
+    assert said in found["clock"][1]
+
+
+def test_without_a_provider_a_clock_behind_the_store_s_last_write_is_found(tmp_path: Path) -> None:
+    command(tmp_path, "setup", "--without-fallback")
+    write_grid(tmp_path)
+    nowhere = {"MET_NORWAY_URL": ""}
+    assert examine(tmp_path, **nowhere)["clock"][0] == "info"
+    later = time.time() + 400 * DAY
+    os.utime(tmp_path / "location-context.sqlite3", (later, later))
+    outcome, said = examine(tmp_path, fails=True, **nowhere)["clock"]
+    assert outcome == "failed"
+    assert "at least 400.0 days behind the last write" in said
+
+
+def examine_a_full_disk(pipe: Connection, folder: str) -> None:
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, hard))
+    pipe.send(examine(Path(folder), fails=True))
+
+
+def test_a_full_disk_is_found_by_writing(house: Path) -> None:
+    with child(examine_a_full_disk, str(house)) as (_, pipe):
+        outcome, said = pipe.recv()["data directory"]
+    assert outcome == "failed"
+    assert "has no room left" in said
+
+
+def examine_bound_by_rights(pipe: Connection, folder: str, settings: dict[str, str]) -> None:
+    if os.getuid() == 0:
+        be_bound_by_rights()
+    pipe.send(examine(Path(folder), fails=not settings, **settings))
+
+
+def test_a_read_only_directory_is_broken_with_sqlite_and_enough_with_postgresql(
+    postgresql_settings: Settings, tmp_path: Path
+) -> None:
+    folder = tmp_path / "read only"
+    command(folder, "setup", "--without-fallback")
+    write_grid(folder)
+    postgresql = {
+        "DATABASE_URL": postgresql_settings.database_url.reveal(),
+        "KEY_PEPPER": postgresql_settings.key_pepper.reveal(),
+    }
+    folder.chmod(0o555)
+    try:
+        with child(examine_bound_by_rights, str(folder), {}) as (_, pipe):
+            outcome, said = pipe.recv()["data directory"]
+        assert (outcome, "cannot be written to" in said) == ("failed", True)
+        with child(examine_bound_by_rights, str(folder), postgresql) as (_, pipe):
+            outcome, said = pipe.recv()["data directory"]
+        assert (outcome, "enough with PostgreSQL" in said) == ("ok", True)
+    finally:
+        folder.chmod(0o755)

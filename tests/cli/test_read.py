@@ -1,0 +1,80 @@
+"""`read` for people: tables and sentences instead of the JSON of `--json`; and its completion."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.sections.weather.conftest import write_grid
+from tests.web.commands import command, environment
+
+PARIS = ("--lat", "48.8566", "--lng", "2.3522")
+STAY = ("--start", "2030-12-30", "--end", "2031-01-03")
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("read")
+    command(folder, "setup", "--without-fallback")
+    write_grid(folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("section", "shown"),
+    [
+        ("weather", ["2030-12-30", "°C", "mm", "climatology"]),
+        ("astronomy", ["2030-12-30", "Sun", "Moon", "dark"]),
+        ("guide", ["Three stars", "km", "min", "Sample guide"]),
+        ("events", ["2031-01-01", "public_holiday", "holidays"]),
+        ("all", ["climatology", "Three stars", "2031-01-01", "Moon"]),
+    ],
+)
+def test_without_json_a_person_reads_a_table(house: Path, section: str, shown: list[str]) -> None:
+    stay = () if section == "guide" else STAY
+    said = command(house, "read", section, *PARIS, *stay).stdout
+    assert [word for word in shown if word not in said] == []
+    assert "Europe/Paris" in said
+    for sign in ("{", '"applicable"', "None", "null"):
+        assert sign not in said
+    with pytest.raises(ValueError, match="Expecting value"):
+        json.loads(said)
+
+
+def test_what_is_not_applicable_is_a_sentence(house: Path) -> None:
+    said = command(house, "read", "guide", "--lat", "-60", "--lng", "-120").stdout
+    assert "No restaurant of the guide is in range." in said
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("read ", ["all", "astronomy", "events", "guide", "weather"]),
+        ("read w", ["weather"]),
+        ("read weather --units ", ["imperial", "metric"]),
+        ("guide r", ["rollback"]),
+    ],
+)
+def test_completion_offers_sections_units_and_commands(
+    tmp_path: Path, typed: str, offered: list[str]
+) -> None:
+    words = f"location-context {typed}"
+    asked = {
+        "_LOCATION_CONTEXT_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split(" ")) - 1),
+    }
+    program = Path(sys.executable).with_name("location-context")
+    done = subprocess.run(
+        [program],
+        env={**environment(tmp_path), **asked},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert sorted(done.stdout.split()) == offered
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,117 @@
+"""Provinces: the maps, put to towns whose province their name or everybody knows."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from location_context.point import Point
+from location_context.sections.events.providers.province_maps import (
+    ANDALUSIA,
+    CZECHIA,
+    TRENTINO_SOUTH_TYROL,
+)
+from location_context.sections.events.providers.provinces import (
+    PROVINCES,
+    is_kept_at,
+    province_of,
+    taken_up,
+)
+from location_context.sections.events.providers.school_regions import PROVINCES_NAMED
+
+pytestmark = pytest.mark.anyio
+SEATS = (  # towns that give their name to a Czech district, with its code
+    "201 Benešov;202 Beroun;203 Kladno;204 Kolín;205 Kutná Hora;206 Mělník;207 Mladá Boleslav;"
+    "208 Nymburk;20B Příbram;20C Rakovník;311 České Budějovice;312 Český Krumlov;"
+    "313 Jindřichův Hradec;314 Písek;315 Prachatice;316 Strakonice;317 Tábor;321 Domažlice;"
+    "322 Klatovy;323 Plzeň;326 Rokycany;327 Tachov;411 Cheb;412 Karlovy Vary;413 Sokolov;"
+    "421 Děčín;422 Chomutov;423 Litoměřice;424 Louny;425 Most;426 Teplice;427 Ústí nad Labem;"
+    "511 Česká Lípa;512 Jablonec nad Nisou;513 Liberec;514 Semily;521 Hradec Králové;522 Jičín;"
+    "523 Náchod;524 Rychnov nad Kněžnou;525 Trutnov;531 Chrudim;532 Pardubice;533 Svitavy;"
+    "534 Ústí nad Orlicí;631 Havlíčkův Brod;632 Jihlava;633 Pelhřimov;634 Třebíč;"
+    "635 Žďár nad Sázavou;641 Blansko;642 Brno;644 Břeclav;645 Hodonín;646 Vyškov;647 Znojmo;"
+    "711 Jeseník;712 Olomouc;713 Prostějov;714 Přerov;715 Šumperk;721 Kroměříž;"
+    "722 Uherské Hradiště;723 Vsetín;724 Zlín;801 Bruntál;802 Frýdek-Místek;803 Karviná;"
+    "804 Nový Jičín;805 Opava;806 Ostrava"
+)
+TOWNS = {
+    "Almería": "ES-AL", "El Ejido": "ES-AL", "Cadiz": "ES-CA", "Algeciras": "ES-CA",
+    "Jerez de la Frontera": "ES-CA", "Córdoba": "ES-CO", "Lucena": "ES-CO", "Granada": "ES-GR",
+    "Motril": "ES-GR", "Huelva": "ES-H", "Ayamonte": "ES-H", "Jaén": "ES-J", "Linares": "ES-J",
+    "Málaga": "ES-MA", "Marbella": "ES-MA", "Ronda": "ES-MA", "Antequera": "ES-MA",
+    "Sevilla": "ES-SE", "Écija": "ES-SE", "Bolzano": "IT-BZ", "Merano": "IT-BZ",
+    "Brunico": "IT-BZ", "Bressanone": "IT-BZ", "Trento": "IT-TN", "Rovereto": "IT-TN",
+    "Arco": "IT-TN", "Pergine Valsugana": "IT-TN",
+}  # fmt: skip
+
+
+def _point_of(gazetteer, name: str, country: str) -> Point | None:
+    """The most populous town of that name."""
+    found = [c for c in gazetteer.search(name, 30) if c.name == name and c.country == country]
+    return gazetteer.point(found[0].lat, found[0].lng) if found else None
+
+
+def test_a_town_lies_in_the_district_that_bears_its_name(gazetteer):
+    seats = {name: f"CZ-{code}" for code, name in (one.split(" ", 1) for one in SEATS.split(";"))}
+    points = {name: _point_of(gazetteer, name, "CZ") for name in seats}
+    told = {name: province_of(point) for name, point in points.items() if point}
+    assert len(told) >= len(seats) - 2
+    assert {name for name, code in told.items() if code not in {seats[name], None}} == set()
+    unknown = [name for name, code in told.items() if code is None]
+    print(f"{len(told)} seats, unknown: {unknown}")
+    assert len(unknown) <= len(told) * 0.15
+
+
+@pytest.mark.parametrize("name", TOWNS)
+def test_a_town_lies_in_its_province(gazetteer, name):
+    province = TOWNS[name]
+    point = _point_of(gazetteer, name, province[:2])
+    assert point is not None
+    assert province_of(point) == province
+
+
+def test_every_province_that_open_holidays_names_is_on_a_map_or_has_a_region():
+    known = frozenset[str]().union(*PROVINCES.values())
+    assert known == {code for codes in PROVINCES_NAMED.values() for code in codes}
+    for each in (CZECHIA, ANDALUSIA, TRENTINO_SOUTH_TYROL):
+        assert set("".join(each.rows)) - {"."} == set(each.codes)
+
+
+@given(st.floats(-90, 90), st.floats(-180, 180), st.sampled_from(["CZ", "ES", "IT", "FR", None]))
+def test_no_point_breaks_a_map_and_a_province_is_of_its_country(lat, lng, country):
+    province = province_of(Point(lat, lng, "UTC", country))
+    assert province is None or province.startswith(f"{country}-")
+
+
+def test_provinces_are_taken_up_only_all_together():
+    andalusia = sorted(PROVINCES["ES-AN"])
+    assert taken_up([*andalusia, "ES-CT"]) == ("ES-AN", "ES-CT")
+    assert taken_up(andalusia[1:]) == tuple(andalusia[1:])
+
+
+def test_where_the_province_is_not_known_neither_is_whether_its_days_are_kept():
+    border = Point(46.24, 11.21, "Europe/Rome", "IT", "IT-32")  # Salorno
+    assert province_of(border) is None
+    assert is_kept_at(("IT-BZ",), border) is None
+    assert is_kept_at(("IT-32",), border) is True
+    assert is_kept_at(("IT-25",), border) is False
+    assert is_kept_at((), border) is True
+
+
+async def test_whit_monday_is_kept_in_south_tyrol_and_a_patron_s_day_in_trento_alone(opening):
+    places = {"Bolzano": (46.498, 11.354), "Trento": (46.067, 11.121), "Riva": (45.886, 10.841)}
+    async with opening() as opened:
+        opened.clock.now = datetime(2026, 1, 15, 8, tzinfo=UTC)
+        kept = {}
+        for name, place in places.items():
+            for day in ("2026-05-25", "2026-06-26"):
+                body = (await opened.read(place, day, day)).body
+                kept[name, day[5:]] = [e.title for e in getattr(body, "events", ())]
+    assert kept == {
+        ("Bolzano", "05-25"): ["Pentecost Monday"], ("Bolzano", "06-26"): [],
+        ("Trento", "05-25"): [], ("Trento", "06-26"): ["Saint Vigilius's Day"],
+        ("Riva", "05-25"): [], ("Riva", "06-26"): [],
+    }  # fmt: skip

@@ -1,0 +1,69 @@
+"""The codes of what is degraded: one table, one order, and a flag that follows from the reason."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import get_args
+
+import msgspec
+import pytest
+
+from location_context.errors import (
+    ProviderBudgetSpent,
+    ProviderQuiet,
+    ProviderRefused,
+    ProviderTimeout,
+    UpstreamUnavailable,
+)
+from location_context.sections.cached import Cached
+from location_context.sections.contract import DEGRADED, DegradedReason, Reading, foremost
+from location_context.sections.providers import degraded_by
+from tests.sections.test_cached import QUERY, failing, soon
+from tests.web.sections import NOON, Ticking, Tides
+
+
+def test_every_code_has_its_sentence_and_there_is_no_other() -> None:
+    assert tuple(DEGRADED) == get_args(DegradedReason)
+
+
+def test_degraded_follows_from_the_reason_and_so_does_complete() -> None:
+    whole = Tides().body(QUERY)
+    lesser = msgspec.structs.replace(whole, degraded_reason="late")
+    for body, degraded in ((whole, False), (lesser, True)):
+        assert body.degraded is degraded
+        assert Reading(body, NOON).complete is not degraded
+        assert msgspec.json.decode(msgspec.json.encode(body))["degraded"] is degraded
+
+
+def test_the_foremost_reason_is_the_first_in_the_table() -> None:
+    assert foremost([None, "late", "provider_unavailable", None]) == "provider_unavailable"
+    assert foremost(reversed(DEGRADED)) == "forecast_unavailable"
+    assert foremost([None]) is None
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (TimeoutError(), "late"),
+        (ProviderTimeout("x", "did not answer in time"), "late"),
+        (ProviderBudgetSpent("x", "the budget of calls is spent"), "budget_spent"),
+        (ProviderQuiet("x", "asked for quiet"), "provider_unavailable"),
+        (ProviderRefused("x", 502), "provider_unavailable"),
+    ],
+)
+def test_a_failing_has_its_code(error: Exception, reason: str) -> None:
+    assert degraded_by(error) == reason
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("before", [None, "budget_spent"])
+async def test_a_kept_answer_given_for_want_of_a_new_one_is_degraded(before) -> None:
+    tides = Tides(clock := Ticking(), fresh=900)
+    tides.lacking = before
+    kept = Cached(tides, clock)
+    await kept.read(QUERY, soon())
+    failing(tides, UpstreamUnavailable("nothing", 5))
+    clock.forward(timedelta(minutes=30).total_seconds())
+    body = (await kept.read(QUERY, soon())).body
+    assert (body.stale, body.degraded) == (True, True)
+    assert body.degraded_reason == (before or "provider_unavailable")

@@ -1,0 +1,107 @@
+"""Every notice tells its licence, where its terms stand, and whether the data was changed."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+import msgspec
+import pytest
+
+from location_context.point import Point
+from location_context.sections.astronomy.section import ATTRIBUTION as EPHEMERIS
+from location_context.sections.contract import Attribution
+from location_context.sections.events.attribution import notices
+from location_context.sections.licences import CC_BY, ODBL, terms_of
+from location_context.sections.placed import point_notices
+from location_context.sections.weather.notices import (
+    DEM,
+    ITU,
+    MET_NORWAY,
+    NASA_POWER,
+    OPEN_METEO,
+    copernicus,
+    nasa_power,
+)
+from location_context.settings import Settings
+from tests.conftest import ROOT
+
+PARIS = Point(48.8566, 2.3522, "Europe/Paris", "FR", "FR-IDF")
+EVENTS = notices(["holidays", "open_holidays", "ticketmaster", "predicthq"])
+ALL = [
+    OPEN_METEO, MET_NORWAY, NASA_POWER, ITU, DEM, copernicus(2026), *point_notices(PARIS), *EVENTS,
+    *EPHEMERIS,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
+def test_a_licence_comes_with_the_address_of_its_terms(one: Attribution) -> None:
+    told = msgspec.to_builtins(one)
+    assert set(told) == {"name", "url", "license", "text", "license_url", "adapted"}
+    terms = {
+        "CC BY 4.0": "https://creativecommons.org/licenses/by/4.0/",
+        "ODbL 1.0": "https://opendatacommons.org/licenses/odbl/1-0/",
+        "MIT": "https://opensource.org/license/mit",
+        "Public domain": None,
+        None: None,
+    }
+    assert told["license_url"] == terms[told["license"]]
+
+
+def test_data_under_cc_by_that_was_changed_says_so() -> None:
+    assert [one.name for one in ALL if one.license == CC_BY.name and not one.adapted] == []
+
+
+def test_a_licence_is_known_by_its_name_and_its_spdx_identifier() -> None:
+    assert terms_of(" odbl-1.0 ") == terms_of("ODbL 1.0") == ODBL.url
+    assert terms_of("All rights reserved") is terms_of("") is terms_of(None) is None
+
+
+def test_an_address_that_is_given_stands() -> None:
+    own = Attribution(
+        name="A", url=None, license="CC BY 4.0", text="A", license_url="https://a.example/terms"
+    )
+    assert own.license_url == "https://a.example/terms"
+    assert msgspec.structs.replace(own, text="B").license_url == "https://a.example/terms"
+
+
+def test_nasa_powers_reference_names_the_service_its_version_and_the_date() -> None:
+    one = nasa_power(date(2026, 11, 21), "2.9.7")
+    assert one.text == (
+        "The data was obtained from the National Aeronautics and Space Administration (NASA) "
+        "Langley Research Center (LaRC) Prediction of Worldwide Energy Resource (POWER) Project "
+        "funded through the NASA Earth Science/Applied Science Program. The data was obtained from "
+        "the POWER Project's Daily 2.9.7 version on 2026/11/21."
+    )
+    assert one.adapted
+
+
+def test_the_address_of_a_licence_stands_in_one_place() -> None:
+    addresses = ("creativecommons.org/", "opendatacommons.org/", "opensource.org/")
+    package = ROOT / "src/location_context"
+    found = {
+        file.relative_to(package).as_posix()
+        for file in package.rglob("*")
+        if file.suffix in {".py", ".html", ".js"}
+        if any(address in file.read_text("utf-8") for address in addresses)
+    }
+    assert found == {"sections/licences.py"}
+
+
+PAGE = (ROOT / "docs" / "providers.md").read_text("utf-8")
+ITEMS = [
+    " ".join(item.split()) for item in re.split(r"\n(?=\n|[-|#])", PAGE)
+]  # rows, points, lines
+OURS = {"database_url", "redis_url", "public_url"}  # addresses that are no provider's
+
+
+@pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
+def test_the_page_of_providers_names_each_source_with_its_licence(one: Attribution) -> None:
+    terms = f"[{one.license}]({one.license_url})" if one.license_url else one.license or ""
+    assert [item for item in ITEMS if one.name in item and terms in item]
+
+
+def test_the_page_of_providers_names_the_setting_of_each() -> None:
+    names = {one.name for one in msgspec.structs.fields(Settings)}
+    wanted = {name for name in names if name.endswith(("_url", "_api_key"))} - OURS
+    assert sorted(name for name in wanted if f"`{name.upper()}`" not in PAGE) == []

@@ -1,0 +1,313 @@
+"""Open-Meteo as its server really is: few calls at once, one named height, errors, plans, gaps."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import math
+from datetime import date, timedelta
+
+import msgspec
+import pytest
+
+from location_context.point import Point
+from location_context.sections.open_meteo import FREE_LIMITS, open_meteo_host
+from location_context.sections.weather.providers.open_meteo_answer import NAMES
+from location_context.sections.weather.records import FIELDS, FORECAST_FIELDS
+from location_context.sections.weather.section import NO_ARCHIVE, Weather
+from location_context.settings import Secret, Settings
+from location_context.stay import Stay
+from location_context.storage.climate import Climate
+from location_context.upstream.deadline import Deadline
+from location_context.upstream.host import Hosts
+from location_context.upstream.provider import http_client
+from tests.sections.weather.conftest import PARIS, World, query
+from tests.standins import weather_truth
+from tests.standins.open_meteo import ARCHIVE, ELEVATION, FORECAST, OpenMeteo, refused
+from tests.standins.server import Answered, Asked
+
+pytestmark = pytest.mark.anyio
+TODAY = date(2026, 11, 21)
+NEAR = Stay(TODAY + timedelta(2), TODAY + timedelta(8))
+ALL_16_DAYS = Stay(TODAY, TODAY + timedelta(15))
+FAR = Stay(date(2027, 2, 3), date(2027, 2, 9))
+
+
+def places(count: int) -> list[Point]:
+    """Points each in a cell of its own."""
+    return [Point(44 + n * 0.3, 2.35, "Europe/Paris", "FR", None) for n in range(count)]
+
+
+async def test_six_new_places_at_once_cost_six_calls_and_nobody_is_refused(world: World):
+    world.open_meteo.slow_seconds = 0.03
+    asked = places(7)
+    readings = await asyncio.gather(*(world.read(query(NEAR, point), 30) for point in asked[:6]))
+    assert [reading.body.mode for reading in readings] == ["forecast"] * 6
+    assert all(reading.complete for reading in readings)
+    assert (len(world.open_meteo.calls(FORECAST)), len(world.open_meteo.calls(ELEVATION))) == (6, 0)
+    assert (world.open_meteo.refused_for_crowd, world.open_meteo.most_held) == (0, 3)
+    after = await world.read(query(NEAR, asked[6]))
+    assert after.body.basis.provider == "Open-Meteo"
+
+
+async def test_sections_that_share_the_hosts_share_three_calls_at_once_and_one_budget(world: World):
+    world.open_meteo.slow_seconds = 0.02
+    hosts, store = Hosts(), Climate(world.database)
+    async with http_client("test") as client:
+        two = [Weather.build(world.settings, world.clock, client, store, hosts) for _ in range(2)]
+        asked = places(10)
+        stays = [(two[n % 2], query((NEAR, FAR)[n // 5], asked[n])) for n in range(10)]
+        await asyncio.gather(*(section.read(one, Deadline.after(60)) for section, one in stays))
+        for section in two:
+            await section.close()
+    assert world.open_meteo.most_held <= 3
+    assert world.open_meteo.refused_for_crowd == 0
+    spent = open_meteo_host(hosts, world.settings).budget.spent()
+    assert list(spent.values()) == [pytest.approx(sum(world.open_meteo.units))] * 3
+
+
+async def test_too_many_at_once_is_a_pause_of_one_call_and_no_silence(world: World):
+    well = world.open_meteo.respond
+    crowded = [refused("Too many concurrent requests", 429)]
+    world.open_meteo.server.respond = lambda asked: crowded.pop() if crowded else well(asked)
+    first = await world.read(query(NEAR))
+    assert first.body.basis.provider == "Open-Meteo"
+    assert first.complete
+    assert all(state.last_error_code is None for state in world.section.providers())
+    second = await world.read(query(NEAR, places(1)[0]))
+    assert second.body.basis.provider == "Open-Meteo"
+
+
+def alpine(world: World) -> Point:
+    """A valley 1,000 m under the cells of three models, each with a height of its own."""
+    world.open_meteo.terrain = lambda *_: 620.0
+    world.open_meteo.models = [
+        (3, lambda *_: 1450.0), (8, lambda *_: 1620.0), (99, lambda *_: 1980.0)
+    ]  # fmt: skip
+    return Point(46.5, 8.2, "Europe/Zurich", "CH", "CH-VS")
+
+
+async def test_a_valley_under_three_models_is_within_half_a_degree_on_all_16_days(world: World):
+    valley = alpine(world)
+    body = (await world.read(query(ALL_16_DAYS, valley))).body
+    assert len(body.days) == 16
+    for day in body.days:
+        truth = weather_truth.day(valley.lat, valley.lng, day.date, 620.0)
+        assert day.temperature_max == pytest.approx(truth["temperature_2m_max"], abs=0.5)
+        assert day.temperature_min == pytest.approx(truth["temperature_2m_min"], abs=0.5)
+    assert [one.path for one in world.open_meteo.asked] == [FORECAST]
+
+
+async def test_a_neighbour_on_the_mountain_shares_the_forecast_and_is_corrected_once(world: World):
+    valley = alpine(world)
+    world.open_meteo.terrain = lambda lat, _: 620.0 if lat <= 46.5 else 2300.0
+    await world.read(query(ALL_16_DAYS, valley))
+    peak = Point(46.51, 8.2, "Europe/Zurich", "CH", "CH-VS")
+    body = (await world.read(query(ALL_16_DAYS, peak))).body
+    for day in body.days:
+        truth = weather_truth.day(peak.lat, peak.lng, day.date, 2300.0)
+        assert day.temperature_max == pytest.approx(truth["temperature_2m_max"], abs=0.5)
+    assert body.basis.temperature_correction == pytest.approx((620 - 2300) * 0.0065, abs=0.05)
+    assert [one.path for one in world.open_meteo.asked] == [FORECAST, ELEVATION]
+
+
+async def test_a_coast_takes_no_height_from_a_cell_in_the_sea(world: World):
+    world.open_meteo.terrain = lambda *_: 85.0
+    world.open_meteo.models = [(99, lambda *_: 0.0)]
+    body = (await world.read(query(NEAR))).body
+    truth = weather_truth.day(PARIS.lat, PARIS.lng, NEAR.start, 85.0)
+    assert body.days[0].temperature_max == pytest.approx(truth["temperature_2m_max"], abs=0.06)
+    assert body.basis.grid_elevation == body.basis.point_elevation == 85.0
+
+
+async def test_heights_of_many_points_come_a_hundred_a_call(world: World):
+    world.open_meteo.slow_seconds = 0.05
+    points = [Point(45 + n / 10_000, 7.0, "Europe/Rome", "IT", None) for n in range(230)]
+    heights = await asyncio.gather(
+        *(world.section._heights.of(point, Deadline.after(30), public=False) for point in points)
+    )
+    expected = [weather_truth.terrain(point.lat, point.lng) for point in points]
+    assert heights == expected
+    sizes = [one.query["latitude"].count(",") + 1 for one in world.open_meteo.calls(ELEVATION)]
+    assert sum(sizes) == 230
+    assert len(sizes) <= 10  # the first goes alone, the others gather meanwhile
+    assert max(sizes) <= 100
+
+
+@pytest.mark.parametrize("point", [
+    Point(90.0, 0.0, "Etc/GMT", None, None), Point(10.0, 180.0, "Etc/GMT-12", None, None),
+])  # fmt: skip
+async def test_where_the_terrain_model_ends_a_height_is_still_found(world: World, point: Point):
+    for stay in (NEAR, FAR):
+        basis = (await world.read(query(stay, point))).body.basis
+        assert basis.point_elevation is not None
+        assert abs(basis.temperature_correction) < 12
+
+
+def escaped(world: World):
+    """The server as it is behind a client that escapes commas: it quotes the whole list."""
+    well = world.open_meteo.respond
+
+    def respond(asked: Asked) -> Answered:
+        return well(dataclasses.replace(asked, target=asked.target.replace(",", "%2C")))
+
+    return respond
+
+
+@pytest.mark.parametrize("whole_list", [False, True])
+@pytest.mark.parametrize(
+    "lacking", ["uv_index_max", "apparent_temperature_min", "sunshine_duration"]
+)
+async def test_an_unknown_variable_costs_itself_alone(world: World, lacking: str, whole_list: bool):
+    world.open_meteo.lacking = {lacking}
+    if whole_list:
+        world.open_meteo.server.respond = escaped(world)
+    ours = next(name for name, (there, _) in NAMES.items() if there == lacking)
+    body = (await world.read(query(NEAR))).body
+    assert (body.mode, body.basis.provider) == ("forecast", "Open-Meteo")
+    known = {name for name in FORECAST_FIELDS if getattr(body.days[0], name) is not None}
+    assert known == set(FORECAST_FIELDS) - {ours}
+    calls = len(world.open_meteo.asked)
+    assert calls <= 2 + (2 * 4 if whole_list else 0)  # halves of twelve, then the rest
+    await world.read(query(NEAR, places(1)[0]))
+    assert len(world.open_meteo.asked) == calls + 1
+
+
+async def test_two_unknown_variables_of_the_archive_are_found_in_a_quoted_list(world: World):
+    world.open_meteo.lacking = {"cloud_cover_mean", "snowfall_sum"}
+    world.open_meteo.server.respond = escaped(world)
+    body = (await world.read(query(FAR), 30)).body
+    assert body.basis.provider == "Open-Meteo"
+    known = {name for name in FIELDS if getattr(body.days[0], name) is not None}
+    assert known == set(FIELDS) - {"cloud_cover_mean", "snowfall_sum"}
+
+
+async def test_a_server_that_knows_not_even_the_core_is_given_up(world: World):
+    world.open_meteo.lacking = {there for there, _ in NAMES.values()}
+    world.open_meteo.server.respond = escaped(world)
+    assert (await world.read(query(NEAR))).body.basis.provider == "MET Norway"
+    assert len(world.open_meteo.asked) <= 20
+
+
+async def test_a_forecast_without_one_known_day_is_a_failed_forecast(world: World):
+    world.open_meteo.missing = {TODAY + timedelta(n) for n in range(-100, 20)}
+    body = (await world.read(query(NEAR))).body
+    assert body.basis.provider == "MET Norway"
+    forecast = world.section.providers()[0]
+    assert forecast.last_error_code == "invalid_answer"
+    assert forecast.status == "degraded"
+
+
+async def test_hours_of_precipitation_are_not_known_where_precipitation_is_not(world: World):
+    world.open_meteo.missing = {NEAR.start}
+    first, second = (await world.read(query(NEAR))).body.days[:2]
+    assert first.precipitation_sum is None
+    assert first.precipitation_hours is None
+    assert second.precipitation_hours is not None
+
+
+@pytest.mark.parametrize("path", [FORECAST, ARCHIVE])
+@pytest.mark.parametrize("field", FORECAST_FIELDS)
+async def test_a_column_that_a_provider_leaves_out_is_null_and_no_fault(
+    world: World, field: str, path: str
+):
+    well = world.open_meteo.respond
+
+    def respond(asked: Asked) -> Answered:
+        answer = well(asked)
+        for block in answer.body if isinstance(answer.body, list) else [answer.body]:
+            if isinstance(block, dict) and "daily" in block:
+                block["daily"].pop(NAMES[field][0], None)
+        return answer
+
+    world.open_meteo.server.respond = respond
+    stay = NEAR if path == FORECAST else FAR
+    body = (await world.read(query(stay))).body
+    assert len(body.days) == 7
+    counted = {"precipitation_probability"} if path == ARCHIVE else set()  # from the sums
+    if field not in {"temperature_max", "temperature_min", "weather_code", *counted}:
+        assert all(getattr(day, field) is None for day in body.days)
+
+
+@pytest.mark.parametrize("body", [
+    b"<html><body>502 Bad Gateway", b'{"latitude": 48.8, "daily": {"time": ["2026-11-2',
+    b'{"daily":{"time":["2026-11-21"]}}Unexpected error while streaming data',
+    b"{}", b"[]", b"null", b'{"error": true, "reason": "x"}',
+])  # fmt: skip
+async def test_a_200_that_is_no_forecast_counts_against_every_provider(world: World, body: bytes):
+    page = Answered(body, 200)
+    for path in (FORECAST, ARCHIVE, ELEVATION):
+        world.open_meteo.faults[path] = page
+    world.norway.fault = world.power.fault = page
+    for stay in (NEAR, FAR):
+        for _ in range(3):
+            with pytest.raises(Exception, match="no fallback grid"):
+                await world.read(query(stay))
+    states = {state.name: state for state in world.section.providers()}
+    for name in ("open_meteo_forecast", "met_norway", "open_meteo_archive", "nasa_power"):
+        assert states[name].last_error_code == "invalid_answer", name
+        assert states[name].breaker == "open", name
+        assert states[name].status == "outage", name
+
+
+def paid(world: World, **more) -> Settings:
+    return msgspec.structs.replace(world.settings, open_meteo_api_key=Secret("k3y"), **more)
+
+
+async def test_a_customer_has_no_budget_of_ours_unless_the_operator_sets_one(world: World):
+    def limits(settings: Settings) -> dict[float, float]:
+        return {w.seconds: w.limit for w in open_meteo_host(Hosts(), settings).budget._windows}
+
+    assert limits(world.settings) == FREE_LIMITS
+    assert limits(paid(world)) == {}
+    assert limits(paid(world, open_meteo_per_day=20_000)) == {86400.0: 20_000}
+    own = msgspec.structs.replace(world.settings, open_meteo_per_minute=60)
+    assert limits(own) == {**FREE_LIMITS, 60.0: 60}
+
+
+async def test_a_customer_reads_more_places_in_a_minute_than_free_access_has_units_for(
+    world: World,
+):
+    async with http_client("test") as client:
+        store = Climate(world.database)
+        section = Weather.build(paid(world), world.clock, client, store, Hosts())
+        asked = [Point(-60 + n * 0.4, 2.35, "Etc/GMT", None, None) for n in range(300)]
+        for point in asked:
+            assert (await section.read(query(NEAR, point), Deadline.after(30))).complete
+        await section.close()
+    assert sum(world.open_meteo.units) > 480
+
+
+async def test_a_plan_without_the_archive_is_learned_once_and_power_answers(world: World):
+    world.open_meteo.plan_has_archive = False
+    async with http_client("test") as client:
+        store = Climate(world.database)
+        section = Weather.build(paid(world), world.clock, client, store, Hosts())
+        bodies = [
+            (await section.read(query(FAR, point), Deadline.after(30))).body for point in places(4)
+        ]
+        assert {body.basis.provider for body in bodies} == {"NASA POWER"}
+        assert len(world.open_meteo.calls(ARCHIVE)) == 1
+        assert (await section.read(query(FAR, places(5)[4]), Deadline.after(30))).complete
+        state = next(s for s in section.providers() if s.name == "open_meteo_archive")
+        assert (state.status, state.last_error_code) == ("not_configured", "not_in_plan")
+        assert NO_ARCHIVE in section.notices()
+        near = (await section.read(query(NEAR), Deadline.after(30))).body
+        assert near.basis.provider == "Open-Meteo"  # the forecast is in the plan
+        world.clock.advance(86_500)
+        await section.read(query(FAR, places(6)[5]), Deadline.after(30))
+        assert len(world.open_meteo.calls(ARCHIVE)) == 2
+        world.open_meteo.plan_has_archive = True
+        world.clock.advance(86_500)
+        body = (await section.read(query(FAR, places(7)[6]), Deadline.after(30))).body
+        assert body.basis.provider == "Open-Meteo"
+        assert NO_ARCHIVE not in section.notices()
+        await section.close()
+
+
+def test_the_stand_in_ends_at_north_and_east_as_the_terrain_model_does(clock):
+    standin = OpenMeteo(clock)
+    standin.server.close()
+    assert math.isnan(standin._terrain(90, 0))
+    assert math.isnan(standin._terrain(0, 180))
+    assert standin._terrain(-90, -180) is not None

@@ -1,0 +1,121 @@
+"""`backup` and `restore`: a live database is copied whole, and nothing is ever written over."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import shutil
+import sqlite3
+import stat
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from location_context.access.keys import digest
+from location_context.settings import Settings
+from location_context.settings.data_dir import DATABASE_FILE, PEPPER_FILE
+from location_context.stay import system_clock
+from location_context.storage.access import open_keys
+from location_context.storage.database import Database
+from tests.sections.weather.conftest import write_grid
+from tests.web.commands import command
+
+
+def digests(path: Path) -> set[bytes]:
+    with sqlite3.connect(path) as connection:
+        found = {row[0] for row in connection.execute("SELECT digest FROM api_keys")}
+    connection.close()
+    return found
+
+
+def test_a_backup_of_a_live_database_holds_its_newest_key_which_works_after_restore(
+    tmp_path: Path,
+) -> None:
+    house, other, file = tmp_path / "house", tmp_path / "other", tmp_path / "b.tar"
+    command(house, "keys", "create", "first")
+    write_grid(house)
+
+    async def work() -> str:
+        database = await Database.open(Settings(data_dir=house))
+        keys = await open_keys(Settings(data_dir=house), database, system_clock)
+        secret = (await keys.create("newest")).secret
+        shutil.copy(house / DATABASE_FILE, tmp_path / "plain.sqlite3")
+        await asyncio.to_thread(command, house, "backup", str(file))
+        await database.close()
+        return secret
+
+    newest = asyncio.run(work())
+    kept = digest((house / PEPPER_FILE).read_bytes().strip(), newest)
+    assert kept not in digests(tmp_path / "plain.sqlite3")  # why a plain copy will not do
+    told = json.loads(command(other, "restore", str(file), "--json").stdout)
+    assert set(told["holds"]) == {DATABASE_FILE, PEPPER_FILE, "climate_fallback.npy"}
+    assert kept in digests(other / DATABASE_FILE)
+    assert (other / PEPPER_FILE).read_bytes() == (house / PEPPER_FILE).read_bytes()
+    assert {stat.S_IMODE(p.stat().st_mode) for p in (file, other / PEPPER_FILE)} == {0o600}
+    command(other, "keys", "create", "one more")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "b.tar", "house", "other", "plain.sqlite3",
+    ]  # fmt: skip
+
+
+def test_neither_writes_over_what_is_there(tmp_path: Path) -> None:
+    house, file = tmp_path / "house", tmp_path / "b.tar"
+    command(house, "keys", "create", "first")
+    command(house, "backup", str(file))
+    before = file.read_bytes(), (house / PEPPER_FILE).read_bytes()
+    assert "is there already" in command(house, "backup", str(file), fails=True).stderr
+    said = command(house, "restore", str(file), fails=True).stderr
+    assert "already: move it away" in " ".join(said.split())
+    assert (file.read_bytes(), (house / PEPPER_FILE).read_bytes()) == before
+
+
+def packed(**files: bytes) -> bytes:
+    held = io.BytesIO()
+    with tarfile.open(fileobj=held, mode="w") as tar:
+        for name, data in files.items():
+            about = tarfile.TarInfo(name)
+            about.size = len(data)
+            tar.addfile(about, io.BytesIO(data))
+    return held.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "is no file that the command backup wrote"),
+        (b"nonsense" * 1000, "is no file that the command backup wrote"),
+        (packed(other=b"x"), "is no file that the command backup wrote"),
+        (packed(**{DATABASE_FILE: b"nonsense" * 1000}), "in the backup is damaged"),
+        (packed(**{DATABASE_FILE: b"", PEPPER_FILE: b"x"}), "in the backup is damaged"),
+    ],
+    ids=["empty", "no tar", "another tar", "damaged", "emptied"],
+)
+def test_what_is_no_backup_changes_nothing(tmp_path: Path, data: bytes, said: str) -> None:
+    file = tmp_path / "b.tar"
+    file.write_bytes(data)
+    assert said in " ".join(
+        command(tmp_path / "new", "restore", str(file), fails=True).stderr.split()
+    )
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_a_damaged_database_is_not_backed_up(tmp_path: Path) -> None:
+    house, file = tmp_path / "house", tmp_path / "b.tar"
+    command(house, "setup", "--without-fallback")
+    path = house / DATABASE_FILE
+    whole = path.read_bytes()
+    path.write_bytes(whole[:8192] + b"\xa5" * (len(whole) - 8192))
+    said = command(house, "backup", str(file), fails=True).stderr
+    assert DATABASE_FILE in said.replace("\n", "")
+    assert not file.exists()
+
+
+def test_of_postgresql_it_says_what_to_use(postgresql_settings: Settings, tmp_path: Path) -> None:
+    more = {
+        "LOCATION_CONTEXT_DATABASE_URL": postgresql_settings.database_url.reveal(),
+        "LOCATION_CONTEXT_KEY_PEPPER": "p",
+    }
+    done = command(tmp_path, "backup", str(tmp_path / "b.tar"), more=more, fails=True)
+    assert "pg_dump" in done.stderr

@@ -1,0 +1,149 @@
+"""The scripts of a clone: the command that the documents show works after `./scripts/serve`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.serving import free_port
+from tests.web.commands import NOWHERE
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A clone whose environment was made: this one's Python, so that nothing is fetched."""
+    folder = tmp_path / "a clone"
+    (folder / "requirements").mkdir(parents=True)
+    for name in ("scripts/serve", "scripts/environment", "scripts/location-context"):
+        if (ROOT / name).exists():
+            (folder / "scripts").mkdir(exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+    for name in ("pyproject.toml", "requirements/serve.txt"):
+        shutil.copy(ROOT / name, folder / name)
+    programs = folder / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    (programs / "python").symlink_to(sys.executable)
+    command = programs / "location-context"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m location_context "$@"\n')
+    command.chmod(0o755)
+    both = subprocess.run(
+        ["/bin/sh", "-c", "cat requirements/serve.txt pyproject.toml | cksum"],
+        cwd=folder, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    (folder / ".venv" / "installed-serve").write_text(both)
+    return folder
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> dict[str, str]:
+    """The environment of a user who has set nothing and installed nothing."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("LOCATION_CONTEXT_")}
+    return {
+        **kept,
+        **NOWHERE,
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "PYTHONPATH": str(ROOT / "src"),
+        "XDG_DATA_HOME": str(tmp_path / "home"),
+    }
+
+
+def test_after_serve_the_documented_command_works_from_any_folder(
+    clone: Path, plain: dict[str, str], tmp_path: Path
+) -> None:
+    port, elsewhere = free_port(), tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    with (tmp_path / "printed").open("w+") as printed:
+        server = subprocess.Popen(
+            ["./scripts/serve", "--without-fallback", "--port", str(port)],
+            cwd=clone, env=plain, stdout=printed, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        try:
+            wait_until_it_answers(server, port)
+            listed = subprocess.run(
+                [clone / "scripts/location-context", "keys", "list", "--json"],
+                cwd=elsewhere, env=plain, capture_output=True, text=True, check=True,
+            )  # fmt: skip
+        finally:
+            server.terminate()
+            server.wait(30)
+        printed.seek(0)
+        said = printed.read()
+    assert [key["name"] for key in json.loads(listed.stdout)] == ["first key"]
+    assert "./scripts/location-context --help" in said
+    assert (clone / "data" / "location-context.sqlite3").exists()
+    assert list(elsewhere.iterdir()) == []
+    assert '"message":"' in said  # the notices of the server
+    assert "./scripts/location-context guide import FILE" in said
+
+
+def wait_until_it_answers(server: subprocess.Popen[bytes], port: int) -> None:
+    patience = time.monotonic() + 60
+    while time.monotonic() < patience:
+        assert server.poll() is None
+        try:
+            connection = HTTPConnection("127.0.0.1", port, timeout=5)
+            connection.request("GET", "/v1/health")
+            connection.getresponse().read()
+            connection.close()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+    raise AssertionError("the server did not answer in time")
+
+
+def test_a_second_clone_serves_its_own_data_beside_the_first(
+    clone: Path, plain: dict[str, str], tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(clone, other, symlinks=True)
+    for folder in (clone, other):
+        done = subprocess.run(
+            [folder / "scripts/location-context", "keys", "create", folder.name],
+            cwd=tmp_path, env=plain, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert "lc_live_" in done.stdout
+        assert (folder / "data" / "location-context.sqlite3").exists()
+
+
+def test_hints_name_the_command_as_it_was_called(clone: Path, plain: dict[str, str]) -> None:
+    done = subprocess.run(
+        ["./scripts/location-context", "doctor"],
+        cwd=clone, env=plain, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "./scripts/location-context setup" in " ".join(done.stdout.split())
+
+
+def test_every_command_line_of_the_documents_works_in_a_clone() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    bare = [
+        f"{page.name}: {line}"
+        for page in pages
+        for line in page.read_text().splitlines()
+        if re.match(r"\s*(\$ )?location-context ", line)
+    ]
+    assert bare == []
+
+
+WITH_OPTIONS = [p.name for p in (ROOT / "benchmarks").glob("*.py") if "argparse" in p.read_text()]
+
+
+@pytest.mark.parametrize("name", WITH_OPTIONS)
+def test_every_benchmark_with_options_starts_as_its_docstring_says(
+    name: str, plain: dict[str, str]
+) -> None:
+    done = subprocess.run(
+        [sys.executable, f"benchmarks/{name}", "--help"],
+        cwd=ROOT, env=plain, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr

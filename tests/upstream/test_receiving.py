@@ -1,0 +1,117 @@
+"""Receiving: whatever a server sends without end, a call stops at its bounds."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from contextlib import asynccontextmanager
+
+import pytest
+
+from location_context.errors import ProviderAnswerInvalid, ProviderUnreachable
+from location_context.stay import system_clock
+from location_context.upstream.download import download
+from location_context.upstream.provider import Upstream, UpstreamLimits, http_client
+
+pytestmark = pytest.mark.anyio
+MEGABYTE = 1_000_000
+OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+PACKED = OK + b"Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n"
+MEMBER = gzip.compress(b'{"ok": true}')
+
+
+def chunk(data: bytes) -> bytes:
+    return b"%x\r\n%s\r\n" % (len(data), data)
+
+
+@asynccontextmanager
+async def endless(head: bytes, again: bytes):
+    """A server that sends `head`, then `again` up to 600 MB or until nobody reads; counts bytes."""
+    sent = [0]
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(head)
+            while again and sent[0] < 600 * MEGABYTE:
+                writer.write(again)
+                sent[0] += len(again)
+                await writer.drain()
+        except (OSError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/x", sent
+
+
+async def ask(url: str) -> object:
+    async with http_client("test") as client:
+        limits = UpstreamLimits(timeout=60, max_bytes=MEGABYTE)
+        provider = Upstream("provider", url, client, system_clock, limits=limits)
+        return await provider.get_json({}, lambda body: body)
+
+
+async def fetch(url: str) -> object:
+    async with http_client("test") as client:
+        found = await download(client, url, allow_private=True, max_bytes=MEGABYTE, timeout=60)
+        return found.body
+
+
+JUNK = chunk(b"\x00" * 60_000)
+
+
+@pytest.mark.parametrize("call", [ask, fetch])
+async def test_after_the_first_gzip_member_nothing_is_read(call):
+    async with endless(PACKED + chunk(MEMBER), JUNK) as (url, sent):
+        assert await call(url) in ({"ok": True}, b'{"ok": true}')
+        assert sent[0] < 20 * MEGABYTE
+
+
+@pytest.mark.parametrize("call", [ask, fetch])
+async def test_of_many_gzip_members_the_first_is_the_answer(call):
+    async with endless(PACKED + chunk(MEMBER), chunk(MEMBER * 1000)) as (url, sent):
+        assert await call(url) in ({"ok": True}, b'{"ok": true}')
+        assert sent[0] < 20 * MEGABYTE
+
+
+@pytest.mark.parametrize("call", [ask, fetch])
+async def test_packed_bytes_without_end_are_cut_at_the_cap(call):
+    empty_block = b"\x00\x00\x00\xff\xff"  # a stored block of nothing: no byte unpacked, five sent
+    head = PACKED + chunk(b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03")
+    async with endless(head, chunk(empty_block * 10_000)) as (url, sent):
+        with pytest.raises((ProviderAnswerInvalid, ProviderUnreachable)):
+            await call(url)
+        assert sent[0] < 20 * MEGABYTE
+
+
+@pytest.mark.parametrize("call", [ask, fetch])
+@pytest.mark.parametrize("again", [
+    b"HTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\n" * 1000,
+    b"HTTP/1.1 100 Continue\r\n\r\n" * 1000,
+    b"X-Head: " + b"y" * 60_000 + b"\r\n",
+])  # fmt: skip
+async def test_heads_without_end_are_cut(call, again):
+    head = b"" if again.startswith(b"HTTP") else OK
+    async with endless(head, again) as (url, sent):
+        with pytest.raises(ProviderUnreachable):  # and no time-out
+            await call(url)
+        assert sent[0] < 20 * MEGABYTE
+
+
+@pytest.mark.parametrize("call", [ask, fetch])
+async def test_an_honest_answer_as_large_as_the_cap_is_read(call):
+    body = b'"' + b"x" * (MEGABYTE - 2) + b'"'
+    head = OK + b"Content-Length: %d\r\n\r\n" % len(body) + body
+    async with endless(head, b"") as (url, _):
+        assert len(await call(url)) >= MEGABYTE - 2
+
+
+@pytest.mark.parametrize("call", [ask, fetch])
+async def test_a_cut_gzip_stream_is_no_answer(call):
+    cut = PACKED + chunk(gzip.compress(b'{"ok": true}' * 100)[:-20]) + b"0\r\n\r\n"
+    async with endless(cut, b"") as (url, _):
+        with pytest.raises(ProviderAnswerInvalid, match="cut off"):
+            await call(url)

@@ -1,0 +1,173 @@
+"""The examples of the OpenAPI document, made from real answers.
+
+Each is what the application answers over stand-ins at a fixed time. Only the
+request's id and the version are replaced; pages are shortened where … stands, and of this document
+there is the beginning.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from location_context.sections.contract import Applicable, Query
+from location_context.settings import Settings
+from tests.moved_clock import MovedClock
+from tests.serving import serve
+from tests.web.conftest import Client, make_key
+from tests.web.sections import Broken, Slow, Tides
+from tests.web.whole import AT_SEA, OFF, PARIS, PAST, STAY, whole
+
+PUBLIC = "http://127.0.0.1:8000"
+VERSION = "1.0.0"
+REQUEST_ID = "req_4f6c1f0e2b7a9d3c5e8f1a2b"
+LATER = {**PARIS, "start": "2026-12-24", "end": "2026-12-25"}
+WIDGET = f"{PUBLIC}/v1/pulse?lat=48.8566&lng=2.3522&start=2026-11-28&end=2026-12-01"
+ANSWERS = [
+    # operation, name of the example, path, parameters
+    ("weather", "forecast", "/v1/pulse/weather", STAY),
+    ("weather", "not_applicable", "/v1/pulse/weather", PAST),
+    ("astronomy", "applicable", "/v1/pulse/astronomy", {**STAY, "start": "2026-12-01"}),
+    ("guide", "applicable", "/v1/pulse/guide", {"lat": "43.3183", "lng": "-1.9812"}),
+    ("guide", "not_applicable", "/v1/pulse/guide", AT_SEA),
+    ("events", "applicable", "/v1/pulse/events", STAY),
+    ("events", "not_applicable", "/v1/pulse/events", {**STAY, **AT_SEA}),
+    ("health", "ok", "/v1/health", {}),
+    ("status", "operational", "/v1/status", {}),
+    ("embed", "script", "/v1/embed.js", {}),
+    ("oembed", "widget", "/v1/oembed", {"url": WIDGET}),
+    (
+        "weather",
+        "climatology",
+        "/v1/pulse/weather",
+        LATER,
+    ),  # after status, which counts what it keeps
+]
+WRONG = [
+    # code, path, changed parameters
+    ("malformed_request", "/v1/pulse/astronomy?place=%ff", None),
+    ("missing_parameter", "/v1/pulse/astronomy", {"lat": ""}),
+    ("duplicate_parameter", "/v1/pulse/astronomy?lat=48.8566&lat=48.9", None),
+    ("unknown_parameter", "/v1/pulse/astronomy", {"unit": "imperial"}),
+    ("invalid_latitude", "/v1/pulse/astronomy", {"lat": "91"}),
+    ("invalid_longitude", "/v1/pulse/astronomy", {"lng": "2,35"}),
+    ("invalid_date", "/v1/pulse/astronomy", {"start": "2026-02-30"}),
+    ("invalid_date_range", "/v1/pulse/astronomy", {"end": "2026-11-27"}),
+    ("date_range_too_long", "/v1/pulse/astronomy", {"end": "2027-03-31"}),
+    ("invalid_units", "/v1/pulse/astronomy", {"units": "kelvin"}),
+    ("invalid_language", "/v1/pulse/astronomy", {"lang": "English please"}),
+    ("not_found", "/v1/oembed", {"url": "https://example.org/"}),
+    ("format_not_implemented", "/v1/oembed", {"url": WIDGET, "format": "xml"}),
+]
+
+
+def made(folder: Path) -> dict[str, Any]:
+    """Every file of examples by its name: operation to examples, and the errors by code."""
+    files: dict[str, Any] = {"errors": {}, "pages": {}}
+    with whole(folder / "whole") as client:
+        for operation, name, path, params in ANSWERS:
+            answer = client.get(path, params)
+            assert answer.status_code == 200, answer.text
+            files.setdefault(operation, {})[name] = _body(answer)
+        document = client.get("/v1/openapi.json").json()
+        begin = {name: document["info"][name] for name in ("title", "version", "summary")}
+        files["openapi"] = {"beginning": {"openapi": document["openapi"], "info": begin}}
+        files["docs"] = {"head": _head(client.get("/v1/docs"))}
+        files["widget"] = {"head": _head(client.get("/v1/pulse", STAY, key=None))}
+        files["status"]["operational"]["version"] = begin["version"] = VERSION
+        client.served.app.draining = True
+        files["health"]["draining"] = _body(client.get("/v1/health"))
+    for code, answer in _errors(folder):
+        assert answer.json()["error"]["code"] == code, answer.text
+        files["errors"][code] = _body(answer)
+    for status, answer in _pages(folder):
+        assert answer.status_code == int(status), (status, answer.text)
+        files["pages"][status] = _page(answer)
+    return files
+
+
+def encoded(content: Any) -> str:
+    """A file of examples as it is written."""
+    return msgspec.json.format(msgspec.json.encode(content), indent=1).decode() + "\n"
+
+
+def _body(answer: Any) -> Any:
+    text = re.sub("req_[0-9a-f]{24}", REQUEST_ID, answer.text)
+    return msgspec.json.decode(text) if "json" in answer.headers["content-type"] else text
+
+
+def _page(answer: Any) -> str:
+    """A page without its style, its script and its drawings."""
+    text: str = re.sub("req_[0-9a-f]{24}", REQUEST_ID, answer.text)
+    text = re.sub(r"<(style|script|svg)\b.*?</\1>", r"<\1>…</\1>", text, flags=re.DOTALL)
+    return re.sub(r"\n\s*", "\n", text)
+
+
+def _head(answer: Any) -> str:
+    """The page up to its body."""
+    return _page(answer).partition("<body>")[0] + "<body>…</body>\n</html>"
+
+
+class Odd(Tides):
+    """Answers with a notice that is none, so that the page's footer cannot be drawn."""
+
+    def body(self, query: Query) -> Applicable:
+        return msgspec.structs.replace(super().body(query), attribution=[None])
+
+
+@contextmanager
+def _serving(
+    folder: Path, *sections: Any, per_minute: int = 100, **changed: Any
+) -> Iterator[Client]:
+    settings = Settings(data_dir=folder, log_level="critical", **{**OFF, **changed})
+    key = make_key(settings, per_minute=per_minute)
+    with serve(settings, clock=MovedClock(), sections=sections or None) as served:
+        yield Client(served, key)
+
+
+def _errors(folder: Path) -> Iterator[tuple[str, Any]]:
+    """One answer for every code that JSON can carry."""
+    path = "/v1/pulse/astronomy"
+    with _serving(folder / "bare") as client:
+        for code, asked, changed in WRONG:
+            yield code, client.get(asked, changed if "?" in asked else {**STAY, **changed})
+        yield "missing_api_key", client.get(path, STAY, key=None)
+        yield "invalid_api_key", client.get(path, STAY, key="lc_live_unknown")
+        yield "upstream_unavailable", client.get("/v1/pulse/weather", STAY)
+    with _serving(folder / "spent", per_minute=2) as client:
+        client.get(path, STAY)
+        client.get(path, STAY)
+        yield "rate_limit_exceeded", client.get(path, STAY)
+    with _serving(folder / "broken", Broken()) as client:
+        yield "internal_error", client.get("/v1/pulse/broken", STAY)
+    with _overloaded(folder) as client:
+        yield "service_overloaded", client.get("/v1/pulse/slow", STAY)
+
+
+@contextmanager
+def _overloaded(folder: Path) -> Iterator[Client]:
+    """A server that works on one request, and takes one at a time."""
+    slow = Slow(MovedClock())
+    with _serving(folder / "full", slow, max_in_flight=1) as client, ThreadPoolExecutor(1) as pool:
+        first = pool.submit(client.get, "/v1/pulse/slow", STAY)
+        assert slow.entered.wait(20)
+        yield client
+        slow.let_go()
+        assert first.result().status_code == 200
+
+
+def _pages(folder: Path) -> Iterator[tuple[str, Any]]:
+    """The widget's error pages."""
+    with _serving(folder / "page", widget_per_minute=1) as client:
+        yield "400", client.get("/v1/pulse", {**STAY, "lat": "91"}, key=None)
+        yield "429", client.get("/v1/pulse", STAY, key=None)
+    with _serving(folder / "odd", Odd(MovedClock())) as client:
+        yield "500", client.get("/v1/pulse", STAY, key=None)
+    with _overloaded(folder) as client:
+        yield "503", client.get("/v1/pulse", STAY, key=None)

@@ -1,0 +1,106 @@
+"""A damaged row costs what it holds and nothing else, and the operator is told."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from location_context.settings import Settings
+from tests.sections.weather.conftest import write_grid
+from tests.serving import serve
+from tests.web.commands import command
+from tests.web.conftest import STAY, Client
+
+FILE = "location-context.sqlite3"
+OFFLINE = {"open_meteo_forecast_url": "", "open_meteo_archive_url": "", "nasa_power_url": ""}
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> tuple[Path, str, str]:
+    """A data directory as `setup` leaves it, with two keys."""
+    command(tmp_path, "setup", "--without-fallback")
+    made = [
+        json.loads(command(tmp_path, "keys", "create", name, "--json").stdout)["key"]
+        for name in ("whole", "damaged")
+    ]
+    return tmp_path, made[0], made[1]
+
+
+def change(folder: Path, statement: str) -> None:
+    with contextlib.closing(sqlite3.connect(folder / FILE)) as connection, connection:
+        assert connection.execute(statement).rowcount == 1
+
+
+def settings(folder: Path) -> Settings:
+    return Settings(data_dir=folder, log_level="error", open_holidays_url="", **OFFLINE)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "created_at = 'yesterday'",
+        "expires_at = x'ff00'",
+        "per_minute = 'many'",
+        "per_day = -1.5",
+        "name = cast(x'ff' as text)",
+        "digest = 'text'",
+    ],
+)
+def test_a_damaged_key_row_costs_its_own_key_alone_and_is_told_of(house, damage: str) -> None:
+    folder, whole, damaged = house
+    change(folder, f"UPDATE api_keys SET {damage} WHERE name = 'damaged'")
+    written = io.StringIO()
+    with contextlib.redirect_stderr(written), serve(settings(folder)) as served:
+        client = Client(served, whole)
+        assert client.get("/v1/pulse/astronomy", STAY).status_code == 200
+        refused = client.get("/v1/pulse/astronomy", STAY, key=damaged)
+        told = client.get("/v1/status", key=None).json()
+    assert refused.json()["error"]["code"] == "invalid_api_key"
+    assert told["status"] == "degraded"
+    assert any("record of API key key_" in notice for notice in told["notices"])
+
+
+def test_keys_and_doctor_tell_of_a_damaged_row_without_a_trace(house) -> None:
+    folder, _, _ = house
+    write_grid(folder)
+    change(folder, "UPDATE api_keys SET created_at = '?' WHERE name = 'damaged'")
+    listed = json.loads(command(folder, "keys", "list", "--json").stdout)
+    assert {key["name"] for key in listed} == {"first key", "whole"}
+    findings = json.loads(command(folder, "doctor", "--json").stdout)
+    [found] = [finding for finding in findings if finding["check"] == "keys"]
+    assert found["outcome"] == "warning"
+    assert "is damaged" in found["message"]
+
+
+@pytest.mark.parametrize(
+    "record", ["'{'", "'{\"id\": 7}'", "cast(x'ff' as text)", "x'00'", "''"], ids=repr
+)
+def test_a_damaged_guide_record_is_left_out_and_the_rest_serves(house, record: str) -> None:
+    folder, whole, _ = house
+    change(
+        folder,
+        f"UPDATE guide_restaurants SET record = {record} "
+        "WHERE id = (SELECT min(id) FROM guide_restaurants)",
+    )
+    with serve(settings(folder)) as served:
+        client = Client(served, whole)
+        assert client.get("/v1/pulse/guide", STAY).json()["applicable"] is True
+        told = client.get("/v1/status", key=None).json()
+    assert any("1 records of the restaurant guide are damaged" in n for n in told["notices"])
+
+
+def test_a_guide_whose_provenance_is_damaged_leaves_the_other_sections_alone(house) -> None:
+    folder, whole, _ = house
+    change(folder, "UPDATE guide_versions SET provenance = '?'")
+    with serve(settings(folder)) as served:
+        client = Client(served, whole)
+        assert client.get("/v1/pulse/astronomy", STAY).status_code == 200
+        assert client.get("/v1/pulse/guide", STAY).status_code == 503
+        told = client.get("/v1/status", key=None).json()
+    assert any("guide version 1 is damaged" in notice for notice in told["notices"])
+    command(folder, "guide", "import", "--sample", fails=True)

@@ -1,0 +1,148 @@
+"""The one law over HTTP: an answer is degraded exactly when it is cached for a minute only."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import parse_qs, urlsplit
+
+import jsonschema_rs
+import msgspec
+import pytest
+
+from location_context.sections.contract import DEGRADED, NOT_APPLICABLE
+from location_context.settings import Secret, Settings
+from location_context.storage.database import Database
+from location_context.storage.guide import Guides
+from tests.moved_clock import NOON
+from tests.sections.guide.samples import PROVENANCE
+from tests.sections.guide.test_section import around
+from tests.sections.guide.test_travel import Osrm
+from tests.sections.weather.conftest import (  # noqa: F401  fixtures
+    clock,
+    standins,
+    weather_settings,
+    write_grid,
+)
+from tests.serving import serve
+from tests.standins import ticketmaster
+from tests.standins.open_meteo import ARCHIVE, FORECAST
+from tests.standins.server import Answered, StandIn
+from tests.web.conftest import HTTP, Client, make_key
+
+POINT = {"lat": "48.8566", "lng": "2.3522"}
+NEAR, FAR = (
+    {**POINT, "start": start, "end": end}
+    for start, end in (("2026-11-24", "2026-11-28"), ("2026-12-22", "2026-12-28"))
+)
+HANG, DOWN = Answered(fault="hang"), Answered(b"<html>Bad Gateway</html>", 502)
+SOLD = ticketmaster.responding(
+    [ticketmaster.event("Phoenix", ticketmaster.at(day, "20:00:00"))
+     for day in ("2026-11-25", "2026-12-25")]
+)  # fmt: skip
+ASKED = [("weather", NEAR), ("weather", FAR), ("astronomy", FAR), ("guide", FAR), ("events", FAR)]
+REASONS = {
+    "all answer": [None, None, None, None, None],
+    "all fail": ["forecast_unavailable", "archive_unavailable", None, "provider_unavailable",
+                 "provider_unavailable"],
+    "all are silent": ["forecast_unavailable", "archive_unavailable", None, "late", "late"],
+}  # fmt: skip
+
+
+def load_guide(settings: Settings) -> None:
+    """Restaurants around Paris, one of them a drive away."""
+
+    async def work() -> None:
+        database = await Database.open(settings)
+        await Guides(database).replace(PROVENANCE, around(("three_star", 60)), NOON)
+        await database.close()
+
+    asyncio.run(work())
+
+
+@contextmanager
+def real(settings, clock, standins, fault: Answered | None) -> Iterator[Client]:  # noqa: F811
+    """The real sections, with every provider answering well or by `fault`."""
+    open_meteo, *others = standins
+    road = Osrm([600.0])
+    if fault:
+        open_meteo.faults = {FORECAST: fault, ARCHIVE: fault}
+        for one in others:
+            one.fault = fault
+    with (
+        StandIn(lambda asked: fault or road(asked)).running() as osrm,
+        StandIn(lambda asked: fault or SOLD(asked)).running() as seller,
+    ):
+        settings = msgspec.structs.replace(
+            settings, osrm_url=osrm.url, ticketmaster_url=seller.url, open_holidays_url="",
+            ticketmaster_api_key=Secret(ticketmaster.KEY), json_deadline=2.0, log_level="error",
+        )  # fmt: skip
+        write_grid(settings.data_dir)
+        load_guide(settings)
+        key = make_key(settings)
+        with serve(settings, clock=clock) as served:
+            yield Client(served, key)
+
+
+@pytest.mark.parametrize(
+    ("situation", "fault"),
+    [("all answer", None), ("all fail", DOWN), ("all are silent", HANG)],
+)
+def test_an_answer_is_degraded_exactly_when_it_is_kept_for_a_minute_only(
+    weather_settings, clock, standins, situation, fault  # noqa: F811
+):  # fmt: skip
+    with real(weather_settings, clock, standins, fault) as client:
+        document = client.get("/v1/openapi.json").json()
+        for (section, asked), reason in zip(ASKED, REASONS[situation], strict=True):
+            answer = client.get(f"/v1/pulse/{section}", asked)
+            body, control = answer.json(), answer.headers["cache-control"]
+            assert body["applicable"], section
+            assert (body["degraded"], body["degraded_reason"]) == (reason is not None, reason)
+            assert (control == "private, max-age=60") == body["degraded"], section
+            operation = document["paths"][f"/v1/pulse/{section}"]["get"]
+            schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
+            schema = {**schema, "components": document["components"]}
+            assert jsonschema_rs.is_valid(schema, body), section
+        widget = HTTP.get(f"{client.served.url}/v1/pulse", params=NEAR)
+    assert (widget.headers["cache-control"] == "public, max-age=60") == (fault is not None)
+
+
+def test_the_example_of_a_stay_across_the_horizon_is_true(
+    weather_settings, clock, standins  # noqa: F811
+):  # fmt: skip
+    with real(weather_settings, clock, standins, None) as client:
+        page = html.unescape(client.get("/v1/docs").text)
+        example = page[page.index('<section id="horizon">') : page.index('<section id="degraded">')]
+        asked = [
+            {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
+            for address in re.findall(r'"(http[^"]*/v1/pulse/weather\?[^"]*)"', example)
+        ]
+        parts = [client.get("/v1/pulse/weather", query).json() for query in asked]
+        stay = {**asked[0], "end": asked[1]["end"]}
+        whole = client.get("/v1/pulse/weather", stay).json()
+    assert (whole["mode"], whole["forecast_until"]) == ("climatology", "2026-12-06")
+    assert '"forecast_until": "2026-12-06"' in example
+    assert [part["mode"] for part in parts] == ["forecast", "climatology"]
+    assert asked[0]["end"] == whole["forecast_until"]
+    dates = [day["date"] for part in parts for day in part["days"]]
+    assert dates == [day["date"] for day in whole["days"]]
+    assert [part["degraded"] for part in (*parts, whole)] == [False] * 3
+
+
+def test_every_code_stands_with_its_sentence_in_the_schema_and_on_the_page(client: Client):
+    document, page = client.get("/v1/openapi.json").json(), client.get("/v1/docs").text
+    schemas = document["components"]["schemas"]
+    reason = schemas["TidesBody"]["properties"]["degraded_reason"]
+    refusal = schemas["NotApplicable"]["properties"]["reason"]
+    for field, enum, codes in (
+        (reason, [code for code in reason["enum"] if code], DEGRADED),
+        (refusal, refusal["enum"], NOT_APPLICABLE),
+    ):
+        assert sorted(enum) == sorted(codes)
+        for code, sentence in codes.items():
+            assert f"`{code}`: {sentence}" in field["description"]
+            assert f"<tr><td><code>{code}</code></td><td>" in page
+    assert set(schemas["ErrorBody"]["properties"]["code"]["enum"]) >= {"invalid_latitude"}

@@ -1,0 +1,179 @@
+"""The OpenAPI document as generators of clients need it, and its examples.
+
+What can be proved without a generator; `scripts/check_clients` runs six of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import msgspec
+import pytest
+
+from location_context.web.problems import ErrorEnvelope
+from tests.web.examples import encoded, made
+from tests.web.whole import whole
+
+FOLDER = Path(__file__).parents[2] / "src" / "location_context" / "web" / "examples"
+IDENTIFIER = re.compile(r"[A-Z][A-Z0-9_]*")
+UNSEEN = {"method_not_allowed", "invalid_place", "invalid_theme", "invalid_accent"}
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory: pytest.TempPathFactory) -> dict:
+    with whole(tmp_path_factory.mktemp("document")) as client:
+        return client.get("/v1/openapi.json").json()
+
+
+def schemas_in(value: Any, path: str = "") -> Iterator[tuple[str, dict]]:
+    """Every object of the document that could be a schema, with where it stands."""
+    if isinstance(value, list):
+        for number, one in enumerate(value):
+            yield from schemas_in(one, f"{path}/{number}")
+    elif isinstance(value, dict):
+        yield path, value
+        for name, one in value.items():
+            if name not in {"examples", "example"}:
+                yield from schemas_in(one, f"{path}/{name}")
+
+
+def properties(document: dict) -> Iterator[tuple[str, dict]]:
+    for name, schema in document["components"]["schemas"].items():
+        for field, value in schema.get("properties", {}).items():
+            yield f"{name}.{field}", value
+
+
+def kinds(schema: dict) -> set[str]:
+    kind = schema.get("type", [])
+    return {kind} if isinstance(kind, str) else set(kind)
+
+
+def test_every_schema_is_titled_by_its_name_which_no_other_has(document) -> None:
+    schemas = document["components"]["schemas"]
+    assert {name: schema["title"] for name, schema in schemas.items()} == {n: n for n in schemas}
+    assert len({name.lower() for name in schemas}) == len(schemas)
+
+
+def test_a_type_stands_beside_every_enum_and_fits_its_values(document) -> None:
+    names = {str: "string", int: "integer", bool: "boolean", type(None): "null"}
+    enums = [(path, one) for path, one in schemas_in(document) if isinstance(one.get("enum"), list)]
+    assert len(enums) > 40
+    for path, one in enums:
+        assert kinds(one) == {names[type(value)] for value in one["enum"]}, path
+        assert "boolean" not in kinds(one), path
+
+
+def test_values_that_are_no_identifiers_are_given_names_that_are(document) -> None:
+    for path, one in schemas_in(document):
+        values = [value for value in one.get("enum", []) if value is not None]
+        if all(re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*|1\.0", value) for value in values):
+            continue
+        assert one["x-enum-varnames"] == one["x-enumNames"], path
+        assert len(set(one["x-enum-varnames"])) == len(values), path
+        assert all(map(IDENTIFIER.fullmatch, one["x-enum-varnames"])), path
+
+
+def test_every_property_has_one_type_or_one_structure_and_may_be_null(document) -> None:
+    for name, one in properties(document):
+        choices = [choice for choice in one.get("anyOf", []) if choice != {"type": "null"}]
+        if choices:
+            assert len(choices) == 1, name
+            assert set(choices[0]) == {"$ref"}, name
+        else:
+            assert "$ref" in one or len(kinds(one) - {"null"}) == 1, name
+
+
+def test_every_moment_and_every_address_has_its_format(document) -> None:
+    found = {"date-time": 0, "uri": 0}
+    for name, one in properties(document):
+        field = name.partition(".")[2]
+        address = field in {"url", "license_url", "image", "website", "provider_url"}
+        moment = "string" in kinds(one) and re.search(
+            r"(_at|_dawn|_dusk|^as_of|^at|rise|set|_noon|^maximum)$", field
+        )
+        if name in {"Span.start", "Span.end", "Details.start", "Details.end"} or moment:
+            assert one.get("format") == "date-time", name
+            found["date-time"] += 1
+        if address:
+            assert one.get("format") == "uri", name
+            found["uri"] += 1
+    assert found == {"date-time": 27, "uri": 7}
+    event = document["components"]["schemas"]["Event"]["properties"]
+    for field in ("start", "end"):  # a date or a moment: no format is both
+        for text in ("2026-11-28", "2026-11-28T20:00:00+01:00", "2026-11-28T19:00:00.5Z"):
+            assert re.search(event[field]["pattern"], text)
+        assert not re.search(event[field]["pattern"], "2026-11-28T20:00:00")
+
+
+def test_every_property_has_a_description_of_its_own(document) -> None:
+    assert [name for name, one in properties(document) if not one.get("description")] == []
+
+
+def test_no_field_of_any_structure_is_ever_missing(document) -> None:
+    for name, schema in document["components"]["schemas"].items():
+        assert set(schema.get("required", [])) == set(schema.get("properties", {})), name
+
+
+def test_the_type_of_an_answer_tells_which_of_its_shapes_it_has(document) -> None:
+    schemas = document["components"]["schemas"]
+    for section in ("weather", "astronomy", "guide", "events"):
+        answer = schemas[f"{section.title()}Answer"]
+        mapping = answer["discriminator"]["mapping"]
+        assert set(mapping) == {section, "not_applicable"}
+        assert [{"$ref": reference} for reference in mapping.values()] == answer["oneOf"]
+        for tag, reference in mapping.items():
+            body = schemas[reference.rpartition("/")[2]]["properties"]
+            assert body["type"]["enum"] == [tag]
+            assert body["applicable"]["not"] == {"const": tag == "not_applicable"}
+
+
+def test_who_runs_the_service_and_under_which_licence_stands_in_the_document(document) -> None:
+    assert document["info"]["contact"]["url"].endswith("/v1/docs")
+    assert document["info"]["license"]["identifier"] == "MIT"
+
+
+def contents(document: dict) -> Iterator[tuple[str, dict]]:
+    """The content of every response of every operation."""
+    shared = document["components"]["responses"]
+    for path, item in document["paths"].items():
+        for status, given in item["get"]["responses"].items():
+            response = shared[given["$ref"].rpartition("/")[2]] if "$ref" in given else given
+            for content in response.get("content", {}).values():
+                yield f"{path} {status}", content
+
+
+def test_every_operation_has_an_example_for_every_status_that_has_a_body(document) -> None:
+    assert [name for name, content in contents(document) if not content.get("examples")] == []
+
+
+def test_every_code_that_json_can_carry_has_an_example(document) -> None:
+    shown = {name for _, content in contents(document) for name in content["examples"]}
+    codes = set(document["components"]["schemas"]["ErrorBody"]["properties"]["code"]["enum"])
+    assert codes - shown == UNSEEN
+
+
+def test_every_example_is_valid_by_the_schema_it_stands_beside(document) -> None:
+    count = 0
+    for name, content in contents(document):
+        schema = {**content["schema"], "components": document["components"]}
+        validator = jsonschema_rs.validator_for(schema, validate_formats=True)
+        for example in content["examples"].values():
+            errors = [str(error)[:300] for error in validator.iter_errors(example["value"])]
+            assert not errors, (name, errors)
+            count += 1
+    assert count > 60
+
+
+def test_every_error_example_is_an_envelope() -> None:
+    for code, example in msgspec.json.decode((FOLDER / "errors.json").read_bytes()).items():
+        assert msgspec.convert(example, ErrorEnvelope).error.code == code
+
+
+def test_the_examples_are_what_the_application_answers(tmp_path: Path) -> None:
+    files = {name: encoded(content) for name, content in made(tmp_path).items()}
+    kept = {file.stem: file.read_text(encoding="utf-8") for file in FOLDER.glob("*.json")}
+    assert kept == files, "python scripts/examples.py makes them anew"

@@ -1,0 +1,80 @@
+"""`/v1/status` is open to everyone, so that it must cost next to nothing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+import pytest
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
+
+from location_context.settings import Settings
+from location_context.web.status import Datasets, Imported
+from tests.serving import serve
+from tests.web.conftest import HTTP
+from tests.web.sections import Tides
+
+
+@contextmanager
+def statements() -> Iterator[list[str]]:
+    """What is asked of any database meanwhile."""
+    seen: list[str] = []
+
+    def note(*arguments: Any) -> None:
+        seen.append(arguments[2])
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        yield seen
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+
+
+def test_status_never_looks_into_the_climate_table_and_asks_once_for_all(
+    database_settings: Settings,
+) -> None:
+    settings = msgspec.structs.replace(database_settings, log_level="error")
+    with serve(settings) as served, statements() as seen:
+        askers = [
+            threading.Thread(target=HTTP.get, args=(f"{served.url}/v1/status",)) for _ in range(20)
+        ]
+        for asker in askers:
+            asker.start()
+        for asker in askers:
+            asker.join()
+        told = HTTP.get(f"{served.url}/v1/status").json()
+    assert told["datasets"]["climate"]["rows"] == 0
+    assert [text for text in seen if "climate_months" in text] == []
+    assert len([text for text in seen if "climate_extent" in text]) == 1
+
+
+class Counting(Tides):
+    """A section whose dataset fails as often as it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__(words="")
+        self.asked, self.failing = 0, False
+
+    async def dataset(self) -> None:
+        self.asked += 1
+        if self.failing:
+            raise TimeoutError
+
+
+@pytest.mark.anyio
+async def test_what_was_imported_is_asked_every_30_s_and_after_a_failure_soon_again() -> None:
+    class Only:
+        sections = (Counting(),)
+
+    section, now = Only.sections[0], [0.0]
+    imported = Imported(Only(), lambda: now[0])  # type: ignore[arg-type]  # its sections alone are asked
+    for moment, asked, answers in (
+        (0.0, 1, True), (29.0, 1, True), (30.0, 2, False), (31.0, 2, False), (32.0, 3, True),
+    ):  # fmt: skip
+        now[0], section.failing = moment, not answers
+        assert (await imported.read() == Datasets()) is answers
+        assert section.asked == asked

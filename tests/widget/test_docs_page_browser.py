@@ -1,0 +1,31 @@
+"""The documentation page in Chromium: no region scrolls that the keyboard does not reach."""
+
+from __future__ import annotations
+
+import pytest
+
+SCROLLING = """() => [...document.querySelectorAll('body *')].filter((one) =>
+  /auto|scroll/.test(getComputedStyle(one).overflowX)
+  && (one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight))"""
+UNREACHED = f"""() => ({SCROLLING})().filter((one) =>
+  !one.querySelector('a[href], button, summary')
+  && !(one.tabIndex === 0 && one.hasAttribute('tabindex') && one.role && one.ariaLabel))
+  .map((one) => one.outerHTML.slice(0, 80))"""
+SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_region_of_the_documents_that_scrolls_is_reached_and_named(
+    site, open_page, width, scheme
+):
+    size = {"width": width, "height": 800}
+    watched = open_page(f"{site.url}/v1/docs", viewport=size, color_scheme=scheme)
+    for details in watched.page.query_selector_all("summary"):
+        details.click()
+    if width == 320:
+        assert watched.page.evaluate(f"({SCROLLING})().length") > 1, "else the test proves nothing"
+    assert watched.page.evaluate(UNREACHED) == []
+    assert watched.page.evaluate(SIDEWAYS) <= 0
+    assert watched.axe() == []
+    assert watched.complaints == []

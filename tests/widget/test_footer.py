@@ -1,0 +1,140 @@
+"""The footer says whose data it is, under which licence and whether changed, as the JSON does."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import pytest
+
+from location_context.sections.astronomy.section import ATTRIBUTION as EPHEMERIS
+from location_context.sections.contract import Attribution
+from location_context.sections.events.attribution import notices
+from location_context.sections.weather.notices import (
+    DEM,
+    MET_NORWAY,
+    NASA_POWER,
+    OPEN_METEO,
+    copernicus,
+)
+from location_context.widget.footer import Part, source
+from tests.widget.full import FORECAST, STAY
+
+CC_BY = "https://creativecommons.org/licenses/by/4.0/"
+ODBL = "https://opendatacommons.org/licenses/odbl/1-0/"
+[OPEN_HOLIDAYS] = notices(["open_holidays"])
+[HOLIDAYS] = notices(["holidays"])
+
+
+def footer_of(full, given=STAY, **more: str) -> str:
+    [found] = re.findall(r"<footer>.*</footer>", full.get(given, **more).text, flags=re.DOTALL)
+    return re.sub(r'<span class="vh">.*?</span>', "", unescape(found))
+
+
+def words_of(html: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"</p>", " ", html).replace("\u00a0", " ")).strip()
+
+
+def text_of(html: str) -> str:
+    return words_of(re.sub(r"<(?!/p)[^>]+>", "", html))
+
+
+def test_every_notice_stands_once_and_when_the_data_was_true(full):
+    said = text_of(footer_of(full, lang="en"))
+    wanted = [OPEN_METEO, copernicus(2026), DEM, HOLIDAYS]
+    for text in (*(one.text for one in wanted), "Sample guide 2026, not current"):
+        assert said.count(text) == 1
+    assert said.endswith("Data as of 21 Nov 2026, 10:00 UTC.")
+
+
+def test_source_and_licence_are_links_and_what_was_changed_is_said(full):
+    html = footer_of(full, FORECAST, lang="en")
+    assert text_of(html).startswith(
+        "Weather: Weather data by Open-Meteo.com, CC BY 4.0, adapted · Elevation: Copernicus DEM, "
+    )
+    links = dict(re.findall(r'<a href="([^"]+)"[^>]*>([^<]+)</a>', html))
+    assert links["https://open-meteo.com/"] == "Open-Meteo.com"
+    assert links[CC_BY] == "CC BY 4.0"
+    assert links[ODBL] == "ODbL"
+    assert links["https://www.openholidaysapi.org/"] == "OpenHolidays API"
+    for attributes in re.findall(r"<a ([^>]+)>", html):
+        assert 'rel="noopener noreferrer nofollow"' in attributes
+
+
+@pytest.mark.parametrize(
+    ("language", "word"), [("de", "bearbeitet"), ("fr", "adaptées"), ("ar", "معدّلة")]
+)
+def test_adapted_is_said_in_the_visitors_language(full, language, word):
+    assert f"CC BY 4.0</a></bdi>, {word}".replace(", ", "، " if language == "ar" else ", ") in (
+        footer_of(full, lang=language)
+    )
+
+
+def test_what_several_sections_owe_to_a_source_stands_once_after_them_all(full):
+    said = text_of(footer_of(full, lang="en"))
+    shared = (
+        "Time zones: © OpenStreetMap contributors, ODbL · Regions: GeoNames, CC BY 4.0, adapted"
+    )
+    assert said.count(shared) == 1
+    assert said.index(shared) > said.index("Events:")
+
+
+@pytest.mark.parametrize(
+    ("one", "notice", "licence"),
+    [
+        (
+            MET_NORWAY,
+            [Part("Data from "), Part("MET Norway", "https://api.met.no/")],
+            Part("CC BY 4.0", CC_BY),
+        ),
+        (  # the last of two words alike is the name
+            HOLIDAYS,
+            [
+                Part("Public holidays: "), Part("holidays", HOLIDAYS.url), Part(" library, "),
+                Part("MIT", HOLIDAYS.license_url), Part(" License"),
+            ],
+            None,
+        ),
+        (  # the licence's address becomes its link
+            OPEN_HOLIDAYS,
+            [
+                Part("Contains information from the "), Part("OpenHolidays API", OPEN_HOLIDAYS.url),
+                Part(", which is made available here under the Open Database License ("),
+                Part("ODbL", ODBL), Part(")"),
+            ],
+            None,
+        ),
+        (  # a notice that does not name its source
+            EPHEMERIS[0],
+            [Part("NASA JPL DE421", EPHEMERIS[0].url), Part(f": {EPHEMERIS[0].text}")],
+            Part("Public domain"),
+        ),
+        (
+            NASA_POWER,
+            [Part("NASA POWER", NASA_POWER.url), Part(f": {NASA_POWER.text}")],
+            None,
+        ),
+        (  # an operator's own guide
+            Attribution(name="A (b", url="https://a.example/", license="Ours (b", text="A (b"),
+            [Part("A (b", "https://a.example/")],
+            Part("Ours (b"),
+        ),
+        (
+            Attribution(name="", url=None, license=None, text="CC BY 4.0"),
+            [Part("CC BY 4.0")],
+            None,
+        ),
+    ],
+    ids=["plain", "two words", "address", "unnamed", "sentence", "operator's", "no name"],
+)  # fmt: skip
+def test_links_stand_on_the_names_in_a_notice(one, notice, licence):
+    made = source(one)
+    assert list(made.notice) == notice
+    assert made.licence == licence
+    assert made.adapted == one.adapted
+
+
+def test_no_notice_is_shown_with_its_words_changed():
+    for one in (OPEN_METEO, MET_NORWAY, NASA_POWER, DEM, copernicus(2026), *notices(["holidays"])):
+        said = "".join(part.text for part in source(one).notice)
+        assert said in {one.text, f"{one.name}: {one.text}"}

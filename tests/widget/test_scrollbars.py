@@ -1,0 +1,86 @@
+"""The widget in hosts' frames of every width, where scrollbars take room: none inside, no swinging.
+
+Several frames of one page take their widths side by side, so that one wait serves them all.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+import pytest
+
+from tests.widget.browser import host, until
+from tests.widget.full import FORECAST, STAY, STRADDLING
+
+WIDTHS = range(280, 1401, 5)
+LANES = 9
+LOOKS = 20
+MOST = 1  # message for each change of width
+HOST = """<!doctype html><html lang=en><title>A host</title>
+<style>body {{ height: 9000px; margin: 0 }} div {{ position: absolute; top: 0; left: 0 }}
+iframe {{ display: block; width: 100%; border: 0 }}</style>
+{frames}
+<script>
+const boxes = [...document.querySelectorAll("div")];
+const frames_ = boxes.map((box) => box.firstElementChild);
+let messages;
+addEventListener("message", ({{ source, data }}) => {{
+  const at = frames_.findIndex((frame) => frame.contentWindow === source);
+  if (messages && data.type === "pulse:resize") messages[at]++;
+}});
+const widen = (widths) => {{
+  messages = widths.map(() => 0);
+  widths.forEach((width, at) => boxes[at].style.width = width + "px");
+}};
+</script>
+<script src="{url}/v1/embed.js"></script>"""
+TURN = """() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"""
+INSIDE = """() => {
+  const root = document.documentElement;
+  const height = document.getElementById("w").getBoundingClientRect().height;
+  return {width: innerWidth, bar: innerWidth - root.clientWidth, room: innerHeight - height,
+    hidden: root.scrollHeight - innerHeight};
+}"""
+
+
+def at_rest(page, widths):
+    """What stands in the frames once two looks in a row see the same, or after the last look."""
+    before = None
+    for _ in range(LOOKS):
+        for frame in (page.frames[-1], page.main_frame):  # the widgets draw, then the host
+            frame.evaluate(TURN)
+        now = [frame.evaluate(INSIDE) for frame in page.frames[1:]]
+        if now == before and [one["width"] for one in now] == list(widths):
+            break
+        before = now
+    return now
+
+
+@pytest.mark.parametrize("stay", [FORECAST, STRADDLING, STAY], ids=["near", "both", "far"])
+def test_no_width_from_280_to_1400_px_has_a_second_scrollbar_or_swings(full, open_page, stay):
+    address = escape(full.address(stay, lang="en"))
+    frame = f'<div><iframe title="x" src="{address}" sandbox="allow-scripts"></iframe></div>'
+    with host({"/": HOST.format(frames=frame * LANES, url=full.url)}) as origin:
+        page = open_page(origin, viewport={"width": 1420, "height": 900}).page
+        until(page, "frames_.every((one) => one.style.height)")
+        barred, swinging, loose = [], [], []
+        for first in range(0, len(WIDTHS), LANES):
+            widths = list(WIDTHS[first : first + LANES])
+            page.evaluate("(widths) => widen(widths)", widths)
+            seen = at_rest(page, widths)
+            for one, told in zip(seen, page.evaluate("messages"), strict=True):
+                barred += [one["width"]] if one["bar"] or one["hidden"] > 0 else []
+                loose += [one] if not 0 <= one["room"] < 2 else []
+                swinging += [(one["width"], told)] if told > MOST else []
+    assert (barred, swinging, loose) == ([], [], [])
+
+
+def test_a_host_that_does_not_answer_gets_the_scrollbar_and_loses_it_when_it_does(full, open_page):
+    address = escape(full.address(STAY))
+    frame = f'<iframe title="x" width="700" height="400" src="{address}"></iframe>'
+    with host({"/": f"<!doctype html><html lang=en><title>A host</title>{frame}"}) as origin:
+        page = open_page(origin).page
+        widget = page.frames[1]
+        until(widget, "innerWidth > document.documentElement.clientWidth")
+        page.evaluate("document.querySelector('iframe').height = 6000")
+        until(widget, "innerWidth === document.documentElement.clientWidth")
