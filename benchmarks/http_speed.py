@@ -23,7 +23,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 from starlette.applications import Starlette
-from starlette.requests import Request  # noqa: TC002  read by the router
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 

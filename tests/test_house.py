@@ -146,19 +146,17 @@ def functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
     return [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
 
 
-def test_no_function_is_longer_than_45_lines_and_hardly_a_file_longer_than_300() -> None:
+def test_no_function_is_longer_than_60_lines_and_no_file_longer_than_400() -> None:
     long = [
         f"{name_of(path)}.{node.name}: {(node.end_lineno or 0) - node.lineno + 1}"
         for path in SOURCES
         if "versions" not in path.parts
         for node in functions(path)
-        if (node.end_lineno or 0) - node.lineno + 1 > 45
+        if (node.end_lineno or 0) - node.lineno + 1 > 60
     ]
     assert not long
     lengths = {name_of(path): len(path.read_text().splitlines()) for path in SOURCES}
-    over = {name: length for name, length in lengths.items() if length > 300}
-    assert len(over) <= len(lengths) // 50, over
-    assert all(length <= 400 for length in over.values()), over
+    assert not {name: length for name, length in lengths.items() if length > 400}
 
 
 def test_there_is_no_drawer_for_odds_and_ends() -> None:

@@ -14,7 +14,7 @@ import secrets
 import string
 import zlib
 from dataclasses import dataclass, field, replace
-from datetime import datetime  # noqa: TC003  rows of the store are checked by the annotations
+from datetime import datetime
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from location_context.errors import OperatorError

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import csv
 from contextlib import AsyncExitStack
-from pathlib import Path  # noqa: TC003  Typer reads the annotations
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from location_context.app import open_redis, slots_maker
 from location_context.cli import console
-from location_context.cli.console import Json  # noqa: TC001  Typer reads the annotations
+from location_context.cli.console import Json
 from location_context.errors import OperatorError
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.sections.open_meteo import open_meteo_host
