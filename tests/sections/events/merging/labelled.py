@@ -64,12 +64,19 @@ class Measured:
     def recall(self) -> float:
         return self.rightly / (self.rightly + len(self.missed))
 
+    @property
+    def f1(self) -> float:
+        return 2 * self.precision * self.recall / (self.precision + self.recall)
+
     def __str__(self) -> str:
-        return f"{self.pairs} pairs: precision {self.precision:.2f}, recall {self.recall:.2f}"
+        return (
+            f"{self.pairs} pairs: precision {self.precision:.3f}, recall {self.recall:.3f}, "
+            f"F1 {self.f1:.3f}"
+        )
 
 
 def pairs(name: str) -> list[Pair]:
-    """The labelled pairs of one set: `former`, `development`, `later`, `held_out` or `unseen`."""
+    """The labelled pairs of one set, a file of `pairs/`."""
     with (PAIRS / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file, delimiter=";", quoting=csv.QUOTE_NONE)
         return [_pair(number, row) for number, row in enumerate(rows)]
