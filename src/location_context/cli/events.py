@@ -25,7 +25,7 @@ from location_context.sections.events.records import Calendar
 from location_context.sections.events.response import Category
 from location_context.stay import system_clock
 from location_context.storage.database import Database
-from location_context.storage.events import EventRows
+from location_context.storage.events import SqlEventStore
 from location_context.upstream.provider import http_client
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ async def _feeds() -> AsyncIterator[Feeds]:
     database = await Database.open(settings)
     try:
         async with http_client(settings.user_agent) as client:
-            yield Feeds(settings, system_clock, client, EventRows(database))
+            yield Feeds(settings, system_clock, client, SqlEventStore(database))
     finally:
         await database.close()
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from location_context.sections.contract import Section
-    from location_context.sections.events.store import EventStore
+    from location_context.sections.events.records import EventStore
     from location_context.sections.guide.store import GuideStore
     from location_context.sections.weather.store import ClimateStore
     from location_context.settings import Settings

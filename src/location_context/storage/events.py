@@ -1,4 +1,4 @@
-"""EventRows: the operator's own events, filed by cell and slot; the same code on both databases."""
+"""The operator's own events, stored by cell and slot: the same code on both databases."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from sqlalchemy import and_, delete, insert, or_, select, union_all, update
 
-from location_context.sections.events.records import Calendar, Told
+from location_context.sections.events.records import Calendar, ProviderEvent
 from location_context.storage.tables import event_calendars, events
 
 if TYPE_CHECKING:
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 _BATCH = 2000
 
-_told = msgspec.json.Decoder(Told)
+_event = msgspec.json.Decoder(ProviderEvent)
 _calendar = msgspec.json.Decoder(Calendar)
 
 
-class EventRows:
+class SqlEventStore:
     """The `EventStore` in the database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def around(
-        self, cells: Sequence[int], slots: Sequence[tuple[int, int]], most: int
-    ) -> list[Told]:
-        """Events filed in these cells and ranges of slots, at most `most`.
+    async def find_nearby(
+        self, cells: Sequence[int], slots: Sequence[tuple[int, int]], limit: int
+    ) -> list[ProviderEvent]:
+        """Events filed in these cells and ranges of slots, at most `limit`.
 
         One select for each range, so that each is a few ranges of the key and never a scan.
         """
@@ -44,9 +44,9 @@ class EventRows:
             )
             for low, high in slots
         ]
-        query = union_all(*parts).limit(most)
+        query = union_all(*parts).limit(limit)
         async with self._database.read() as connection:
-            return [_told.decode(record) for record in await connection.scalars(query)]
+            return [_event.decode(record) for record in await connection.scalars(query)]
 
     async def calendars(self) -> list[Calendar]:
         """All imports and feeds, by id."""
@@ -54,8 +54,10 @@ class EventRows:
         async with self._database.read() as connection:
             return [_calendar.decode(record) for record in await connection.scalars(query)]
 
-    async def replace(self, calendar: Calendar, rows: Sequence[tuple[int, int, Told]]) -> None:
-        """Keep a calendar and its events in place of what it had, in one transaction."""
+    async def replace(
+        self, calendar: Calendar, rows: Sequence[tuple[int, int, ProviderEvent]]
+    ) -> None:
+        """Store a calendar and its events in place of what it had, in one transaction."""
         # in a thread, since many events take long enough to be felt by requests
         values = await asyncio.to_thread(_values, calendar.id, rows)
         async with self._database.write() as connection:
@@ -66,8 +68,8 @@ class EventRows:
             await connection.execute(insert(event_calendars).values(**_row(calendar)))
             await _insert(connection, values)
 
-    async def note(self, calendar: Calendar) -> None:
-        """Keep what is new about a calendar, if it still is there."""
+    async def update_calendar(self, calendar: Calendar) -> None:
+        """Store what is new about a calendar, if it still is there."""
         row = _row(calendar)
         async with self._database.write() as connection:
             await connection.execute(
@@ -75,13 +77,13 @@ class EventRows:
             )
 
     async def remove(self, calendar_id: str) -> bool:
-        """Drop a calendar and its events; whether it was there."""
+        """Delete a calendar and its events; whether it was there."""
         async with self._database.write() as connection:
             await connection.execute(delete(events).where(events.c.calendar == calendar_id))
-            dropped = await connection.execute(
+            deleted = await connection.execute(
                 delete(event_calendars).where(event_calendars.c.id == calendar_id)
             )
-            return bool(dropped.rowcount)
+            return bool(deleted.rowcount)
 
     async def claim(self, now: datetime, checked_before: datetime) -> Calendar | None:
         """A feed last checked before that, marked as checked now."""
@@ -113,11 +115,13 @@ def _row(calendar: Calendar) -> dict[str, object]:
     }
 
 
-def _values(calendar: str, rows: Sequence[tuple[int, int, Told]]) -> list[tuple[object, ...]]:
+def _values(
+    calendar: str, rows: Sequence[tuple[int, int, ProviderEvent]]
+) -> list[tuple[object, ...]]:
     """Rows as they are stored, in the order of the key, so that neighbours are written together."""
     return sorted(
-        (cell, slot, calendar, told.id, msgspec.json.encode(told).decode())
-        for cell, slot, told in rows
+        (cell, slot, calendar, event.id, msgspec.json.encode(event).decode())
+        for cell, slot, event in rows
     )
 
 

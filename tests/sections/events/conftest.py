@@ -17,7 +17,7 @@ from location_context.sections.events.section import Events
 from location_context.settings import Settings
 from location_context.stay import Stay
 from location_context.storage.database import Database
-from location_context.storage.events import EventRows
+from location_context.storage.events import SqlEventStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.provider import http_client
 
@@ -52,7 +52,7 @@ class Opened:
 
     section: Events
     clock: MovableClock
-    store: EventRows
+    store: SqlEventStore
     gazetteer: Gazetteer
 
     def query(self, place: tuple[float, float], first: str, last: str, **changes) -> Query:
@@ -80,7 +80,7 @@ def opening(tmp_path: Path, gazetteer: Gazetteer) -> Callable[..., object]:
         off = {"open_holidays_url": "", "ticketmaster_url": "", "predicthq_url": ""}
         settings = Settings(data_dir=tmp_path, **(off | given))
         database = await Database.open(settings)
-        clock, store = MovableClock(), EventRows(database)
+        clock, store = MovableClock(), SqlEventStore(database)
         async with http_client("test") as client:
             section = Events.build(settings, clock, client, store)
             yield Opened(section, clock, store, gazetteer)

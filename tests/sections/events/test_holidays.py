@@ -18,7 +18,7 @@ from location_context.point import Point
 from location_context.sections.contract import Query
 from location_context.sections.events.providers.holiday_years import countries, year_of
 from location_context.sections.events.providers.holidays import Holidays, told_of
-from location_context.sections.events.visible import visible
+from location_context.sections.events.relevance import relevant_events
 from location_context.stay import Stay
 from location_context.upstream.deadline import Deadline
 
@@ -86,7 +86,9 @@ def _told(year, point: Point, stay: Stay = YEAR, tag: str = "en"):
 
 
 def _shown(year, point: Point, stay: Stay = YEAR, tag: str = "en"):
-    return [seen.told for seen in visible(_told(year, point, stay, tag), point, stay, 25)]
+    return [
+        seen.details for seen in relevant_events(_told(year, point, stay, tag), point, stay, 25)
+    ]
 
 
 def _days(told, category: str = "public_holiday") -> set[date]:
@@ -181,11 +183,11 @@ def test_moon_sighted_days_are_estimated_and_the_word_is_not_in_the_title(year):
 def test_where_the_region_is_not_known_all_regions_days_come_after_the_sure_ones(year):
     point = Point(48.137, 11.575, "Europe/Berlin", "DE", None)
     stay = Stay(date(2026, 10, 31), date(2026, 11, 1))
-    seen = visible(_told(year, point, stay), point, stay, 25)
-    public = [one for one in seen if one.told.category == "public_holiday"]
-    assert {one.told.title for one in public} == {"Reformation Day", "All Saints' Day"}
-    assert all(one.doubtful for one in public)
-    assert all(one.told.regions for one in public)
+    events = relevant_events(_told(year, point, stay), point, stay, 25)
+    public = [one for one in events if one.details.category == "public_holiday"]
+    assert {one.details.title for one in public} == {"Reformation Day", "All Saints' Day"}
+    assert all(one.uncertain for one in public)
+    assert all(one.details.regions for one in public)
 
 
 def test_school_holidays_over_new_year_are_one(gazetteer, year):

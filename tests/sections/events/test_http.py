@@ -12,7 +12,7 @@ from location_context.sections.events.imports.importer import calendar_id
 from location_context.sections.events.records import Calendar
 from location_context.settings import Secret, Settings
 from location_context.storage.database import Database
-from location_context.storage.events import EventRows
+from location_context.storage.events import SqlEventStore
 from location_context.upstream.provider import http_client
 from tests.sections.events.conftest import MovableClock
 from tests.serving import serve
@@ -30,7 +30,7 @@ TABLE = (
 async def _import(settings: Settings, clock: MovableClock, source: str) -> None:
     database = await Database.open(settings)
     async with http_client("test") as client:
-        feeds = Feeds(settings, clock, client, EventRows(database))
+        feeds = Feeds(settings, clock, client, SqlEventStore(database))
         calendar = Calendar(id=calendar_id(source), kind="import", source=source,
                             timezone="Europe/Berlin")  # fmt: skip
         await feeds.take(calendar)

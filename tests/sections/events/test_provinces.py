@@ -16,9 +16,9 @@ from location_context.sections.events.providers.province_maps import (
 )
 from location_context.sections.events.providers.provinces import (
     PROVINCES,
-    is_kept_at,
+    collapse_provinces,
+    observed_at,
     province_of,
-    taken_up,
 )
 from location_context.sections.events.providers.school_regions import PROVINCES_NAMED
 
@@ -88,17 +88,17 @@ def test_no_point_breaks_a_map_and_a_province_is_of_its_country(lat, lng, countr
 
 def test_provinces_are_taken_up_only_all_together():
     andalusia = sorted(PROVINCES["ES-AN"])
-    assert taken_up([*andalusia, "ES-CT"]) == ("ES-AN", "ES-CT")
-    assert taken_up(andalusia[1:]) == tuple(andalusia[1:])
+    assert collapse_provinces([*andalusia, "ES-CT"]) == ("ES-AN", "ES-CT")
+    assert collapse_provinces(andalusia[1:]) == tuple(andalusia[1:])
 
 
 def test_where_the_province_is_not_known_neither_is_whether_its_days_are_kept():
     border = Point(46.24, 11.21, "Europe/Rome", "IT", "IT-32")  # Salorno
     assert province_of(border) is None
-    assert is_kept_at(("IT-BZ",), border) is None
-    assert is_kept_at(("IT-32",), border) is True
-    assert is_kept_at(("IT-25",), border) is False
-    assert is_kept_at((), border) is True
+    assert observed_at(("IT-BZ",), border) is None
+    assert observed_at(("IT-32",), border) is True
+    assert observed_at(("IT-25",), border) is False
+    assert observed_at((), border) is True
 
 
 async def test_whit_monday_is_kept_in_south_tyrol_and_a_patron_s_day_in_trento_alone(opening):

@@ -13,8 +13,8 @@ from location_context.sections.contract import Reading
 from location_context.sections.events.attribution import notices
 from location_context.sections.events.cells import cell, slot
 from location_context.sections.events.providers import heard
-from location_context.sections.events.providers.pace import Pace
-from location_context.sections.events.records import Calendar, Place, Told, When
+from location_context.sections.events.providers.rate_limiter import IntervalLimiter
+from location_context.sections.events.records import Calendar, Place, ProviderEvent, When
 from location_context.settings import Secret
 from location_context.upstream.deadline import Deadline
 from tests.standins import open_holidays, predicthq, ticketmaster
@@ -261,7 +261,7 @@ async def test_held_answers_have_bounds_and_the_oldest_go_first(opening, monkeyp
     with StandIn(ticketmaster.responding(rows)).running() as provider:
         async with opening(ticketmaster_url=provider.url, **TICKETMASTER) as opened:
             held = opened.section._providers[3]
-            held._pace = Pace(0)
+            held._limiter = IntervalLimiter(0)
             lats = [48.0 + n / 10 for n in range(6)]
             for lat in [*lats, lats[-1], lats[0]]:
                 query = opened.query((lat, 2.35), "2026-12-25", "2026-12-25")
@@ -287,8 +287,8 @@ async def test_beyond_what_open_holidays_knows_the_library_s_school_holidays_sta
     assert [e["sources"] for e in schools] == [["holidays"]]
 
 
-def _stored(title: str, day: date, place: tuple[float, float]) -> tuple[int, int, Told]:
-    told = Told(
+def _stored(title: str, day: date, place: tuple[float, float]) -> tuple[int, int, ProviderEvent]:
+    told = ProviderEvent(
         id=f"cal:{title}", source="calendars", title=title, category="festival", start=When(day),
         end=When(day), all_day=True, place=Place(lat=place[0], lng=place[1]),
     )  # fmt: skip

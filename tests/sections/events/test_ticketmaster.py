@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from location_context.sections.events.providers.geohash import geohash
-from location_context.sections.events.providers.ticketmaster_rows import read
+from location_context.sections.events.providers.ticketmaster_parser import read
 from location_context.settings import Secret
 from tests.standins.server import Answered, StandIn
 from tests.standins.ticketmaster import KEY, at, event, responding

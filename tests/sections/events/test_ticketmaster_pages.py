@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from location_context.sections.events.providers.pace import Pace
+from location_context.sections.events.providers.rate_limiter import IntervalLimiter
 from location_context.settings import Secret
 from location_context.upstream.budget import Budget
 from location_context.upstream.deadline import Deadline
@@ -42,7 +42,7 @@ async def _asking(opening, respond):
     with StandIn(respond).running() as provider:
         key = {"ticketmaster_url": provider.url, "ticketmaster_api_key": Secret(KEY)}
         async with opening(**key) as opened:
-            opened.section._providers[3]._pace = Pace(0)
+            opened.section._providers[3]._limiter = IntervalLimiter(0)
             yield opened, provider
 
 
@@ -177,16 +177,16 @@ class _Time:
 def test_turns_are_never_more_than_four_in_a_second_however_late_they_wake(late, many):
     async def run() -> list[float]:
         clock = _Time(late)
-        pace, budget = Pace(0.26, clock, clock.sleep), Budget({1.0: 4}, clock)
+        limiter, budget = IntervalLimiter(0.26, clock, clock.sleep), Budget({1.0: 4}, clock)
         taken: list[float] = []
 
         async def one() -> None:
-            await pace.turn()
+            await limiter.acquire()
             assert budget.take(1)
             taken.append(clock.now)
 
         await asyncio.gather(*(one() for _ in range(many)))
-        assert pace.wait == pytest.approx(0.26)
+        assert limiter.wait == pytest.approx(0.26)
         return taken
 
     taken = asyncio.run(run())
@@ -196,7 +196,7 @@ def test_turns_are_never_more_than_four_in_a_second_however_late_they_wake(late,
 
 async def test_who_would_wait_too_long_for_a_turn_is_told_so_at_once(opening):
     async with _asking(opening, responding(_crowd(1, 1))) as (opened, provider):
-        pace = opened.section._providers[3]._pace = Pace(60.0)
-        await pace.turn()
+        limiter = opened.section._providers[3]._limiter = IntervalLimiter(60.0)
+        await limiter.acquire()
         heard = await _told(opened, 1)
     assert (heard.status, provider.asked) == ("unavailable", [])

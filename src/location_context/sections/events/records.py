@@ -1,16 +1,18 @@
-"""Records of the events section: an event as one provider tells it, and an operator's calendar."""
+"""Records of the events section: an event, a calendar of the operator's, and their store.
+
+The fields of `ProviderEvent`, `Place`, `When` and `Calendar` are stored as JSON by these names.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Protocol
+from zoneinfo import ZoneInfo
 
 import msgspec
 
 from location_context.sections.events.response import Category, EventStatus, Price, Scope
-
-if TYPE_CHECKING:
-    from zoneinfo import ZoneInfo
 
 _INSTANT = timedelta(microseconds=1)
 
@@ -41,15 +43,24 @@ class When(msgspec.Struct, frozen=True, omit_defaults=True):
         """The date it is at `zone`."""
         return self.at.astimezone(zone).date() if self.at else self.day
 
-    def local(self, zone: ZoneInfo) -> date | datetime:
-        """As it is answered: a date, or the moment with the offset of `zone`."""
-        return self.at.astimezone(zone) if self.at else self.day
+    def isoformat(self, zone: ZoneInfo) -> str:
+        """As the response writes it: a date, or the moment with the offset of `zone`."""
+        return (self.at.astimezone(zone) if self.at else self.day).isoformat()
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One event as one provider tells it.
+class ProviderEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One event as one provider describes it.
 
-    All-day: dates, both included. A date with `all_day` false: the time is not known.
+    Attributes:
+        id: the provider's own; with the start, unique within it.
+        source: the provider's name.
+        start, end: when it is `all_day`, dates, both included. A date when it is not: the time of
+            day is unknown.
+        scope: how far it reaches; a "region" or "country" event needs no place.
+        country: ISO 3166-1, of an event with such a scope.
+        regions: ISO 3166-2, of an event that only parts of the country observe.
+        rank: weight from 0 to 100, logarithmic.
+        url, image: as they came; the response leaves out what is not http or https.
     """
 
     id: str
@@ -68,6 +79,11 @@ class Told(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     url: str | None = None
     image: str | None = None
     price: Price | None = None
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it concerns a whole region or country, wherever in it the point lies."""
+        return self.scope in {"region", "country"}
 
     def span(self, zone: ZoneInfo) -> tuple[date, date]:
         """The first and last date it touches, local to `zone`.
@@ -109,12 +125,33 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True):
     came_empty: bool = False
 
 
-def degrees(lat: object, lng: object) -> tuple[float, float] | None:
-    """Coordinates, if both are numbers within bounds and not the 0, 0 of a form left empty."""
-    try:
-        pair = float(str(lat)), float(str(lng))
-    except ValueError:
-        return None
-    if not (-90 <= pair[0] <= 90 and -180 <= pair[1] <= 180) or pair == (0, 0):
-        return None
-    return pair
+class EventStore(Protocol):
+    """Stores the operator's own calendars and their events, by place and time."""
+
+    async def find_nearby(
+        self, cells: Sequence[int], slots: Sequence[tuple[int, int]], limit: int
+    ) -> list[ProviderEvent]:
+        """Events filed in these cells and ranges of slots, at most `limit`; check them again."""
+        ...
+
+    async def calendars(self) -> list[Calendar]:
+        """All imports and feeds, by id."""
+        ...
+
+    async def replace(
+        self, calendar: Calendar, events: Sequence[tuple[int, int, ProviderEvent]]
+    ) -> None:
+        """Store a calendar and its events, each with cell and slot, in place of what it had."""
+        ...
+
+    async def update_calendar(self, calendar: Calendar) -> None:
+        """Store what is new about a calendar, if it still is there; its events stay."""
+        ...
+
+    async def remove(self, calendar_id: str) -> bool:
+        """Delete a calendar and its events; whether it was there."""
+        ...
+
+    async def claim(self, now: datetime, checked_before: datetime) -> Calendar | None:
+        """A feed last checked before that, marked as checked now: each goes to one caller only."""
+        ...

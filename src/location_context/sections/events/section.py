@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import structlog
 
 from location_context.sections.contract import Reading, StayBody, foremost
-from location_context.sections.events.answer import answered
 from location_context.sections.events.attribution import notices
-from location_context.sections.events.choose import choose
 from location_context.sections.events.imports.feeds import Feeds
 from location_context.sections.events.merging.merge import merge
+from location_context.sections.events.presenter import to_response
 from location_context.sections.events.providers.calendars import Calendars
 from location_context.sections.events.providers.heard import Heard
 from location_context.sections.events.providers.holidays import Holidays
 from location_context.sections.events.providers.open_holidays import OpenHolidays
 from location_context.sections.events.providers.predicthq import PredictHQ
-from location_context.sections.events.providers.provinces import is_kept_at
+from location_context.sections.events.providers.provinces import observed_at
 from location_context.sections.events.providers.ticketmaster import Ticketmaster
+from location_context.sections.events.relevance import relevant_events
 from location_context.sections.events.response import Coverage, EventsBody, NoEvents
-from location_context.sections.events.visible import visible
+from location_context.sections.events.selection import select_events
 from location_context.sections.placed import point_body, point_notices
 from location_context.sections.units import Measure
 
@@ -38,9 +38,8 @@ if TYPE_CHECKING:
     from location_context.point import Point
     from location_context.sections.contract import DatasetState, ProviderState, Query
     from location_context.sections.events.providers.heard import Provider
-    from location_context.sections.events.records import Told
-    from location_context.sections.events.store import EventStore
-    from location_context.sections.events.visible import Seen
+    from location_context.sections.events.records import EventStore, ProviderEvent
+    from location_context.sections.events.relevance import LocalEvent
     from location_context.settings import Settings
     from location_context.stay import Clock, Stay
     from location_context.upstream.deadline import Deadline
@@ -112,12 +111,14 @@ class Events:
         return Reading(self._body(query, query.stay, heard), fresh_until, whole)
 
     def _body(self, query: Query, stay: Stay, heard: Mapping[str, Heard]) -> EventsBody | NoEvents:
-        seen = merge(visible(_told(heard, query.point, stay), query.point, stay, self._radius))
+        seen = merge(
+            relevant_events(_told(heard, query.point, stay), query.point, stay, self._radius)
+        )
         coverage = [Coverage(provider=name, status=h.status) for name, h in heard.items()]
         if not seen:
             message = query.language.gettext("No event is known around the point during the stay.")
             return NoEvents(reason="no_events", message=message, coverage=coverage)
-        shown, omitted = choose(seen, stay)
+        shown, omitted = select_events(seen, stay)
         measure = Measure(query.units)
         point = query.point
         return EventsBody(
@@ -132,7 +133,7 @@ class Events:
                 *point_notices(point),
             ],
             radius=measure.distance(self._radius) or 0.0,
-            events=[answered(event, query, stay, measure) for event in shown],
+            events=[to_response(event, query, stay, measure) for event in shown],
             omitted=omitted,
             coverage=coverage,
         )  # fmt: skip
@@ -167,7 +168,7 @@ async def _hear(provider: Provider, query: Query, deadline: Deadline) -> Heard:
         return Heard("unavailable")
 
 
-def _told(heard: Mapping[str, Heard], point: Point, stay: Stay) -> list[Told]:
+def _told(heard: Mapping[str, Heard], point: Point, stay: Stay) -> list[ProviderEvent]:
     """Everything told; where OpenHolidays tells school holidays, the library's are left out.
 
     It knows some years ahead, and must know of one in the point's region that ends no earlier than
@@ -176,7 +177,7 @@ def _told(heard: Mapping[str, Heard], point: Point, stay: Stay) -> list[Told]:
     better = any(
         told.category == "school_holiday"
         and (told.end or told.start).day >= stay.start
-        and is_kept_at(told.regions, point) is not False
+        and observed_at(told.regions, point) is not False
         for told in heard["open_holidays"].told
     )
     return [
@@ -187,7 +188,7 @@ def _told(heard: Mapping[str, Heard], point: Point, stay: Stay) -> list[Told]:
     ]
 
 
-def _as_of(shown: Sequence[Seen], heard: Mapping[str, Heard]) -> datetime | None:
+def _as_of(shown: Sequence[LocalEvent], heard: Mapping[str, Heard]) -> datetime | None:
     """When the oldest answer used was true; holidays worked out offline have no such time."""
     used = {source for event in shown for source in event.sources}
     times = [h.as_of for name, h in heard.items() if name in used and h.as_of is not None]

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from location_context.point import Point
-from location_context.sections.events.records import Place, Told, When
-from location_context.sections.events.visible import Seen, visible
+from location_context.sections.events.records import Place, ProviderEvent, When
+from location_context.sections.events.relevance import LocalEvent, relevant_events
 from location_context.stay import Stay
 
 if TYPE_CHECKING:
@@ -35,12 +35,14 @@ _WIDE = {"public_holiday", "school_holiday", "observance"}
 class Pair:
     """Two accounts, and whether they tell of the same."""
 
-    one: Told
-    other: Told
+    one: ProviderEvent
+    other: ProviderEvent
     same: bool
 
-    def seen(self) -> tuple[Seen, Seen]:
-        (one,), (other,) = (visible([told], POINT, STAY, 25) for told in (self.one, self.other))
+    def seen(self) -> tuple[LocalEvent, LocalEvent]:
+        (one,), (other,) = (
+            relevant_events([told], POINT, STAY, 25) for told in (self.one, self.other)
+        )
         return one, other
 
     def __str__(self) -> str:
@@ -87,7 +89,7 @@ def acts() -> list[str]:
     return (PAIRS / "acts.txt").read_text(encoding="utf-8").splitlines()
 
 
-def measured(given: list[Pair], is_same: Callable[[Seen, Seen], bool]) -> Measured:
+def measured(given: list[Pair], is_same: Callable[[LocalEvent, LocalEvent], bool]) -> Measured:
     """A decision beside the labels."""
     decided = [(pair, is_same(*pair.seen())) for pair in given]
     return Measured(
@@ -104,7 +106,7 @@ def _pair(number: int, row: dict[str, str]) -> Pair:
     categories = row["category"], row["other_category"] or row["category"]
     starts = row["start"], _same_as(row["start"], row["other_start"])
     told = [
-        Told(
+        ProviderEvent(
             id=f"{number}-{source}", source=source, title=title, category=category, place=place,
             scope="country" if category in _WIDE else "point", **_times(start),
         )

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from location_context.point import Point
 from location_context.sections.events.merging.merge import merge
 from location_context.sections.events.merging.sameness import is_same
-from location_context.sections.events.records import Place, Told, When
+from location_context.sections.events.records import Place, ProviderEvent, When
+from location_context.sections.events.relevance import LocalEvent, relevant_events
 from location_context.sections.events.response import Price
-from location_context.sections.events.visible import Seen, visible
 from location_context.stay import Stay
 
 POINT = Point(48.8566, 2.3522, "Europe/Paris", "FR", "FR-IDF")
@@ -25,19 +25,19 @@ OLYMPIA = Place(name="L'Olympia", lat=48.8701, lng=2.3281)
 
 def _told(
     source: str, title: str, start=EVENING, place=OLYMPIA, category="concert", **more
-) -> Told:
+) -> ProviderEvent:
     when = start if isinstance(start, When) else When.of(start)
-    return Told(id=more.pop("id", f"{source}-{title}"), source=source, title=title,
+    return ProviderEvent(id=more.pop("id", f"{source}-{title}"), source=source, title=title,
                 category=category, start=when, place=place, **more)  # fmt: skip
 
 
-def _seen(*told: Told) -> list[Seen]:
-    return visible(told, POINT, STAY, 25)
+def _seen(*told: ProviderEvent) -> list[LocalEvent]:
+    return relevant_events(told, POINT, STAY, 25)
 
 
-def _titles(events: list[Seen]) -> set[frozenset[str]]:
+def _titles(events: list[LocalEvent]) -> set[frozenset[str]]:
     """The accounts of each event, by their ids."""
-    return {frozenset(one.told.id for one in event.accounts or (event,)) for event in events}
+    return {frozenset(one.details.id for one in event.merged_from or (event,)) for event in events}
 
 
 def test_the_merged_event_has_what_each_knows():
@@ -47,10 +47,10 @@ def test_the_merged_event_has_what_each_knows():
     )
     (event,) = merge(_seen(ranked, sold))
     assert event.sources == ("ticketmaster", "predicthq")
-    assert event.told.title == "Phoenix"
-    assert event.told.rank == 61.0
-    assert event.told.url == "https://t.example/"
-    assert event.told.end == ranked.end
+    assert event.details.title == "Phoenix"
+    assert event.details.rank == 61.0
+    assert event.details.url == "https://t.example/"
+    assert event.details.end == ranked.end
 
 
 def test_the_operator_is_believed_first_then_ticketmaster_then_predicthq():
@@ -62,17 +62,17 @@ def test_the_operator_is_believed_first_then_ticketmaster_then_predicthq():
     ]
     (event,) = merge(_seen(*told))
     assert event.sources == ("calendars", "ticketmaster", "predicthq")
-    assert event.told.title == "Concert: Phoenix"
-    assert event.told.category == "concert"
-    assert event.told.price == price
-    assert event.told.image == "https://t.example/i"
-    assert event.told.rank == 61.0
+    assert event.details.title == "Concert: Phoenix"
+    assert event.details.category == "concert"
+    assert event.details.price == price
+    assert event.details.image == "https://t.example/i"
+    assert event.details.rank == 61.0
 
 
 def test_a_place_without_coordinates_is_completed_and_has_its_distance():
     named = _told("calendars", "Phoenix", place=Place(name="Olympia"))
     (event,) = merge(_seen(named, _told("ticketmaster", "Phoenix")))
-    assert event.told.place == Place(name="Olympia", lat=OLYMPIA.lat, lng=OLYMPIA.lng)
+    assert event.details.place == Place(name="Olympia", lat=OLYMPIA.lat, lng=OLYMPIA.lng)
     assert event.distance == pytest.approx(2.3, abs=0.3)
 
 
@@ -92,21 +92,21 @@ def test_an_event_in_two_of_the_operators_calendars_is_one_of_one_source():
 def test_a_time_is_taken_from_the_one_that_knows_it():
     vague = _told("ticketmaster", "Phoenix", start=When(date(2026, 12, 3)))
     (event,) = merge(_seen(vague, _told("predicthq", "Phoenix")))
-    assert event.told.start.at == EVENING
+    assert event.details.start.at == EVENING
 
 
 def test_an_end_before_the_start_is_not_taken_over():
     late = _told("ticketmaster", "Phoenix", start=EVENING + timedelta(minutes=80))
     doors = _told("predicthq", "Phoenix", end=When.of(EVENING + timedelta(minutes=60)))
     (event,) = merge(_seen(late, doors))
-    assert event.told.end is None
+    assert event.details.end is None
 
 
 def test_postponed_by_one_is_postponed():
     (event,) = merge(
         _seen(_told("ticketmaster", "Phoenix"), _told("predicthq", "Phoenix", status="postponed"))
     )
-    assert event.told.status == "postponed"
+    assert event.details.status == "postponed"
 
 
 def test_the_same_public_holiday_in_two_languages_is_one():
@@ -119,7 +119,7 @@ def test_the_same_public_holiday_in_two_languages_is_one():
         )
     )
     assert event.sources == ("holidays", "predicthq")
-    assert event.told.title == "Toussaint"
+    assert event.details.title == "Toussaint"
 
 
 def test_of_several_that_could_be_the_same_the_likest_are_joined():
@@ -143,7 +143,7 @@ def test_tours_of_a_museum_an_hour_apart_are_joined_hour_by_hour():
     ]
     events = merge(_seen(*told))
     assert len(events) == 3
-    assert all(len({one.told.start for one in event.accounts}) <= 1 for event in events)
+    assert all(len({one.details.start for one in event.merged_from}) <= 1 for event in events)
 
 
 def test_no_chain_joins_what_is_not_the_same():
@@ -202,7 +202,7 @@ _accounts = st.lists(
 )  # fmt: skip
 
 
-def _some(rows) -> list[Seen]:
+def _some(rows) -> list[LocalEvent]:
     return _seen(*(
         _told(
             source, title, id=f"{n % 2}:{n}",
@@ -232,11 +232,11 @@ def test_merging_what_is_merged_changes_nothing(rows):
 def test_no_account_is_lost_and_one_event_holds_a_provider_once(rows):
     seen = _some(rows)
     events = merge(seen)
-    told = [one.told.id for event in events for one in event.accounts or (event,)]
-    assert sorted(told) == sorted(one.told.id for one in seen)
+    told = [one.details.id for event in events for one in event.merged_from or (event,)]
+    assert sorted(told) == sorted(one.details.id for one in seen)
     for event in events:
-        for one, other in combinations(event.accounts, 2):
-            assert one.told.source != other.told.source or one.told.source == "calendars"
+        for one, other in combinations(event.merged_from, 2):
+            assert one.details.source != other.details.source or one.details.source == "calendars"
             assert one.first == other.first
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from location_context.sections.events.merging.commonness import Common
 from location_context.sections.events.merging.sameness import is_same, read_account, sameness
-from location_context.sections.events.records import Told
+from location_context.sections.events.records import ProviderEvent
 from tests.sections.events.merging.labelled import Pair, acts, measured, pairs
 
 
@@ -55,7 +55,7 @@ def test_no_two_acts_are_one_even_on_one_stage_at_one_minute():
     assert all(sameness(one, other, Common()) > 0 for one, other in accounts)
 
 
-def _on_stage(act: str) -> tuple[Told, Told]:
+def _on_stage(act: str) -> tuple[ProviderEvent, ProviderEvent]:
     template = pairs("former")[0].one
     one, other = (
         msgspec.structs.replace(template, title=act, source=source, id=source)

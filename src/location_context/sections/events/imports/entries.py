@@ -12,9 +12,9 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from location_context.gazetteer.zones import zone_at
+from location_context.sections.events.fields import single_line
 from location_context.sections.events.records import When
 from location_context.sections.events.response import Category, EventStatus, Price
-from location_context.sections.events.words import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +64,7 @@ def guarded(told: Iterator[Entry | Refused], where: str) -> Iterator[Entry | Ref
     try:
         yield from told
     except Exception as error:  # noqa: BLE001  see above
-        yield Refused(where, f"it cannot be read: {clipped(error, 120)}")
+        yield Refused(where, f"it cannot be read: {single_line(error, 120)}")
 
 
 def own_zone(place: tuple[float, float]) -> ZoneInfo:

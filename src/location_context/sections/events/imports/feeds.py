@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from location_context.sections.events.imports.importer import Progress
-    from location_context.sections.events.records import Calendar
-    from location_context.sections.events.store import EventStore
+    from location_context.sections.events.records import Calendar, EventStore
     from location_context.settings import Settings
     from location_context.stay import Clock
     from location_context.upstream.download import Downloaded
@@ -101,7 +100,7 @@ class Feeds:
             downloaded = await self._download(calendar.source, self._conditions(calendar))
             if downloaded.status == 304:
                 well = msgspec.structs.replace(calendar, failed_with=None, came_empty=False)
-                await self._store.note(well)
+                await self._store.update_calendar(well)
             else:
                 await self._keep(calendar, downloaded)
         except LocationContextError as error:
@@ -132,7 +131,7 @@ class Feeds:
         """Note it; the `ETag` stays that of the events which are kept."""
         structlog.get_logger().warning("feed_failed", feed=calendar.id, why=why)
         noted = msgspec.structs.replace(calendar, failed_with=why, came_empty=came_empty)
-        await self._store.note(noted)
+        await self._store.update_calendar(noted)
 
     def _conditions(self, calendar: Calendar) -> dict[str, str]:
         fresh = calendar.imported_at and self._clock() - calendar.imported_at < _READ_ANEW

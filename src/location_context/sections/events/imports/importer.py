@@ -26,7 +26,7 @@ from location_context.sections.events.imports.encoding import utf8
 from location_context.sections.events.imports.entries import Entry, Format, Refused, Window
 from location_context.sections.events.imports.expansion import Expansion, Task
 from location_context.sections.events.providers.calendars import Calendars
-from location_context.sections.events.records import Calendar, Place, Told, When
+from location_context.sections.events.records import Calendar, Place, ProviderEvent, When
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -55,7 +55,7 @@ class Imported:
     """A calendar as it will be kept: its events with cell and slot, and what was refused."""
 
     calendar: Calendar
-    rows: list[tuple[int, int, Told]]
+    rows: list[tuple[int, int, ProviderEvent]]
     refused: list[Refused]
 
 
@@ -121,8 +121,8 @@ async def read_calendar(
 
 def _filing(
     calendar: Calendar, expansion: Expansion, window: Window, progress: Progress | None
-) -> tuple[list[tuple[int, int, Told]], list[Refused]]:
-    rows: dict[str, tuple[int, int, Told]] = {}
+) -> tuple[list[tuple[int, int, ProviderEvent]], list[Refused]]:
+    rows: dict[str, tuple[int, int, ProviderEvent]] = {}
     refused: list[Refused] = []
     read = 0
     with closing(expansion.read()) as all_told:
@@ -142,7 +142,9 @@ def _filing(
     return list(rows.values()), refused
 
 
-def _filed(entry: Entry, calendar: Calendar, window: Window) -> tuple[int, int, Told] | None:
+def _filed(
+    entry: Entry, calendar: Calendar, window: Window
+) -> tuple[int, int, ProviderEvent] | None:
     """The event with the cell and slot it is filed under; None without a place."""
     lat, lng = (entry.lat, entry.lng) if entry.lat is not None else (calendar.lat, calendar.lng)
     told = _told(entry, calendar, lat, lng)
@@ -154,18 +156,18 @@ def _filed(entry: Entry, calendar: Calendar, window: Window) -> tuple[int, int, 
     return None
 
 
-def _slot(told: Told, window: Window) -> int:
+def _slot(told: ProviderEvent, window: Window) -> int:
     """The slot of its days within the window: years before it would be too early to be found."""
     end = told.end.day if told.end else told.start.day
     first = max(told.start.day, min(window.first, end))
     return slot(first, max(first, min(end, first + timedelta(days=LONGEST_DAYS - 1))))
 
 
-def _told(entry: Entry, calendar: Calendar, lat: float | None, lng: float | None) -> Told:
+def _told(entry: Entry, calendar: Calendar, lat: float | None, lng: float | None) -> ProviderEvent:
     name = f"{entry.uid} {entry.start.at or entry.start.day}"
     placed = lat is not None and lng is not None
     named = placed or entry.venue or entry.address
-    return Told(
+    return ProviderEvent(
         id=f"{calendar.id}:{hashlib.blake2b(name.encode(), digest_size=10).hexdigest()}",
         source=Calendars.name,
         title=entry.title,

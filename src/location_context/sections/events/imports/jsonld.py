@@ -15,6 +15,12 @@ import lxml.etree
 import lxml.html
 import msgspec
 
+from location_context.sections.events.fields import (
+    MAX_TITLE_LENGTH,
+    parse_coordinates,
+    single_line,
+    strip_markup,
+)
 from location_context.sections.events.imports.encoding import utf8
 from location_context.sections.events.imports.entries import (
     Entry,
@@ -26,9 +32,7 @@ from location_context.sections.events.imports.entries import (
     own_zone,
     when,
 )
-from location_context.sections.events.records import degrees
 from location_context.sections.events.response import Category, EventStatus, Price
-from location_context.sections.events.words import LONGEST_TITLE, clipped, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +70,7 @@ def read_jsonld(data: bytes, window: Window) -> Iterator[Entry | Refused]:
         try:
             graph = _decoded(script)
         except (ValueError, RecursionError) as error:
-            yield Refused(f"script {number}", f"it is not JSON: {clipped(error, 120)}")
+            yield Refused(f"script {number}", f"it is not JSON: {single_line(error, 120)}")
             continue
         for node in _events(graph):
             found = True
@@ -134,7 +138,7 @@ def _types(node: dict[str, Any]) -> set[str]:
 
 
 def _entry(node: dict[str, Any], zone: ZoneInfo, window: Window) -> Iterator[Entry | Refused]:
-    title = plain(_text(node.get("name")), LONGEST_TITLE)
+    title = strip_markup(_text(node.get("name")), MAX_TITLE_LENGTH)
     if title is None:
         yield Refused("an event", "it has no name")
         return
@@ -151,7 +155,7 @@ def _entry(node: dict[str, Any], zone: ZoneInfo, window: Window) -> Iterator[Ent
         end = when(_text(node["endDate"]) or "", zone) if node.get("endDate") else None
     except ValueError:
         yield Refused(
-            title[:60], f"its dates cannot be read: {clipped(_text(node['startDate']), 40)}"
+            title[:60], f"its dates cannot be read: {single_line(_text(node['startDate']), 40)}"
         )
         return
     if is_within(start, end, window):
@@ -173,7 +177,7 @@ def _read(node: dict[str, Any], title: str, start: When, end: When | None, statu
         category=next(
             iter(sorted({_TYPES[t] for t in _types(node) & _TYPES.keys()} - {"other"})), None
         ),
-        venue=plain(place.get("name")),
+        venue=strip_markup(place.get("name")),
         address=_address(place.get("address")),
         lat=point[0] if point else None,
         lng=point[1] if point else None,
@@ -211,15 +215,15 @@ def _first(value: Any) -> dict[str, Any]:
 
 def _geo(place: dict[str, Any]) -> tuple[float, float] | None:
     geo = _first(place.get("geo")) or place
-    return degrees(geo.get("latitude"), geo.get("longitude"))
+    return parse_coordinates(geo.get("latitude"), geo.get("longitude"))
 
 
 def _address(value: Any) -> str | None:
     if isinstance(value, str):
-        return plain(value)
+        return strip_markup(value)
     given = _first(value)
     parts = [given.get(name) for name in ("streetAddress", "postalCode", "addressLocality")]
-    return plain(", ".join(str(part) for part in parts if part))
+    return strip_markup(", ".join(str(part) for part in parts if part))
 
 
 def _image(value: Any) -> str | None:
@@ -231,7 +235,7 @@ def _text(value: Any) -> str | None:
     """Words: themselves, the first of a list, or the value of a value object."""
     one = value[0] if isinstance(value, list) and value else value
     one = one.get("@value") if isinstance(one, dict) else one
-    return clipped(one, 2000) if isinstance(one, str) else None
+    return single_line(one, 2000) if isinstance(one, str) else None
 
 
 def _price(value: Any) -> Price | None:
@@ -240,7 +244,7 @@ def _price(value: Any) -> Price | None:
         low = amount(offer.get("lowPrice", offer.get("price")))
         high = amount(offer.get("highPrice", offer.get("price")))
         if low is not None or high is not None:
-            return Price(min=low, max=high, currency=clipped(offer.get("priceCurrency"), 3))
+            return Price(min=low, max=high, currency=single_line(offer.get("priceCurrency"), 3))
     return None
 
 

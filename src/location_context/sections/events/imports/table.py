@@ -12,6 +12,13 @@ import io
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from location_context.sections.events.fields import (
+    MAX_TITLE_LENGTH,
+    category_of,
+    parse_coordinates,
+    single_line,
+    strip_markup,
+)
 from location_context.sections.events.imports.encoding import text, utf8
 from location_context.sections.events.imports.entries import (
     Entry,
@@ -23,14 +30,7 @@ from location_context.sections.events.imports.entries import (
     own_zone,
     when,
 )
-from location_context.sections.events.records import degrees
 from location_context.sections.events.response import Price
-from location_context.sections.events.words import (
-    LONGEST_TITLE,
-    category_of,
-    clipped,
-    plain,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -74,11 +74,11 @@ def _rows(table: str) -> Iterator[tuple[int, list[str] | None]]:
 def _entry(
     row: Mapping[str, str], line: str, zone: ZoneInfo, window: Window
 ) -> Iterator[Entry | Refused]:
-    title = plain(row.get("title"), LONGEST_TITLE)
+    title = strip_markup(row.get("title"), MAX_TITLE_LENGTH)
     if title is None:
         yield Refused(line, "it has no title")
         return
-    place = degrees(row.get("lat"), row.get("lng"))
+    place = parse_coordinates(row.get("lat"), row.get("lng"))
     if place is None and (row.get("lat") or row.get("lng")):
         yield Refused(line, "its coordinates cannot be read")
         return
@@ -88,7 +88,7 @@ def _entry(
         start = when(row.get("start") or "", zone)
         end = when(row["end"], zone) if (row.get("end") or "").strip() else None
     except ValueError:
-        yield Refused(line, f"its dates cannot be read: {clipped(row.get('start'), 40)}")
+        yield Refused(line, f"its dates cannot be read: {single_line(row.get('start'), 40)}")
         return
     if end is not None and (end.day < start.day or (end.at and start.at and end.at < start.at)):
         yield Refused(line, "it ends before it starts")
@@ -102,12 +102,12 @@ def _entry(
         end=end or (start if start.at is None else None),
         all_day=start.at is None and (end is None or end.at is None),
         category=category_of(row.get("category") or ""),
-        venue=plain(row.get("venue")),
-        address=plain(row.get("address")),
+        venue=strip_markup(row.get("venue")),
+        address=strip_markup(row.get("address")),
         lat=place[0] if place else None,
         lng=place[1] if place else None,
-        url=clipped(row.get("url"), 2000),
-        image=clipped(row.get("image"), 2000),
+        url=single_line(row.get("url"), 2000),
+        image=single_line(row.get("image"), 2000),
         price=_price(row),
     )
 
@@ -116,4 +116,4 @@ def _price(row: Mapping[str, str]) -> Price | None:
     low, high = amount(row.get("price_min")), amount(row.get("price_max"))
     if low is None and high is None:
         return None
-    return Price(min=low, max=high, currency=clipped(row.get("currency"), 3))
+    return Price(min=low, max=high, currency=single_line(row.get("currency"), 3))

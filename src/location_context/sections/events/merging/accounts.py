@@ -14,31 +14,31 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from location_context.sections.events.records import When
-    from location_context.sections.events.visible import Seen
+    from location_context.sections.events.relevance import LocalEvent
 
 _TRUSTED = ("calendars", "ticketmaster", "holidays", "open_holidays", "predicthq")
 
 
-def trust(seen: Seen) -> tuple[int, str, str]:
+def trust(seen: LocalEvent) -> tuple[int, str, str]:
     """The order in which accounts are believed: the operator first, and one order for all."""
-    source = seen.told.source
+    source = seen.details.source
     rank = _TRUSTED.index(source) if source in _TRUSTED else len(_TRUSTED)
-    return rank, source, seen.told.id
+    return rank, source, seen.details.id
 
 
-def joined(accounts: Sequence[Seen]) -> Seen:
+def joined(accounts: Sequence[LocalEvent]) -> LocalEvent:
     """One event of accounts of the same; it remembers them, so that it can be joined anew."""
     ordered = sorted(accounts, key=trust)
     if len(ordered) == 1:
         return ordered[0]
     whole = reduce(_completed, ordered)
-    sources = tuple(dict.fromkeys(seen.told.source for seen in ordered))
-    return replace(whole, sources=sources, accounts=tuple(ordered))
+    sources = tuple(dict.fromkeys(seen.details.source for seen in ordered))
+    return replace(whole, sources=sources, merged_from=tuple(ordered))
 
 
-def _completed(one: Seen, other: Seen) -> Seen:
+def _completed(one: LocalEvent, other: LocalEvent) -> LocalEvent:
     """The first's account, completed by the second's."""
-    a, b = one.told, other.told
+    a, b = one.details, other.details
     told = msgspec.structs.replace(
         a,
         category=b.category if a.category == "other" else a.category,
@@ -53,7 +53,7 @@ def _completed(one: Seen, other: Seen) -> Seen:
     told = msgspec.structs.replace(told, end=a.end or _end(told.start, b.end))
     distance = other.distance if one.distance is None else one.distance
     last = max(one.last, other.last) if a.end is None and told.end else one.last
-    return replace(one, told=told, distance=distance, last=last)
+    return replace(one, details=told, distance=distance, last=last)
 
 
 def _place(one: Place | None, other: Place | None) -> Place | None:

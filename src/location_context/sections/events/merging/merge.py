@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import date
 
-    from location_context.sections.events.visible import Seen
+    from location_context.sections.events.relevance import LocalEvent
 
 
-def merge(seen: Iterable[Seen]) -> list[Seen]:
+def merge(seen: Iterable[LocalEvent]) -> list[LocalEvent]:
     """One for each event, in the order of trust."""
-    told = sorted((one for event in seen for one in event.accounts or (event,)), key=trust)
+    told = sorted((one for event in seen for one in event.merged_from or (event,)), key=trust)
     title, spot = cache(read_title), cache(read_spot)  # both come again and again in an answer
     accounts = _with_repeats([read_account(one, title, spot) for one in told])
     groups = _groups(len(accounts), _alike(accounts))
@@ -86,7 +86,7 @@ def _between(
     one: Sequence[int], other: Sequence[int], accounts: Sequence[Account]
 ) -> Iterator[tuple[int, int]]:
     """Of one day of two origins, those that begin near each other or at an unknown time."""
-    starts = {n: accounts[n].seen.told.start.at for n in (*one, *other)}
+    starts = {n: accounts[n].seen.details.start.at for n in (*one, *other)}
     timed = sorted((at, m) for m in other if (at := starts[m]) is not None)
     moments = [at for at, _ in timed]
     untimed = [m for m in other if starts[m] is None]

@@ -14,7 +14,7 @@ from location_context.sections.events.merging.titles import read_title
 if TYPE_CHECKING:
     from location_context.sections.events.merging.titles import Title
     from location_context.sections.events.records import Place
-    from location_context.sections.events.visible import Seen
+    from location_context.sections.events.relevance import LocalEvent
 
 _KM_PER_DEGREE = 111.0
 _SPOT_KM, _NEAR_KM, _WIDE_KM, _NAMED_KM = 0.15, 0.5, 2.5, 5.0
@@ -127,11 +127,11 @@ def _other_hall(one: Title | None, other: Title | None) -> bool:
     )
 
 
-def time_nearness(one: Seen, other: Seen, *, repeated: bool) -> Near:
+def time_nearness(one: LocalEvent, other: LocalEvent, *, repeated: bool) -> Near:
     """How near two starts are; where a provider tells of several a day, they must agree closely."""
     if one.first != other.first:
         return Near.NEAR if _run_together(one, other) else Near.NO
-    a, b = one.told, other.told
+    a, b = one.details, other.details
     if a.start.at is None or b.start.at is None:
         return _by_day(one, other)
     apart = abs(a.start.at - b.start.at)
@@ -140,19 +140,19 @@ def time_nearness(one: Seen, other: Seen, *, repeated: bool) -> Near:
     return Near.SPOT if apart <= _SLOT else Near.NEAR
 
 
-def _by_day(one: Seen, other: Seen) -> Near:
+def _by_day(one: LocalEvent, other: LocalEvent) -> Near:
     if not (_is_dated(one) and _is_dated(other)):
         return Near.UNKNOWN
     return Near.SPOT if one.last == other.last else Near.NEAR
 
 
-def _is_dated(event: Seen) -> bool:
+def _is_dated(event: LocalEvent) -> bool:
     """Whether dates are all there is to know: whole days, or days without times."""
-    told = event.told
+    told = event.details
     return told.all_day or (told.start.at is None and event.last > event.first)
 
 
-def _run_together(one: Seen, other: Seen) -> bool:
+def _run_together(one: LocalEvent, other: LocalEvent) -> bool:
     """Whether both go on for days, and mostly for the same: providers differ on the opening."""
     if min((seen.last - seen.first).days for seen in (one, other)) < LONG:
         return False

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from location_context.sections.events.records import Place
-    from location_context.sections.events.visible import Seen
+    from location_context.sections.events.relevance import LocalEvent
 
 _HOLIDAYS = frozenset({"public_holiday", "school_holiday"})
 # categories that providers draw differently: a festival of music, a community's theatre
@@ -54,7 +54,7 @@ class Account:
     `origin`: the provider, of calendars the one; `kind`: the category.
     """
 
-    seen: Seen
+    seen: LocalEvent
     origin: tuple[str, str]
     kind: str
     title: Title
@@ -63,23 +63,23 @@ class Account:
 
     @cached_property
     def sides(self) -> tuple[Side, Side] | None:
-        return read_sides(self.seen.told.title)
+        return read_sides(self.seen.details.title)
 
 
 def read_account(
-    seen: Seen,
+    seen: LocalEvent,
     title: Callable[[str], Title] = read_title,
     spot: Callable[[Place | None], Spot | None] = read_spot,
 ) -> Account:
     """What one provider tells, read for comparing, by what reads its title and its place."""
-    told = seen.told
+    told = seen.details
     calendar = told.id.partition(":")[0] if told.source == "calendars" else ""
     return Account(
         seen, (told.source, calendar), told.category, title(told.title), spot(told.place)
     )
 
 
-def is_same(one: Seen, other: Seen) -> bool:
+def is_same(one: LocalEvent, other: LocalEvent) -> bool:
     """Whether two providers tell of the same event; two of one provider never are."""
     return sameness(read_account(one), read_account(other), Common()) > 0
 
@@ -114,8 +114,8 @@ def _kinds_agree(a: str, b: str) -> bool:
 def _same_holiday(one: Account, other: Account) -> float:
     """The same days kept by the same parts are one holiday, whatever its name is in a language."""
     a, b = one.seen, other.seen
-    same_days = a.first == b.first and (a.told.category == "public_holiday" or a.last == b.last)
-    if not same_days or a.told.regions != b.told.regions:
+    same_days = a.first == b.first and (a.details.category == "public_holiday" or a.last == b.last)
+    if not same_days or a.details.regions != b.details.regions:
         return 0.0
     return 1.0 + likeness(one.title, other.title, frozenset(), Common()).degree
 

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from location_context.sections.contract import Query
-    from location_context.sections.events.records import Calendar, Told
-    from location_context.sections.events.store import EventStore
+    from location_context.sections.events.records import Calendar, EventStore, ProviderEvent
     from location_context.stay import Clock
     from location_context.upstream.deadline import Deadline
 
@@ -53,7 +52,7 @@ class Calendars:
             async with asyncio.timeout(deadline.earlier(_FOR_THE_ANSWER).left()):
                 if not (listed := await self._calendars()):
                     return Heard("not_configured")
-                told = await self._store.around(cells, slots, _MOST)
+                told = await self._store.find_nearby(cells, slots, _MOST)
         except (StorageError, TimeoutError):
             self._failed = True
             return Heard("unavailable")
@@ -108,7 +107,7 @@ class Calendars:
         return self._listed[1]
 
     @staticmethod
-    def _as_of(told: Sequence[Told], listed: Sequence[Calendar]) -> datetime | None:
+    def _as_of(told: Sequence[ProviderEvent], listed: Sequence[Calendar]) -> datetime | None:
         """When the oldest calendar that told something was last known to be true."""
         ids = {event.id.partition(":")[0] for event in told}
         times = [c.imported_at for c in listed if c.id in ids and c.imported_at]

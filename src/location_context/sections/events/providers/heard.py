@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 import msgspec
 
 from location_context.errors import ProviderError
-from location_context.sections.events.records import Told
+from location_context.sections.events.records import ProviderEvent
 from location_context.sections.providers import degraded_by
 from location_context.upstream.flights import Flights
 from location_context.upstream.kept import KeptAnswer, KeptAnswers
@@ -46,7 +46,7 @@ class Heard:
     """
 
     status: CoverageStatus
-    told: Sequence[Told] = field(default=(), repr=False)
+    told: Sequence[ProviderEvent] = field(default=(), repr=False)
     as_of: datetime | None = None
     why: DegradedReason | None = None
 
@@ -63,10 +63,10 @@ class Heard:
 
 
 class LeftOut:
-    """Told after the parts of an answer: the provider has more events, which are not read."""
+    """Comes after the parts of an answer: the provider has more events, which are not read."""
 
 
-Part = Sequence["Told"] | LeftOut
+Part = Sequence["ProviderEvent"] | LeftOut
 
 
 class Provider(Protocol):
@@ -92,7 +92,7 @@ class _Held:
 
     at: datetime
     again: datetime
-    told: Sequence[Told] = field(repr=False)
+    told: Sequence[ProviderEvent] = field(repr=False)
     why: DegradedReason | None
     left_out: bool
 
@@ -107,13 +107,13 @@ class _Shared(msgspec.Struct, array_like=True):
 
     at: datetime
     again: datetime
-    told: list[Told]
+    told: list[ProviderEvent]
 
 
-_ToldOnce = dict[tuple[str, "When"], "Told"]
+_ToldOnce = dict[tuple[str, "When"], "ProviderEvent"]
 
 
-def _once(told: Sequence[Told]) -> _ToldOnce:
+def _once(told: Sequence[ProviderEvent]) -> _ToldOnce:
     """By id and start, since a page may repeat what another had; and providers repeat ids."""
     return {(event.id, event.start): event for event in told}
 

@@ -14,7 +14,7 @@ from location_context.sections.contract import ProviderState
 from location_context.sections.events.providers.heard import Heard
 from location_context.sections.events.providers.holiday_years import countries, year_of
 from location_context.sections.events.providers.parts import keeps_catholic_days, within_city
-from location_context.sections.events.records import Told, When
+from location_context.sections.events.records import ProviderEvent, When
 from location_context.upstream.flights import Flights
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _years(stay: Stay) -> range:
     return range(stay.start.year - 1, stay.end.year + 1)
 
 
-def told_of(kept: Iterable[Kept], stay: Stay, point: Point) -> list[Told]:
+def told_of(kept: Iterable[Kept], stay: Stay, point: Point) -> list[ProviderEvent]:
     """Those of the stay that are kept around the point; regions are not weighed here."""
     country = point.country or ""
     told = [
@@ -121,10 +121,10 @@ def _here(holiday: Kept, point: Point) -> bool:
     return not holiday.city or within_city(point.country or "", holiday.city, point)
 
 
-def _told(holiday: Kept, country: str) -> Told:
+def _told(holiday: Kept, country: str) -> ProviderEvent:
     where = holiday.city or ",".join(holiday.regions)
     scope = "city" if holiday.city else "region" if holiday.regions else "country"
-    return Told(
+    return ProviderEvent(
         id=f"{country}:{holiday.first}:{holiday.category}:{where}",
         source=Holidays.name,
         title=holiday.title,
@@ -139,7 +139,7 @@ def _told(holiday: Kept, country: str) -> Told:
     )
 
 
-def _numbered(told: list[Told]) -> list[Told]:
+def _numbered(told: list[ProviderEvent]) -> list[ProviderEvent]:
     """Two holidays of the same day and parts get ids of their own."""
     seen: Counter[str] = Counter()
     numbered = []

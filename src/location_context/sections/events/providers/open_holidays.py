@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
+from location_context.sections.events.fields import parse_rows, required_text
 from location_context.sections.events.providers.heard import Asked, Heard
-from location_context.sections.events.providers.provinces import PROVINCES, taken_up
-from location_context.sections.events.providers.reading import each, needed
+from location_context.sections.events.providers.provinces import PROVINCES, collapse_provinces
 from location_context.sections.events.providers.school_regions import is_of_few, regions_of
-from location_context.sections.events.records import Told, When
+from location_context.sections.events.records import ProviderEvent, When
 from location_context.sections.providers import provider_state
 from location_context.upstream.budget import DAY, MINUTE, Budget
 from location_context.upstream.host import Host
@@ -95,7 +95,7 @@ class OpenHolidays:
 
     async def _fetch(
         self, country: str, first: int, last: int, query: Query
-    ) -> AsyncIterator[list[Told]]:
+    ) -> AsyncIterator[list[ProviderEvent]]:
         rows = await self._asked.upstream.get_json(
             {
                 "countryIsoCode": country,
@@ -110,30 +110,30 @@ class OpenHolidays:
         yield read(rows, country, query.language)
 
 
-def read(rows: Sequence[Any], country: str, language: Language) -> list[Told]:
+def read(rows: Sequence[Any], country: str, language: Language) -> list[ProviderEvent]:
     """The school holidays of one answer."""
 
-    def told(*, of_few: bool) -> list[Told]:
+    def told(*, of_few: bool) -> list[ProviderEvent]:
         some = (row for row in rows if is_of_few(_codes(row, "groups")) is of_few)
-        return list(each(some, lambda row: _holiday(row, country, language)))
+        return list(parse_rows(some, lambda row: _holiday(row, country, language)))
 
     found = told(of_few=False)
     known = {region for one in found for region in one.regions}
     return _joined(found + [one for one in told(of_few=True) if known.isdisjoint(one.regions)])
 
 
-def _joined(told: Iterable[Told]) -> list[Told]:
+def _joined(told: Iterable[ProviderEvent]) -> list[ProviderEvent]:
     """Rows of single provinces that keep the same days become one, of the region if of them all."""
-    found: dict[object, Told] = {}
+    found: dict[object, ProviderEvent] = {}
     for one in told:
         key = (one.title, one.start, one.end) if _PROVINCES.intersection(one.regions) else id(one)
         same = found.get(key, one)
-        regions = taken_up({*same.regions, *one.regions})
+        regions = collapse_provinces({*same.regions, *one.regions})
         found[key] = msgspec.structs.replace(same, regions=regions)
     return list(found.values())
 
 
-def _holiday(row: Any, country: str, language: Language) -> Told | None:
+def _holiday(row: Any, country: str, language: Language) -> ProviderEvent | None:
     first, last = date.fromisoformat(row["startDate"]), date.fromisoformat(row["endDate"])
     named = _codes(row, "subdivisions"), _codes(row, "groups")
     regions = () if row.get("nationwide") else regions_of(*named)
@@ -141,8 +141,8 @@ def _holiday(row: Any, country: str, language: Language) -> Told | None:
         return None  # the last day of lessons is none without
     if not row.get("nationwide") and not regions:
         return None  # towns or kinds of schools only
-    return Told(
-        id=needed(row["id"]),
+    return ProviderEvent(
+        id=required_text(row["id"]),
         source=OpenHolidays.name,
         title=_title(row["name"], language),
         category="school_holiday",
@@ -172,4 +172,4 @@ def _title(names: list[dict[str, str]], language: Language) -> str:
     """The name in the asked language, else in English, else in the first one there is."""
     texts = {name["language"].lower(): name["text"] for name in names if name.get("text")}
     english = texts.get("en") or next(iter(texts.values()), None)
-    return needed(texts.get(language.locale.language) or english)
+    return required_text(texts.get(language.locale.language) or english)

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 
 from location_context.errors import ProviderQuiet, ProviderRefused
-from location_context.sections.events.providers.heard import Asked, Heard, LeftOut
-from location_context.sections.events.providers.reading import (
-    each,
-    needed,
-    number,
-    place,
-    text,
-    zone,
+from location_context.sections.events.fields import (
+    optional_number,
+    optional_text,
+    optional_zone,
+    parse_place,
+    parse_rows,
+    required_text,
 )
-from location_context.sections.events.records import Told, When
+from location_context.sections.events.providers.heard import Asked, Heard, LeftOut
+from location_context.sections.events.records import ProviderEvent, When
 from location_context.sections.providers import provider_state
 from location_context.upstream.budget import DAY, MINUTE, Budget
 from location_context.upstream.host import Host
@@ -75,7 +75,7 @@ class _Answer(msgspec.Struct):
 
     def leaves_out(self, read: int) -> bool:
         """Whether there are more than the `read` events."""
-        return bool(self.next or self.overflow) or (number(self.count) or 0) > read
+        return bool(self.next or self.overflow) or (optional_number(self.count) or 0) > read
 
 
 class PredictHQ:
@@ -160,34 +160,34 @@ class PredictHQ:
         }
 
 
-def read(rows: Iterable[Any], around: ZoneInfo) -> Iterator[Told]:
+def read(rows: Iterable[Any], around: ZoneInfo) -> Iterator[ProviderEvent]:
     """The events of one answer; `around` is the point's zone."""
-    return each(rows, lambda row: _event(row, around))
+    return parse_rows(rows, lambda row: _event(row, around))
 
 
-def _event(row: dict[str, Any], around: ZoneInfo) -> Told | None:
+def _event(row: dict[str, Any], around: ZoneInfo) -> ProviderEvent | None:
     gone = row.get("deleted_reason") or row.get("cancelled")
     if gone or row.get("state", "active") not in {"active", "predicted"}:
         return None
     if (category := _CATEGORIES.get(row["category"])) is None:
         return None
     start, end, all_day = _times(row, around)
-    rank = number(row.get("rank"))
+    rank = optional_number(row.get("rank"))
     status: EventStatus = "postponed" if row.get("postponed") else "confirmed"
     if row.get("state") == "predicted":
         status = "estimated"
-    return Told(
-        id=needed(row["id"]),
+    return ProviderEvent(
+        id=required_text(row["id"]),
         source=PredictHQ.name,
-        title=needed(row["title"]),
+        title=required_text(row["title"]),
         category=category,
         start=start,
         end=end,
         all_day=all_day,
         status=status,
         place=_place(row),
-        scope=_SCOPES.get(text(row.get("scope")) or "", "point"),
-        country=text(row.get("country"), 2),
+        scope=_SCOPES.get(optional_text(row.get("scope")) or "", "point"),
+        country=optional_text(row.get("country"), 2),
         rank=rank if rank is not None and 0 <= rank <= 100 else None,
     )
 
@@ -199,7 +199,7 @@ def _times(row: dict[str, Any], around: ZoneInfo) -> tuple[When, When | None, bo
     fixed and its times not known; without one ("floating") it is kept all day, wherever it is.
     """
     named = row.get("timezone")
-    if (local := zone(named)) is None and named:
+    if (local := optional_zone(named)) is None and named:
         raise ValueError("its zone is none")
     start = _moment(row["start"], local, around)
     end = _moment(row["end"], local, around) if row.get("end") else None
@@ -232,7 +232,7 @@ def _place(row: dict[str, Any]) -> Place:
     entities: list[dict[str, Any]] = row.get("entities") or []
     venue = next((one for one in entities if one.get("type") == "venue"), {})
     address = venue.get("formatted_address") or (geo.get("address") or {}).get("formatted_address")
-    found = place(venue.get("name"), _one_line(address), pair[1], pair[0])
+    found = parse_place(venue.get("name"), _one_line(address), pair[1], pair[0])
     if found.lat is None:
         raise ValueError("no coordinates")
     return found

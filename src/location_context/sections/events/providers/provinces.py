@@ -36,7 +36,7 @@ def _provinces() -> dict[str, frozenset[str]]:
 PROVINCES = _provinces()
 
 
-def taken_up(codes: Iterable[str]) -> tuple[str, ...]:
+def collapse_provinces(codes: Iterable[str]) -> tuple[str, ...]:
     """The codes in order, regions in place of their provinces where all of them are named."""
     found = set(codes)
     for region, provinces in PROVINCES.items():
@@ -54,7 +54,7 @@ def province_of(point: Point) -> str | None:
     return province
 
 
-def is_kept_at(regions: tuple[str, ...], point: Point) -> bool | None:
+def observed_at(regions: tuple[str, ...], point: Point) -> bool | None:
     """Whether a holiday of these regions and provinces is kept at the point; None: not known."""
     province = province_of(point)
     region = point.region or (_region_of(province) if province else None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from location_context.sections.events.providers.provinces import taken_up
+from location_context.sections.events.providers.provinces import collapse_provinces
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -87,7 +87,7 @@ def regions_of(subdivisions: Sequence[str], groups: Iterable[str] = ()) -> tuple
         named = {name for name in subdivisions if name.startswith(f"{region}-")}
         if len(named) * 2 > count:
             found.add(region)
-    return taken_up(found)
+    return collapse_provinces(found)
 
 
 def is_of_few(groups: Sequence[str]) -> bool:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 
 from location_context.errors import ProviderQuiet
+from location_context.sections.events.fields import optional_number
 from location_context.sections.events.providers.geohash import geohash
 from location_context.sections.events.providers.heard import Asked, Heard, LeftOut
-from location_context.sections.events.providers.pace import Pace
-from location_context.sections.events.providers.reading import number
-from location_context.sections.events.providers.ticketmaster_rows import NAME, read
+from location_context.sections.events.providers.rate_limiter import IntervalLimiter
+from location_context.sections.events.providers.ticketmaster_parser import NAME, read
 from location_context.sections.providers import provider_state
 from location_context.stay import Stay
 from location_context.upstream.budget import DAY, Budget
@@ -68,7 +68,9 @@ class _Answer(msgspec.Struct):
     @property
     def total(self) -> int:
         """How many events there are on all pages; 0 when it does not say."""
-        told = number(self.page.get("totalElements")) if isinstance(self.page, dict) else None
+        told = (
+            optional_number(self.page.get("totalElements")) if isinstance(self.page, dict) else None
+        )
         return int(told or 0)
 
 
@@ -77,9 +79,9 @@ class Ticketmaster:
 
     name: ClassVar[str] = NAME
 
-    def __init__(self, asked: Asked, key: Secret, radius: float, pace: Pace) -> None:
+    def __init__(self, asked: Asked, key: Secret, radius: float, limiter: IntervalLimiter) -> None:
         self._asked = asked
-        self._pace = pace
+        self._limiter = limiter
         self._key = key
         self._radius = radius
 
@@ -89,7 +91,9 @@ class Ticketmaster:
         budget = Budget({DAY: 4000}, share=settings.budget_share)
         upstream = Upstream(cls.name, url, client, clock, host=Host(budget))
         asked = Asked(upstream, clock, fresh=_FRESH, good=_GOOD)
-        return cls(asked, settings.ticketmaster_api_key, settings.events_radius, Pace(_APART))
+        return cls(
+            asked, settings.ticketmaster_api_key, settings.events_radius, IntervalLimiter(_APART)
+        )
 
     def state(self) -> ProviderState:
         return provider_state(self._asked.upstream)
@@ -102,7 +106,7 @@ class Ticketmaster:
 
     async def _fetch(self, centre: Centre, stay: Stay, query: Query) -> AsyncIterator[Part]:
         """Page after page; a stay of more events than can be paged through is asked in parts."""
-        if self._pace.wait > _LONGEST_WAIT:
+        if self._limiter.wait > _LONGEST_WAIT:
             raise ProviderQuiet(self.name, "too many are asking at once")
         calls, waiting, crowded = _CALLS, deque([_Page(stay, 0)]), False
         while waiting and calls:
@@ -117,7 +121,7 @@ class Ticketmaster:
             yield LeftOut()
 
     async def _page(self, centre: Centre, page: _Page, *, public: bool) -> _Answer:
-        await self._pace.turn()
+        await self._limiter.acquire()
         return await self._asked.upstream.get_json(
             self._params(centre, page), lambda body: msgspec.convert(body, _Answer), public=public
         )

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from location_context.sections.events.fields import (
+    MAX_TITLE_LENGTH,
+    category_of,
+    parse_coordinates,
+    single_line,
+    strip_markup,
+)
 from location_context.sections.events.imports.entries import (
     Entry,
     Refused,
@@ -11,13 +18,6 @@ from location_context.sections.events.imports.entries import (
     is_within,
 )
 from location_context.sections.events.imports.ics.times import Component, read
-from location_context.sections.events.records import degrees
-from location_context.sections.events.words import (
-    LONGEST_TITLE,
-    category_of,
-    clipped,
-    plain,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ def entry_of(event: Component, uid: str, where: str, window: Window) -> Iterator
     start, end, all_day = read(event)
     if not is_within(start, end, window):
         return
-    if (title := plain(event.get("SUMMARY"), LONGEST_TITLE)) is None:
+    if (title := strip_markup(event.get("SUMMARY"), MAX_TITLE_LENGTH)) is None:
         yield Refused(where, "it has no title")
         return
     place = place_of(event)
@@ -41,18 +41,20 @@ def entry_of(event: Component, uid: str, where: str, window: Window) -> Iterator
         end=end,
         all_day=all_day,
         category=category_of(_categories(event)),
-        venue=plain(event.get("LOCATION")),
+        venue=strip_markup(event.get("LOCATION")),
         lat=place[0] if place else None,
         lng=place[1] if place else None,
-        url=clipped(event.get("URL"), 2000),
-        image=clipped(event.get("IMAGE"), 2000),
+        url=single_line(event.get("URL"), 2000),
+        image=single_line(event.get("IMAGE"), 2000),
     )
 
 
 def place_of(event: Component) -> tuple[float, float] | None:
     """Its own coordinates, where it has any."""
     given: Any = event.get("GEO")
-    return degrees(given.latitude, given.longitude) if hasattr(given, "latitude") else None
+    return (
+        parse_coordinates(given.latitude, given.longitude) if hasattr(given, "latitude") else None
+    )
 
 
 def _categories(event: Component) -> str:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from location_context.sections.events.fields import single_line
 from location_context.sections.events.imports.entries import Entry, Refused, Window
 from location_context.sections.events.imports.ics.lines import Lines, Part, calendars_of
 from location_context.sections.events.imports.ics.patience import TookTooLongError, patience
 from location_context.sections.events.imports.ics.series import Series, UnreadableError
 from location_context.sections.events.imports.ics.times import Clock
 from location_context.sections.events.imports.ics.zones import Zones, zone_of
-from location_context.sections.events.words import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +58,7 @@ def _in_rounds(waiting: list[Series], window: Window, zone: ZoneInfo) -> Iterato
             except UnreadableError as error:
                 yield Refused(series.where, str(error))
             except Exception as error:  # noqa: BLE001  a part that chokes on one event must not end the rest
-                yield Refused(series.where, f"it cannot be read: {clipped(error, 120)}")
+                yield Refused(series.where, f"it cannot be read: {single_line(error, 120)}")
             else:
                 yield from found
         waiting = late

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import recurring_ical_events
 from icalendar import Calendar, Event
 
+from location_context.sections.events.fields import single_line, strip_markup
 from location_context.sections.events.imports.entries import Entry, Refused, Window
 from location_context.sections.events.imports.ics.lines import REPEATING, TIMES, VITAL, Line, Part
 from location_context.sections.events.imports.ics.occurrence import entry_of, place_of
@@ -24,7 +25,6 @@ from location_context.sections.events.imports.ics.times import (
     rules,
     settle,
 )
-from location_context.sections.events.words import clipped, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +55,9 @@ class Series:
     @property
     def where(self) -> str:
         """Where it stands, for who looks after the file."""
-        title = next((t for part in self.parts if (t := plain(part.value("SUMMARY"), 60))), None)
+        title = next(
+            (t for part in self.parts if (t := strip_markup(part.value("SUMMARY"), 60))), None
+        )
         return f"line {self.parts[0].number}: {title or 'untitled'}"
 
     @property
@@ -140,7 +142,7 @@ def _lines_of(part: Part) -> list[Line]:
 
 
 def _unreadable(line: Line) -> UnreadableError:
-    return UnreadableError(f"line {line.number} cannot be read: {clipped(line.text, 60)}")
+    return UnreadableError(f"line {line.number} cannot be read: {single_line(line.text, 60)}")
 
 
 def _check_rules(event: Component) -> None:

@@ -1,4 +1,4 @@
-"""Pace: calls that a provider counts by the second take turns, instead of being refused."""
+"""Rate limiter: calls that a provider counts by the second wait, instead of being refused."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 
-class Pace:
-    """Turns at least `seconds` apart, in the order of asking."""
+class IntervalLimiter:
+    """Lets calls through at least `seconds` apart, in the order of asking."""
 
     def __init__(
         self,
@@ -28,11 +28,11 @@ class Pace:
 
     @property
     def wait(self) -> float:
-        """Seconds, at least, until one who asks now has a turn."""
+        """Seconds, at least, that a call from now on has to wait."""
         return max(0.0, self._next - self._now()) + self._waiting * self._seconds
 
-    async def turn(self) -> None:
-        """Wait for a turn; what is done before the next await is done in it."""
+    async def acquire(self) -> None:
+        """Wait for permission to call; it holds until the next await."""
         self._waiting += 1
         try:
             async with self._queue:

@@ -11,16 +11,16 @@ import re
 from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING, Any
 
-from location_context.sections.events.providers.reading import (
-    each,
-    link,
-    needed,
-    number,
-    place,
-    text,
-    zone,
+from location_context.sections.events.fields import (
+    optional_number,
+    optional_text,
+    optional_url,
+    optional_zone,
+    parse_place,
+    parse_rows,
+    required_text,
 )
-from location_context.sections.events.records import Told, When
+from location_context.sections.events.records import ProviderEvent, When
 from location_context.sections.events.response import Category, EventStatus, Price
 
 if TYPE_CHECKING:
@@ -59,25 +59,25 @@ _LIKELY_ADD_ON = re.compile(
 )
 
 
-def read(rows: Iterable[Any], around: ZoneInfo) -> Iterator[Told]:
+def read(rows: Iterable[Any], around: ZoneInfo) -> Iterator[ProviderEvent]:
     """The events of one page; `around` stands in where neither event nor venue names a zone."""
-    return each(rows, lambda row: _event(row, around))
+    return parse_rows(rows, lambda row: _event(row, around))
 
 
-def _event(row: dict[str, Any], around: ZoneInfo) -> Told | None:
+def _event(row: dict[str, Any], around: ZoneInfo) -> ProviderEvent | None:
     dates, kinds = row["dates"], row.get("classifications") or []
-    status = (text((dates.get("status") or {}).get("code")) or "").lower()
+    status = (optional_text((dates.get("status") or {}).get("code")) or "").lower()
     if row.get("test") or status in {"cancelled", "canceled"} or dates["start"].get("dateTBD"):
         return None
-    title = needed(row["name"])
+    title = required_text(row["name"])
     if is_add_on(title, kinds):
         return None
     venue = ((row.get("_embedded") or {}).get("venues") or [{}])[0]
-    local = zone(dates.get("timezone")) or zone(venue.get("timezone")) or around
+    local = optional_zone(dates.get("timezone")) or optional_zone(venue.get("timezone")) or around
     start = _when(dates["start"], local)
     end = _when(dates["end"], local) if (dates.get("end") or {}).get("localDate") else None
-    return Told(
-        id=needed(row["id"]),
+    return ProviderEvent(
+        id=required_text(row["id"]),
         source=NAME,
         title=title,
         category=_category(kinds),
@@ -85,7 +85,7 @@ def _event(row: dict[str, Any], around: ZoneInfo) -> Told | None:
         end=end if end and not _before(end, start) else None,
         status=_status(status, dates["start"]),
         place=_place(venue) if venue else None,
-        url=link(row.get("url")),
+        url=optional_url(row.get("url")),
         image=_image(row.get("images") or []),
         price=_price(row.get("priceRanges") or []),
     )
@@ -139,7 +139,7 @@ def _primary(kinds: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _part(kind: dict[str, Any], part: str) -> str:
-    return (text((kind.get(part) or {}).get("name")) or "").lower()
+    return (optional_text((kind.get(part) or {}).get("name")) or "").lower()
 
 
 def _place(venue: dict[str, Any]) -> Place:
@@ -149,21 +149,23 @@ def _place(venue: dict[str, Any]) -> Place:
         venue.get("postalCode"),
         (venue.get("city") or {}).get("name"),
     ]
-    address = ", ".join(part for part in map(text, parts) if part)
-    return place(venue.get("name"), address, location.get("latitude"), location.get("longitude"))
+    address = ", ".join(part for part in map(optional_text, parts) if part)
+    return parse_place(
+        venue.get("name"), address, location.get("latitude"), location.get("longitude")
+    )
 
 
 def _image(images: list[dict[str, Any]]) -> str | None:
     """The one wide enough for a card: 16:9 and nearest to 640 pixels."""
     wide = [image for image in images if image.get("ratio") == "16_9"] or images
     best = min(wide, key=lambda image: abs((image.get("width") or 0) - 640), default={})
-    return link(best.get("url"))
+    return optional_url(best.get("url"))
 
 
 def _price(ranges: list[dict[str, Any]]) -> Price | None:
     """The first range that names an amount."""
     for given in ranges:
-        low, high = number(given.get("min")), number(given.get("max"))
+        low, high = optional_number(given.get("min")), optional_number(given.get("max"))
         if low is not None or high is not None:
-            return Price(min=low, max=high, currency=text(given.get("currency"), 3))
+            return Price(min=low, max=high, currency=optional_text(given.get("currency"), 3))
     return None

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from location_context.point import Point
 from location_context.sections.addresses import web_address
-from location_context.sections.events.choose import MOST, MOST_A_DAY, choose
-from location_context.sections.events.records import Place, Told, When
-from location_context.sections.events.visible import overlaps, visible
+from location_context.sections.events.records import Place, ProviderEvent, When
+from location_context.sections.events.relevance import overlaps, relevant_events
+from location_context.sections.events.selection import MAX_EVENTS, MAX_EVENTS_PER_DAY, select_events
 from location_context.stay import Stay
 
 POINT = Point(48.8566, 2.3522, "Europe/Paris", "FR", "FR-IDF")
@@ -22,15 +22,17 @@ STAY = Stay(date(2026, 12, 1), date(2026, 12, 7))
 CATEGORIES = ("concert", "sport", "festival", "community", "other")
 
 
-def _told(number: int, first: date, last: date | None = None, category="concert", **more) -> Told:
-    return Told(
+def _told(
+    number: int, first: date, last: date | None = None, category="concert", **more
+) -> ProviderEvent:
+    return ProviderEvent(
         id=f"{number:04}", source="calendars", title=f"Event {number}", category=category,
         start=When(first), end=When(last or first), all_day=True, **more,
     )  # fmt: skip
 
 
-def _choose(told: list[Told], point: Point = POINT):
-    return choose(visible(told, point, STAY, 25), STAY)
+def _choose(told: list[ProviderEvent], point: Point = POINT):
+    return select_events(relevant_events(told, point, STAY, 25), STAY)
 
 
 some = st.lists(
@@ -49,11 +51,11 @@ def test_bounds_hold_and_nothing_is_lost_uncounted(given_events):
               rank=rank)
         for n, (at, length, kind, rank) in enumerate(given_events)
     ]  # fmt: skip
-    seen = visible(told, POINT, STAY, 25)
-    shown, omitted = choose(seen, STAY)
+    seen = relevant_events(told, POINT, STAY, 25)
+    shown, omitted = select_events(seen, STAY)
     counted = [event.first_in(STAY) for event in shown]
-    assert len(shown) <= MOST
-    assert all(counted.count(day) <= MOST_A_DAY for day in counted)
+    assert len(shown) <= MAX_EVENTS
+    assert all(counted.count(day) <= MAX_EVENTS_PER_DAY for day in counted)
     assert len(shown) + sum(omitted.values()) == len(seen)
     starts = [event.first for event in shown]
     assert starts == sorted(starts)
@@ -64,8 +66,8 @@ def test_a_day_of_many_concerts_still_shows_the_match_and_the_market():
     told = [_told(n, day, rank=90.0) for n in range(30)]
     told += [_told(100, day, category="sport", rank=10.0), _told(101, day, category="community")]
     shown, omitted = _choose(told)
-    assert [event.told.category for event in shown].count("concert") == 8
-    assert {"sport", "community"} <= {event.told.category for event in shown}
+    assert [event.details.category for event in shown].count("concert") == 8
+    assert {"sport", "community"} <= {event.details.category for event in shown}
     assert omitted == {"concert": 22}
 
 
@@ -79,7 +81,7 @@ def test_the_order_in_which_events_are_told_changes_nothing(given_events, chance
     shown, omitted = _choose(told)
     chance.shuffle(told)
     again, omitted_again = _choose(told)
-    assert [event.told.id for event in again] == [event.told.id for event in shown]
+    assert [event.details.id for event in again] == [event.details.id for event in shown]
     assert omitted_again == omitted
 
 
@@ -90,11 +92,11 @@ def test_a_category_of_a_day_is_never_shown_twice_before_another_once(given_even
         _told(n, STAY.start + timedelta(days=max(0, at)), None, kind, rank=rank)
         for n, (at, _, kind, rank) in enumerate(given_events)
     ]  # fmt: skip
-    seen = visible(told, POINT, STAY, 25)
-    shown, _ = choose(seen, STAY)
+    seen = relevant_events(told, POINT, STAY, 25)
+    shown, _ = select_events(seen, STAY)
     for day in {event.first for event in seen}:
-        offered = Counter(event.told.category for event in seen if event.first == day)
-        given_ = Counter(event.told.category for event in shown if event.first == day)
+        offered = Counter(event.details.category for event in seen if event.first == day)
+        given_ = Counter(event.details.category for event in shown if event.first == day)
         for kind in offered:
             most = max(given_.values(), default=0)
             assert given_[kind] >= min(offered[kind], most - 1)
@@ -103,15 +105,15 @@ def test_a_category_of_a_day_is_never_shown_twice_before_another_once(given_even
 LONG = Stay(date(2026, 12, 1), date(2027, 3, 2))  # 92 days
 
 
-def _choose_long(told: list[Told]):
-    shown, _ = choose(visible(told, POINT, LONG, 25), LONG)
+def _choose_long(told: list[ProviderEvent]):
+    shown, _ = select_events(relevant_events(told, POINT, LONG, 25), LONG)
     return shown
 
 
 def test_the_end_of_a_long_stay_is_not_left_out():
     told = [_told(10 * n + m, LONG.start + timedelta(days=n)) for n in range(92) for m in range(3)]
     shown = [event.first for event in _choose_long(told)]
-    assert len(shown) == len(set(shown)) == MOST
+    assert len(shown) == len(set(shown)) == MAX_EVENTS
     gaps = [(b - a).days for a, b in pairwise(sorted(shown))]
     assert max(gaps) <= 2
     assert (LONG.end - max(shown)).days <= 2
@@ -124,7 +126,7 @@ def test_a_long_stay_shows_every_category_though_a_day_has_room_for_one():
         for n in range(92)
         for m, kind in enumerate(kinds)
     ]
-    counted = Counter(event.told.category for event in _choose_long(told))
+    counted = Counter(event.details.category for event in _choose_long(told))
     assert counted.keys() == set(kinds)
     assert max(counted.values()) - min(counted.values()) <= 1
 
@@ -139,7 +141,7 @@ def test_holidays_and_great_events_are_shown_whatever_else_there_is():
     told += [_told(10_000 + n, day, category="sport", rank=85.0) for n, day in enumerate(great)]
     holiday = LONG.start + timedelta(days=24)
     told.append(_told(20_000, holiday, category="public_holiday", scope="country", country="FR"))
-    shown = {event.told.id for event in _choose_long(told)}
+    shown = {event.details.id for event in _choose_long(told)}
     assert {"10000", "10001", "10002", "20000"} <= shown
 
 
@@ -149,8 +151,8 @@ def test_what_runs_for_weeks_does_not_crowd_out_what_happens_once():
     running = [_told(n, first, last, kinds[n % 4], rank=60.0) for n in range(60)]
     once = [_told(100 + n, STAY.start, category="exhibition") for n in range(8)]
     shown, omitted = _choose(running + once)
-    shown_ids = {event.told.id for event in shown}
-    assert len([event for event in once if event.id in shown_ids]) == MOST_A_DAY / 2
+    shown_ids = {event.details.id for event in shown}
+    assert len([event for event in once if event.id in shown_ids]) == MAX_EVENTS_PER_DAY / 2
     assert sum(omitted.values()) == 58
 
 
@@ -159,19 +161,21 @@ def test_school_holidays_of_weeks_are_no_running_show():
     running = [_told(n, first, last, "exhibition", rank=60.0) for n in range(20)]
     school = _told(99, first, last, "school_holiday", scope="country", country="FR")
     shown, _ = _choose([*running, school])
-    assert "0099" in {event.told.id for event in shown}
+    assert "0099" in {event.details.id for event in shown}
 
 
 def test_those_of_unknown_time_stand_before_the_timed_ones_wherever_it_is():
     tokyo = Point(35.68, 139.69, "Asia/Tokyo", "JP", None)
     morning = When.of(datetime(2026, 12, 1, 23, tzinfo=UTC))  # the 2nd, 8 o'clock
     told = [
-        Told(id="timed", source="s", title="t", category="sport", start=morning),
-        Told(id="untimed", source="s", title="u", category="sport", start=When(date(2026, 12, 2))),
+        ProviderEvent(id="timed", source="s", title="t", category="sport", start=morning),
+        ProviderEvent(
+            id="untimed", source="s", title="u", category="sport", start=When(date(2026, 12, 2))
+        ),
         _told(1, date(2026, 12, 2)),
     ]
-    shown, _ = choose(visible(told, tokyo, STAY, 25), STAY)
-    assert [event.told.id for event in shown] == ["0001", "untimed", "timed"]
+    shown, _ = select_events(relevant_events(told, tokyo, STAY, 25), STAY)
+    assert [event.details.id for event in shown] == ["0001", "untimed", "timed"]
 
 
 def test_within_a_category_rank_goes_before_distance_and_distance_before_time():
@@ -179,22 +183,22 @@ def test_within_a_category_rank_goes_before_distance_and_distance_before_time():
     near, far = Place(lat=48.86, lng=2.35), Place(lat=48.95, lng=2.35)
     told = [_told(n, day, rank=50.0, place=far) for n in range(20)]
     told.append(_told(90, day, rank=60.0, place=far))
-    told.append(Told(id="91", source="calendars", title="near", category="concert",
+    told.append(ProviderEvent(id="91", source="calendars", title="near", category="concert",
                      start=When.of(evening), place=near, rank=50.0))  # fmt: skip
     shown, _ = _choose(told)
-    assert {"0090", "91"} <= {event.told.id for event in shown}
+    assert {"0090", "91"} <= {event.details.id for event in shown}
 
 
 def test_order_is_by_start_whole_days_first_then_rank_then_distance_then_id():
     day = STAY.start
     at_noon = When.of(datetime(2026, 12, 1, 11, tzinfo=UTC))
     told = [
-        Told(id="e", source="s", title="e", category="sport", start=at_noon, rank=99.0),
+        ProviderEvent(id="e", source="s", title="e", category="sport", start=at_noon, rank=99.0),
         _told(4, day), _told(3, day, rank=5.0), _told(2, day, rank=50.0),
         _told(1, day + timedelta(days=1)), _told(0, day - timedelta(days=3), day),
     ]  # fmt: skip
     shown, _ = _choose(told)
-    assert [event.told.id for event in shown] == ["0000", "0002", "0003", "0004", "e", "0001"]
+    assert [event.details.id for event in shown] == ["0000", "0002", "0003", "0004", "e", "0001"]
 
 
 def test_holidays_of_unknown_regions_come_after_all_others():
@@ -205,7 +209,7 @@ def test_holidays_of_unknown_regions_come_after_all_others():
         _told(2, STAY.end),
     ]  # fmt: skip
     shown, _ = _choose(told, nowhere)
-    assert [event.told.id for event in shown] == ["0002", "0001"]
+    assert [event.details.id for event in shown] == ["0002", "0001"]
 
 
 @pytest.mark.parametrize(
@@ -228,17 +232,17 @@ def test_both_ends_of_a_short_stay_are_the_stay_too():
 
 
 def test_what_ends_at_midnight_does_not_touch_the_day_that_begins():
-    ended = Told(id="a", source="s", title="a", category="other",
+    ended = ProviderEvent(id="a", source="s", title="a", category="other",
                  start=When.of(datetime(2026, 11, 30, 18, tzinfo=UTC)),
                  end=When.of(datetime(2026, 11, 30, 23, tzinfo=UTC)))  # fmt: skip
-    assert visible([ended], POINT, STAY, 25) == []
+    assert relevant_events([ended], POINT, STAY, 25) == []
 
 
 @given(st.integers(-40, 40), st.integers(0, 60))
 def test_visible_is_interval_overlap(at: int, length: int):
     first = STAY.start + timedelta(days=at)
     last = first + timedelta(days=length)
-    shown = bool(visible([_told(1, first, last)], POINT, STAY, 25))
+    shown = bool(relevant_events([_told(1, first, last)], POINT, STAY, 25))
     assert shown is (first <= STAY.end and last >= STAY.start)
 
 

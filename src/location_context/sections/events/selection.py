@@ -1,0 +1,146 @@
+"""Selection: at most 50 events and 10 a day, spread over categories and days; and their order.
+
+In rounds each day gives one event, of the category that the day has shown least: public holidays
+and major events first, then the category that the whole response has shown least. What runs for
+weeks takes turns as one category, so that it does not crowd out what happens once. Within a
+category: rank, nearness, time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime, timedelta
+
+from location_context.sections.events.records import When
+from location_context.sections.events.relevance import LocalEvent
+from location_context.sections.events.response import Category
+from location_context.stay import Stay
+
+MAX_EVENTS, MAX_EVENTS_PER_DAY = 50, 10
+_MAJOR_RANK = 80.0  # from which an event is felt in the whole city
+_LONG_RUN = timedelta(days=7)
+_LONG_RUNNING = "long_running"  # a category of its own for what lasts longer
+_CATEGORY_ORDER = (
+    "public_holiday", "festival", "sport", "concert", "performing_arts", "exhibition",
+)  # fmt: skip
+_FAR = float("inf")
+
+
+def select_events(
+    events: Sequence[LocalEvent], stay: Stay
+) -> tuple[list[LocalEvent], dict[Category, int]]:
+    """The events to show, in order, and how many of each category are omitted."""
+    by_day: dict[date, list[LocalEvent]] = defaultdict(list)
+    for event in events:
+        by_day[event.first_in(stay)].append(event)
+    selected = _in_rounds([_Day(by_day[day]) for day in sorted(by_day)])
+    ids = set(map(id, selected))
+    omitted = Counter(event.details.category for event in events if id(event) not in ids)
+    return sorted(selected, key=_display_order), dict(sorted(omitted.items()))
+
+
+def _in_rounds(days: Iterable[_Day]) -> list[LocalEvent]:
+    selected: list[LocalEvent] = []
+    counts: Counter[str] = Counter()
+    for _ in range(MAX_EVENTS_PER_DAY):
+        remaining = [day for day in days if day]
+        for day in _spread(remaining, MAX_EVENTS - len(selected)):
+            category, event = day.pop_next(counts)
+            counts[category] += 1
+            selected.append(event)
+    return selected
+
+
+def _spread(days: Sequence[_Day], room: int) -> list[_Day]:
+    """All, or as many as there is room for: those of major events first, others evenly spaced."""
+    if len(days) <= room:
+        return list(days)
+    major = [day for day in days if day.has_major][:room]
+    others = [day for day in days if not day.has_major]
+    room -= len(major)
+    return major + [others[(2 * n + 1) * len(others) // (2 * room)] for n in range(room)]
+
+
+class _Day:
+    """The events of one day: a queue for each category, the best first."""
+
+    def __init__(self, events: Iterable[LocalEvent]) -> None:
+        self._queues: dict[str, deque[LocalEvent]] = defaultdict(deque)
+        self._uncertain: deque[LocalEvent] = deque()
+        self._counts: Counter[str] = Counter()
+        for event in sorted(events, key=_priority):
+            (self._uncertain if event.uncertain else self._queues[_category(event)]).append(event)
+
+    def __bool__(self) -> bool:
+        return bool(self._queues or self._uncertain)
+
+    @property
+    def has_major(self) -> bool:
+        return any(_is_major(queue[0]) for queue in self._queues.values())
+
+    def pop_next(self, counts: Counter[str]) -> tuple[str, LocalEvent]:
+        """The category and the next event, by how many of each the response has already.
+
+        Uncertain ones come last.
+        """
+        if not self._queues:
+            event = self._uncertain.popleft()
+            return _category(event), event
+
+        def turn(category: str) -> tuple[int, bool, int, int, tuple[object, ...]]:
+            head = self._queues[category][0]
+            minor = not _is_major(head)
+            rank = _category_rank(category)
+            return self._counts[category], minor, counts[category], rank, _priority(head)
+
+        category = min(self._queues, key=turn)
+        event = self._queues[category].popleft()
+        if not self._queues[category]:
+            del self._queues[category]
+        self._counts[category] += 1
+        return category, event
+
+
+def _category(event: LocalEvent) -> str:
+    is_long = event.last - event.first >= _LONG_RUN
+    return _LONG_RUNNING if is_long and not event.details.is_wide else event.details.category
+
+
+def _category_rank(category: str) -> int:
+    known = category in _CATEGORY_ORDER
+    return _CATEGORY_ORDER.index(category) if known else len(_CATEGORY_ORDER)
+
+
+def _is_major(event: LocalEvent) -> bool:
+    return event.details.category == "public_holiday" or (event.details.rank or 0.0) >= _MAJOR_RANK
+
+
+def _priority(event: LocalEvent) -> tuple[float, bool, float, datetime, str, str]:
+    """Rank, then nearness, then time; what is not known comes last."""
+    details = event.details
+    rank, distance = _rank_and_distance(event)
+    is_local = not details.is_wide
+    return -rank, is_local, distance, _moment(details.start), details.id, details.source
+
+
+def _display_order(
+    event: LocalEvent,
+) -> tuple[bool, date, bool, bool, datetime, float, float, str, str]:
+    """By start, whole days first and those of unknown time next; then rank, distance, id."""
+    details = event.details
+    rank, distance = _rank_and_distance(event)
+    timed = details.start.at is not None
+    return (
+        event.uncertain, event.first, not details.all_day, timed, _moment(details.start), -rank,
+        distance, details.id, details.source,
+    )  # fmt: skip
+
+
+def _rank_and_distance(event: LocalEvent) -> tuple[float, float]:
+    rank, distance = event.details.rank, event.distance
+    return -1.0 if rank is None else rank, _FAR if distance is None else distance
+
+
+def _moment(start: When) -> datetime:
+    return start.at or datetime(start.day.year, start.day.month, start.day.day, tzinfo=UTC)
