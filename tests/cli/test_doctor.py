@@ -74,6 +74,15 @@ def test_the_clock_is_compared_with_a_provider_s(
     assert said in found["clock"][1]
 
 
+def test_a_date_beyond_all_calendars_is_no_clock_to_compare_with(house: Path) -> None:
+    provider = StandIn(lambda _: Answered(status=404))
+    provider.date = "Fri, 31 Dec 99999999999999999999 23:59:59 GMT"
+    with provider.running():
+        found = examine(house, OPEN_METEO_FORECAST_URL=f"{provider.url}/v1/forecast")
+    assert found["clock"][0] == "info"
+    assert "no provider to compare it with" in found["clock"][1]
+
+
 def test_without_a_provider_a_clock_behind_the_store_s_last_write_is_found(tmp_path: Path) -> None:
     command(tmp_path, "setup", "--without-fallback")
     write_grid(tmp_path)

@@ -52,7 +52,9 @@ class StandIn:
     def __init__(self, respond: Respond) -> None:
         self.respond = respond
         self.asked: list[Asked] = []
-        self.date: float | None = None  # a POSIX timestamp, where its clock is another
+        self.date: float | str | None = (
+            None  # a POSIX timestamp or a header, where its clock is another
+        )
         self.stopping = threading.Event()
         self._server = ThreadingHTTPServer(
             ("127.0.0.1", 0), type("Handler", (_Handler,), {"standin": self})
@@ -97,7 +99,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(self.standin.respond(asked))
 
     def date_time_string(self, timestamp: float | None = None) -> str:
-        return super().date_time_string(timestamp or self.standin.date)
+        date = self.standin.date
+        return date if isinstance(date, str) else super().date_time_string(timestamp or date)
 
     def _send(self, answer: Answered) -> None:
         if answer.fault == "hang":

@@ -24,6 +24,6 @@ async def told_time(client: httpx2.AsyncClient, url: str) -> datetime | None:
     try:
         answer = await client.head(f"http://{host}{port}/")
         told = parsedate_to_datetime(answer.headers["date"])
-    except (httpx2.HTTPError, httpx2.InvalidURL, KeyError, ValueError):
+    except (httpx2.HTTPError, httpx2.InvalidURL, KeyError, ValueError, OverflowError):
         return None
     return told if told.tzinfo else None

@@ -248,6 +248,9 @@ async def test_a_wrong_key_makes_the_provider_unavailable_and_never_shows(openin
         Answered({"_embedded": {"events": 5}}),
         Answered({"_embedded": {"events": {"id": 1}}}),
         Answered({"page": {"totalElements": "many"}}),
+        Answered(b'{"page": {"totalElements": 1' + b"0" * 400 + b"}}"),
+        Answered({"page": {"totalElements": 1e308}}),
+        Answered({"page": {"totalElements": -5}}),
         Answered({"page": 7}),
     ],
     ids=[
@@ -260,6 +263,9 @@ async def test_a_wrong_key_makes_the_provider_unavailable_and_never_shows(openin
         "a number of events",
         "one event",
         "no total",
+        "a total of 401 digits",
+        "a total beyond all counting",
+        "a total below zero",
         "no page",
     ],
 )

@@ -103,6 +103,13 @@ def test_an_address_is_imported_with_the_date_it_was_last_changed(operator: Oper
     assert (provenance["source"], provenance["dated"]) == ("guide.csv", "2025-04-01")
 
 
+def test_a_date_of_last_change_beyond_all_calendars_is_as_none(operator: Operator) -> None:
+    headers = {"Last-Modified": "Tue, 01 Apr 99999999999999999999 10:00:00 GMT"}
+    with StandIn(lambda _: Answered(ROWS, headers=headers)).running() as host:
+        report = operator.told("import", f"{host.url}/guide.csv")
+    assert report["taken"] == 2
+
+
 def test_an_address_inside_is_refused_unless_a_setting_allows_it(tmp_path: Path) -> None:
     said = Operator(tmp_path).refused("import", "http://127.0.0.1:9/guide.csv")
     assert "FEEDS_ALLOW_PRIVATE" in said

@@ -75,6 +75,35 @@ async def test_a_redirect_of_met_norway_to_another_host_is_refused(world: World)
     assert not any(asked.path == "/x" for asked in world.power.asked)
 
 
+@pytest.mark.parametrize(
+    ("expires", "error_code"),
+    [
+        ("Fri, 31 Dec 9999 23:59:59 GMT", None),
+        ("Fri, 31 Dec 9999 23:59:59 -2359", None),
+        ("Fri, 31 Dec 99999999999999999999 23:59:59 GMT", "invalid_answer"),
+        ("Fri, 31 Dec 2026 23:59:59 +99999999999999999999", "invalid_answer"),
+    ],
+)
+async def test_an_expires_of_met_norway_far_away_is_bounded_or_its_own_failing(
+    world: World, expires: str, error_code: str | None
+):
+    world.open_meteo.faults[FORECAST] = Answered(b"down", 502)
+    well = world.norway.respond
+
+    def respond(asked: Asked) -> Answered:
+        answer = well(asked)
+        return dataclasses.replace(answer, headers={**answer.headers, "Expires": expires})
+
+    world.norway.server.respond = respond
+    body = (await world.read(query(NEAR))).body
+    assert body.mode == ("forecast" if error_code is None else "climatology")
+    states = {state.name: state for state in world.section.providers()}
+    assert states["met_norway"].last_error_code == error_code
+    world.clock.advance(3 * 3600)
+    await world.read(query(NEAR))
+    assert len(world.norway.asked) == 2  # nothing is held for ever
+
+
 async def test_nasa_power_is_named_with_its_service_version_and_date(world: World):
     world.open_meteo.faults[ARCHIVE] = Answered(b"down", 502)
     body = (await world.read(query(FAR))).body

@@ -115,5 +115,5 @@ def _named(name: str) -> date | None:
 def _modified(header: str | None) -> date | None:
     try:
         return parsedate_to_datetime(header).date() if header else None
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
