@@ -14,20 +14,18 @@ import sqlite3
 import statistics
 import sys
 import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from location_context.point import distance_km
-from location_context.sections.guide.catalogue import Catalogue
-from location_context.sections.guide.imports.checks import Checks
-from location_context.sections.guide.imports.formats import read_table
+from location_context.sections.guide.imports.formats import RowError, read_table
+from location_context.sections.guide.imports.importer import BUILT_IN_FORMATS
+from location_context.sections.guide.imports.validation import RowValidator
 from location_context.sections.guide.records import TIERS, Restaurant
+from location_context.sections.guide.restaurant_index import RestaurantIndex
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    Query = Callable[[float, float], object]
-
+Query = Callable[[float, float], object]
 RADII = (80.0, 40.0, 15.0, 2.0, 1.0)
 KM_PER_DEGREE = 111.19
 
@@ -86,14 +84,14 @@ class RTree:
         return answer
 
 
-def ours(catalogue: Catalogue, lat: float, lng: float) -> list[tuple[int, list[str], str | None]]:
+def ours(index: RestaurantIndex, lat: float, lng: float) -> list[tuple[int, list[str], str | None]]:
     return [
         (
             tier.inside_radius,
             [one.id for _, _, one in tier.inside],
             tier.nearest_beyond[2].id if tier.nearest_beyond else None,
         )
-        for tier in catalogue.query(lat, lng, RADII)
+        for tier in index.query(lat, lng, RADII)
     ]
 
 
@@ -113,8 +111,11 @@ def made_up(count: int) -> list[Restaurant]:
 def read(argument: str) -> list[Restaurant]:
     if argument.isdigit():
         return made_up(int(argument))
-    checks, rows = Checks(lambda _lat, _lng: None), read_table(Path(argument).read_bytes()).rows
-    found = [one for row in rows if isinstance(one := checks.restaurant(row), Restaurant)]
+    validator = RowValidator(lambda _lat, _lng: None)
+    found = []
+    for row in read_table(Path(argument).read_bytes(), BUILT_IN_FORMATS).rows:
+        with suppress(RowError):
+            found.append(validator.restaurant(row))
     return [
         Restaurant(id=f"{n:06}", name=r.name, tier=r.tier, lat=r.lat, lng=r.lng)
         for n, r in enumerate(found)
@@ -138,18 +139,18 @@ def timed(queries: Sequence[Query], points: list[tuple[float, float]]) -> list[l
 
 def main() -> None:
     restaurants = read(sys.argv[1] if len(sys.argv) > 1 else "7000")
-    catalogue, tree = Catalogue(restaurants), RTree(restaurants)
+    index, tree = RestaurantIndex(restaurants), RTree(restaurants)
     chance = random.Random(3)
-    hot = [(r.lat + 0.003, r.lng + 0.003) for r in chance.sample(restaurants, 300)]
+    hot = [(r.lat + 0.003, r.lng + 0.003) for r in chance.choices(restaurants, k=300)]
     anywhere = [(chance.uniform(-90, 90), chance.uniform(-180, 180)) for _ in range(300)]
     for lat, lng in hot + anywhere:
-        assert ours(catalogue, lat, lng) == tree.query(lat, lng), (lat, lng)
+        assert ours(index, lat, lng) == tree.query(lat, lng), (lat, lng)
     print(f"{len(restaurants):,} restaurants; microseconds, median (99th percentile)")
     for name, points in (("at restaurants", hot), ("anywhere", anywhere)):
-        a, b = timed((lambda lat, lng: catalogue.query(lat, lng, RADII), tree.query), points)
-        told = [f"{statistics.median(t):9.1f} ({sorted(t)[-3]:9.1f})" for t in (a, b)]
+        a, b = timed((lambda lat, lng: index.query(lat, lng, RADII), tree.query), points)
+        shown = [f"{statistics.median(t):9.1f} ({sorted(t)[-3]:9.1f})" for t in (a, b)]
         times = statistics.median(b) / statistics.median(a)
-        print(f"{name:15} catalogue {told[0]}   R*Tree {told[1]}   {times:6.1f} times faster")
+        print(f"{name:15} index {shown[0]}   R*Tree {shown[1]}   {times:6.1f} times faster")
 
 
 if __name__ == "__main__":

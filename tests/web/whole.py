@@ -11,8 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from location_context.gazetteer.gazetteer import Gazetteer
-from location_context.sections.guide.imports.importer import Importer
-from location_context.sections.guide.sample import import_sample
+from location_context.sections.guide.imports.importer import Importer, import_sample
 from location_context.settings import Secret, Settings
 from location_context.stay import Clock, system_clock
 from location_context.storage.database import Database

@@ -17,10 +17,15 @@ from rich.table import Table
 from location_context.cli import console
 from location_context.errors import OperatorError
 from location_context.gazetteer.gazetteer import Gazetteer
-from location_context.sections.guide.imports.importer import About, Importer, ImportRefused
-from location_context.sections.guide.imports.labels import read_labels
+from location_context.sections.guide.imports.importer import (
+    Importer,
+    ImportMetadata,
+    ImportRejected,
+    ImportReport,
+    import_sample,
+)
 from location_context.sections.guide.imports.sources import fetch, fetch_wikidata
-from location_context.sections.guide.sample import import_sample
+from location_context.sections.guide.labels import read_labels
 from location_context.sections.licences import CC0
 from location_context.stay import system_clock
 from location_context.storage.database import Database
@@ -30,7 +35,6 @@ from location_context.upstream.provider import http_client
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from location_context.sections.guide.imports.importer import Report
     from location_context.sections.guide.records import GuideVersion
 
 commands = typer.Typer(
@@ -92,8 +96,8 @@ def import_(  # noqa: PLR0913  each option is an argument
     )
     try:
         report = console.run(_import(wanted))
-    except ImportRefused as refused:
-        _print_report(refused.report, json=json)
+    except ImportRejected as rejected:
+        _print_report(rejected.report, json=json)
         raise
     _print_report(report, json=json)
 
@@ -137,9 +141,9 @@ def rollback(*, json: console.Json = False) -> None:
         console.out().print(told, markup=False)
 
 
-async def _import(wanted: _Wanted) -> Report:
+async def _import(wanted: _Wanted) -> ImportReport:
     settings = console.settings()
-    about = _about(wanted)
+    metadata = _metadata(wanted)
     async with _guides() as guides, http_client(settings.user_agent) as client:
         importer = Importer(guides, system_clock, _countries())
         if wanted.sample:
@@ -148,12 +152,13 @@ async def _import(wanted: _Wanted) -> Report:
             dataset = await fetch_wikidata(client, settings)
         else:
             dataset = await fetch(client, wanted.source, settings)
-        about = replace(about, source=dataset.source, dated=about.dated or dataset.dated)
+        dated = metadata.dated or dataset.dated
+        metadata = replace(metadata, source=dataset.source, dated=dated)
         with Progress(console=console.err(), transient=True) as bar:
             task = bar.add_task("Checking rows", total=None)
             _, report = await importer.run(
                 dataset.data,
-                about,
+                metadata,
                 strict=wanted.strict,
                 progress=lambda done, rows: bar.update(task, completed=done, total=rows),
             )
@@ -165,10 +170,10 @@ def _countries() -> Callable[[float, float], str | None]:
     return lambda lat, lng: gazetteer.point(lat, lng).country
 
 
-def _about(wanted: _Wanted) -> About:
+def _metadata(wanted: _Wanted) -> ImportMetadata:
     """What the options say, checked before anything is fetched."""
     cc0 = wanted.wikidata
-    return About(
+    return ImportMetadata(
         source="",
         dated=_date(wanted.dated),
         attribution=wanted.attribution or ("Wikidata" if cc0 else ""),
@@ -194,12 +199,12 @@ async def _guides() -> AsyncIterator[Guides]:
         await database.close()
 
 
-def _print_report(report: Report, *, json: bool) -> None:
+def _print_report(report: ImportReport, *, json: bool) -> None:
     if json:
         console.emit_json(report)
         return
-    for fault in report.refused[:_SHOWN]:
-        line = f"{report.counted_in} {fault.line}: {fault.reason}"
+    for row in report.refused[:_SHOWN]:
+        line = f"{report.counted_in} {row.line}: {row.reason}"
         console.err().print(line, style="yellow", markup=False)
     if (more := len(report.refused) - _SHOWN) > 0:
         console.err().print(f"… and {more:,} more; --json lists them all.", markup=False)

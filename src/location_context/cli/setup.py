@@ -17,8 +17,7 @@ from location_context.cli import console
 from location_context.cli.serve import Host, Port, Workers, local_address
 from location_context.errors import OperatorError
 from location_context.gazetteer.gazetteer import Gazetteer
-from location_context.sections.guide.imports.importer import Importer
-from location_context.sections.guide.sample import import_sample
+from location_context.sections.guide.imports.importer import Importer, import_sample
 from location_context.sections.weather.climatology import grid
 from location_context.sections.weather.climatology.fallback import FallbackGrid
 from location_context.stay import system_clock

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from location_context.sections.contract import Section
     from location_context.sections.events.records import EventStore
-    from location_context.sections.guide.store import GuideStore
+    from location_context.sections.guide.records import GuideStore
     from location_context.sections.weather.store import ClimateStore
     from location_context.settings import Settings
     from location_context.stay import Clock

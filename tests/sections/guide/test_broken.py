@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from location_context.errors import OperatorError
-from location_context.sections.guide.imports import rows
-from tests.sections.guide.samples import ABOUT, open_csv, open_row, snapshots
+from location_context.sections.guide.imports import formats
+from tests.sections.guide.samples import METADATA, open_csv, open_row, snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,11 +47,11 @@ def without_column(data: bytes) -> bytes:
 
 
 def wide(data: bytes) -> bytes:
-    return data + b"x" * rows.MAX_BYTES
+    return data + b"x" * formats.MAX_BYTES
 
 
 def long(_: bytes) -> bytes:
-    return b"name,tier,lat,lng\n" + b"Chez,selected,48,2\n" * (rows.MAX_ROWS + 1)
+    return b"name,tier,lat,lng\n" + b"Chez,selected,48,2\n" * (formats.MAX_ROWS + 1)
 
 
 BROKEN: dict[str, tuple[Callable[[bytes], bytes], str]] = {
@@ -89,11 +89,11 @@ async def test_a_broken_file_gives_a_clear_error_and_changes_nothing(
     name: str, importer: Importer, guides: Guides
 ) -> None:
     data = open_csv(*(open_row(n) for n in range(1, 9)))
-    before, _ = await importer.run(data, ABOUT)
+    before, _ = await importer.run(data, METADATA)
     served = await guides.load(before.number)
     break_it, sentence = BROKEN[name]
     with pytest.raises(OperatorError, match=sentence):
-        await importer.run(break_it(data), ABOUT)
+        await importer.run(break_it(data), METADATA)
     assert await guides.active() == before
     assert await guides.load(before.number) == served
     assert len(await guides.versions()) == 1
@@ -114,5 +114,5 @@ async def test_a_broken_copy_of_a_snapshot_is_refused_whole(
     else:
         data = BROKEN[name][0](data)
     with pytest.raises(OperatorError, match=BROKEN[name][1]):
-        await world_importer.run(data, ABOUT)
+        await world_importer.run(data, METADATA)
     assert await guides.active() is None

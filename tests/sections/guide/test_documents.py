@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from location_context.sections.guide.imports.rows import known_field
+from location_context.sections.guide.imports.formats import known_field
 from location_context.sections.guide.imports.sources import WIKIDATA_QUERY
 from location_context.sections.guide.records import TIERS
 

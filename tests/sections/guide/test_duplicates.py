@@ -9,9 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from location_context.point import distance_km
-from location_context.sections.guide.imports.duplicates import folded, groups, merged, nearly_same
-from location_context.sections.guide.imports.identity import with_ids
-from location_context.sections.guide.imports.nearby import Nearby
+from location_context.sections.guide.imports.matching import (
+    SpatialGrid,
+    assign_ids,
+    fold,
+    group_duplicates,
+    merge,
+    nearly_same,
+)
 from location_context.sections.guide.records import Restaurant
 from tests.sections.guide.samples import restaurant
 
@@ -20,7 +25,7 @@ METRE = 1 / 111_195  # of latitude, in degrees
 
 def pair(one: dict[str, Any], other: dict[str, Any]) -> int:
     """How many restaurants two rows come to."""
-    return len(groups([restaurant(1, **one), restaurant(2, **other)]))
+    return len(group_duplicates([restaurant(1, **one), restaurant(2, **other)]))
 
 
 FAR = {"lat": 48.9}
@@ -66,13 +71,13 @@ def test_different_restaurants_stay_apart(one: dict[str, Any], other: dict[str, 
 def test_the_merged_record_has_the_newest_award_and_no_gap_that_another_fills() -> None:
     old = restaurant(1, tier="three_star", award_year=2019, phone="+33", city="Paris")
     new = restaurant(2, tier="two_star", award_year=2024)
-    one = merged([old, new])
+    one = merge([old, new])
     assert (one.tier, one.award_year, one.phone, one.city) == ("two_star", 2024, "+33", "Paris")
 
 
 @given(st.text(max_size=12), st.text(max_size=12))
 def test_nearly_same_is_symmetric_and_holds_for_a_name_itself(one: str, other: str) -> None:
-    a, b = folded(one), folded(other)
+    a, b = fold(one), fold(other)
     assert nearly_same(a, a)
     assert nearly_same(a, b) == nearly_same(b, a)
 
@@ -88,19 +93,19 @@ offsets = st.floats(-0.002, 0.002)
 def test_nearby_finds_exactly_what_lies_within_its_distance_everywhere(
     centre: tuple[float, float], moves: list[tuple[float, float]]
 ) -> None:
-    nearby, put = Nearby(0.08), list[tuple[float, float]]()
+    grid, put = SpatialGrid(0.08), list[tuple[float, float]]()
     for number, (north, east) in enumerate(moves):
         lat = max(-90.0, min(90.0, centre[0] + north))
         lng = (centre[1] + east + 180) % 360 - 180
         far = [distance_km(lat, lng, *place) for place in put]
         clear = all(abs(km - 0.08) > 1e-7 for km in far)
-        found = nearby.add(lat, lng, number)
+        found = grid.add(lat, lng, number)
         assert not clear or sorted(found) == [n for n, km in enumerate(far) if km <= 0.08]
         put.append((lat, lng))
 
 
 def ids(rows: list[Restaurant], former: list[Restaurant] | None = None) -> list[str]:
-    return [r.id for r in with_ids(rows, [""] * len(rows), former or [])]
+    return [r.id for r in assign_ids(rows, [""] * len(rows), former or [])]
 
 
 def test_an_id_stays_when_everything_but_the_page_changes() -> None:
@@ -110,13 +115,13 @@ def test_an_id_stays_when_everything_but_the_page_changes() -> None:
 
 
 def test_an_id_is_handed_on_when_the_page_changed_and_the_name_stayed_at_its_place() -> None:
-    (former,) = with_ids([restaurant(1, url="https://g.example/a")], [""], [])
+    (former,) = assign_ids([restaurant(1, url="https://g.example/a")], [""], [])
     moved = restaurant(9, name="TABLE 1", url="https://g.example/b", lat=48.85 + 50 * METRE)
     assert ids([moved], [former]) == [former.id]
 
 
 def test_an_id_in_use_is_not_handed_on() -> None:
-    former = with_ids([restaurant(1, url="https://g.example/a")], [""], [])
+    former = assign_ids([restaurant(1, url="https://g.example/a")], [""], [])
     twin = restaurant(2, name="Table 1", url="https://g.example/b", lat=48.85 + 50 * METRE)
     both = ids([restaurant(1, url="https://g.example/a"), twin], former)
     assert both[0] == former[0].id

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from location_context.errors import OperatorError
-from location_context.sections.guide.imports.importer import ImportRefused
-from tests.sections.guide.samples import ABOUT, csv_of, open_csv, open_row
+from location_context.sections.guide.imports.importer import ImportRejected
+from tests.sections.guide.samples import METADATA, csv_of, open_csv, open_row
 
 if TYPE_CHECKING:
     from location_context.sections.guide.imports.importer import Importer
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def imported(importer: Importer, guides: Guides, data: bytes) -> list[Restaurant]:
-    version, _ = await importer.run(data, ABOUT)
+    version, _ = await importer.run(data, METADATA)
     return sorted(await guides.load(version.number), key=lambda r: r.lng)
 
 
@@ -129,7 +129,7 @@ BAD = {
 async def test_each_wrong_row_is_listed_with_its_line_and_reason(importer: Importer) -> None:
     good = [open_row(n) for n in range(1, 15)]
     bad = [open_row(20 + n, **changes) for n, changes in enumerate(BAD.values())]
-    _, report = await importer.run(open_csv(*good, *bad), ABOUT)
+    _, report = await importer.run(open_csv(*good, *bad), METADATA)
     told = [(fault.line, fault.reason) for fault in report.refused]
     assert told == [(16 + n, reason) for n, reason in enumerate(BAD)]
     assert (report.rows, report.taken) == (26, 14)
@@ -137,7 +137,7 @@ async def test_each_wrong_row_is_listed_with_its_line_and_reason(importer: Impor
 
 async def test_a_line_number_counts_the_lines_of_the_file_not_its_rows(importer: Importer) -> None:
     rows = [open_row(1, Address="one\ntwo\nthree"), open_row(2), open_row(3, Award="none")]
-    _, report = await importer.run(open_csv(*rows), ABOUT)
+    _, report = await importer.run(open_csv(*rows), METADATA)
     assert [fault.line for fault in report.refused] == [6]
 
 
@@ -145,7 +145,7 @@ async def test_a_row_with_a_field_too_few_is_refused_and_the_rest_is_taken(
     importer: Importer,
 ) -> None:
     data = open_csv(open_row(1), open_row(2)) + b"Chez Court,Paris\r\n"
-    _, report = await importer.run(data, ABOUT)
+    _, report = await importer.run(data, METADATA)
     assert [fault.line for fault in report.refused] == [4]
     assert "2 fields where the header has 11" in report.refused[0].reason
 
@@ -154,8 +154,8 @@ async def test_a_strict_import_refuses_the_file_and_tells_of_the_rows(
     importer: Importer, guides: Guides
 ) -> None:
     data = open_csv(open_row(1), open_row(2), open_row(3, Award=""))
-    with pytest.raises(ImportRefused, match="1 of 3 rows") as refused:
-        await importer.run(data, ABOUT, strict=True)
+    with pytest.raises(ImportRejected, match="1 of 3 rows") as refused:
+        await importer.run(data, METADATA, strict=True)
     assert [fault.line for fault in refused.value.report.refused] == [4]
     assert await guides.active() is None
 
@@ -175,7 +175,7 @@ async def test_a_plain_csv_of_the_documented_columns_is_taken(
         "award_year": "2025",
     }
     data = csv_of([row], columns=",".join(row), delimiter=";")
-    _, report = await importer.run(data, ABOUT)
+    _, report = await importer.run(data, METADATA)
     (one,) = await guides.load(1)
     assert report.kind == "plain_csv"
     assert (one.tier, one.lat, one.price_level, one.award_year) == ("good_value", 48.85, 2, 2025)
@@ -195,7 +195,7 @@ async def test_geojson_points_are_taken_and_others_listed_by_number(
     line = {"type": "LineString", "coordinates": [[1, 2], [3, 4]]}
     features = [feature(1), feature(2), feature(3, geometry=line), feature(4, geometry=None)]
     data = msgspec.json.encode({"type": "FeatureCollection", "features": [*features, feature(5)]})
-    version, report = await importer.run(data, ABOUT)
+    version, report = await importer.run(data, METADATA)
     assert (report.kind, report.counted_in) == ("geojson", "feature")
     assert [fault.line for fault in report.refused] == [3, 4]
     kept = await guides.load(version.number)
@@ -223,7 +223,7 @@ async def test_a_sparql_result_keeps_the_newest_award_of_each_item(
         binding(**place | {"coord": "unknown"}, stars="1"),
     ]
     data = msgspec.json.encode({"head": {"vars": []}, "results": {"bindings": bindings}})
-    _, report = await importer.run(data, ABOUT)
+    _, report = await importer.run(data, METADATA)
     (one,) = await guides.load(1)
     assert (one.tier, one.award_year, one.city, one.lat) == ("two_star", 2024, "Paris", 48.85)
     assert one.url == "https://www.wikidata.org/wiki/Q1"
@@ -233,4 +233,4 @@ async def test_a_sparql_result_keeps_the_newest_award_of_each_item(
 async def test_a_file_with_most_rows_wrong_is_refused_whole(importer: Importer) -> None:
     rows = [open_row(1), open_row(2, Award=""), open_row(3, Award="")]
     with pytest.raises(OperatorError, match="2 of 3 rows are wrong"):
-        await importer.run(open_csv(*rows), ABOUT)
+        await importer.run(open_csv(*rows), METADATA)

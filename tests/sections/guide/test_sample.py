@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from location_context.point import distance_km
-from location_context.sections.guide.imports.duplicates import folded, nearly_same
+from location_context.sections.guide.imports.importer import import_sample, sample_data
+from location_context.sections.guide.imports.matching import fold, nearly_same
 from location_context.sections.guide.records import TIERS
-from location_context.sections.guide.sample import import_sample, sample_data
 from tests.sections.guide.samples import snapshots
 from tests.sections.guide.test_snapshots import tier_by_first_sign
 
@@ -81,7 +81,7 @@ def places(path: Path) -> list[Place]:
     with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
         return [
             (
-                folded(row["Name"]),
+                fold(row["Name"]),
                 tier_by_first_sign(row["Award"]),
                 float(row["Latitude"]),
                 float(row["Longitude"]),
@@ -92,7 +92,7 @@ def places(path: Path) -> list[Place]:
 
 def judged(row: Row, known: list[Place]) -> str | None:
     """What the dataset says of a row of the sample; None when it does not know the name there."""
-    name, lat, lng = folded(row["name"]), float(row["lat"]), float(row["lng"])
+    name, lat, lng = fold(row["name"]), float(row["lat"]), float(row["lng"])
     near = [place for place in known if abs(place[2] - lat) < 0.1 and abs(place[3] - lng) < 0.15]
     same = [place for place in near if alike(name, place[0])]
     if not same:

@@ -12,14 +12,14 @@ import pytest
 
 from location_context.errors import StorageError, UpstreamUnavailable
 from location_context.point import Point
-from location_context.sections.guide.records import TIERS, Provenance, Words
+from location_context.sections.guide.records import TIERS, Provenance, TierTexts
 from location_context.sections.guide.response import GuideBody
 from location_context.sections.guide.section import Guide
 from location_context.settings import Settings
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.provider import http_client
 from tests.moved_clock import NOON, MovedClock
-from tests.sections.guide.brute import RANKS
+from tests.sections.guide.oracle import RANKS
 from tests.sections.guide.samples import PARIS, PROVENANCE, query, restaurant, scattered
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ async def test_an_imported_guide_tells_its_licence_with_its_terms_and_that_it_wa
 async def test_an_operators_own_labels_are_used_by_language_before_ours(
     guide: Guide, guides: Guides
 ) -> None:
-    words = {"one_star": Words(label={"": "A rosette", "de": "Eine Rosette"})}
+    words = {"one_star": TierTexts(label={"": "A rosette", "de": "Eine Rosette"})}
     told = msgspec.structs.replace(PROVENANCE, labels=words)
     await guides.replace(told, around(("one_star", 1)), NOON)
     labels = []

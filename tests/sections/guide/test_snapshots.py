@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from location_context.sections.guide.catalogue import Catalogue
-from location_context.sections.guide.imports.duplicates import folded
-from tests.sections.guide.samples import ABOUT, RADII, snapshots
+from location_context.sections.guide.imports.matching import fold
+from location_context.sections.guide.restaurant_index import RestaurantIndex
+from tests.sections.guide.samples import METADATA, RADII, snapshots
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +45,7 @@ async def test_a_snapshot_imports_whole_and_every_row_is_found_again(
 ) -> None:
     path = snapshots(shared_data)[year]
     rows = rows_of(path)
-    version, report = await world_importer.run(path.read_bytes(), ABOUT)
+    version, report = await world_importer.run(path.read_bytes(), METADATA)
     assert (report.rows, report.taken) == (len(rows), len(rows))
     assert report.merged == []
     assert report.refused == []
@@ -56,7 +56,7 @@ async def test_a_snapshot_imports_whole_and_every_row_is_found_again(
         same = one is not None and (
             one.tier == tier_by_first_sign(row["Award"])
             and (one.lat, one.lng) == (float(row["Latitude"]), float(row["Longitude"]))
-            and folded(one.name) == folded(row["Name"])
+            and fold(one.name) == fold(row["Name"])
             and (one.price or "") == row["Price"]
             and (one.phone or "") == row["PhoneNumber"]
             and one.price_level == (min(len(row["Price"]), 4) or None)
@@ -73,7 +73,7 @@ async def test_the_118_street_addresses_shared_by_different_restaurants_stay_apa
 ) -> None:
     path = snapshots(shared_data)[2023]
     shared = [n for n in Counter(row["Address"].lower() for row in rows_of(path)).values() if n > 1]
-    version, _ = await world_importer.run(path.read_bytes(), ABOUT)
+    version, _ = await world_importer.run(path.read_bytes(), METADATA)
     kept = Counter((r.address or "").lower() for r in await guides.load(version.number))
     assert len(shared) == 118
     assert len([n for n in kept.values() if n > 1]) >= 118
@@ -84,7 +84,7 @@ async def test_ids_survive_from_one_year_to_the_next(
 ) -> None:
     ids = []
     for path in snapshots(shared_data).values():
-        version, _ = await world_importer.run(path.read_bytes(), ABOUT)
+        version, _ = await world_importer.run(path.read_bytes(), METADATA)
         ids.append({r.url: r.id for r in await guides.load(version.number)})
     both = ids[0].keys() & ids[1].keys()
     assert len(both) > 1500
@@ -95,6 +95,6 @@ async def test_ids_survive_from_one_year_to_the_next(
 async def test_paris_has_restaurants_of_every_tier_that_the_snapshot_holds(
     shared_data: Path, world_importer: Importer, guides: Guides
 ) -> None:
-    version, _ = await world_importer.run(snapshots(shared_data)[2023].read_bytes(), ABOUT)
-    answer = Catalogue(await guides.load(version.number)).query(48.8566, 2.3522, RADII)
+    version, _ = await world_importer.run(snapshots(shared_data)[2023].read_bytes(), METADATA)
+    answer = RestaurantIndex(await guides.load(version.number)).query(48.8566, 2.3522, RADII)
     assert [tier.inside_radius > 0 for tier in answer] == [True, True, True, True, False]

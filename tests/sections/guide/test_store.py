@@ -11,8 +11,8 @@ from sqlalchemy import text
 from location_context.errors import OperatorError, StorageError
 from location_context.storage.guide import KEPT, Guides
 from tests.moved_clock import NOON
-from tests.sections.guide.children import import_and_die
-from tests.sections.guide.samples import ABOUT, PROVENANCE, open_csv, open_row, restaurant
+from tests.sections.guide.samples import METADATA, PROVENANCE, open_csv, open_row, restaurant
+from tests.sections.guide.subprocess_targets import import_and_die
 from tests.storage.children import child, plain
 
 if TYPE_CHECKING:
@@ -122,5 +122,5 @@ async def test_an_import_killed_in_its_middle_leaves_the_old_guide_and_the_next_
         left = await connection.scalar(text("SELECT count(*) FROM guide_restaurants"))
         assert left == 3
     importer._store = store
-    version, _ = await importer.run(open_csv(open_row(1), open_row(2)), ABOUT)
+    version, _ = await importer.run(open_csv(open_row(1), open_row(2)), METADATA)
     assert await store.active() == version

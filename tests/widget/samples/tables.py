@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from location_context.sections.contract import Attribution, Query
+from location_context.sections.guide.labels import TierLabels
 from location_context.sections.guide.response import GuideBody, RestaurantBody, TierBody, Travel
-from location_context.sections.guide.wording import Wording
 from location_context.sections.licences import MIT
 from location_context.sections.placed import point_notices
 from location_context.sections.units import Measure
@@ -31,9 +31,9 @@ RADII = {"three_star": 80, "two_star": 40, "one_star": 15, "good_value": 2, "sel
 
 
 def guide(query: Query) -> GuideBody:
-    measure, wording = Measure(query.units), Wording(query.language, {})
+    measure, labels = Measure(query.units), TierLabels(query.language, {})
     found = [
-        _restaurant(query, wording.label(tier), tier, number, table)
+        _restaurant(query, labels.label(tier), tier, number, table)
         for tier, *tables in TABLES
         for number, table in enumerate(tables)
     ]
@@ -43,7 +43,7 @@ def guide(query: Query) -> GuideBody:
         as_of=datetime(2026, 2, 1, tzinfo=UTC),
         stale=False,
         attribution=[SAMPLE, *point_notices(query.point)],
-        tiers=_tiers(measure, wording),
+        tiers=_tiers(measure, labels),
         restaurants=found,
         total=len(found),
     )
@@ -81,13 +81,13 @@ def _restaurant(
     )
 
 
-def _tiers(measure: Measure, wording: Wording) -> list[TierBody]:
+def _tiers(measure: Measure, labels: TierLabels) -> list[TierBody]:
     return [
         TierBody(
             tier=tier,
             rank=rank + 1,
-            label=wording.label(tier),
-            meaning=wording.meaning(tier),
+            label=labels.label(tier),
+            meaning=labels.meaning(tier),
             radius=measure.distance(RADII[tier]) or 0.0,
             count=len(tables),
             nearest_beyond=None,

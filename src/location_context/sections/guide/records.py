@@ -1,25 +1,20 @@
-"""Records of the guide: a restaurant, the five tiers, and what is known of an imported version."""
+"""Records of the guide: a restaurant, the five tiers, an imported version, and their store."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 
 Tier = Literal["three_star", "two_star", "one_star", "good_value", "selected"]
 TIERS: tuple[Tier, ...] = ("three_star", "two_star", "one_star", "good_value", "selected")
-STARS: dict[Tier, int] = {
-    "three_star": 3,
-    "two_star": 2,
-    "one_star": 1,
-    "good_value": 0,
-    "selected": 0,
-}
+STARS: dict[Tier, int] = dict(zip(TIERS, (3, 2, 1, 0, 0), strict=True))
 
 
 class Restaurant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One restaurant as it is kept. `country` is ISO 3166-1 alpha-2; addresses are http(s)."""
+    """One restaurant as it is stored. `country` is ISO 3166-1 alpha-2; addresses are http(s)."""
 
     id: str
     name: str
@@ -38,15 +33,15 @@ class Restaurant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     award_year: int | None = None
 
 
-class Words(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An operator's own words for a tier, by language tag; the tag "" stands for all others."""
+class TierTexts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An operator's own texts for a tier by language tag; the tag "" stands for all others."""
 
     label: dict[str, str] = {}
     meaning: dict[str, str] = {}
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where a version of the guide came from, and what it asks to be said of it."""
+    """Where a version of the guide came from, and the notice that its licence asks for."""
 
     kind: str  # sample, or the format it was read from
     source: str  # the file's name or the host it came from
@@ -54,7 +49,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     attribution: str
     attribution_url: str | None = None
     license: str | None = None
-    labels: dict[Tier, Words] = {}
+    labels: dict[Tier, TierTexts] = {}
 
     @property
     def sample(self) -> bool:
@@ -62,7 +57,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class GuideVersion(msgspec.Struct, frozen=True, kw_only=True):
-    """One imported version. `replaces` is the version that served when this one came."""
+    """One imported version. `replaces` is the version that was active when this one came."""
 
     number: int
     provenance: Provenance
@@ -70,3 +65,38 @@ class GuideVersion(msgspec.Struct, frozen=True, kw_only=True):
     imported_at: datetime
     replaces: int | None
     active: bool
+
+
+class GuideStore(Protocol):
+    """Keeps whole versions of the guide; at most one of them is active."""
+
+    @property
+    def damaged(self) -> Sequence[str]:
+        """The ids of the records that the last `load` could not read and left out."""
+        ...
+
+    async def active(self) -> GuideVersion | None:
+        """The version that is served; cheap, called every few seconds."""
+        ...
+
+    async def versions(self) -> list[GuideVersion]:
+        """All versions kept, newest first."""
+        ...
+
+    async def load(self, number: int) -> list[Restaurant]:
+        """The restaurants of a version; empty when it is gone."""
+        ...
+
+    async def replace(
+        self, provenance: Provenance, restaurants: Sequence[Restaurant], imported_at: datetime
+    ) -> GuideVersion:
+        """Store a new version and make it the active one, both or neither."""
+        ...
+
+    async def rollback(self) -> GuideVersion:
+        """Make the version active that the active one replaced.
+
+        Raises:
+            OperatorError: there is none.
+        """
+        ...

@@ -1,8 +1,8 @@
 """The guide: restaurants near a point, ranked by how far a table is worth the way.
 
-It answers from a catalogue in memory. While the server runs, `run` looks every two seconds whether
-another version became active, and changes over when its catalogue is ready; until then, and while
-the database cannot be read, the one at hand serves.
+It answers from an index in memory. While the server runs, `run` looks every two seconds whether
+another version became active, and switches when its index is built; until then, and while the
+database cannot be read, the former one stays in use.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from location_context.sections.contract import (
     Query,
     Reading,
 )
-from location_context.sections.guide.answer import Answer
-from location_context.sections.guide.catalogue import Catalogue
+from location_context.sections.guide.presenter import Presenter
+from location_context.sections.guide.records import GuideStore, GuideVersion
 from location_context.sections.guide.response import GuideBody
+from location_context.sections.guide.restaurant_index import RestaurantIndex
 from location_context.sections.guide.travel import Router
 from location_context.sections.providers import provider_state
 
@@ -34,26 +35,24 @@ if TYPE_CHECKING:
     import httpx2
 
     from location_context.sections.contract import NotApplicableReason, ProviderState
-    from location_context.sections.guide.records import GuideVersion
-    from location_context.sections.guide.store import GuideStore
     from location_context.settings import Settings
     from location_context.stay import Clock
     from location_context.upstream.deadline import Deadline
 
-LIMIT = 50
-_FRESH = timedelta(hours=1)
-_FRESH_WITHOUT_GUIDE = timedelta(minutes=1)
+MAX_RESTAURANTS = 50
+_TTL = timedelta(hours=1)
+_TTL_WITHOUT_GUIDE = timedelta(minutes=1)
 _POLL_SECONDS = 2.0
-_ANSWERING_SECONDS = 0.3
-_MOST_TOLD = 20  # ids in a line of the log
+_PRESENTING_SECONDS = 0.3  # left of the deadline to build the answer
+_MAX_LOGGED_IDS = 20  # in one line
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
-    """The version that serves, its catalogue, and the ids of records left out as damaged."""
+class ActiveGuide:
+    """The version in use, its index, and the ids of records left out as damaged."""
 
     version: GuideVersion
-    catalogue: Catalogue
+    index: RestaurantIndex
     damaged: Sequence[str] = ()
 
 
@@ -72,10 +71,10 @@ class Guide:
         self._clock = clock
         self._radii = tuple(radii)
         self._router = router
-        self._serving: Serving | None = None
+        self._active: ActiveGuide | None = None
         self._loading = asyncio.Lock()
-        self._looked = False
-        self._failed: str | None = None  # why the version that serves cannot be followed
+        self._loaded = False
+        self._failure: str | None = None  # why the active version cannot be followed
         self._listeners: list[Callable[[], None]] = []
 
     @classmethod
@@ -90,74 +89,74 @@ class Guide:
         Raises:
             UpstreamUnavailable: the guide was never loaded, and the database cannot be read.
         """
-        serving = await self._current()
-        if serving is None:
+        guide = await self._current()
+        if guide is None:
             message = query.language.gettext("No restaurant guide is loaded.")
             return self._refused("no_guide_loaded", message)
         point = query.point
-        found = serving.catalogue.query(point.lat, point.lng, self._radii, LIMIT)
+        found = guide.index.query(point.lat, point.lng, self._radii, MAX_RESTAURANTS)
         inside = [one for tier in found for one in tier.inside]
         if not inside:
             message = query.language.gettext("No restaurant of the guide is in range.")
             return self._refused("no_restaurants_in_range", message)
-        ways, lacking = await self._router.travel(
-            point, inside, deadline.earlier(_ANSWERING_SECONDS), public=query.public
+        ways, degraded = await self._router.travel(
+            point, inside, deadline.earlier(_PRESENTING_SECONDS), public=query.public
         )
-        body = Answer(query, serving.version, self._radii).body(found, ways, lacking)
-        return Reading(body, self._clock() + _FRESH)
+        body = Presenter(query, guide.version, self._radii).body(found, ways, degraded)
+        return Reading(body, self._clock() + _TTL)
 
     def _refused(self, reason: NotApplicableReason, message: str) -> Reading:
-        lasts = _FRESH_WITHOUT_GUIDE if reason == "no_guide_loaded" else _FRESH
-        return Reading(NotApplicable(reason=reason, message=message), self._clock() + lasts)
+        ttl = _TTL_WITHOUT_GUIDE if reason == "no_guide_loaded" else _TTL
+        return Reading(NotApplicable(reason=reason, message=message), self._clock() + ttl)
 
-    async def _current(self) -> Serving | None:
-        if not self._looked:
+    async def _current(self) -> ActiveGuide | None:
+        if not self._loaded:
             try:
                 await self.refresh()
             except StorageError as error:
                 raise UpstreamUnavailable(
                     "The restaurant guide cannot be read at the moment.", 5
                 ) from error
-        return self._serving
+        return self._active
 
     async def refresh(self) -> bool:
-        """Change over to the active version if it is another one; whether it was.
+        """Switch to the active version if it is another one; whether it was.
 
         Raises:
-            StorageError: the database cannot be read; what serves stays.
+            StorageError: the database cannot be read; the version in use stays.
         """
         async with self._loading:
             active = await self._store.active()
-            serving = self._serving
-            if active == (serving.version if serving else None):
-                self._looked = True
+            guide = self._active
+            if active == (guide.version if guide else None):
+                self._loaded = True
                 return False
             if active is None:
-                self._change_over(None)
+                self._activate_version(None)
                 return True
             restaurants = await self._store.load(active.number)
             damaged = tuple(self._store.damaged)
             if len(restaurants) + len(damaged) != active.rows:
                 return False  # it was replaced and removed in between: look again
             if damaged:
-                structlog.get_logger().error("guide_records_damaged", ids=damaged[:_MOST_TOLD])
-            catalogue = await asyncio.to_thread(Catalogue, restaurants)
-            self._change_over(Serving(active, catalogue, damaged))
+                structlog.get_logger().error("guide_records_damaged", ids=damaged[:_MAX_LOGGED_IDS])
+            index = await asyncio.to_thread(RestaurantIndex, restaurants)
+            self._activate_version(ActiveGuide(active, index, damaged))
             return True
 
-    def _change_over(self, serving: Serving | None) -> None:
-        self._serving, self._looked = serving, True
+    def _activate_version(self, guide: ActiveGuide | None) -> None:
+        self._active, self._loaded = guide, True
         for listener in self._listeners:
             listener()
-        number = serving.version.number if serving else None
+        number = guide.version.number if guide else None
         structlog.get_logger().info("guide_changed_over", version=number)
 
     def when_changed(self, listener: Callable[[], None]) -> None:
-        """Call `listener` whenever another version serves: what was kept of the old is void."""
+        """Call `listener` whenever another version is activated: cached answers are out of date."""
         self._listeners.append(listener)
 
     async def prepare(self) -> None:
-        """Load the guide, so that no request waits for it; a database that fails is told of."""
+        """Load the guide, so that no request waits for it; a failing database is logged."""
         await self._follow()
 
     async def run(self) -> None:
@@ -167,44 +166,46 @@ class Guide:
             await asyncio.sleep(_POLL_SECONDS)
 
     async def close(self) -> None:
-        """End what is under way."""
+        """End requests that are under way."""
         await self._router.close()
 
     async def _follow(self) -> None:
         try:
             await self.refresh()
-            self._failed = None
+            self._failure = None
         except StorageError as error:
-            if self._failed is None:  # say it once, not every two seconds
+            if self._failure is None:  # once, not every two seconds
                 structlog.get_logger().warning("guide_not_followed", why=error.message)
-            self._failed = error.message
+            self._failure = error.message
 
     def providers(self) -> Sequence[ProviderState]:
         return [provider_state(self._router.upstream)]
 
     async def dataset(self) -> DatasetState | None:
         try:
-            serving = await self._current()
+            guide = await self._current()
         except UpstreamUnavailable:
-            serving = None
-        if serving is None:
+            guide = None
+        if guide is None:
             return DatasetState(version=None, rows=0, imported_at=None)
-        version, rows = serving.version, serving.catalogue.size
+        version, rows = guide.version, guide.index.size
         return DatasetState(version=str(version.number), rows=rows, imported_at=version.imported_at)
 
     def notices(self) -> Sequence[str]:
-        told = [f"The restaurant guide cannot be followed: {self._failed}"] if self._failed else []
-        if not self._looked:
-            return told
-        if (serving := self._serving) is None:
-            return [*told, "No restaurant guide is loaded: location-context guide import FILE"]
-        if serving.damaged:
-            told.append(
-                f"{len(serving.damaged)} records of the restaurant guide are damaged and left out, "
-                f"such as {serving.damaged[0]}: import the guide again, or restore a backup"
+        found = []
+        if self._failure:
+            found.append(f"The restaurant guide cannot be followed: {self._failure}")
+        if not self._loaded:
+            return found
+        if (guide := self._active) is None:
+            return [*found, "No restaurant guide is loaded: location-context guide import FILE"]
+        if guide.damaged:
+            found.append(
+                f"{len(guide.damaged)} records of the restaurant guide are damaged and left out, "
+                f"such as {guide.damaged[0]}: import the guide again, or restore a backup"
             )
-        if serving.version.provenance.sample:
-            year = serving.version.provenance.dated.year
+        if guide.version.provenance.sample:
+            year = guide.version.provenance.dated.year
             sentence = f"The sample guide of {year} serves; it is not current. "
-            told.append(sentence + "Load your own: location-context guide import FILE")
-        return told
+            found.append(sentence + "Load your own: location-context guide import FILE")
+        return found

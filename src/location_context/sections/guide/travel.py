@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from location_context.point import Point
     from location_context.sections.contract import DegradedReason
-    from location_context.sections.guide.catalogue import Found
+    from location_context.sections.guide.restaurant_index import Found
     from location_context.settings import Settings
     from location_context.stay import Clock
     from location_context.upstream.deadline import Deadline

@@ -1,16 +1,22 @@
-"""Formats: bytes in, rows out; the format is told by content, never by a name."""
+"""Formats: the bytes of a dataset become rows of known fields, whatever format they came in.
+
+Column names of all vintages and formats are compared by their letters and digits alone, so that
+`PhoneNumber`, `phone_number` and `Phone Number` are one field. Unknown columns are ignored.
+"""
 
 from __future__ import annotations
 
 import gzip
 import io
 import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from location_context.errors import OperatorError
-from location_context.sections.guide.imports.csv_rows import csv_table
-from location_context.sections.guide.imports.json_rows import json_table
-from location_context.sections.guide.imports.rows import MAX_BYTES, Table
 
+MAX_ROWS = 200_000
+MAX_BYTES = 200_000_000
 _MEGABYTE = 1_000_000
 _PACKED = {
     b"PK\x03\x04": "a zip archive",
@@ -20,47 +26,177 @@ _PACKED = {
     b"7z\xbc\xaf": "a 7z archive",
     b"%PDF": "a PDF",
 }
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_COLUMN_NAMES = {
+    "id": ("id",),
+    "name": ("name", "restaurant", "title", "itemlabel"),
+    "award": ("award", "distinction"),
+    "tier": ("tier",),
+    "stars": ("stars",),
+    "lat": ("lat", "latitude"),
+    "lng": ("lng", "lon", "long", "longitude"),
+    "coordinates": ("coord", "coordinates"),
+    "address": ("address", "streetaddress"),
+    "location": ("location",),
+    "city": ("city", "citylabel"),
+    "country": ("country", "countrycode"),
+    "cuisine": ("cuisine", "cuisines", "cuisinelabel"),
+    "price": ("price",),
+    "price_level": ("pricelevel",),
+    "min_price": ("minprice",),
+    "max_price": ("maxprice",),
+    "currency": ("currency",),
+    "url": ("url", "item"),
+    "website": ("website", "websiteurl"),
+    "phone": ("phone", "phonenumber", "tel"),
+    "award_year": ("awardyear", "year"),
+}
+_FIELDS = {name: known for known, names in _COLUMN_NAMES.items() for name in names}
 
 
-def read_table(data: bytes) -> Table:
-    """The rows of a dataset in any of the known formats, plain or in gzip.
+def known_field(column: str) -> str | None:
+    """The field that a column's name stands for."""
+    return _FIELDS.get("".join(c for c in column.casefold() if c.isalnum()))
+
+
+class RowError(Exception):
+    """Why a row is rejected, as part of a sentence: "it has no name"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row.
+
+    Attributes:
+        line: the line it begins on, or the number of the record, the first being 1.
+        fields: texts by the names that `known_field` gives, without surrounding blanks.
+        broken: why the row could not even be split into fields.
+    """
+
+    line: int
+    fields: Mapping[str, str]
+    broken: str | None = None
+
+    def get(self, name: str) -> str:
+        """The text of a field, "" where the row has none."""
+        return self.fields.get(name, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """All rows of a file.
+
+    Attributes:
+        kind: the name of the format, as reports and lists of versions show it.
+        rows: at least one and at most `MAX_ROWS`, in the order of the file.
+        counted_in: the word for `Row.line`.
+    """
+
+    kind: str
+    rows: list[Row] = field(repr=False)
+    counted_in: str = "line"
+
+    @classmethod
+    def of(cls, kind: str, rows: Iterable[Row], counted_in: str = "line") -> Table:
+        """A table of rows that may be too many or none.
+
+        Raises:
+            OperatorError: they are.
+        """
+        taken: list[Row] = []
+        for row in rows:
+            if len(taken) == MAX_ROWS:
+                raise OperatorError(f"The file has more than {MAX_ROWS:,} rows, the limit.")
+            taken.append(row)
+        if not taken:
+            raise OperatorError("The file has no rows.")
+        return cls(kind, taken, counted_in)
+
+
+class GuideFormat(ABC):
+    r"""A file format that guide datasets come in.
+
+    What rows mean (tiers, prices, coordinates), which of them are duplicates and which are
+    rejected is the importer's work; a format only splits bytes into rows of named texts. A package
+    adds a format through an entry point of the group `location_context.guide_importers`:
+
+        [project.entry-points."location_context.guide_importers"]
+        vcard = "my_package.vcard:VCardFormat"
+
+    Example: restaurants as lines "name|tier|latitude,longitude" below a line "#guide".
+
+        >>> class PipeFormat(GuideFormat):
+        ...     def recognises(self, data: bytes) -> bool:
+        ...         return data.startswith(b"#guide")
+        ...
+        ...     def read(self, data: bytes) -> Table:
+        ...         lines = decode_text(data).splitlines()
+        ...         return Table.of("pipe", map(self._row, range(2, len(lines) + 1), lines[1:]))
+        ...
+        ...     def _row(self, number: int, line: str) -> Row:
+        ...         name, tier, place = line.split("|")
+        ...         lat, lng = place.split(",")
+        ...         return Row(number, {"name": name, "tier": tier, "lat": lat, "lng": lng})
+        >>> table = read_table(b"#guide\nChez Pipe|one_star|48.85,2.35", [PipeFormat()])
+        >>> table.kind, table.rows[0].line, table.rows[0].get("tier")
+        ('pipe', 2, 'one_star')
+    """
+
+    @abstractmethod
+    def recognises(self, data: bytes) -> bool:
+        """Whether a file is of this format, by how it begins; quick, and never raises.
+
+        Args:
+            data: the whole file, of at most `MAX_BYTES`; gzip is unpacked already.
+        """
+
+    @abstractmethod
+    def read(self, data: bytes) -> Table:
+        """The rows of a file that it recognises.
+
+        A row that cannot be split into fields is a `Row` with `broken`, and costs no other.
+
+        Raises:
+            OperatorError: nothing can be read, with a sentence that says why.
+        """
+
+
+def read_table(data: bytes, formats: Sequence[GuideFormat]) -> Table:
+    """The rows of a dataset in the first format that recognises it, plain or in gzip.
 
     Raises:
-        OperatorError: it is none of them, damaged, or too large.
+        OperatorError: none does, or it is damaged or too large.
     """
-    text = _text(_unpacked(data))
-    start = text[:2000].lstrip().lower()
+    data = _unpacked(data)
+    for candidate in formats:
+        if candidate.recognises(data):
+            return candidate.read(data)
+    if found := next((what for magic, what in _PACKED.items() if data.startswith(magic)), None):
+        raise OperatorError(f"The file is {found}: unpack it and import what is inside.")
+    start = decode_text(data)[:2000].lstrip().lower()
     if not start:
         raise OperatorError("The file is empty.")
     if start.startswith(("<!doctype", "<html", "<?xml", "<head", "<body")):
         raise OperatorError(
             "The file is a web page, not a dataset: open its address in a browser to see why."
         )
-    return json_table(text) if start[0] in "{[" else csv_table(text)
+    raise OperatorError("The file is in none of the known formats.")
 
 
-def _unpacked(data: bytes) -> bytes:
-    if found := next((what for magic, what in _PACKED.items() if data.startswith(magic)), None):
-        raise OperatorError(f"The file is {found}: unpack it and import what is inside.")
-    if data.startswith(b"\x1f\x8b"):
-        data = _gunzipped(data)
-    if len(data) > MAX_BYTES:
-        raise OperatorError(
-            f"The file is larger than {MAX_BYTES // _MEGABYTE} MB, which is the limit."
-        )
-    return data
+def first_character(data: bytes) -> str:
+    """The first character of a text file that is not blank; "" where it is empty or no text."""
+    if data.startswith((*_UTF16_MARKS, *_PACKED)) or b"\0" in data[:2000]:
+        return ""
+    return data[:2000].decode("utf-8-sig", "ignore").lstrip()[:1]
 
 
-def _gunzipped(data: bytes) -> bytes:
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-            return packed.read(MAX_BYTES + 1)
-    except (OSError, EOFError, zlib.error):
-        raise OperatorError("The file begins as gzip and is damaged or cut short.") from None
+def decode_text(data: bytes) -> str:
+    """The text of a file in UTF-8.
 
-
-def _text(data: bytes) -> str:
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+    Raises:
+        OperatorError: it is in another encoding, or no text.
+    """
+    if data.startswith(_UTF16_MARKS):
         raise OperatorError("The file is UTF-16: save it as UTF-8.")
     try:
         text = data.decode("utf-8-sig")
@@ -74,3 +210,15 @@ def _text(data: bytes) -> str:
         line = text.count("\n", 0, at) + 1
         raise OperatorError(f"The file is not text: there is a zero byte on line {line:,}.")
     return text
+
+
+def _unpacked(data: bytes) -> bytes:
+    if data.startswith(b"\x1f\x8b"):
+        try:
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+                data = packed.read(MAX_BYTES + 1)
+        except (OSError, EOFError, zlib.error):
+            raise OperatorError("The file begins as gzip and is damaged or cut short.") from None
+    if len(data) > MAX_BYTES:
+        raise OperatorError(f"The file is larger than {MAX_BYTES // _MEGABYTE} MB, the limit.")
+    return data

@@ -1,171 +1,234 @@
 """Importer: a dataset's bytes become a new version of the guide, or an error that changes nothing.
 
-Every row is accounted for: taken, merged into another, or refused with its line and reason. A file
-with more than half of its rows refused is refused whole; a strict import refuses at the first.
+Every row is accounted for: taken, merged into another, or rejected with its line and reason. A file
+with more than half of its rows rejected is rejected whole; a strict import rejects it at the first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from datetime import date
+from importlib import resources
 
 import msgspec
 
 from location_context.errors import OperatorError
-from location_context.sections.guide.imports.checks import Checks, CountryAt
-from location_context.sections.guide.imports.duplicates import groups, merged
-from location_context.sections.guide.imports.formats import read_table
-from location_context.sections.guide.imports.identity import with_ids
-from location_context.sections.guide.imports.rows import Fault, Row, Table
-from location_context.sections.guide.records import TIERS, Provenance, Restaurant, Tier, Words
-
-if TYPE_CHECKING:
-    from datetime import date
-
-    from location_context.sections.guide.records import GuideVersion
-    from location_context.sections.guide.store import GuideStore
-    from location_context.stay import Clock
+from location_context.sections.guide.imports import matching
+from location_context.sections.guide.imports.csv_json import CsvFormat, JsonFormat
+from location_context.sections.guide.imports.formats import (
+    GuideFormat,
+    Row,
+    RowError,
+    Table,
+    read_table,
+)
+from location_context.sections.guide.imports.validation import CountryAt, RowValidator
+from location_context.sections.guide.records import (
+    TIERS,
+    GuideStore,
+    GuideVersion,
+    Provenance,
+    Restaurant,
+    Tier,
+    TierTexts,
+)
+from location_context.sections.licences import MIT
+from location_context.stay import Clock
 
 Progress = Callable[[int, int], None]  # rows done, rows in all
-_EVERY = 256
+BUILT_IN_FORMATS: tuple[GuideFormat, ...] = (CsvFormat(), JsonFormat())
+_PROGRESS_EVERY = 256  # rows
 
 
 @dataclass(frozen=True, kw_only=True)
-class About:
-    """What the operator tells about a dataset."""
+class ImportMetadata:
+    """What the operator says about a dataset.
+
+    Attributes:
+        source: the file's name, or the host it came from.
+        dated: the day its data was true; None: unknown, so the day of the import.
+        kind: the format's name, unless it is the sample.
+        attribution: the notice that its licence asks for, with its address and the licence's name.
+        labels: the operator's own texts for tiers.
+    """
 
     source: str
-    dated: date | None = None  # None: nobody knows, so the day of the import
-    kind: str | None = None  # the format's, unless it is the sample
+    dated: date | None = None
+    kind: str | None = None
     attribution: str = ""
     attribution_url: str | None = None
     license: str | None = None
-    labels: dict[Tier, Words] = field(default_factory=dict)
+    labels: dict[Tier, TierTexts] = field(default_factory=dict)
 
 
-class Merged(msgspec.Struct, frozen=True):
+# Well-known restaurants written from general knowledge (name, tier, city, coordinates to a few
+# hundred metres, year of the award), not from any dataset, so that a first run shows something
+# true. It is not current, and says so wherever it is shown. Most rows are of 2024, some of 2023.
+SAMPLE = ImportMetadata(
+    source="sample.csv",
+    dated=date(2024, 6, 30),
+    kind="sample",
+    attribution="Sample guide",
+    license=MIT.name,
+)
+
+
+class RejectedRow(msgspec.Struct, frozen=True):
+    """A row that was not taken, and why."""
+
+    line: int
+    reason: str
+
+
+class MergedRow(msgspec.Struct, frozen=True):
     """A row that became one with an earlier one."""
 
     line: int
     into: int
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of every row: `rows` = `taken` + `merged` + `refused`."""
+class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of every row: `rows` = `taken` + `merged` + `refused`.
+
+    Lines are counted in `counted_in`; `version` is None when nothing was stored.
+    """
 
     kind: str
     counted_in: str
     rows: int
     taken: int
     by_tier: dict[str, int]
-    merged: list[Merged]
-    refused: list[Fault]
+    merged: list[MergedRow]
+    refused: list[RejectedRow]
     version: int | None = None
 
 
-class ImportRefused(OperatorError):
-    """The whole file is refused; `report` tells of its rows."""
+class ImportRejected(OperatorError):
+    """The whole file is rejected; `report` tells what is wrong with its rows."""
 
-    def __init__(self, message: str, report: Report) -> None:
+    def __init__(self, message: str, report: ImportReport) -> None:
         super().__init__(message)
         self.report = report
 
 
 class Importer:
-    """Imports into a store. `country_at` tells the country at a latitude and longitude."""
+    """Imports into a store; `country_at` gives the country at a point."""
 
-    def __init__(self, store: GuideStore, clock: Clock, country_at: CountryAt) -> None:
+    def __init__(
+        self,
+        store: GuideStore,
+        clock: Clock,
+        country_at: CountryAt,
+        formats: Sequence[GuideFormat] = BUILT_IN_FORMATS,
+    ) -> None:
         self._store = store
         self._clock = clock
         self._country_at = country_at
+        self._formats = formats
 
     async def run(
-        self, data: bytes, about: About, *, strict: bool = False, progress: Progress | None = None
-    ) -> tuple[GuideVersion, Report]:
+        self,
+        data: bytes,
+        metadata: ImportMetadata,
+        *,
+        strict: bool = False,
+        progress: Progress | None = None,
+    ) -> tuple[GuideVersion, ImportReport]:
         """Import a dataset and make it the active version.
 
         Raises:
             OperatorError: the file is no dataset, or too much of it is wrong; nothing is changed.
         """
-        table = read_table(data)
-        restaurants, own, report = self._checked(table, progress or (lambda _done, _all: None))
-        _refuse_bad(report, strict=strict)
-        before = await self._store.active()
-        former = await self._store.load(before.number) if before else []
+        table = read_table(data, self._formats)
+        valid, rejected = self._validated(table, progress or (lambda _done, _all: None))
+        restaurants, own_ids, report = _merge_duplicates(table, valid, rejected)
+        _check(report, strict=strict)
+        active = await self._store.active()
+        former = await self._store.load(active.number) if active else []
         version = await self._store.replace(
-            self._provenance(about, table.kind),
-            with_ids(restaurants, own, former),
+            self._provenance(metadata, table.kind),
+            matching.assign_ids(restaurants, own_ids, former),
             self._clock(),
         )
         return version, msgspec.structs.replace(report, version=version.number)
 
-    def _provenance(self, about: About, kind: str) -> Provenance:
-        dated = about.dated or self._clock().date()
+    def _provenance(self, metadata: ImportMetadata, kind: str) -> Provenance:
+        dated = metadata.dated or self._clock().date()
         return Provenance(
-            kind=about.kind or kind,
-            source=about.source,
+            kind=metadata.kind or kind,
+            source=metadata.source,
             dated=dated,
-            attribution=about.attribution or f"Restaurant guide, as of {dated.isoformat()}",
-            attribution_url=about.attribution_url,
-            license=about.license,
-            labels=about.labels,
+            attribution=metadata.attribution or f"Restaurant guide, as of {dated.isoformat()}",
+            attribution_url=metadata.attribution_url,
+            license=metadata.license,
+            labels=metadata.labels,
         )
 
-    def _checked(
+    def _validated(
         self, table: Table, progress: Progress
-    ) -> tuple[list[Restaurant], list[str], Report]:
-        """The restaurants, their own ids, and the report."""
-        checks = Checks(self._country_at)
-        sound: list[tuple[Row, Restaurant]] = []
-        refused: list[Fault] = []
+    ) -> tuple[list[tuple[Row, Restaurant]], list[RejectedRow]]:
+        validator = RowValidator(self._country_at)
+        valid: list[tuple[Row, Restaurant]] = []
+        rejected: list[RejectedRow] = []
         for done, row in enumerate(table.rows):
-            if done % _EVERY == 0:
+            if done % _PROGRESS_EVERY == 0:
                 progress(done, len(table.rows))
-            restaurant = checks.restaurant(row)
-            if isinstance(restaurant, str):
-                refused.append(Fault(row.line, restaurant))
-            else:
-                sound.append((row, restaurant))
+            try:
+                valid.append((row, validator.restaurant(row)))
+            except RowError as reason:
+                rejected.append(RejectedRow(row.line, str(reason)))
         progress(len(table.rows), len(table.rows))
-        return _united(table, sound, refused)
+        return valid, rejected
 
 
-def _united(
-    table: Table, sound: Sequence[tuple[Row, Restaurant]], refused: list[Fault]
-) -> tuple[list[Restaurant], list[str], Report]:
-    together = groups([restaurant for _, restaurant in sound])
-    restaurants = [merged([sound[n][1] for n in group]) for group in together]
-    own = [next((i for n in group if (i := sound[n][0].get("id"))), "") for group in together]
+async def import_sample(importer: Importer) -> tuple[GuideVersion, ImportReport]:
+    """Make the sample guide of the package the active version."""
+    return await importer.run(sample_data(), SAMPLE, strict=True)
+
+
+def sample_data() -> bytes:
+    """The sample guide as a plain CSV."""
+    return (resources.files("location_context.sections.guide") / "sample.csv").read_bytes()
+
+
+def _merge_duplicates(
+    table: Table, valid: Sequence[tuple[Row, Restaurant]], rejected: list[RejectedRow]
+) -> tuple[list[Restaurant], list[str], ImportReport]:
+    """The restaurants, their ids in the dataset ("" where it has none), and the report."""
+    groups = matching.group_duplicates([restaurant for _, restaurant in valid])
+    restaurants = [matching.merge([valid[n][1] for n in group]) for group in groups]
+    own_ids = [next((i for n in group if (i := valid[n][0].get("id"))), "") for group in groups]
     tiers = [restaurant.tier for restaurant in restaurants]
-    report = Report(
+    report = ImportReport(
         kind=table.kind,
         counted_in=table.counted_in,
         rows=len(table.rows),
         taken=len(restaurants),
         by_tier={tier: tiers.count(tier) for tier in TIERS if tier in tiers},
         merged=[
-            Merged(sound[n][0].line, sound[group[0]][0].line)
-            for group in together
+            MergedRow(valid[n][0].line, valid[group[0]][0].line)
+            for group in groups
             for n in group[1:]
         ],
-        refused=refused,
+        refused=rejected,
     )
-    return restaurants, own, report
+    return restaurants, own_ids, report
 
 
-def _refuse_bad(report: Report, *, strict: bool) -> None:
-    bad = len(report.refused)
-    if strict and bad:
-        raise ImportRefused(
-            f"{bad} of {report.rows} rows are wrong, and the import is strict; "
+def _check(report: ImportReport, *, strict: bool) -> None:
+    """Raises `ImportRejected` for a file with too many wrong rows."""
+    wrong = len(report.refused)
+    if strict and wrong:
+        raise ImportRejected(
+            f"{wrong} of {report.rows} rows are wrong, and the import is strict; "
             "nothing was changed.",
             report,
         )
-    if bad * 2 > report.rows:
+    if wrong * 2 > report.rows:
         first = report.refused[0]
-        raise ImportRefused(
-            f"{bad:,} of {report.rows:,} rows are wrong, so the whole file is refused and nothing "
-            f"was changed. The first: {report.counted_in} {first.line}: {first.reason}.",
+        raise ImportRejected(
+            f"{wrong:,} of {report.rows:,} rows are wrong, so the whole file is rejected and "
+            f"nothing was changed. The first: {report.counted_in} {first.line}: {first.reason}.",
             report,
         )

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
 
 from location_context.errors import OperatorError
-from location_context.sections.guide.imports.rows import MAX_BYTES
+from location_context.sections.guide.imports.formats import MAX_BYTES
+from location_context.settings import Settings
 from location_context.upstream.download import download
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # only upstream may use the HTTP client
     import httpx2
 
-    from location_context.settings import Settings
-
 _DATE = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
-_SECONDS = 300.0
+_TIMEOUT = 300.0  # seconds: Wikidata's query alone may take one of its minutes
 
 # Restaurants with the award (Q20824563), its number of stars and its year, unless it has ended.
 WIKIDATA_QUERY = """\
@@ -39,7 +38,7 @@ SELECT ?item ?itemLabel ?coord ?stars (YEAR(?since) AS ?year) ?country ?cityLabe
 
 @dataclass(frozen=True)
 class Dataset:
-    """The bytes, a name for where they came from, and the day they are of, where that is told."""
+    """The bytes, a name for where they came from, and the day they are of, where that is known."""
 
     data: bytes = field(repr=False)
     source: str
@@ -50,7 +49,7 @@ async def fetch(client: httpx2.AsyncClient, source: str, settings: Settings) -> 
     """The dataset in a file or at an address.
 
     Raises:
-        OperatorError: the file cannot be read, is too large, or the address may not be asked.
+        OperatorError: the file cannot be read, is too large, or the address is not allowed.
         ProviderError: the address gave nothing usable.
     """
     if re.match(r"[a-z][a-z0-9+.-]*://", source, re.IGNORECASE):
@@ -68,15 +67,15 @@ async def fetch_wikidata(client: httpx2.AsyncClient, settings: Settings) -> Data
     if not settings.wikidata_url:
         raise OperatorError("LOCATION_CONTEXT_WIKIDATA_URL is empty: Wikidata is switched off.")
     address = f"{settings.wikidata_url}?{urlencode({'query': WIKIDATA_QUERY, 'format': 'json'})}"
-    answer = await download(
+    response = await download(
         client,
         address,
         allow_private=True,  # the operator's own setting names it
         max_bytes=MAX_BYTES,
         headers={"Accept": "application/sparql-results+json"},
-        timeout=_SECONDS,
+        timeout=_TIMEOUT,
     )
-    return Dataset(answer.body, urlsplit(settings.wikidata_url).hostname or "wikidata", None)
+    return Dataset(response.body, urlsplit(settings.wikidata_url).hostname or "wikidata", None)
 
 
 def _read(path: Path) -> Dataset:
@@ -84,27 +83,29 @@ def _read(path: Path) -> Dataset:
         if path.stat().st_size > MAX_BYTES:
             raise OperatorError(f"{path} is larger than {MAX_BYTES // 1_000_000} MB, the limit.")
         changed = datetime.fromtimestamp(path.stat().st_mtime, UTC).date()
-        return Dataset(path.read_bytes(), path.name, _named(path.name) or changed)
+        return Dataset(path.read_bytes(), path.name, _date_in_name(path.name) or changed)
     except OSError as error:
         raise OperatorError(f"{path} cannot be read: {error.strerror}.") from None
 
 
 async def _download(client: httpx2.AsyncClient, url: str, settings: Settings) -> Dataset:
-    answer = await download(
+    response = await download(
         client,
         url,
         allow_private=settings.feeds_allow_private,
         max_bytes=MAX_BYTES,
-        timeout=_SECONDS,
+        timeout=_TIMEOUT,
     )
-    parts = urlsplit(answer.final_url)
+    parts = urlsplit(response.final_url)
     name = Path(parts.path).name or parts.hostname or "address"
     return Dataset(
-        answer.body, name, _named(name) or _modified(answer.headers.get("last-modified"))
+        response.body,
+        name,
+        _date_in_name(name) or _date_of_header(response.headers.get("last-modified")),
     )
 
 
-def _named(name: str) -> date | None:
+def _date_in_name(name: str) -> date | None:
     """The date in a file's name."""
     try:
         return date(*map(int, match.groups())) if (match := _DATE.search(name)) else None
@@ -112,7 +113,7 @@ def _named(name: str) -> date | None:
         return None
 
 
-def _modified(header: str | None) -> date | None:
+def _date_of_header(header: str | None) -> date | None:
     try:
         return parsedate_to_datetime(header).date() if header else None
     except (ValueError, OverflowError):

@@ -16,7 +16,7 @@ from location_context.settings import Secret, Settings
 from location_context.storage.database import Database
 from location_context.storage.guide import Guides
 from tests.moved_clock import MovedClock
-from tests.sections.guide.samples import ABOUT, country_at, open_csv, open_row
+from tests.sections.guide.samples import METADATA, country_at, open_csv, open_row
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -39,7 +39,7 @@ def import_and_die(pipe: Connection, folder: str, url: str) -> None:
 async def _import(data: bytes, settings: Settings, statements: int) -> None:
     store = Guides(await Database.open(settings))
     _kill_after(statements)
-    await Importer(store, MovedClock(), country_at).run(data, ABOUT)
+    await Importer(store, MovedClock(), country_at).run(data, METADATA)
 
 
 def _kill_after(statements: int) -> None:

@@ -1,9 +1,9 @@
-"""The catalogue in memory: restaurants of each tier by latitude, as unit vectors.
+"""The index in memory: restaurants of each tier by latitude, as unit vectors.
 
 A radius bounds the difference of latitude, so that two bisections cut a tier to a band; within it,
 those whose chord to the point is short enough are inside. Unit vectors know no antimeridian and no
 pole, so nothing is special there, and distances from the chord are exact to a millimetre. A short
-band is walked in Python, which is quicker than numpy's first step; a long one is numpy's. Distances
+band is scanned in Python, which is quicker than numpy's first step; a long one by numpy. Distances
 equal to the millimetre are ordered by id. docs/decisions/guide-index.md has the measurements.
 """
 
@@ -11,22 +11,18 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from math import asin, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from location_context.point import EARTH_RADIUS_KM
-from location_context.sections.guide.records import TIERS, Tier
+from location_context.sections.guide.records import TIERS, Restaurant, Tier
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from location_context.sections.guide.records import Restaurant
-
-_SLACK = 1e-12  # over the rounding of a sine or cosine; what passes is measured exactly
-_WALKED = 80  # rows up to which walking beats numpy
+_TOLERANCE = 1e-12  # above the rounding of a sine or cosine; what passes is measured exactly
+_MAX_SCANNED = 80  # rows up to which a loop in Python beats numpy
 _MILLIMETRES = 2e6 * EARTH_RADIUS_KM  # the Earth's diameter
 
 Vectors = NDArray[np.float64]
@@ -34,11 +30,9 @@ Rows = NDArray[np.int64]
 
 # Distance in km to the millimetre, place in the order of ids, the restaurant: sorted, these are the
 # answer's order. A bare tuple, since hundreds of them are made in a query of microseconds.
-Found = tuple[float, int, "Restaurant"]
-
-
+Found = tuple[float, int, Restaurant]
 # A row of a band: its unit vector, its place in the order of ids, the restaurant.
-_Place = tuple[float, float, float, int, "Restaurant"]
+_Place = tuple[float, float, float, int, Restaurant]
 
 
 class TierFound(NamedTuple):
@@ -50,7 +44,7 @@ class TierFound(NamedTuple):
     nearest_beyond: Found | None
 
 
-class _Here(NamedTuple):
+class _Origin(NamedTuple):
     """The point: its latitude in radians and its unit vector, as numbers and as an array."""
 
     phi: float
@@ -60,8 +54,8 @@ class _Here(NamedTuple):
     vector: Vectors
 
 
-class Catalogue:
-    """All restaurants of one version, ready to be asked."""
+class RestaurantIndex:
+    """All restaurants of one version, ready to be queried."""
 
     def __init__(self, restaurants: Sequence[Restaurant]) -> None:
         self.size = len(restaurants)
@@ -80,10 +74,10 @@ class Catalogue:
         phi, theta = math.radians(lat), math.radians(lng)
         level = math.cos(phi)
         x, y, z = level * math.cos(theta), level * math.sin(theta), math.sin(phi)
-        here = _Here(phi, x, y, z, np.array((x, y, z)))
+        origin = _Origin(phi, x, y, z, np.array((x, y, z)))
         answer = []
         for band, radius in zip(self._bands, radii, strict=True):
-            found = band.query(here, radius, limit)
+            found = band.query(origin, radius, limit)
             limit -= len(found.inside)
             answer.append(found)
         return answer
@@ -103,27 +97,27 @@ class _Band:
         in_order = [restaurants[row] for row in order]
         self._places = list(zip(*self._vectors.tolist(), order.tolist(), in_order, strict=True))
 
-    def query(self, here: _Here, radius: float, limit: int) -> TierFound:
-        if inside := self._within(here, radius):
+    def query(self, origin: _Origin, radius: float, limit: int) -> TierFound:
+        if inside := self._within(origin, radius):
             return TierFound(self.tier, len(inside), inside[:limit], None)
-        return TierFound(self.tier, 0, inside, self._nearest(here))
+        return TierFound(self.tier, 0, inside, self._nearest(origin))
 
-    def _within(self, here: _Here, radius: float) -> list[Found]:
+    def _within(self, origin: _Origin, radius: float) -> list[Found]:
         """All within `radius` km, in the answer's order."""
         angle = min(radius / EARTH_RADIUS_KM, math.pi)
-        first = bisect_left(self._latitudes, here.phi - angle - _SLACK)
-        last = bisect_right(self._latitudes, here.phi + angle + _SLACK)
-        if last - first <= _WALKED:
-            chord = 2 * math.sin(angle / 2) + _SLACK
-            return _walked(here, radius, chord, self._places[first:last])
-        cosines = here.vector @ self._vectors[:, first:last]
-        rows = np.flatnonzero(cosines >= math.cos(angle) - _SLACK)
-        return self._measured(here, radius, rows + first)
+        first = bisect_left(self._latitudes, origin.phi - angle - _TOLERANCE)
+        last = bisect_right(self._latitudes, origin.phi + angle + _TOLERANCE)
+        if last - first <= _MAX_SCANNED:
+            chord = 2 * math.sin(angle / 2) + _TOLERANCE
+            return _scan(origin, radius, chord, self._places[first:last])
+        cosines = origin.vector @ self._vectors[:, first:last]
+        rows = np.flatnonzero(cosines >= math.cos(angle) - _TOLERANCE)
+        return self._measured(origin, radius, rows + first)
 
-    def _measured(self, here: _Here, radius: float, rows: Rows) -> list[Found]:
-        if len(rows) <= _WALKED:
-            return _walked(here, radius, 2.0, [self._places[row] for row in rows.tolist()])
-        dx, dy, dz = self._vectors[:, rows] - here.vector[:, None]
+    def _measured(self, origin: _Origin, radius: float, rows: Rows) -> list[Found]:
+        if len(rows) <= _MAX_SCANNED:
+            return _scan(origin, radius, 2.0, [self._places[row] for row in rows.tolist()])
+        dx, dy, dz = self._vectors[:, rows] - origin.vector[:, None]
         halves = np.minimum(np.sqrt(dx * dx + dy * dy + dz * dz) / 2, 1.0)
         distances = np.floor(np.arcsin(halves) * _MILLIMETRES + 0.5) / 1e6
         places = (self._places[row][3:] for row in rows.tolist())
@@ -133,20 +127,20 @@ class _Band:
             if km <= radius
         )
 
-    def _nearest(self, here: _Here) -> Found | None:
+    def _nearest(self, origin: _Origin) -> Found | None:
         """The nearest of all; among those equally near the first by id."""
         if not self._places:
             return None
-        cosines = here.vector @ self._vectors
+        cosines = origin.vector @ self._vectors
         row = int(cosines.argmax())
-        among = cosines >= cosines[row] - _SLACK
+        among = cosines >= cosines[row] - _TOLERANCE
         if np.count_nonzero(among) == 1:
-            return _walked(here, math.inf, 2.0, self._places[row : row + 1])[0]
-        return self._measured(here, math.inf, np.flatnonzero(among))[0]
+            return _scan(origin, math.inf, 2.0, self._places[row : row + 1])[0]
+        return self._measured(origin, math.inf, np.flatnonzero(among))[0]
 
 
-def _walked(here: _Here, radius: float, chord: float, places: Sequence[_Place]) -> list[Found]:
-    _, x, y, z, _ = here
+def _scan(origin: _Origin, radius: float, chord: float, places: Sequence[_Place]) -> list[Found]:
+    _, x, y, z, _ = origin
     found = []
     for px, py, pz, order, restaurant in places:
         if -chord <= (dx := px - x) <= chord and -chord <= (dy := py - y) <= chord:

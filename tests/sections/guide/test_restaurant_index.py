@@ -1,4 +1,4 @@
-"""The catalogue answers exactly what brute force answers, everywhere on Earth."""
+"""The index answers exactly what brute force answers, everywhere on Earth."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from location_context.sections.guide.catalogue import Catalogue
-from location_context.sections.guide.imports.awards import tier_of
+from location_context.sections.guide.imports.fields import tier_of
 from location_context.sections.guide.imports.formats import read_table
+from location_context.sections.guide.imports.importer import BUILT_IN_FORMATS
 from location_context.sections.guide.records import TIERS, Restaurant
-from tests.sections.guide.brute import Brute, told
+from location_context.sections.guide.restaurant_index import RestaurantIndex
+from tests.sections.guide.oracle import Brute, told
 from tests.sections.guide.samples import RADII, points, restaurant, scattered, snapshots
 
 if TYPE_CHECKING:
@@ -20,16 +21,16 @@ if TYPE_CHECKING:
 
 def test_two_thousand_points_the_poles_and_180_degrees_are_answered_as_by_brute_force() -> None:
     restaurants = scattered(300)
-    catalogue, brute = Catalogue(restaurants), Brute(restaurants)
+    index, brute = RestaurantIndex(restaurants), Brute(restaurants)
     for lat, lng in points(2000):
-        answer = told(catalogue.query(lat, lng, RADII))
+        answer = told(index.query(lat, lng, RADII))
         assert answer == brute.expected(lat, lng, RADII), (lat, lng)
 
 
 def test_two_hundred_points_at_hotspots_of_a_real_guide_are_answered_as_by_brute_force(
     shared_data: Path,
 ) -> None:
-    rows = read_table(snapshots(shared_data)[2023].read_bytes()).rows
+    rows = read_table(snapshots(shared_data)[2023].read_bytes(), BUILT_IN_FORMATS).rows
     restaurants = [
         Restaurant(
             id=f"{n}",
@@ -40,11 +41,11 @@ def test_two_hundred_points_at_hotspots_of_a_real_guide_are_answered_as_by_brute
         )
         for n, row in enumerate(rows)
     ]
-    catalogue, brute = Catalogue(restaurants), Brute(restaurants)
+    index, brute = RestaurantIndex(restaurants), Brute(restaurants)
     crowded = restaurants[:: len(restaurants) // 200]
     for near in crowded:
         lat, lng = round(near.lat + 0.004, 4), round(near.lng - 0.003, 4)
-        answer = told(catalogue.query(lat, lng, RADII))
+        answer = told(index.query(lat, lng, RADII))
         assert answer == brute.expected(lat, lng, RADII), (lat, lng)
 
 
@@ -64,24 +65,24 @@ def test_any_few_restaurants_are_answered_as_by_brute_force(
         for n, ((lat, lng), tier) in enumerate(given_places)
     ]
     lat, lng = round(at[0], 4), round(at[1], 4)
-    answer = told(Catalogue(restaurants).query(lat, lng, RADII))
+    answer = told(RestaurantIndex(restaurants).query(lat, lng, RADII))
     assert answer == Brute(restaurants).expected(lat, lng, RADII)
 
 
 def test_restaurants_at_one_spot_are_ordered_by_id() -> None:
     spot = [restaurant(n, lat=48.86, lng=2.36) for n in (5, 1, 9, 3)]
-    found = Catalogue(spot).query(48.85, 2.35, RADII)[2].inside
+    found = RestaurantIndex(spot).query(48.85, 2.35, RADII)[2].inside
     assert [one.id for _, _, one in found] == ["r00001", "r00003", "r00005", "r00009"]
 
 
 def test_more_than_fifty_are_counted_and_the_highest_tiers_fill_the_answer() -> None:
     rows = [restaurant(n, tier="one_star", lat=48.85 + n / 10_000) for n in range(70)]
     rows += [restaurant(100 + n, tier="three_star", lat=48.9) for n in range(10)]
-    answer = Catalogue(rows).query(48.85, 2.35, RADII)
+    answer = RestaurantIndex(rows).query(48.85, 2.35, RADII)
     assert [tier.inside_radius for tier in answer] == [10, 0, 70, 0, 0]
     assert [len(tier.inside) for tier in answer] == [10, 0, 40, 0, 0]
 
 
 def test_an_empty_guide_has_nothing_inside_and_nothing_beyond() -> None:
-    answer = Catalogue([]).query(10, 10, RADII)
+    answer = RestaurantIndex([]).query(10, 10, RADII)
     assert [(tier.inside_radius, tier.nearest_beyond) for tier in answer] == [(0, None)] * 5

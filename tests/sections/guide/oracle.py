@@ -10,8 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from location_context.sections.guide.catalogue import TierFound
     from location_context.sections.guide.records import Restaurant
+    from location_context.sections.guide.restaurant_index import TierFound
 
 RANKS = ["three_star", "two_star", "one_star", "good_value", "selected"]
 
@@ -55,7 +55,7 @@ def distances(lat: float, lng: float, to: np.ndarray) -> np.ndarray:
 
 
 def told(answer: Sequence[TierFound]) -> Expected:
-    """What the catalogue answered, in the same form."""
+    """What the index answered, in the same form."""
     return Expected(
         [tier.inside_radius for tier in answer],
         [one.id for tier in answer for _, _, one in tier.inside],

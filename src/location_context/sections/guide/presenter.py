@@ -1,32 +1,26 @@
-"""The answer's body: what was found, in the asked language and units."""
+"""Presenter: what was found becomes the answer's body, in the asked language and units."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, time
-from typing import TYPE_CHECKING
 
 from location_context.point import bearing
 from location_context.sections.addresses import web_address
-from location_context.sections.contract import Attribution
-from location_context.sections.guide.records import STARS
+from location_context.sections.contract import Attribution, DegradedReason, Query
+from location_context.sections.guide.labels import TierLabels
+from location_context.sections.guide.records import STARS, GuideVersion
 from location_context.sections.guide.response import (
     GuideBody,
     NearestBeyond,
     RestaurantBody,
     TierBody,
+    Travel,
 )
-from location_context.sections.guide.wording import Wording
+from location_context.sections.guide.restaurant_index import Found, TierFound
 from location_context.sections.licences import ODBL
 from location_context.sections.placed import point_body, point_notices
 from location_context.sections.units import Measure
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from location_context.sections.contract import DegradedReason, Query
-    from location_context.sections.guide.catalogue import Found, TierFound
-    from location_context.sections.guide.records import GuideVersion
-    from location_context.sections.guide.response import Travel
 
 _ROAD_NOTICE = Attribution(
     name="OpenStreetMap",
@@ -36,7 +30,7 @@ _ROAD_NOTICE = Attribution(
 )
 
 
-class Answer:
+class Presenter:
     """Builds one body; its language, units and version are fixed."""
 
     def __init__(self, query: Query, version: GuideVersion, radii: Sequence[float]) -> None:
@@ -44,12 +38,18 @@ class Answer:
         self._provenance = version.provenance
         self._radii = radii
         self._measure = Measure(query.units)
-        self._wording = Wording(query.language, version.provenance.labels)
+        self._labels = TierLabels(query.language, version.provenance.labels)
 
     def body(
-        self, found: Sequence[TierFound], ways: Sequence[Travel], lacking: DegradedReason | None
+        self, found: Sequence[TierFound], ways: Sequence[Travel], degraded: DegradedReason | None
     ) -> GuideBody:
-        """`ways` go with the restaurants inside, in the same order; `lacking`: why not routed."""
+        """The body of an answer.
+
+        Args:
+            found: the tiers in rank order.
+            ways: the way to each restaurant inside a radius, in the same order.
+            degraded: why drives are not routed that could be.
+        """
         point = self._query.point
         inside = [one for tier in found for one in tier.inside]
         routed = any(not way.estimated for way in ways)
@@ -58,7 +58,7 @@ class Answer:
             units=self._measure.body,
             as_of=datetime.combine(self._provenance.dated, time(), UTC),
             stale=False,
-            degraded_reason=lacking,
+            degraded_reason=degraded,
             attribution=self._attributions(routed=routed),
             tiers=[self._tier(rank, tier) for rank, tier in enumerate(found, 1)],
             restaurants=[self._restaurant(one, way) for one, way in zip(inside, ways, strict=True)],
@@ -89,8 +89,8 @@ class Answer:
         return TierBody(
             tier=found.tier,
             rank=rank,
-            label=self._wording.label(found.tier),
-            meaning=self._wording.meaning(found.tier),
+            label=self._labels.label(found.tier),
+            meaning=self._labels.meaning(found.tier),
             radius=self._distance(self._radii[rank - 1]),
             count=found.inside_radius,
             nearest_beyond=beyond
@@ -102,28 +102,28 @@ class Answer:
         )
 
     def _restaurant(self, found: Found, way: Travel) -> RestaurantBody:
-        (km, _, kept), point = found, self._query.point
+        (km, _, restaurant), point = found, self._query.point
         return RestaurantBody(
-            id=kept.id,
-            name=kept.name,
-            tier=kept.tier,
-            label=self._wording.label(kept.tier),
-            stars=STARS[kept.tier],
+            id=restaurant.id,
+            name=restaurant.name,
+            tier=restaurant.tier,
+            label=self._labels.label(restaurant.tier),
+            stars=STARS[restaurant.tier],
             distance=self._distance(km),
-            bearing=self._bearing(bearing(point.lat, point.lng, kept.lat, kept.lng)),
+            bearing=self._bearing(bearing(point.lat, point.lng, restaurant.lat, restaurant.lng)),
             travel=way,
-            cuisine=list(kept.cuisine),
-            price_level=kept.price_level,
-            price=kept.price,
-            address=kept.address,
-            city=kept.city,
-            country=kept.country,
-            lat=kept.lat,
-            lng=kept.lng,
-            url=web_address(kept.url),
-            website=web_address(kept.website),
-            phone=kept.phone,
-            award_year=kept.award_year,
+            cuisine=list(restaurant.cuisine),
+            price_level=restaurant.price_level,
+            price=restaurant.price,
+            address=restaurant.address,
+            city=restaurant.city,
+            country=restaurant.country,
+            lat=restaurant.lat,
+            lng=restaurant.lng,
+            url=web_address(restaurant.url),
+            website=web_address(restaurant.website),
+            phone=restaurant.phone,
+            award_year=restaurant.award_year,
         )
 
     def _distance(self, km: float) -> float:

@@ -1,0 +1,229 @@
+"""Matching: which rows are one restaurant, and which restaurant of the former version each one is.
+
+Rows are duplicates when they have the same page at the provider, or nearly the same name either at
+the same street address or within 80 m. A street address alone never says so: many houses hold
+several restaurants. Names are nearly the same when they differ in case, accents, signs, a leading
+or trailing "Restaurant", or one letter among at least eight, but never in a digit.
+
+An id is a hash of what stays over imports: the dataset's own id, else the page at the provider,
+else name and city. Where those changed, a restaurant of the former version with nearly the same
+name within 80 m passes its id on.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import itertools
+import math
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from urllib.parse import urlsplit
+
+import msgspec
+
+from location_context.point import EARTH_RADIUS_KM
+from location_context.sections.guide.records import TIERS, Restaurant
+
+SAME_PLACE_KM = 0.08
+_MIN_LETTERS_FOR_A_TYPO = 8
+_GENERIC_WORDS = {"restaurant", "ristorante", "restaurante", "restoran", "the"}
+_NEIGHBOURS = tuple(itertools.product((-1, 0, 1), repeat=3))
+
+
+class SpatialGrid:
+    """Points by number, and which of them lie within a fixed distance of another.
+
+    They are kept in cubes of space as wide as the distance, so that only the 27 cubes around a
+    point are looked at; on the sphere itself cells would narrow toward the poles.
+    """
+
+    def __init__(self, km: float) -> None:
+        self._chord = 2 * EARTH_RADIUS_KM * math.sin(km / 2 / EARTH_RADIUS_KM)
+        self._cubes: defaultdict[tuple[int, ...], list[tuple[int, tuple[float, ...]]]]
+        self._cubes = defaultdict(list)
+
+    def add(self, lat: float, lng: float, number: int) -> list[int]:
+        """Add a point; the numbers of those already there within the distance."""
+        found = self.near(lat, lng)
+        vector = _vector(lat, lng)
+        self._cubes[self._cube(vector)].append((number, vector))
+        return found
+
+    def near(self, lat: float, lng: float) -> list[int]:
+        """The numbers of the points within the distance."""
+        vector = _vector(lat, lng)
+        x, y, z = self._cube(vector)
+        return [
+            number
+            for dx, dy, dz in _NEIGHBOURS
+            for number, other in self._cubes.get((x + dx, y + dy, z + dz), ())
+            if math.dist(vector, other) <= self._chord
+        ]
+
+    def _cube(self, vector: tuple[float, ...]) -> tuple[int, ...]:
+        return tuple(math.floor(part / self._chord) for part in vector)
+
+
+def _vector(lat: float, lng: float) -> tuple[float, ...]:
+    """Kilometres from the centre of the Earth along three axes."""
+    phi, theta = math.radians(lat), math.radians(lng)
+    level = EARTH_RADIUS_KM * math.cos(phi)
+    return level * math.cos(theta), level * math.sin(theta), EARTH_RADIUS_KM * math.sin(phi)
+
+
+def page_key(restaurant: Restaurant) -> str | None:
+    """The page at the provider in one form: no scheme, `www.`, query or trailing slash."""
+    if not restaurant.url:
+        return None
+    parts = urlsplit(restaurant.url)
+    host = (parts.hostname or "").removeprefix("www.")
+    path = parts.path.rstrip("/")
+    return f"{host}{path}".casefold() if path else None
+
+
+def fold(text: str) -> str:
+    """Letters and digits alone, without accents, case, generic words and spaces."""
+    decomposed = unicodedata.normalize("NFKD", text.replace("&", " and ")).casefold()
+    letters = "".join(c for c in decomposed if not unicodedata.combining(c))
+    words = re.findall(r"[^\W_]+", letters)
+    while len(words) > 1 and words[0] in _GENERIC_WORDS:
+        words = words[1:]
+    while len(words) > 1 and words[-1] in _GENERIC_WORDS:
+        words = words[:-1]
+    return "".join(words) or text.strip().casefold()
+
+
+def nearly_same(one: str, other: str) -> bool:
+    """Whether two folded names are the same but for one typo in a long one."""
+    if one == other:
+        return True
+    shorter, difference = min(len(one), len(other)), abs(len(one) - len(other))
+    if shorter < _MIN_LETTERS_FOR_A_TYPO or difference > 1:
+        return False
+    return re.findall(r"\d", one) == re.findall(r"\d", other) and _is_typo(one, other)
+
+
+def _is_typo(one: str, other: str) -> bool:
+    """One letter changed, added or left out, or two neighbours swapped."""
+    start = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
+    if start is None:
+        return True  # one has a letter more at its end
+    a, b = one[start:], other[start:]
+    changed = a[1:] == b[1:] or a[1:] == b or a == b[1:]
+    return changed or (a[:2] == b[1::-1] and a[2:] == b[2:])
+
+
+def group_duplicates(restaurants: Sequence[Restaurant]) -> list[list[int]]:
+    """The rows that are one restaurant, by index, in the order of their first rows."""
+    parent = list(range(len(restaurants)))
+
+    def root(index: int) -> int:
+        while parent[index] != index:
+            parent[index] = parent[parent[index]]
+            index = parent[index]
+        return index
+
+    for a, b in _duplicate_pairs(restaurants):
+        first, second = sorted((root(a), root(b)))
+        parent[second] = first
+    groups: defaultdict[int, list[int]] = defaultdict(list)
+    for index in range(len(restaurants)):
+        groups[root(index)].append(index)
+    return list(groups.values())
+
+
+def _duplicate_pairs(restaurants: Sequence[Restaurant]) -> Iterator[tuple[int, int]]:
+    pages: dict[str, int] = {}
+    addresses: defaultdict[str, list[int]] = defaultdict(list)
+    grid = SpatialGrid(SAME_PLACE_KM)
+    names = [fold(restaurant.name) for restaurant in restaurants]
+    for index, restaurant in enumerate(restaurants):
+        if key := page_key(restaurant):
+            yield pages.setdefault(key, index), index
+        candidates = grid.add(restaurant.lat, restaurant.lng, index)
+        if restaurant.address:
+            same_address = addresses[fold(restaurant.address)]
+            candidates = [*candidates, *same_address]
+            same_address.append(index)
+        for other in candidates:
+            if nearly_same(names[other], names[index]):
+                yield other, index
+
+
+def merge(group: Sequence[Restaurant]) -> Restaurant:
+    """One record of several: of the newest award, then the highest tier; gaps filled in."""
+    best, *others = sorted(group, key=lambda r: (-(r.award_year or 0), TIERS.index(r.tier)))
+    gaps = {
+        field: value
+        for other in reversed(others)
+        for field, value in msgspec.structs.asdict(other).items()
+        if value and not getattr(best, field)
+    }
+    return msgspec.structs.replace(best, **gaps)
+
+
+def assign_ids(
+    restaurants: Sequence[Restaurant], own_ids: Sequence[str], former: Sequence[Restaurant]
+) -> list[Restaurant]:
+    """The restaurants with their ids.
+
+    Args:
+        restaurants: without ids.
+        own_ids: the dataset's own ids in the same order, "" where it has none.
+        former: the restaurants of the version that is replaced.
+    """
+    ids = [_hash(key) for key in _identity_keys(restaurants, own_ids)]
+    known, used = {r.id for r in former}, set(ids)
+    inheritance = _IdInheritance([r for r in former if r.id not in used])
+    return [
+        msgspec.structs.replace(r, id=(None if i in known else inheritance.take(r)) or i)
+        for r, i in zip(restaurants, ids, strict=True)
+    ]
+
+
+def _identity_keys(restaurants: Sequence[Restaurant], own_ids: Sequence[str]) -> list[str]:
+    keys = []
+    for restaurant, own_id in zip(restaurants, own_ids, strict=True):
+        page = page_key(restaurant)
+        place = fold(restaurant.city or restaurant.country or "")
+        by_name = f"at:{fold(restaurant.name)}|{place}"
+        keys.append((own_id and f"id:{own_id}") or (page and f"page:{page}") or by_name)
+    counts = Counter(keys)
+    exact = [
+        key if counts[key] == 1 else f"{key}|{r.lat:.3f},{r.lng:.3f}"
+        for key, r in zip(keys, restaurants, strict=True)
+    ]
+    seen: Counter[str] = Counter()
+    for n, key in enumerate(exact):
+        if seen[key]:
+            exact[n] = f"{key}|{seen[key]}"
+        seen[key] += 1
+    return exact
+
+
+def _hash(key: str) -> str:
+    digest = hashlib.blake2b(key.encode(), digest_size=10).digest()
+    return base64.b32encode(digest).decode().lower()
+
+
+class _IdInheritance:
+    """Former restaurants whose ids nobody has any more; each may be passed on once."""
+
+    def __init__(self, former: Sequence[Restaurant]) -> None:
+        self._former = list(former)
+        self._names = [fold(r.name) for r in former]
+        self._grid = SpatialGrid(SAME_PLACE_KM)
+        self._taken: set[int] = set()
+        for index, restaurant in enumerate(former):
+            self._grid.add(restaurant.lat, restaurant.lng, index)
+
+    def take(self, restaurant: Restaurant) -> str | None:
+        name = fold(restaurant.name)
+        for index in self._grid.near(restaurant.lat, restaurant.lng):
+            if index not in self._taken and nearly_same(self._names[index], name):
+                self._taken.add(index)
+                return self._former[index].id
+        return None
