@@ -24,7 +24,7 @@ from location_context.errors import (
 )
 from location_context.sections.contract import Applicable, Query, Reading
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.flights import Flights
+from location_context.upstream.single_flight import SingleFlight
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -74,7 +74,7 @@ class Cached:
         self._bytes = 0
         self._generation = 0
         self._kept: OrderedDict[Hashable, _Kept] = OrderedDict()
-        self._flights: Flights[Reading] = Flights()
+        self._flights: SingleFlight[Reading] = SingleFlight()
 
     async def read(self, query: Query, deadline: Deadline) -> Reading:
         """The reading of the section, kept or new.
@@ -104,7 +104,7 @@ class Cached:
     ) -> Reading:
         """A new reading; the kept one, marked stale, when there is none to be had."""
         try:
-            return await self._flights.join(
+            return await self._flights.run(
                 (key, query.public), lambda: self._fetch(key, query, deadline), deadline
             )
         except (LocationContextError, TimeoutError) as error:

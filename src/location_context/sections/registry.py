@@ -10,7 +10,7 @@ from location_context.sections.cached import Cached
 from location_context.sections.events.section import Events
 from location_context.sections.guide.section import Guide
 from location_context.sections.weather.section import Weather
-from location_context.upstream.kept import KeptAnswers
+from location_context.upstream.shared_cache import SharedCache
 
 if TYPE_CHECKING:
     import httpx2
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from location_context.settings import Settings
     from location_context.stay import Clock
     from location_context.upstream.host import Hosts
-    from location_context.upstream.kept import AnswerStore
+    from location_context.upstream.shared_cache import CacheStore
 
 
 NAMES = tuple(section.name for section in (Weather, Astronomy, Guide, Events))
@@ -35,14 +35,14 @@ class Stores:
     climate: ClimateStore
     guide: GuideStore
     events: EventStore
-    answers: AnswerStore
+    answers: CacheStore
 
 
 def build(
     settings: Settings, clock: Clock, client: httpx2.AsyncClient, stores: Stores, hosts: Hosts
 ) -> list[Section]:
     """Every section of the service."""
-    weather, events = (KeptAnswers(stores.answers, clock) for _ in range(2))
+    weather, events = (SharedCache(stores.answers, clock) for _ in range(2))
     return [
         Weather.build(settings, clock, client, stores.climate, hosts, answers=weather),
         Astronomy.build(clock),

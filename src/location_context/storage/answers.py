@@ -1,4 +1,4 @@
-"""Answers: what providers answered, for a while, as `upstream.kept.AnswerStore` in the database."""
+"""Answers: what providers answered, for a while: `upstream.shared_cache.CacheStore` by SQL."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from location_context.storage.database import Database
-    from location_context.upstream.kept import KeptAnswer
+    from location_context.upstream.shared_cache import CacheRecord
 
 
 class Answers:
-    """The `AnswerStore` in the database."""
+    """The `CacheStore` in the database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def load_answer(self, provider: str, key: str, now: datetime) -> bytes | None:
+    async def load(self, provider: str, key: str, now: datetime) -> bytes | None:
         table = provider_answers.c
         query = select(table.data).where(
             table.provider == provider, table.key == key, table.expires_at > now
@@ -31,7 +31,7 @@ class Answers:
         async with self._database.read() as connection:
             return (await connection.execute(query)).scalar_one_or_none()
 
-    async def keep_answers(self, answers: Sequence[KeptAnswer], now: datetime) -> None:
+    async def save(self, answers: Sequence[CacheRecord], now: datetime) -> None:
         insert = self._database.insert(provider_answers)
         statement = insert.on_conflict_do_update(
             index_elements=["provider", "key"],

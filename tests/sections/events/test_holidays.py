@@ -296,10 +296,10 @@ async def test_holidays_come_though_every_thread_that_others_use_hangs(gazetteer
     hung = [busy.submit(free.wait, 60) for _ in range(3)]
     provider = Holidays()
     christmas = _query(gazetteer.point(48.857, 2.352), date(2026, 12, 25), date(2026, 12, 25))
-    heard = await provider.hear(christmas, Deadline.after(50))
+    heard = await provider.fetch_events(christmas, Deadline.after(50))
     assert not any(one.done() for one in hung)
     free.set()
-    assert [one.title for one in heard.told] == ["Christmas Day"]
+    assert [one.title for one in heard.events] == ["Christmas Day"]
 
 
 @pytest.mark.anyio
@@ -307,12 +307,12 @@ async def test_a_country_worked_out_too_slowly_is_there_for_the_next_caller(gaze
     provider, free = Holidays(), threading.Event()
     christmas = _query(gazetteer.point(48.857, 2.352), date(2026, 12, 25), date(2026, 12, 25))
     provider._worker.submit(free.wait, 60)
-    hasty = await provider.hear(christmas, Deadline.after(0.4))
+    hasty = await provider.fetch_events(christmas, Deadline.after(0.4))
     free.set()
-    patient = await provider.hear(christmas, Deadline.after(60))
-    held = await provider.hear(christmas, Deadline.after(0))
-    assert (hasty.status, hasty.is_complete, hasty.told) == ("unavailable", False, ())
-    assert [one.title for one in patient.told] == ["Christmas Day"]
+    patient = await provider.fetch_events(christmas, Deadline.after(60))
+    held = await provider.fetch_events(christmas, Deadline.after(0))
+    assert (hasty.status, hasty.is_complete, hasty.events) == ("unavailable", False, ())
+    assert [one.title for one in patient.events] == ["Christmas Day"]
     assert held == patient
 
 
@@ -320,7 +320,7 @@ async def test_a_country_worked_out_too_slowly_is_there_for_the_next_caller(gaze
 async def test_a_country_that_the_library_does_not_know_is_not_covered():
     nowhere, sea = Point(0.0, 0.0, "Etc/GMT", "ZZ"), Point(0.0, -30.0, "Etc/GMT+2")
     for point in (nowhere, sea):
-        heard = await Holidays().hear(
+        heard = await Holidays().fetch_events(
             _query(point, date(2026, 12, 25), date(2026, 12, 25)), Deadline.after(60)
         )
         assert heard.status == "not_covered"

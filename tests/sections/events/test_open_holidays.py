@@ -94,7 +94,7 @@ async def test_a_row_is_shown_where_the_part_it_names_lies(opening):
     with StandIn(lambda _: Answered([])).running() as provider:
         async with opening(open_holidays_url=provider.url) as opened:
             opened.clock.now = datetime(2026, 1, 15, 8, tzinfo=UTC)
-            opened.section._providers[2]._asked.upstream.host = Host()  # more than 30 a minute
+            opened.section._providers[2]._source.client.host = Host()  # more than 30 a minute
             for place, row, _ in SHOWN:
                 provider.respond = lambda _, row=row: Answered([row])
                 opened.clock.move(days=8)  # so that it is asked anew
@@ -232,8 +232,8 @@ async def test_rows_that_share_an_id_are_two_when_their_dates_differ(opening):
     with StandIn(lambda _: Answered(rows)).running() as provider:
         async with opening(open_holidays_url=provider.url) as opened:
             query = opened.query(PLACES["Munich"], "2027-09-10", "2027-09-10")
-            heard = await opened.section._providers[2].hear(query, Deadline.after(60))
-    assert [one.start.day.day for one in heard.told] == [6, 8]
+            heard = await opened.section._providers[2].fetch_events(query, Deadline.after(60))
+    assert [one.start.day.day for one in heard.events] == [6, 8]
 
 
 async def test_a_year_is_asked_for_once_a_week(opening):

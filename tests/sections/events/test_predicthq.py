@@ -203,7 +203,7 @@ async def _asking(opening, rows, **plan):
 
             async def hear(**changes):
                 query = opened.query(CITY, *DAY, **changes)
-                return await opened.section._providers[4].hear(query, Deadline.after(60))
+                return await opened.section._providers[4].fetch_events(query, Deadline.after(60))
 
             yield provider, opened, hear
 
@@ -214,7 +214,7 @@ async def test_of_700_events_ranked_0_to_100_the_answer_holds_the_highest(openin
     async with _asking(opening, rows) as (_, opened, hear):
         heard = await hear()
         body = (await opened.read(CITY, *DAY)).body
-    ranks = sorted((one.rank for one in heard.told), reverse=True)
+    ranks = sorted((one.rank for one in heard.events), reverse=True)
     assert ranks == highest[: len(ranks)]
     assert len(ranks) >= 200
     shown = [one.rank for one in body.events if one.sources == ["predicthq"]]
@@ -229,7 +229,7 @@ async def test_where_there_is_more_than_was_read_coverage_says_partial_and_it_ca
         heard = await hear()
         reading = await opened.read(CITY, *DAY)
     coverage = {one.provider: one.status for one in reading.body.coverage}
-    assert (len(heard.told), heard.status, coverage["predicthq"]) == (600, "partial", "partial")
+    assert (len(heard.events), heard.status, coverage["predicthq"]) == (600, "partial", "partial")
     assert (reading.complete, reading.body.degraded) == (True, False)
     assert [one.query["offset"] for one in provider.asked] == ["0", "200", "400"]
 
@@ -237,23 +237,23 @@ async def test_where_there_is_more_than_was_read_coverage_says_partial_and_it_ca
 async def test_what_was_read_to_the_end_is_not_partial(opening):
     async with _asking(opening, _ranked(350)) as (provider, _, hear):
         heard = await hear()
-    assert (len(heard.told), heard.status) == (350, "ok")
+    assert (len(heard.events), heard.status) == (350, "ok")
     assert len(provider.asked) == 2
 
 
 async def test_a_plan_that_shows_no_more_is_partial(opening):
     async with _asking(opening, _ranked(350), most=100) as (provider, _, hear):
         heard = await hear()
-    assert (len(heard.told), heard.status, heard.is_complete) == (100, "partial", True)
+    assert (len(heard.events), heard.status, heard.is_complete) == (100, "partial", True)
     assert len(provider.asked) == 1
 
 
 async def test_a_further_page_that_the_budget_does_not_pay_leaves_the_highest_ranks(opening):
     async with _asking(opening, _ranked(700)) as (provider, opened, hear):
-        opened.section._providers[4]._asked.upstream.host = Host(Budget({60.0: 1}))
+        opened.section._providers[4]._source.client.host = Host(Budget({60.0: 1}))
         heard = await hear()
-    assert (len(heard.told), heard.status, heard.is_complete) == (200, "partial", True)
-    assert min(one.rank for one in heard.told) >= 71
+    assert (len(heard.events), heard.status, heard.is_complete) == (200, "partial", True)
+    assert min(one.rank for one in heard.events) >= 71
     assert len(provider.asked) == 1
 
 
@@ -262,7 +262,7 @@ async def test_events_not_announced_yet_are_asked_for_and_estimated(opening):
     rows = [event("Sure", *times), event("Likely", *times, state="predicted")]
     async with _asking(opening, rows) as (provider, _, hear):
         heard = await hear()
-    assert {one.title: one.status for one in heard.told} == {
+    assert {one.title: one.status for one in heard.events} == {
         "Sure": "confirmed", "Likely": "estimated",
     }  # fmt: skip
     assert provider.asked[0].query["state"] == "active,predicted"
@@ -279,7 +279,7 @@ async def test_a_plan_without_predicted_events_is_learned_for_a_day(opening):
         await hear()
         asked = [one.query["state"] for one in provider.asked]
         code = opened.section._providers[4].state().last_error_code
-    assert [one.title for one in first.told] == [one.title for one in second.told] == ["Sure"]
+    assert [one.title for one in first.events] == [one.title for one in second.events] == ["Sure"]
     assert asked == ["active,predicted", "active", "active", "active,predicted", "active"]
     assert (first.status, code) == ("ok", None)
 
@@ -292,6 +292,6 @@ async def test_what_is_refused_for_another_reason_teaches_nothing_of_the_plan(op
         async with opening(predicthq_url=provider.url, predicthq_api_key=Secret(TOKEN)) as opened:
             query = opened.query(CITY, *DAY)
             for _ in range(2):
-                heard = await opened.section._providers[4].hear(query, Deadline.after(60))
+                heard = await opened.section._providers[4].fetch_events(query, Deadline.after(60))
     assert heard.status == "unavailable"
     assert [one.query["state"] for one in provider.asked] == ["active,predicted", "active"] * 2

@@ -12,7 +12,7 @@ import pytest
 from location_context.sections.contract import Reading
 from location_context.sections.events.attribution import notices
 from location_context.sections.events.cells import cell, slot
-from location_context.sections.events.providers import heard
+from location_context.sections.events.providers import base
 from location_context.sections.events.providers.rate_limiter import IntervalLimiter
 from location_context.sections.events.records import Calendar, Place, ProviderEvent, When
 from location_context.settings import Secret
@@ -127,9 +127,9 @@ def test_each_provider_is_named_in_the_words_that_it_asks_for():
 async def test_a_provider_that_never_answers_costs_a_deadline_once(opening):
     with StandIn(lambda _: Answered(fault="hang")).running() as silent:
         async with opening(ticketmaster_url=silent.url, **TICKETMASTER) as opened:
-            ticketmaster = opened.section._providers[3]._asked
+            ticketmaster = opened.section._providers[3]._source
             first = await opened.read(PARIS, "2026-12-24", "2026-12-26", seconds=3.0)
-            still_asking = len(ticketmaster._flights)
+            still_asking = len(ticketmaster.cache.in_flight)
             began = time.monotonic()
             again = await opened.read(PARIS, "2026-12-24", "2026-12-27", seconds=3.0)
             took = time.monotonic() - began
@@ -149,8 +149,8 @@ async def test_what_came_late_is_there_for_the_next_caller(opening):
         async with opening(ticketmaster_url=slow.url, **TICKETMASTER) as opened:
             first = _body(await opened.read(PARIS, "2026-12-24", "2026-12-26", seconds=0.6))
             may_answer.set()
-            asked = opened.section._providers[3]._asked
-            for task in list(asked._flights._under_way.values()):
+            asked = opened.section._providers[3]._source
+            for task in list(asked.cache.in_flight._tasks.values()):
                 await task
             second = _body(await opened.read(PARIS, "2026-12-24", "2026-12-26", seconds=0.6))
     assert "Phoenix" not in {event["title"] for event in first["events"]}
@@ -226,9 +226,9 @@ async def test_dates_at_the_ends_of_time_do_not_take_the_section_with_them(openi
         with StandIn(predicthq.responding(rows)).running() as provider:
             async with opening(predicthq_url=provider.url, **PREDICTHQ) as opened:
                 query = opened.query((lat, lng), "2026-12-25", "2026-12-25")
-                told = await opened.section._providers[4].hear(query, Deadline.after(60))
+                told = await opened.section._providers[4].fetch_events(query, Deadline.after(60))
                 await opened.section.read(query, Deadline.after(60))
-        assert [one.title for one in told.told] == ["Phoenix"]
+        assert [one.title for one in told.events] == ["Phoenix"]
 
 
 class _Mistaken:
@@ -236,7 +236,7 @@ class _Mistaken:
 
     name = "mistaken"
 
-    async def hear(self, *_):
+    async def fetch_events(self, *_):
         raise ZeroDivisionError
 
     async def close(self):
@@ -255,7 +255,7 @@ async def test_a_mistake_in_one_provider_costs_its_own_events_only(opening, capf
 
 
 async def test_held_answers_have_bounds_and_the_oldest_go_first(opening, monkeypatch):
-    monkeypatch.setattr(heard, "_HELD", 100)
+    monkeypatch.setattr(base, "MAX_CACHED_EVENTS", 100)
     day = ticketmaster.at("2026-12-25", "20:00:00")
     rows = [ticketmaster.event(f"Event {n}", day) for n in range(30)]
     with StandIn(ticketmaster.responding(rows)).running() as provider:
@@ -265,9 +265,9 @@ async def test_held_answers_have_bounds_and_the_oldest_go_first(opening, monkeyp
             lats = [48.0 + n / 10 for n in range(6)]
             for lat in [*lats, lats[-1], lats[0]]:
                 query = opened.query((lat, 2.35), "2026-12-25", "2026-12-25")
-                await held.hear(query, Deadline.after(60))
+                await held.fetch_events(query, Deadline.after(60))
     assert len(provider.asked) == 7  # the last is still held, the first no longer
-    assert len(held._asked._held) == 3
+    assert len(held._source.cache.entries) == 3
 
 
 async def test_what_is_no_answer_at_all_shows_in_the_provider_s_state(opening):

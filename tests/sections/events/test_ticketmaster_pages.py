@@ -48,7 +48,7 @@ async def _asking(opening, respond):
 
 async def _told(opened, days: int):
     query = opened.query(LONDON, f"{FIRST}", f"{FIRST + timedelta(days=days - 1)}")
-    return await opened.section._providers[3].hear(query, Deadline.after(60))
+    return await opened.section._providers[3].fetch_events(query, Deadline.after(60))
 
 
 def _per_day(told) -> dict[date, int]:
@@ -61,7 +61,7 @@ def _per_day(told) -> dict[date, int]:
 async def test_a_day_of_more_than_can_be_paged_through_gives_a_thousand(opening):
     async with _asking(opening, responding(_crowd(1, 1300))) as (opened, provider):
         heard = await _told(opened, 1)
-    assert (len(heard.told), heard.status) == (1000, "partial")
+    assert (len(heard.events), heard.status) == (1000, "partial")
     assert heard.is_complete  # asking again would not give more
     assert [asked.query["page"] for asked in provider.asked] == ["0", "1", "2", "3", "4"]
 
@@ -69,14 +69,14 @@ async def test_a_day_of_more_than_can_be_paged_through_gives_a_thousand(opening)
 async def test_a_stay_of_few_events_is_asked_page_by_page(opening):
     async with _asking(opening, responding(_crowd(7, 60))) as (opened, provider):
         heard = await _told(opened, 7)
-    assert (len(heard.told), heard.status) == (420, "ok")
+    assert (len(heard.events), heard.status) == (420, "ok")
     assert len(provider.asked) == 3
 
 
 async def test_a_crowded_stay_is_asked_in_parts_until_every_event_has_come(opening):
     async with _asking(opening, responding(_crowd(8, 160))) as (opened, provider):
         heard = await _told(opened, 8)
-    assert _per_day(heard.told) == {FIRST + timedelta(days=n): 160 for n in range(8)}
+    assert _per_day(heard.events) == {FIRST + timedelta(days=n): 160 for n in range(8)}
     assert heard.status == "ok"
     assert len(provider.asked) <= 30
 
@@ -88,7 +88,7 @@ async def test_the_last_days_of_the_longest_stay_in_the_greatest_city_are_not_em
     answer = responding(_crowd(92, 65), always_by_date=always_by_date)
     async with _asking(opening, answer) as (opened, provider):
         heard = await _told(opened, 92)
-    counted = _per_day(heard.told)
+    counted = _per_day(heard.events)
     assert counted.keys() == {FIRST + timedelta(days=n) for n in range(92)}
     assert always_by_date or min(counted.values()) >= 10  # as many as a day can show
     assert len(provider.asked) == 30
@@ -100,7 +100,7 @@ async def test_a_part_that_is_fuller_than_the_others_is_split_again(opening):
     rows = {row["id"]: row for row in crowd}
     async with _asking(opening, responding(list(rows.values()))) as (opened, _):
         heard = await _told(opened, 30)
-    assert {one.id for one in heard.told} == rows.keys()
+    assert {one.id for one in heard.events} == rows.keys()
 
 
 async def test_what_has_come_by_the_deadline_is_given_and_the_rest_to_the_next(opening):
@@ -116,16 +116,16 @@ async def test_what_has_come_by_the_deadline_is_given_and_the_rest_to_the_next(o
     async with _asking(opening, silent_after_the_first) as (opened, _):
         ticketmaster = opened.section._providers[3]
         query = opened.query(LONDON, f"{FIRST}", f"{FIRST + timedelta(days=4)}")
-        patient = asyncio.create_task(ticketmaster.hear(query, Deadline.after(60)))
+        patient = asyncio.create_task(ticketmaster.fetch_events(query, Deadline.after(60)))
         await asyncio.to_thread(goes_on.wait, 60)
-        hasty = await ticketmaster.hear(query, Deadline.after(0))
+        hasty = await ticketmaster.fetch_events(query, Deadline.after(0))
         state = ticketmaster.state()
         may_go_on.set()
         whole = await patient
-        later = await ticketmaster.hear(query, Deadline.after(0))
-    assert (hasty.status, len(hasty.told), hasty.is_complete) == ("partial", 200, False)
+        later = await ticketmaster.fetch_events(query, Deadline.after(0))
+    assert (hasty.status, len(hasty.events), hasty.is_complete) == ("partial", 200, False)
     assert state.breaker == "closed"  # it answers: it is only long
-    assert (len(whole.told), whole.is_complete, later.told) == (500, True, whole.told)
+    assert (len(whole.events), whole.is_complete, later.events) == (500, True, whole.events)
 
 
 async def test_an_answer_that_broke_off_is_asked_for_again_soon_and_keeps_what_it_had(opening):
@@ -142,19 +142,19 @@ async def test_an_answer_that_broke_off_is_asked_for_again_soon_and_keeps_what_i
         provider.respond = answer
         opened.clock.move(minutes=6)
         later = await _told(opened, 5)
-    assert (first.status, len(first.told), first.is_complete) == ("partial", 400, False)
-    assert (again.told, asked) == (first.told, 3)
-    assert (len(later.told), later.is_complete) == (500, True)
+    assert (first.status, len(first.events), first.is_complete) == ("partial", 400, False)
+    assert (again.events, asked) == (first.events, 3)
+    assert (len(later.events), later.is_complete) == (500, True)
 
 
 async def test_a_spent_day_s_budget_is_never_overdrawn(opening):
     async with _asking(opening, responding(_crowd(8, 160))) as (opened, provider):
-        upstream = opened.section._providers[3]._asked.upstream
+        upstream = opened.section._providers[3]._source.client
         upstream.host.budget = Budget({86400.0: 7})
         heard = await _told(opened, 8)
     assert len(provider.asked) == 7
-    assert heard.told
-    assert heard.lacking == "budget_spent"
+    assert heard.events
+    assert heard.degraded_reason == "budget_spent"
 
 
 class _Time:

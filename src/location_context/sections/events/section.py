@@ -17,8 +17,8 @@ from location_context.sections.events.attribution import notices
 from location_context.sections.events.imports.feeds import Feeds
 from location_context.sections.events.merging.merge import merge
 from location_context.sections.events.presenter import to_response
+from location_context.sections.events.providers.base import ProviderResult
 from location_context.sections.events.providers.calendars import Calendars
-from location_context.sections.events.providers.heard import Heard
 from location_context.sections.events.providers.holidays import Holidays
 from location_context.sections.events.providers.open_holidays import OpenHolidays
 from location_context.sections.events.providers.predicthq import PredictHQ
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
     from location_context.point import Point
     from location_context.sections.contract import DatasetState, ProviderState, Query
-    from location_context.sections.events.providers.heard import Provider
+    from location_context.sections.events.providers.base import Provider
     from location_context.sections.events.records import EventStore, ProviderEvent
     from location_context.sections.events.relevance import LocalEvent
     from location_context.settings import Settings
     from location_context.stay import Clock, Stay
     from location_context.upstream.deadline import Deadline
-    from location_context.upstream.kept import KeptAnswers
+    from location_context.upstream.shared_cache import SharedCache
 
 _FRESH = timedelta(minutes=15)
 
@@ -73,18 +73,18 @@ class Events:
         clock: Clock,
         client: httpx2.AsyncClient,
         store: EventStore,
-        answers: KeptAnswers | None = None,
+        shared: SharedCache | None = None,
     ) -> Self:
         """The section with every provider of the settings.
 
-        `answers` are shared by processes: OpenHolidays' licence lets them be kept, the terms of
+        `shared` is a cache of all processes: OpenHolidays' licence lets them be kept, the terms of
         those who sell tickets or events do not.
         """
         calendars = Calendars(store, settings.events_radius, clock)
         providers = (
             Holidays(),
             calendars,
-            OpenHolidays.build(settings, clock, client, answers),
+            OpenHolidays.build(settings, clock, client, shared),
             Ticketmaster.build(settings, clock, client),
             PredictHQ.build(settings, clock, client),
         )
@@ -99,22 +99,26 @@ class Events:
             message = query.language.gettext("The stay has ended.")
             past = NoEvents(reason="stay_in_past", message=message, coverage=[])
             return Reading(past, now + timedelta(days=1))
-        heard = dict(
+        results = dict(
             zip(
                 (provider.name for provider in self._providers),
-                await asyncio.gather(*(_hear(p, query, deadline) for p in self._providers)),
+                await asyncio.gather(*(_fetch(p, query, deadline) for p in self._providers)),
                 strict=True,
             )
         )
         fresh_until = min(now + _FRESH, _midnight(query, now))
-        whole = all(answer.is_complete for answer in heard.values())
-        return Reading(self._body(query, query.stay, heard), fresh_until, whole)
+        whole = all(answer.is_complete for answer in results.values())
+        return Reading(self._body(query, query.stay, results), fresh_until, whole)
 
-    def _body(self, query: Query, stay: Stay, heard: Mapping[str, Heard]) -> EventsBody | NoEvents:
+    def _body(
+        self, query: Query, stay: Stay, results: Mapping[str, ProviderResult]
+    ) -> EventsBody | NoEvents:
         seen = merge(
-            relevant_events(_told(heard, query.point, stay), query.point, stay, self._radius)
+            relevant_events(_told(results, query.point, stay), query.point, stay, self._radius)
         )
-        coverage = [Coverage(provider=name, status=h.status) for name, h in heard.items()]
+        coverage = [
+            Coverage(provider=name, status=result.status) for name, result in results.items()
+        ]
         if not seen:
             message = query.language.gettext("No event is known around the point during the stay.")
             return NoEvents(reason="no_events", message=message, coverage=coverage)
@@ -125,9 +129,9 @@ class Events:
             point=point_body(point),
             stay=StayBody(start=stay.start, end=stay.end),
             units=measure.body,
-            as_of=_as_of(shown, heard),
-            stale=any(answer.status == "stale" for answer in heard.values()),
-            degraded_reason=foremost(answer.lacking for answer in heard.values()),
+            as_of=_as_of(shown, results),
+            stale=any(answer.status == "stale" for answer in results.values()),
+            degraded_reason=foremost(answer.degraded_reason for answer in results.values()),
             attribution=[
                 *notices(source for event in shown for source in event.sources),
                 *point_notices(point),
@@ -159,16 +163,16 @@ class Events:
             await provider.close()
 
 
-async def _hear(provider: Provider, query: Query, deadline: Deadline) -> Heard:
+async def _fetch(provider: Provider, query: Query, deadline: Deadline) -> ProviderResult:
     """What it tells; a mistake of ours in one provider costs its own events only."""
     try:
-        return await provider.hear(query, deadline)
+        return await provider.fetch_events(query, deadline)
     except Exception:  # noqa: BLE001  whatever it is, the other providers answer
         structlog.get_logger().exception("provider_failed", provider=provider.name)
-        return Heard("unavailable")
+        return ProviderResult("unavailable")
 
 
-def _told(heard: Mapping[str, Heard], point: Point, stay: Stay) -> list[ProviderEvent]:
+def _told(results: Mapping[str, ProviderResult], point: Point, stay: Stay) -> list[ProviderEvent]:
     """Everything told; where OpenHolidays tells school holidays, the library's are left out.
 
     It knows some years ahead, and must know of one in the point's region that ends no earlier than
@@ -178,20 +182,24 @@ def _told(heard: Mapping[str, Heard], point: Point, stay: Stay) -> list[Provider
         told.category == "school_holiday"
         and (told.end or told.start).day >= stay.start
         and observed_at(told.regions, point) is not False
-        for told in heard["open_holidays"].told
+        for told in results["open_holidays"].events
     )
     return [
         told
-        for name, answer in heard.items()
-        for told in answer.told
+        for name, answer in results.items()
+        for told in answer.events
         if not (better and name == "holidays" and told.category == "school_holiday")
     ]
 
 
-def _as_of(shown: Sequence[LocalEvent], heard: Mapping[str, Heard]) -> datetime | None:
+def _as_of(shown: Sequence[LocalEvent], results: Mapping[str, ProviderResult]) -> datetime | None:
     """When the oldest answer used was true; holidays worked out offline have no such time."""
     used = {source for event in shown for source in event.sources}
-    times = [h.as_of for name, h in heard.items() if name in used and h.as_of is not None]
+    times = [
+        result.as_of
+        for name, result in results.items()
+        if name in used and result.as_of is not None
+    ]
     return min(times, default=None)
 
 

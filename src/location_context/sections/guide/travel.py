@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from location_context.errors import ProviderAnswerInvalid, ProviderError
 from location_context.sections.guide.response import Travel
 from location_context.sections.providers import degraded_by
-from location_context.upstream.flights import Flights
 from location_context.upstream.provider import Upstream, UpstreamLimits
+from location_context.upstream.single_flight import SingleFlight
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +65,7 @@ class Router:
             clock,
             limits=UpstreamLimits(timeout=5.0, max_bytes=200_000),
         )
-        self._flights: Flights[list[float | None]] = Flights()
+        self._flights: SingleFlight[list[float | None]] = SingleFlight()
 
     async def travel(
         self, point: Point, found: Sequence[Found], deadline: Deadline, *, public: bool
@@ -96,9 +96,7 @@ class Router:
                 params, lambda answer: _durations(answer, len(found)), path=path, public=public
             )
 
-        return await self.upstream.wait_for(
-            lambda by: self._flights.join(path, fetch, by), deadline
-        )
+        return await self.upstream.wait_for(lambda by: self._flights.run(path, fetch, by), deadline)
 
     async def close(self) -> None:
         await self._flights.close()

@@ -35,7 +35,7 @@ from location_context.sections.weather.providers.open_meteo_archive import OpenM
 from location_context.sections.weather.providers.open_meteo_elevation import OpenMeteoElevation
 from location_context.sections.weather.providers.open_meteo_forecast import OpenMeteoForecast
 from location_context.sections.weather.response import WeatherBody
-from location_context.upstream.kept import KeptAnswers
+from location_context.upstream.shared_cache import SharedCache
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,7 +105,7 @@ class Weather:
         store: ClimateStore,
         hosts: Hosts,
         *,
-        answers: KeptAnswers | None = None,
+        answers: SharedCache | None = None,
     ) -> Self:
         """The section with every provider of the settings; `answers` are shared by processes."""
         host = open_meteo_host(hosts, settings)
@@ -116,7 +116,7 @@ class Weather:
         holdings = Holdings(store, clock)
         parts = Parts(
             forecasts=Forecasts(
-                [forecast, norway], clock, holdings.keep_height, answers or KeptAnswers()
+                [forecast, norway], clock, holdings.keep_height, answers or SharedCache()
             ),
             archives=Archives([archive, power], holdings, clock),
             heights=Heights(elevation, holdings),

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 from location_context.errors import StorageError
 from location_context.sections.contract import DatasetState, ProviderState, ProviderStatus
 from location_context.sections.events.cells import cells_around, country_cell, slots_touching
-from location_context.sections.events.providers.heard import Heard
+from location_context.sections.events.providers.base import ProviderResult
+from location_context.upstream.deadline import ANSWER_RESERVE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 _MOST = 3000
 _LOOK_AGAIN = 10.0
-_FOR_THE_ANSWER = 0.3
 _DAY = timedelta(days=1)
 
 
@@ -39,7 +39,7 @@ class Calendars:
         self._failed = False
         self._last_success: datetime | None = None
 
-    async def hear(self, query: Query, deadline: Deadline) -> Heard:
+    async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
         """Events filed around the point during the stay, and those of its whole country."""
         assert query.stay is not None
         point = query.point
@@ -49,16 +49,16 @@ class Calendars:
         # filed by the event's own dates, which may be a day off those at the point
         slots = slots_touching(query.stay.start - _DAY, query.stay.end + _DAY)
         try:
-            async with asyncio.timeout(deadline.earlier(_FOR_THE_ANSWER).left()):
+            async with asyncio.timeout(deadline.earlier(ANSWER_RESERVE).left()):
                 if not (listed := await self._calendars()):
-                    return Heard("not_configured")
+                    return ProviderResult("not_configured")
                 told = await self._store.find_nearby(cells, slots, _MOST)
         except (StorageError, TimeoutError):
             self._failed = True
-            return Heard("unavailable")
+            return ProviderResult("unavailable")
         self._failed, self._last_success = False, self._clock()
         stale = any(calendar.failed_with for calendar in listed)
-        return Heard("stale" if stale else "ok", told, self._as_of(told, listed))
+        return ProviderResult("stale" if stale else "ok", told, self._as_of(told, listed))
 
     def state(self) -> ProviderState:
         listed = self._listed[1] if self._listed else ()

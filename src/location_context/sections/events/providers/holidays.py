@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, OrderedDict
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 
+from location_context.lru import LRUCache
 from location_context.sections.contract import ProviderState
-from location_context.sections.events.providers.heard import Heard
+from location_context.sections.events.providers.base import ProviderResult
 from location_context.sections.events.providers.holiday_years import countries, year_of
 from location_context.sections.events.providers.parts import keeps_catholic_days, within_city
 from location_context.sections.events.records import ProviderEvent, When
-from location_context.upstream.flights import Flights
+from location_context.upstream.deadline import ANSWER_RESERVE
+from location_context.upstream.single_flight import SingleFlight
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,8 +32,7 @@ if TYPE_CHECKING:
 
     _Year = tuple[str, int, Locale]
 
-_FOR_THE_ANSWER = 0.3
-_HELD = 1000  # years of a country in a language
+MAX_CACHED_YEARS = 1000  # of a country in a language
 
 
 class Holidays:
@@ -45,46 +46,47 @@ class Holidays:
 
     def __init__(self) -> None:
         self._countries = countries()
-        self._held: OrderedDict[_Year, tuple[Kept, ...]] = OrderedDict()
+        self._cache: LRUCache[_Year, tuple[Kept, ...]] = LRUCache(MAX_CACHED_YEARS)
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="holidays")
-        self._flights: Flights[None] = Flights()
+        self._in_flight: SingleFlight[tuple[Kept, ...]] = SingleFlight()
 
     def covers(self, country: str | None) -> bool:
         return country in self._countries
 
-    async def hear(self, query: Query, deadline: Deadline) -> Heard:
+    async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
         """What is kept in the country during the stay; regions are not weighed here."""
         point, stay = query.point, query.stay
         assert stay is not None
         if point.country is None or not self.covers(point.country):
-            return Heard("not_covered")
+            return ProviderResult("not_covered")
         years = [(point.country, year, query.language.locale) for year in _years(stay)]
         try:
-            await self._ready(years, deadline.earlier(_FOR_THE_ANSWER))
+            holidays = await self._holidays(years, deadline.earlier(ANSWER_RESERVE))
         except TimeoutError:
-            return Heard("unavailable")
-        for year in years:
-            self._held.move_to_end(year)
-        kept = (holiday for year in years for holiday in self._held[year])
-        return Heard("ok", told_of(kept, stay, point))
+            return ProviderResult("unavailable")
+        return ProviderResult("ok", told_of(holidays, stay, point))
 
-    async def _ready(self, years: Iterable[_Year], within: Deadline) -> None:
-        """Have the years at hand.
+    async def _holidays(self, years: Iterable[_Year], deadline: Deadline) -> list[Kept]:
+        """The holidays of the years.
 
         Raises:
             TimeoutError: that takes too long; the work goes on.
         """
-        missing = {year: partial(self._work_out, year) for year in years if year not in self._held}
+        found = {year: self._cache.get(year) for year in years}
+        missing = {
+            year: partial(self._work_out, year) for year, held in found.items() if held is None
+        }
         for year, work in missing.items():
-            self._flights.start(year, work)
+            self._in_flight.start(year, work)
         for year, work in missing.items():
-            await self._flights.join(year, work, within)
+            found[year] = await self._in_flight.run(year, work, deadline)
+        return [holiday for holidays in found.values() for holiday in holidays or ()]
 
-    async def _work_out(self, year: _Year) -> None:
+    async def _work_out(self, year: _Year) -> tuple[Kept, ...]:
         loop = asyncio.get_running_loop()
-        self._held[year] = await loop.run_in_executor(self._worker, year_of, *year)
-        while len(self._held) > _HELD:
-            self._held.popitem(last=False)
+        holidays = await loop.run_in_executor(self._worker, year_of, *year)
+        self._cache.put(year, holidays)
+        return holidays
 
     def state(self) -> ProviderState:
         return ProviderState(
@@ -96,7 +98,7 @@ class Holidays:
         )
 
     async def close(self) -> None:
-        await self._flights.close()
+        await self._in_flight.close()
 
 
 def _years(stay: Stay) -> range:

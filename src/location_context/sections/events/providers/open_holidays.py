@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 
 from location_context.sections.events.fields import parse_rows, required_text
-from location_context.sections.events.providers.heard import Asked, Heard
+from location_context.sections.events.providers.base import EventSource, Page, ProviderResult
 from location_context.sections.events.providers.provinces import PROVINCES, collapse_provinces
 from location_context.sections.events.providers.school_regions import is_of_few, regions_of
 from location_context.sections.events.records import ProviderEvent, When
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from location_context.settings import Settings
     from location_context.stay import Clock
     from location_context.upstream.deadline import Deadline
-    from location_context.upstream.kept import KeptAnswers
+    from location_context.upstream.shared_cache import SharedCache
 
 _COUNTRIES = frozenset(
     {
@@ -43,7 +43,7 @@ _COUNTRIES = frozenset(
     }
 )  # fmt: skip
 _PROVINCES = frozenset[str]().union(*PROVINCES.values())
-_FRESH, _GOOD = timedelta(days=7), timedelta(days=180)
+FRESH_TTL, STALE_TTL = timedelta(days=7), timedelta(days=180)
 
 
 class OpenHolidays:
@@ -51,8 +51,8 @@ class OpenHolidays:
 
     name: ClassVar[str] = "open_holidays"
 
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
+    def __init__(self, source: EventSource) -> None:
+        self._source = source
 
     @classmethod
     def build(
@@ -60,7 +60,7 @@ class OpenHolidays:
         settings: Settings,
         clock: Clock,
         client: httpx2.AsyncClient,
-        answers: KeptAnswers | None = None,
+        shared: SharedCache | None = None,
     ) -> Self:
         upstream = Upstream(
             cls.name,
@@ -69,24 +69,26 @@ class OpenHolidays:
             clock,
             host=Host(Budget({MINUTE: 30, DAY: 2000}, share=settings.budget_share)),
         )
-        return cls(Asked(upstream, clock, fresh=_FRESH, good=_GOOD, answers=answers))
+        return cls(EventSource(upstream, clock, fresh=FRESH_TTL, stale=STALE_TTL, shared=shared))
 
     def state(self) -> ProviderState:
-        return provider_state(self._asked.upstream)
+        return provider_state(self._source.client)
 
     async def close(self) -> None:
-        await self._asked.close()
+        await self._source.close()
 
-    async def hear(self, query: Query, deadline: Deadline) -> Heard:
+    async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
         """School holidays during the stay, of all regions of the country."""
         assert query.stay is not None
         country, stay = query.point.country, query.stay
         if country not in _COUNTRIES:
-            return Heard("not_covered" if self._asked.upstream.configured else "not_configured")
+            return ProviderResult(
+                "not_covered" if self._source.client.configured else "not_configured"
+            )
         first, last = stay.start.year, stay.end.year
         tag = query.language.locale.language.upper()
         key = (country, first, last, tag)
-        return await self._asked.hear(
+        return await self._source.fetch_events(
             key,
             lambda: self._fetch(country, first, last, query),
             query,
@@ -95,8 +97,8 @@ class OpenHolidays:
 
     async def _fetch(
         self, country: str, first: int, last: int, query: Query
-    ) -> AsyncIterator[list[ProviderEvent]]:
-        rows = await self._asked.upstream.get_json(
+    ) -> AsyncIterator[Page]:
+        rows = await self._source.client.get_json(
             {
                 "countryIsoCode": country,
                 "validFrom": f"{first - 1}-12-01",  # those over New Year begin the year before

@@ -22,7 +22,7 @@ from location_context.sections.events.fields import (
     parse_rows,
     required_text,
 )
-from location_context.sections.events.providers.heard import Asked, Heard, LeftOut
+from location_context.sections.events.providers.base import EventSource, ProviderResult, Truncated
 from location_context.sections.events.records import ProviderEvent, When
 from location_context.sections.providers import provider_state
 from location_context.upstream.budget import DAY, MINUTE, Budget
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from location_context.sections.contract import ProviderState, Query
-    from location_context.sections.events.providers.heard import Centre, Part
+    from location_context.sections.events.providers.base import Centre, Page
     from location_context.sections.events.records import Place
     from location_context.sections.events.response import Category, EventStatus, Scope
     from location_context.settings import Secret, Settings
@@ -48,7 +48,7 @@ _LIMIT, _PAGES = 200, 3  # further pages change little, since the highest ranks 
 _SORT = "rank"  # highest first; "-rank" is lowest first
 _REFUSED_STATE = frozenset({400, 403})  # a parameter it does not take, or may not be asked
 _PLAN = timedelta(days=1)  # for which what a plan lacks is remembered
-_FRESH, _GOOD = timedelta(hours=3), timedelta(days=2)
+FRESH_TTL, STALE_TTL = timedelta(hours=3), timedelta(days=2)
 _CATEGORIES: dict[str, Category] = {
     "community": "community",
     "concerts": "concert",
@@ -83,8 +83,8 @@ class PredictHQ:
 
     name: ClassVar[str] = "predicthq"
 
-    def __init__(self, asked: Asked, token: Secret, radius: float, clock: Clock) -> None:
-        self._asked = asked
+    def __init__(self, source: EventSource, token: Secret, radius: float, clock: Clock) -> None:
+        self._source = source
         self._token = token
         self._radius = radius
         self._clock = clock
@@ -95,19 +95,19 @@ class PredictHQ:
         url = settings.predicthq_url if settings.predicthq_api_key else ""
         budget = Budget({MINUTE: 48, DAY: 800}, share=settings.budget_share)
         upstream = Upstream(cls.name, url, client, clock, host=Host(budget))
-        asked = Asked(upstream, clock, fresh=_FRESH, good=_GOOD)
-        return cls(asked, settings.predicthq_api_key, settings.events_radius, clock)
+        source = EventSource(upstream, clock, fresh=FRESH_TTL, stale=STALE_TTL)
+        return cls(source, settings.predicthq_api_key, settings.events_radius, clock)
 
     def state(self) -> ProviderState:
-        return provider_state(self._asked.upstream)
+        return provider_state(self._source.client)
 
     async def close(self) -> None:
-        await self._asked.close()
+        await self._source.close()
 
-    async def hear(self, query: Query, deadline: Deadline) -> Heard:
-        return await self._asked.around(self._fetch, query, deadline)
+    async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
+        return await self._source.fetch_nearby(self._fetch, query, deadline)
 
-    async def _fetch(self, centre: Centre, stay: Stay, query: Query) -> AsyncIterator[Part]:
+    async def _fetch(self, centre: Centre, stay: Stay, query: Query) -> AsyncIterator[Page]:
         """Page after page as long as there is budget; the first holds the highest ranks."""
         asked = self._params(centre, stay, query.point.timezone)
         answer = await self._first(asked, public=query.public)
@@ -121,7 +121,7 @@ class PredictHQ:
             yield list(read(answer.results, query.point.zone))
             had, pages = had + len(answer.results), pages + 1
         if answer.leaves_out(had):
-            yield LeftOut()
+            yield Truncated()
 
     async def _first(self, asked: dict[str, str], *, public: bool) -> _Answer:
         """The first page, with events not announced yet where the plan gives them."""
@@ -138,7 +138,7 @@ class PredictHQ:
         return answer
 
     async def _page(self, asked: dict[str, str], offset: int, *, public: bool) -> _Answer:
-        return await self._asked.upstream.get_json(
+        return await self._source.client.get_json(
             {**asked, "offset": str(offset)},
             lambda body: msgspec.convert(body, _Answer),
             headers={"Authorization": f"Bearer {self._token.reveal()}"},

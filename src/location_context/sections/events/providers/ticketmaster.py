@@ -16,8 +16,8 @@ import msgspec
 
 from location_context.errors import ProviderQuiet
 from location_context.sections.events.fields import optional_number
+from location_context.sections.events.providers.base import EventSource, ProviderResult, Truncated
 from location_context.sections.events.providers.geohash import geohash
-from location_context.sections.events.providers.heard import Asked, Heard, LeftOut
 from location_context.sections.events.providers.rate_limiter import IntervalLimiter
 from location_context.sections.events.providers.ticketmaster_parser import NAME, read
 from location_context.sections.providers import provider_state
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from location_context.sections.contract import ProviderState, Query
-    from location_context.sections.events.providers.heard import Centre, Part
+    from location_context.sections.events.providers.base import Centre, Page
     from location_context.settings import Secret, Settings
     from location_context.stay import Clock
     from location_context.upstream.deadline import Deadline
@@ -44,7 +44,7 @@ _COMFORTABLE = 800  # events to a part, since days are not equally full
 _CALLS = 30  # for one stay at the most
 _APART = 0.26  # seconds between calls: four a second
 _LONGEST_WAIT = 2.0
-_FRESH, _GOOD = timedelta(hours=3), timedelta(days=2)
+FRESH_TTL, STALE_TTL = timedelta(hours=3), timedelta(days=2)
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,10 @@ class Ticketmaster:
 
     name: ClassVar[str] = NAME
 
-    def __init__(self, asked: Asked, key: Secret, radius: float, limiter: IntervalLimiter) -> None:
-        self._asked = asked
+    def __init__(
+        self, source: EventSource, key: Secret, radius: float, limiter: IntervalLimiter
+    ) -> None:
+        self._source = source
         self._limiter = limiter
         self._key = key
         self._radius = radius
@@ -90,21 +92,21 @@ class Ticketmaster:
         url = settings.ticketmaster_url if settings.ticketmaster_api_key else ""
         budget = Budget({DAY: 4000}, share=settings.budget_share)
         upstream = Upstream(cls.name, url, client, clock, host=Host(budget))
-        asked = Asked(upstream, clock, fresh=_FRESH, good=_GOOD)
+        source = EventSource(upstream, clock, fresh=FRESH_TTL, stale=STALE_TTL)
         return cls(
-            asked, settings.ticketmaster_api_key, settings.events_radius, IntervalLimiter(_APART)
+            source, settings.ticketmaster_api_key, settings.events_radius, IntervalLimiter(_APART)
         )
 
     def state(self) -> ProviderState:
-        return provider_state(self._asked.upstream)
+        return provider_state(self._source.client)
 
     async def close(self) -> None:
-        await self._asked.close()
+        await self._source.close()
 
-    async def hear(self, query: Query, deadline: Deadline) -> Heard:
-        return await self._asked.around(self._fetch, query, deadline)
+    async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
+        return await self._source.fetch_nearby(self._fetch, query, deadline)
 
-    async def _fetch(self, centre: Centre, stay: Stay, query: Query) -> AsyncIterator[Part]:
+    async def _fetch(self, centre: Centre, stay: Stay, query: Query) -> AsyncIterator[Page]:
         """Page after page; a stay of more events than can be paged through is asked in parts."""
         if self._limiter.wait > _LONGEST_WAIT:
             raise ProviderQuiet(self.name, "too many are asking at once")
@@ -118,11 +120,11 @@ class Ticketmaster:
                 crowded |= answer.total > _REACH and all(one.number for one in further)
                 waiting += further
         if crowded or waiting:
-            yield LeftOut()
+            yield Truncated()
 
     async def _page(self, centre: Centre, page: _Page, *, public: bool) -> _Answer:
         await self._limiter.acquire()
-        return await self._asked.upstream.get_json(
+        return await self._source.client.get_json(
             self._params(centre, page), lambda body: msgspec.convert(body, _Answer), public=public
         )
 

@@ -34,7 +34,7 @@ from location_context.sections.weather.climatology.years import (
 )
 from location_context.sections.weather.fetching.ladder import Ladder, Rung
 from location_context.sections.weather.records import Outlook
-from location_context.upstream.flights import Flights
+from location_context.upstream.single_flight import SingleFlight
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +67,7 @@ class Archives:
         self.holdings = holdings
         self.clock = clock
         self.made: Recent[tuple[str, str, Stay, date], Outlook] = Recent(_OUTLOOKS)
-        self._flights: Flights[None] = Flights()
+        self._flights: SingleFlight[None] = SingleFlight()
 
     async def outlook(self, query: Query, deadline: Deadline) -> Outlook | None:
         """The climatology of the stay; None when none can be had."""
@@ -112,11 +112,11 @@ class Archives:
 
         key = (provider.source, cell.key, tuple(lacking))
         try:
-            await self._flights.join(key, fetch, deadline)
+            await self._flights.run(key, fetch, deadline)
         except ProviderQuiet:
             if public:
                 raise
-            await self._flights.join((key, "keyed"), fetch, deadline)
+            await self._flights.run((key, "keyed"), fetch, deadline)
 
     async def probe(self, query: Query) -> None:
         """Ask every provider for one month of last year; what fails shows in its upstream."""

@@ -18,8 +18,8 @@ from location_context.sections.weather.fetching.ladder import Ladder, Rung
 from location_context.sections.weather.providers.contract import Forecast
 from location_context.sections.weather.records import Outlook
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.flights import Flights
-from location_context.upstream.kept import KeptAnswer
+from location_context.upstream.shared_cache import CacheRecord
+from location_context.upstream.single_flight import SingleFlight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from location_context.sections.contract import Query
     from location_context.sections.weather.providers.contract import ForecastProvider
     from location_context.stay import Clock, Stay
-    from location_context.upstream.kept import KeptAnswers
+    from location_context.upstream.shared_cache import SharedCache
 
 STALE = timedelta(hours=6)
 GRACE_SECONDS = 0.5
@@ -49,7 +49,7 @@ class Forecasts:
         providers: Sequence[ForecastProvider],
         clock: Clock,
         learned: Callable[[float, float, float], None],
-        answers: KeptAnswers,
+        answers: SharedCache,
     ) -> None:
         """`learned` is told the lat, lng and height in m that came with a forecast at a point.
 
@@ -60,7 +60,7 @@ class Forecasts:
         self._learned = learned
         self._answers = answers
         self._kept: Recent[Key, Forecast] = Recent(_SIZE)
-        self._flights: Flights[Forecast] = Flights()
+        self._flights: SingleFlight[Forecast] = SingleFlight()
 
     async def outlook(self, query: Query, deadline: Deadline) -> Outlook | None:
         """The forecast of the stay; None when none can be had."""
@@ -102,17 +102,17 @@ class Forecasts:
             forecast = await provider.forecast(asked, today, key[2], public=query.public)
             self._kept.put(key, forecast)
             expires = forecast.fetched_at + STALE
-            self._answers.keep(KeptAnswer(key[0], _name(key), expires, forecast.pack()))
+            self._answers.save(CacheRecord(key[0], _name(key), expires, forecast.pack()))
             if provider.at_point and forecast.grid.elevation is not None:
                 self._learned(point.lat, point.lng, forecast.grid.elevation)
             return forecast
 
         try:
-            return await self._flights.join(key, fetch, deadline)
+            return await self._flights.run(key, fetch, deadline)
         except ProviderQuiet:
             if query.public:
                 raise
-            return await self._flights.join((key, "keyed"), fetch, deadline)
+            return await self._flights.run((key, "keyed"), fetch, deadline)
 
     async def _shared(self, key: Key, today: date) -> Forecast | None:
         """A fresh forecast that another process fetched; a stale one is kept for bad times."""

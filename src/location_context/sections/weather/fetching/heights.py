@@ -10,7 +10,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from location_context.sections.weather.providers.open_meteo_elevation import MAX_POINTS
-from location_context.upstream.flights import Flights
+from location_context.upstream.single_flight import SingleFlight
 
 if TYPE_CHECKING:
     from location_context.point import Point
@@ -28,8 +28,8 @@ class Heights:
     def __init__(self, source: OpenMeteoElevation, holdings: Holdings) -> None:
         self._source = source
         self._holdings = holdings
-        self._flights: Flights[float | None] = Flights()
-        self._calls: Flights[None] = Flights()
+        self._flights: SingleFlight[float | None] = SingleFlight()
+        self._calls: SingleFlight[None] = SingleFlight()
         self._gathered: dict[bool, dict[Spot, asyncio.Future[float | None]]] = {True: {}, False: {}}
 
     @property
@@ -48,7 +48,7 @@ class Heights:
             return metres
         key = (spot, public)
         return await self._source.upstream.wait_for(
-            lambda by: self._flights.join(key, lambda: self._fetch(spot, public=public), by),
+            lambda by: self._flights.run(key, lambda: self._fetch(spot, public=public), by),
             deadline,
         )
 

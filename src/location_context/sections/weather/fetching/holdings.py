@@ -17,7 +17,7 @@ from location_context.errors import StorageError
 from location_context.sections.recent import Recent
 from location_context.sections.weather.providers.contract import settled
 from location_context.sections.weather.records import Month, MonthRow
-from location_context.upstream.flights import Flights
+from location_context.upstream.single_flight import SingleFlight
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,8 +42,8 @@ class Holdings:
         self._months: Recent[tuple[str, str, int], dict[int, Month]] = Recent(_CELL_MONTHS)
         self._heights: Recent[tuple[float, float], float] = Recent(_HEIGHTS)
         self._read_at: Recent[tuple[str, str, int], float] = Recent(_CELL_MONTHS)
-        self._readings: Flights[None] = Flights()
-        self._writings: Flights[None] = Flights()
+        self._readings: SingleFlight[None] = SingleFlight()
+        self._writings: SingleFlight[None] = SingleFlight()
         self._unkept: list[tuple[str, str, Month]] = []
         self._unkept_heights: dict[tuple[float, float], float] = {}
 

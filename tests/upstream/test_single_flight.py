@@ -1,4 +1,4 @@
-"""Flights: one fetch for all who want it, which outlives each of them."""
+"""SingleFlight: one fetch for all who want it, which outlives each of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.flights import Flights
+from location_context.upstream.single_flight import SingleFlight
 
 pytestmark = pytest.mark.anyio
 
@@ -26,9 +26,9 @@ class Fetch:
 
 
 async def test_two_hundred_who_want_the_same_share_one_fetch():
-    flights, fetch = Flights[str](), Fetch()
+    flights, fetch = SingleFlight[str](), Fetch()
     waiting = [
-        asyncio.ensure_future(flights.join("cell", fetch, Deadline.after(30))) for _ in range(200)
+        asyncio.ensure_future(flights.run("cell", fetch, Deadline.after(30))) for _ in range(200)
     ]
     await asyncio.sleep(0)
     fetch.go.set()
@@ -38,10 +38,10 @@ async def test_two_hundred_who_want_the_same_share_one_fetch():
 
 
 async def test_the_first_one_cancelled_leaves_the_others_served():
-    flights, fetch = Flights[str](), Fetch()
-    leader = asyncio.ensure_future(flights.join("cell", fetch, Deadline.after(30)))
+    flights, fetch = SingleFlight[str](), Fetch()
+    leader = asyncio.ensure_future(flights.run("cell", fetch, Deadline.after(30)))
     await asyncio.sleep(0)
-    other = asyncio.ensure_future(flights.join("cell", fetch, Deadline.after(30)))
+    other = asyncio.ensure_future(flights.run("cell", fetch, Deadline.after(30)))
     leader.cancel()
     await asyncio.gather(leader, return_exceptions=True)
     fetch.go.set()
@@ -50,33 +50,33 @@ async def test_the_first_one_cancelled_leaves_the_others_served():
 
 
 async def test_at_the_deadline_the_caller_goes_and_the_next_one_finds_the_answer():
-    flights, fetch = Flights[str](), Fetch()
+    flights, fetch = SingleFlight[str](), Fetch()
     with pytest.raises(TimeoutError):
-        await flights.join("cell", fetch, Deadline.after(0.01))
-    next_caller = asyncio.ensure_future(flights.join("cell", fetch, Deadline.after(30)))
+        await flights.run("cell", fetch, Deadline.after(0.01))
+    next_caller = asyncio.ensure_future(flights.run("cell", fetch, Deadline.after(30)))
     fetch.go.set()
     assert await next_caller == "answer"
     assert fetch.begun == 1
 
 
 async def test_a_failure_reaches_all_and_the_next_call_tries_again():
-    flights, begun = Flights[str](), []
+    flights, begun = SingleFlight[str](), []
 
     async def failing() -> str:
         begun.append(1)
         await asyncio.sleep(0)
         raise ValueError
 
-    both = [flights.join("cell", failing, Deadline.after(30)) for _ in range(2)]
+    both = [flights.run("cell", failing, Deadline.after(30)) for _ in range(2)]
     errors = await asyncio.gather(*both, return_exceptions=True)
     assert [type(e) for e in errors] == [ValueError, ValueError]
     with pytest.raises(ValueError):  # noqa: PT011  the fetch's own error, as it is
-        await flights.join("cell", failing, Deadline.after(30))
+        await flights.run("cell", failing, Deadline.after(30))
     assert len(begun) == 2
 
 
 async def test_closing_cancels_what_is_under_way():
-    flights, fetch = Flights[str](), Fetch()
+    flights, fetch = SingleFlight[str](), Fetch()
     task = flights.start("cell", fetch)
     await flights.close()
     assert task.cancelled()

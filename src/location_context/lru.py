@@ -1,0 +1,72 @@
+"""LRUCache: the one bounded memory of the house; what was unused longest goes first."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, ItemsView
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class LRUCache(Generic[K, V]):
+    """A mapping bounded by the total size of its values.
+
+    Args:
+        max_size: the most that all values may come to together.
+        size_of: the size of one value; without it every value counts 1.
+
+    Example:
+        >>> cache = LRUCache[str, bytes](max_size=10, size_of=len)
+        >>> cache.put("a", b"12345")
+        >>> cache.put("b", b"12345")
+        >>> cache.get("a")                   # used last from now on
+        b'12345'
+        >>> cache.put("c", b"1")             # too much: "b" was unused longest
+        >>> ("a" in cache, "b" in cache, "c" in cache, cache.size)
+        (True, False, True, 6)
+    """
+
+    def __init__(self, max_size: int, size_of: Callable[[V], int] | None = None) -> None:
+        self.max_size = max_size
+        self.size = 0  # of all values together
+        self._size_of = size_of or (lambda _: 1)
+        self._values: OrderedDict[K, V] = OrderedDict()
+
+    def get(self, key: K) -> V | None:
+        """The value, which counts as used; None where there is none."""
+        value = self._values.get(key)
+        if value is not None:
+            self._values.move_to_end(key)
+        return value
+
+    def put(self, key: K, value: V) -> None:
+        """Keep the value; one that is larger than `max_size` by itself is not kept."""
+        self.pop(key)
+        size = self._size_of(value)
+        if size > self.max_size:
+            return
+        self._values[key] = value
+        self.size += size
+        while self.size > self.max_size:
+            self.pop(next(iter(self._values)))
+
+    def pop(self, key: K) -> V | None:
+        """Remove a value and give it back; None where there is none."""
+        value = self._values.pop(key, None)
+        if value is not None:
+            self.size -= self._size_of(value)
+        return value
+
+    def items(self) -> ItemsView[K, V]:
+        """All entries, the one unused longest first; none counts as used by this."""
+        return self._values.items()
+
+    def clear(self) -> None:
+        self._values.clear()
+        self.size = 0
+
+    def __contains__(self, key: K) -> bool:
+        return key in self._values
+
+    def __len__(self) -> int:
+        return len(self._values)

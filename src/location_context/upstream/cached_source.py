@@ -1,0 +1,320 @@
+"""CachedSource: values by key from an outside source, fetched once and never waited for long.
+
+The one engine under forecasts, archives, elevations, events, travel times and the sections' own
+cache. It does what each of them needs around a fetch: fresh and stale life, one fetch per key for
+all who want it, a deadline for each caller, parts that come late, a share for keyed traffic of what
+public traffic may spend, and a second life of answers in other processes.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Generic, TypeVar
+
+from location_context.errors import ProviderError, ProviderQuiet
+from location_context.lru import LRUCache
+from location_context.stay import Clock
+from location_context.upstream.deadline import Deadline
+from location_context.upstream.provider import Upstream
+from location_context.upstream.shared_cache import CacheRecord, SharedCache
+from location_context.upstream.single_flight import SingleFlight
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+Fetch = Callable[[], Awaitable[V] | AsyncIterator[V]]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry(Generic[V]):
+    """A value as it is cached.
+
+    Attributes:
+        value: what was fetched.
+        fetched_at: when its oldest part was fetched.
+        fresh_until: until when it is as good as a new one.
+        retry_at: when to ask again; before `fresh_until` where it is incomplete.
+        complete: whether asking again would not give more.
+        error: why it is incomplete, or why it could not be replaced by a newer one; else None.
+        public: whether it was fetched for public traffic, which may spend half of each budget.
+    """
+
+    value: V
+    fetched_at: datetime
+    fresh_until: datetime
+    retry_at: datetime
+    complete: bool = True
+    error: Exception | None = None
+    public: bool = False
+
+    def serves(self, *, public: bool) -> bool:
+        """Whether it may answer: what half a budget left incomplete is not for keyed traffic."""
+        return self.complete or public or not self.public
+
+
+@dataclass(frozen=True)
+class Sharing(Generic[K, V]):
+    """How complete values are shared with other processes, for as long as they may be used at all.
+
+    Attributes:
+        cache: where they are stored.
+        name: the provider and the key under which a value is stored.
+        pack: a value and when it was fetched, as bytes.
+        unpack: what `pack` was given; None where the data are damaged.
+    """
+
+    cache: SharedCache
+    name: Callable[[K], tuple[str, str]]
+    pack: Callable[[V, datetime], bytes]
+    unpack: Callable[[bytes], tuple[V, datetime] | None]
+
+
+class CachedSource(Generic[K, V]):
+    """Values by key, each from memory, from another process or from a fetch.
+
+    A fetch is a call without arguments that gives an awaitable of the value, or an async iterator
+    of its parts, which `merge` joins. One fetch per key is under way at a time; it outlives its
+    callers. Fetches ask through a provider's client, whose breaker, budget and slots hold.
+
+    Args:
+        clock: the time, UTC.
+        fresh: how long a value is fresh: a time span, or a function of key, value and the moment
+            it was fetched that gives the moment when it is no longer.
+        stale: how long after its fetch a value may be used when newer cannot be had; None: as long
+            as there is room.
+        max_size: the most that all values may come to together.
+        size_of: the size of a value; without it every value counts 1.
+        client: whose fetches these are. Callers wait only briefly while it is not known to answer.
+        merge: joins two values, the later one last. With it, an incomplete value adds to the one
+            before instead of replacing it.
+        is_complete: whether asking again would not give more than this value.
+        retry_incomplete: after how long an incomplete value is asked for again.
+        join_public: whether keyed callers wait for a public fetch under way, and fetch themselves
+            only if that is refused or incomplete; else the two kinds of traffic fetch apart.
+        sharing: how values are shared with other processes; None: they are not.
+
+    Example:
+        >>> import asyncio
+        >>> from datetime import UTC
+        >>> async def main():
+        ...     source = CachedSource[str, str](
+        ...         clock=lambda: datetime.now(UTC),
+        ...         fresh=timedelta(minutes=30),
+        ...         stale=timedelta(hours=6),
+        ...         max_size=2_000,
+        ...     )
+        ...     async def fetch():  # a real one asks its `ProviderClient`
+        ...         return "sunny"
+        ...     entry = await source.get("Paris", fetch, Deadline.after(2.0))
+        ...     await source.close()
+        ...     return entry.value, entry.complete, source.peek("Paris") == entry
+        >>> asyncio.run(main())
+        ('sunny', True, True)
+    """
+
+    def __init__(  # noqa: PLR0913  each argument is one rule of this source
+        self,
+        clock: Clock,
+        *,
+        fresh: timedelta | Callable[[K, V, datetime], datetime],
+        stale: timedelta | None,
+        max_size: int,
+        size_of: Callable[[V], int] | None = None,
+        client: Upstream | None = None,
+        merge: Callable[[V, V], V] | None = None,
+        is_complete: Callable[[V], bool] | None = None,
+        retry_incomplete: timedelta = timedelta(minutes=5),
+        join_public: bool = True,
+        sharing: Sharing[K, V] | None = None,
+    ) -> None:
+        self.entries: LRUCache[K, Entry[V]] = LRUCache(
+            max_size, (lambda entry: size_of(entry.value)) if size_of else None
+        )
+        self.in_flight: SingleFlight[Entry[V]] = SingleFlight()
+        self._clock = clock
+        self._fresh = fresh
+        self._stale = stale
+        self._client = client
+        self._merge = merge
+        self._is_complete = is_complete or (lambda _: True)
+        self._retry_incomplete = retry_incomplete
+        self._join_public = join_public
+        self._sharing = sharing
+        self._parts: dict[tuple[K, bool], V] = {}  # what has come of fetches under way
+        self._generation = 0
+
+    def peek(self, key: K) -> Entry[V] | None:
+        """The cached value, fresh or stale; nothing is fetched."""
+        entry = self.entries.get(key)
+        if entry and self._stale is not None and self._clock() - entry.fetched_at > self._stale:
+            self.entries.pop(key)
+            return None
+        return entry
+
+    async def get(
+        self, key: K, fetch: Fetch[V], deadline: Deadline, *, public: bool = False
+    ) -> Entry[V]:
+        """The best there is by the deadline: a fresh value, else a stale one, else some parts.
+
+        The entry's `error` says why there is nothing better.
+
+        Raises:
+            ProviderError: there is nothing at all, and the fetch failed.
+            TimeoutError: nothing came in time; the fetch goes on for the next caller.
+        """
+        try:
+            return await self.get_fresh(key, fetch, deadline, public=public)
+        except (ProviderError, TimeoutError) as error:
+            entry = self.peek(key) or self._partial(key)
+            if entry is None:
+                raise
+            return replace(entry, error=error)
+
+    async def get_fresh(
+        self, key: K, fetch: Fetch[V], deadline: Deadline, *, public: bool = False
+    ) -> Entry[V]:
+        """The cached value if it is not yet to be asked for again, else a fetched one.
+
+        Raises:
+            ProviderError: the fetch failed; any other error of `fetch` comes as it is.
+            TimeoutError: nothing came in time; the fetch goes on for the next caller.
+        """
+        entry = self.peek(key)
+        if entry and self._clock() < entry.retry_at and entry.serves(public=public):
+            return entry
+        if self._client is None:
+            return await self._join(key, fetch, deadline, public=public)
+        return await self._client.wait_for(
+            lambda by: self._join(key, fetch, by, public=public), deadline
+        )
+
+    def start(self, key: K, fetch: Fetch[V], *, public: bool = False) -> None:
+        """Fetch in the background, unless that is under way."""
+        self.in_flight.start((key, public), lambda: self._run(key, fetch, public=public))
+
+    def put(self, key: K, value: V) -> None:
+        """Cache a value that came another way."""
+        self._store(key, value, None, public=False)
+
+    def clear(self) -> None:
+        """Forget every value; those being fetched are not cached either."""
+        self.entries.clear()
+        self._generation += 1
+
+    async def close(self) -> None:
+        """Cancel what is under way, and write what is to be shared."""
+        await self.in_flight.close()
+        if self._sharing:
+            await self._sharing.cache.close()
+
+    async def _join(self, key: K, fetch: Fetch[V], deadline: Deadline, *, public: bool) -> Entry[V]:
+        """The outcome of the one fetch for the key, or of an own one for keyed traffic."""
+        other = (key, not public)
+        if self._join_public and (key, public) not in self.in_flight and other in self.in_flight:
+            try:
+                entry = await self.in_flight.run(
+                    other, lambda: self._run(key, fetch, public=not public), deadline
+                )
+            except ProviderQuiet:
+                if public:
+                    raise
+            else:
+                if entry.serves(public=public):
+                    return entry
+        return await self.in_flight.run(
+            (key, public), lambda: self._run(key, fetch, public=public), deadline
+        )
+
+    async def _run(self, key: K, fetch: Fetch[V], *, public: bool) -> Entry[V]:
+        if (shared := await self._load_shared(key)) is not None:
+            return shared
+        generation = self._generation
+        value, error = await self._collect((key, public), fetch)
+        return self._store(key, value, error, public=public, cached=generation == self._generation)
+
+    async def _collect(
+        self, flight: tuple[K, bool], fetch: Fetch[V]
+    ) -> tuple[V, ProviderError | None]:
+        """What the fetch gives, and what it failed with after its first part."""
+        fetched = fetch()
+        if not isinstance(fetched, AsyncIterator):
+            return await fetched, None
+        try:
+            async for part in fetched:
+                before = self._parts.get(flight)
+                joined = part if before is None or not self._merge else self._merge(before, part)
+                self._parts[flight] = joined
+        except ProviderError as error:
+            if flight not in self._parts:
+                raise
+            error.__traceback__ = error.__context__ = None  # it is cached: let the frames go
+            return self._parts[flight], error
+        else:
+            return self._parts[flight], None
+        finally:
+            self._parts.pop(flight, None)
+
+    def _store(
+        self,
+        key: K,
+        value: V,
+        error: ProviderError | None,
+        *,
+        public: bool,
+        cached: bool = True,
+    ) -> Entry[V]:
+        """Cache a value; an incomplete one only adds to what was there before."""
+        now, before = self._clock(), self.peek(key)
+        complete = error is None and self._is_complete(value)
+        fresh_until = self._fresh_until(key, value, now)
+        retry_at = fresh_until if complete else min(fresh_until, now + self._retry_incomplete)
+        entry = Entry(value, now, fresh_until, retry_at, complete, error, public)
+        if not complete and before and self._merge:
+            entry = replace(
+                entry,
+                value=self._merge(before.value, value),
+                fetched_at=before.fetched_at,
+                fresh_until=before.fresh_until,
+            )
+        elif not complete and before and before.complete and now < before.retry_at:
+            return entry  # a fetch beside this one was more fortunate
+        if cached:
+            self.entries.put(key, entry)
+        if cached and complete:
+            self._share(key, entry)
+        return entry
+
+    def _fresh_until(self, key: K, value: V, fetched_at: datetime) -> datetime:
+        if isinstance(self._fresh, timedelta):
+            return fetched_at + self._fresh
+        return self._fresh(key, value, fetched_at)
+
+    def _partial(self, key: K) -> Entry[V] | None:
+        """What has come of a value whose other parts are still under way."""
+        parts = (self._parts.get((key, public)) for public in (False, True))
+        value = next((one for one in parts if one is not None), None)
+        if value is None:
+            return None
+        now = self._clock()
+        return Entry(value, now, self._fresh_until(key, value, now), now, complete=False)
+
+    async def _load_shared(self, key: K) -> Entry[V] | None:
+        """A fresh value that another process fetched; a stale one is cached for bad times."""
+        if self._sharing is None:
+            return None
+        data = await self._sharing.cache.load(*self._sharing.name(key))
+        unpacked = self._sharing.unpack(data) if data else None
+        if unpacked is None:
+            return None
+        value, fetched_at = unpacked
+        fresh_until, before = self._fresh_until(key, value, fetched_at), self.peek(key)
+        entry = Entry(value, fetched_at, fresh_until, fresh_until)
+        if before is None or before.fetched_at < fetched_at:
+            self.entries.put(key, entry)
+        return entry if self._clock() < fresh_until else None
+
+    def _share(self, key: K, entry: Entry[V]) -> None:
+        if self._sharing is None:
+            return
+        expires = entry.fresh_until if self._stale is None else entry.fetched_at + self._stale
+        data = self._sharing.pack(entry.value, entry.fetched_at)
+        self._sharing.cache.save(CacheRecord(*self._sharing.name(key), expires, data))

@@ -1,0 +1,35 @@
+"""LRUCache: what was used last, as much as fits."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from location_context.lru import LRUCache
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(1, 12))), st.integers(0, 20))
+def test_its_values_never_come_to_more_than_its_bound_and_the_newest_stay(puts, bound):
+    cache = LRUCache[str, int](bound, size_of=lambda value: value)
+    for key, value in puts:
+        cache.put(key, value)
+        assert cache.size == sum(value for _, value in cache.items()) <= bound
+    if puts and puts[-1][1] <= bound:
+        assert cache.get(puts[-1][0]) == puts[-1][1]
+
+
+def test_what_was_read_stays_longer_than_what_was_not():
+    cache = LRUCache[str, int](2)
+    cache.put("a", 1)
+    cache.put("b", 2)
+    assert cache.get("a") == 1
+    cache.put("c", 3)
+    assert [key for key, _ in cache.items()] == ["a", "c"]
+    assert cache.pop("b") is None
+
+
+def test_a_value_larger_than_the_whole_bound_is_not_kept_and_displaces_no_other():
+    cache = LRUCache[str, int](10, size_of=lambda value: value)
+    cache.put("a", 3)
+    cache.put("b", 11)
+    assert (len(cache), cache.size, cache.get("b")) == (1, 3, None)

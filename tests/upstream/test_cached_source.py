@@ -1,0 +1,295 @@
+"""CachedSource: fresh, stale and partial values, one fetch for all, and keyed traffic's due."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from location_context.errors import ProviderBudgetSpent, ProviderUnreachable, StorageError
+from location_context.upstream.cached_source import CachedSource, Sharing
+from location_context.upstream.deadline import Deadline
+from location_context.upstream.shared_cache import SharedCache
+
+pytestmark = pytest.mark.anyio
+START = datetime(2026, 11, 21, 12, tzinfo=UTC)
+DOWN = ProviderUnreachable("example", "the connection failed")
+SPENT = ProviderBudgetSpent("example", "the budget of calls is spent")
+
+
+class Clock:
+    now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def move(self, **by: float) -> None:
+        self.now += timedelta(**by)
+
+
+class Provider:
+    """Counts its calls; answers with their number, or raises `error`, once `go` is set."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.error: Exception | None = None
+        self.go = asyncio.Event()
+        self.go.set()
+
+    async def whole(self) -> str:
+        self.calls += 1
+        answer = f"answer {self.calls}"
+        await self.go.wait()
+        if self.error:
+            raise self.error
+        return answer
+
+    async def parts(self):
+        """Two parts; `go` and `error` lie between them."""
+        self.calls += 1
+        yield "a"
+        await self.go.wait()
+        if self.error:
+            raise self.error
+        yield "b"
+
+
+def made(clock: Clock, **options) -> CachedSource[str, str]:
+    given = {"fresh": timedelta(minutes=30), "stale": timedelta(hours=6), "max_size": 100}
+    return CachedSource(clock, **{**given, **options})
+
+
+def joined(one: str, other: str) -> str:
+    return "".join(sorted({*one, *other}))
+
+
+def soon() -> Deadline:
+    return Deadline.after(5)
+
+
+async def until_under_way(source: CachedSource, provider: Provider) -> None:
+    while not provider.calls:  # noqa: ASYNC110  the loop itself is what is waited for
+        await asyncio.sleep(0)
+
+
+async def test_a_fresh_value_is_given_again_and_a_stale_one_replaced():
+    clock, provider = Clock(), Provider()
+    source = made(clock)
+    for minutes, expected in ((0, "answer 1"), (29, "answer 1"), (2, "answer 2")):
+        clock.move(minutes=minutes)
+        entry = await source.get("key", provider.whole, soon())
+        assert (entry.value, entry.complete, entry.error) == (expected, True, None)
+    assert (await source.get("other", provider.whole, soon())).value == "answer 3"
+
+
+async def test_a_stale_value_answers_with_the_error_while_no_newer_can_be_had():
+    clock, provider = Clock(), Provider()
+    source = made(clock)
+    await source.get("key", provider.whole, soon())
+    provider.error = DOWN
+    clock.move(hours=6)
+    entry = await source.get("key", provider.whole, soon())
+    assert (entry.value, entry.fetched_at, entry.error) == ("answer 1", START, DOWN)
+    with pytest.raises(ProviderUnreachable):
+        await source.get_fresh("key", provider.whole, soon())
+    clock.move(seconds=1)
+    with pytest.raises(ProviderUnreachable):
+        await source.get("key", provider.whole, soon())
+
+
+async def test_the_life_of_a_value_may_hang_on_the_value():
+    clock, provider = Clock(), Provider()
+    source = made(clock, fresh=lambda _, value, at: at + timedelta(hours=value == "answer 1"))
+    for minutes in (0, 59, 1):
+        clock.move(minutes=minutes)
+        await source.get("key", provider.whole, soon())
+    assert provider.calls == 2
+
+
+async def test_all_who_want_a_value_share_one_fetch_which_outlives_them():
+    clock, provider = Clock(), Provider()
+    source = made(clock)
+    provider.go.clear()
+    for _ in range(3):
+        with pytest.raises(TimeoutError):
+            await source.get("key", provider.whole, Deadline.after(0.01))
+    waiting = [asyncio.ensure_future(source.get("key", provider.whole, soon())) for _ in range(9)]
+    await asyncio.sleep(0)
+    waiting[0].cancel()
+    provider.go.set()
+    entries = await asyncio.gather(*waiting[1:])
+    assert {entry.value for entry in entries} == {"answer 1"}
+    assert provider.calls == 1
+
+
+async def test_what_has_come_by_the_deadline_is_given_and_the_rest_to_the_next():
+    clock, provider = Clock(), Provider()
+    source = made(clock, merge=joined)
+    provider.go.clear()
+    hasty = await source.get("key", provider.parts, Deadline.after(0.05))
+    assert (hasty.value, hasty.complete) == ("a", False)
+    assert isinstance(hasty.error, TimeoutError)
+    provider.go.set()
+    later = await source.get("key", provider.parts, soon())
+    assert (later.value, later.complete, provider.calls) == ("ab", True, 1)
+
+
+async def test_an_incomplete_value_is_asked_for_again_soon_and_says_why():
+    clock, provider = Clock(), Provider()
+    source = made(clock, merge=joined)
+    provider.error = DOWN
+    for _ in range(2):
+        entry = await source.get("key", provider.parts, soon())
+        assert (entry.value, entry.complete, entry.error) == ("a", False, DOWN)
+    assert provider.calls == 1
+    provider.error = None
+    clock.move(minutes=5)
+    assert (await source.get("key", provider.parts, soon())).value == "ab"
+
+
+async def test_a_part_never_replaces_a_whole_but_adds_to_it():
+    clock, provider = Clock(), Provider()
+    source = made(clock, merge=joined)
+    source.put("key", "bc")
+    clock.move(hours=1)
+    provider.error = DOWN
+    entry = await source.get("key", provider.parts, soon())
+    assert (entry.value, entry.fetched_at, entry.complete) == ("abc", START, False)
+
+
+async def test_an_incomplete_value_of_another_fetch_does_not_replace_a_fresh_whole_one():
+    clock, provider = Clock(), Provider()
+    source = made(clock, is_complete=lambda value: value != "answer 1", join_public=False)
+    provider.go.clear()
+    public = asyncio.ensure_future(source.get("key", provider.whole, soon(), public=True))
+    await until_under_way(source, provider)
+    source.put("key", "whole")
+    provider.go.set()
+    assert (await public).value == "answer 1"
+    assert (await source.get("key", provider.whole, soon())).value == "whole"
+
+
+async def test_keyed_callers_do_not_inherit_what_public_traffic_was_refused():
+    clock, provider = Clock(), Provider()
+    source = made(clock)
+    provider.go.clear()
+    provider.error = SPENT
+    public = asyncio.ensure_future(source.get("key", provider.whole, soon(), public=True))
+    await until_under_way(source, provider)
+    own = Provider()
+    keyed = asyncio.ensure_future(source.get("key", own.whole, soon()))
+    await asyncio.sleep(0)
+    assert own.calls == 0  # it waits for the one that is under way
+    provider.go.set()
+    with pytest.raises(ProviderBudgetSpent):
+        await public
+    assert (await keyed).value == "answer 1"
+    assert own.calls == 1
+
+
+async def test_keyed_callers_are_not_given_what_public_traffic_had_to_leave_incomplete():
+    clock, provider = Clock(), Provider()
+    source = made(clock, merge=joined)
+    provider.error = SPENT
+    assert (await source.get("key", provider.parts, soon(), public=True)).value == "a"
+    assert (await source.get("key", provider.parts, soon(), public=True)).value == "a"
+    assert provider.calls == 1
+    provider.error = None
+    assert (await source.get("key", provider.parts, soon())).value == "ab"
+
+
+async def test_public_callers_share_a_keyed_fetch_under_way():
+    clock, provider = Clock(), Provider()
+    source = made(clock)
+    provider.go.clear()
+    keyed = asyncio.ensure_future(source.get("key", provider.whole, soon()))
+    await until_under_way(source, provider)
+    public = asyncio.ensure_future(source.get("key", provider.whole, soon(), public=True))
+    await asyncio.sleep(0)
+    provider.go.set()
+    assert (await keyed).value == (await public).value == "answer 1"
+
+
+async def test_the_values_have_bounds_and_what_was_unused_longest_goes_first():
+    clock, provider = Clock(), Provider()
+    source = made(clock, max_size=20, size_of=len)
+    for key in ("a", "b", "a", "c"):
+        await source.get(key, provider.whole, soon())
+    assert [key for key in "abc" if source.peek(key)] == ["a", "c"]
+
+
+async def test_what_was_being_fetched_when_all_was_forgotten_is_not_cached():
+    clock, provider = Clock(), Provider()
+    source = made(clock)
+    provider.go.clear()
+    waiting = asyncio.ensure_future(source.get("key", provider.whole, soon()))
+    await until_under_way(source, provider)
+    source.clear()
+    provider.go.set()
+    assert (await waiting).value == "answer 1"
+    assert source.peek("key") is None
+
+
+class Store:
+    """A `CacheStore` in memory."""
+
+    def __init__(self) -> None:
+        self.records: dict[tuple[str, str], tuple[datetime, bytes]] = {}
+        self.broken = False
+
+    async def load(self, provider, key, now):
+        if self.broken:
+            raise StorageError("gone")
+        expires_at, data = self.records.get((provider, key), (now, None))
+        return data if expires_at > now else None
+
+    async def save(self, records, now):
+        if self.broken:
+            raise StorageError("gone")
+        self.records |= {(r.provider, r.key): (r.expires_at, r.data) for r in records}
+
+
+def sharing(store: Store, clock: Clock) -> Sharing[str, str]:
+    return Sharing(
+        SharedCache(store, clock),
+        name=lambda key: ("example", key),
+        pack=lambda value, at: f"{at.isoformat()} {value}".encode(),
+        unpack=lambda data: (
+            data.decode().partition(" ")[2],
+            datetime.fromisoformat(data.decode().partition(" ")[0]),
+        ),
+    )
+
+
+async def test_a_value_that_another_process_fetched_costs_no_call_while_it_is_fresh():
+    clock, provider, store = Clock(), Provider(), Store()
+    first = made(clock, sharing=sharing(store, clock))
+    await first.get("key", provider.whole, soon())
+    await first.close()
+    clock.move(minutes=29)
+    second = made(clock, sharing=sharing(store, clock))
+    entry = await second.get("key", provider.whole, soon())
+    assert (entry.value, entry.fetched_at, provider.calls) == ("answer 1", START, 1)
+    clock.move(hours=5)
+    provider.error = DOWN
+    third = made(clock, sharing=sharing(store, clock))
+    assert (await third.get("key", provider.whole, soon())).value == "answer 1"
+    assert provider.calls == 2
+
+
+async def test_an_incomplete_value_is_not_shared():
+    clock, provider, store = Clock(), Provider(), Store()
+    source = made(clock, sharing=sharing(store, clock), merge=joined)
+    provider.error = DOWN
+    await source.get("key", provider.parts, soon())
+    await source.close()
+    assert not store.records
+
+
+async def test_a_store_that_is_down_costs_a_call_and_no_answer():
+    clock, provider, store = Clock(), Provider(), Store()
+    store.broken = True
+    source = made(clock, sharing=sharing(store, clock))
+    assert (await source.get("key", provider.whole, soon())).value == "answer 1"
+    await source.close()
