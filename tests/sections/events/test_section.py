@@ -213,6 +213,25 @@ async def test_no_answer_of_a_provider_breaks_the_section(opening, answer):
     assert "Christmas Break" in titles
 
 
+@pytest.mark.parametrize(
+    "body",
+    [b"<!DOCTYPE html><title>Sign in", b'{"results": [{"id": "x', b'[{"id": "x', b"", b"null",
+     b"{}", b'{"error": true}', b"3"],
+)  # fmt: skip
+async def test_a_200_that_is_not_its_shape_counts_against_every_provider(opening, body):
+    with StandIn(lambda _: Answered(body)).running() as provider:
+        names = "open_holidays", "ticketmaster", "predicthq"
+        urls = {f"{name}_url": provider.url for name in names}
+        async with opening(**urls, **TICKETMASTER, **PREDICTHQ) as opened:
+            for year in (2026, 2027, 2028):
+                found = _body(await opened.read(MUNICH, f"{year}-12-25", f"{year}-12-25"))
+            states = {state.name: state for state in opened.section.providers()}
+    for name in names:
+        assert _coverage(found)[name] == "unavailable", name
+        assert states[name].last_error_code == "invalid_answer", name
+        assert (states[name].breaker, states[name].status) == ("open", "outage"), name
+
+
 async def test_dates_at_the_ends_of_time_do_not_take_the_section_with_them(opening):
     for lat, lng in (PARIS, (21.307, -157.858), (35.68, 139.69)):
         here = {"location": [lng, lat]}

@@ -161,8 +161,11 @@ async def test_a_failing_osrm_falls_back_to_estimates_and_says_degraded(
     with StandIn(lambda _: BAD[name]).running() as osrm:
         async with guide_with(osrm.url, guides) as guide:
             reading = await guide.read(query(), Deadline.after(4))
+            code = guide.providers()[0].last_error_code
     assert ways(reading) == ESTIMATED
     assert (reading.body.degraded_reason, reading.complete) == ("provider_unavailable", False)
+    known = {"502": "refused", "400": "refused", "dropped": "unreachable"}
+    assert code == known.get(name, "invalid_answer")
 
 
 async def test_a_silent_osrm_costs_its_deadline_once(guides: Guides) -> None:

@@ -250,6 +250,23 @@ async def test_a_200_that_is_no_forecast_counts_against_every_provider(world: Wo
         assert states[name].status == "outage", name
 
 
+@pytest.mark.parametrize(
+    ("fault", "code"), [(None, None), (Answered(b"<html>Sign in", 200), "invalid_answer")]
+)
+async def test_a_probe_asks_for_a_height_too_which_no_forecast_needs(
+    world: World, fault: Answered | None, code: str | None
+):
+    if fault:
+        world.open_meteo.faults[ELEVATION] = fault
+    await world.read(query(NEAR))
+    assert world.open_meteo.calls(ELEVATION) == []
+    await world.section.probe(query(NEAR))
+    assert len(world.open_meteo.calls(ELEVATION)) == 1
+    states = {state.name: state for state in world.section.providers()}
+    assert states["open_meteo_elevation"].last_error_code == code
+    assert states["open_meteo_elevation"].status == ("degraded" if fault else "operational")
+
+
 def paid(world: World, **more) -> Settings:
     return msgspec.structs.replace(world.settings, open_meteo_api_key=Secret("k3y"), **more)
 

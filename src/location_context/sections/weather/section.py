@@ -232,8 +232,12 @@ class Weather:
         return told
 
     async def probe(self, query: Query) -> None:
-        """Ask every provider for this point's days, whether an answer would need it or not."""
-        await asyncio.gather(self._forecasts.probe(query), self.archives.probe(query))
+        """Ask every provider for this point, whether an answer would need it or not."""
+        await asyncio.gather(
+            self._forecasts.probe(query),
+            self.archives.probe(query),
+            self._heights.probe(query.point),
+        )
 
     async def run(self) -> None:
         """Writes what could not be written before; ends what is under way when it is cancelled."""

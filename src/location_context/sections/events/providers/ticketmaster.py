@@ -60,18 +60,15 @@ class _Embedded(msgspec.Struct):
 
 
 class _Answer(msgspec.Struct):
-    """One page as it comes; without `_embedded` where there is nothing."""
+    """One page as it comes, with `page` always, and without `_embedded` where there is nothing."""
 
-    page: Any = None
+    page: dict[str, Any]
     embedded: _Embedded = msgspec.field(name="_embedded", default_factory=_Embedded)
 
     @property
     def total(self) -> int:
         """How many events there are on all pages; 0 when it does not say."""
-        told = (
-            optional_number(self.page.get("totalElements")) if isinstance(self.page, dict) else None
-        )
-        return int(told or 0)
+        return int(optional_number(self.page.get("totalElements")) or 0)
 
 
 class Ticketmaster:

@@ -7,8 +7,10 @@ while one call is under way, the points that come gather for the next.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING
 
+from location_context.errors import ProviderError
 from location_context.sections.weather.providers.open_meteo_elevation import MAX_POINTS
 from location_context.upstream.single_flight import SingleFlight
 
@@ -76,6 +78,11 @@ class Heights:
                 for future, metres in zip(futures, heights, strict=True):
                     if not future.done():
                         future.set_result(metres)
+
+    async def probe(self, point: Point) -> None:
+        """Ask for the point's height, though it may be known; what fails shows in the upstream."""
+        with contextlib.suppress(ProviderError):
+            await self._source.heights([(point.lat, point.lng)], public=False)
 
     async def close(self) -> None:
         await self._flights.close()
