@@ -18,9 +18,8 @@ from location_context.access.keys import mint
 from location_context.errors import PublicError
 from location_context.settings import Secret, Settings
 from location_context.stay import system_clock
-from location_context.storage.access import open_gate, open_keys
+from location_context.storage.access import SqlApiKeyStore, open_gate, open_keys
 from location_context.storage.database import Database
-from location_context.storage.keys import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -60,7 +59,7 @@ async def database(settings: Settings) -> None:
     began = time.perf_counter()
     opened = await Database.open(settings)
     print(f"SQLite: opened and checked in {(time.perf_counter() - began) * 1e3:.0f} ms")
-    store = Keys(opened)
+    store = SqlApiKeyStore(opened)
     print(f"SQLite: one read      {await microseconds(store.version, 2000):8.0f} us")
     write = lambda: store.set_pepper_check("x")  # noqa: E731  the shortest write there is
     print(f"SQLite: one write     {await microseconds(write, 300):8.0f} us (synchronous FULL)")

@@ -21,13 +21,11 @@ from location_context.service import Service
 from location_context.settings import Settings
 from location_context.stay import system_clock
 from location_context.storage.access import open_gate
-from location_context.storage.answers import Answers
-from location_context.storage.climate import Climate
 from location_context.storage.database import Database
 from location_context.storage.events import SqlEventStore
-from location_context.storage.guide import Guides
-from location_context.storage.redis import RedisLink
-from location_context.storage.slots import RedisSlots
+from location_context.storage.guide import SqlGuideStore
+from location_context.storage.provider_data import SqlCacheStore, SqlClimateStore
+from location_context.storage.redis import RedisLink, RedisSlots
 from location_context.upstream.host import Hosts
 from location_context.upstream.provider import http_client
 from location_context.upstream.slots import FileSlots
@@ -113,10 +111,10 @@ async def _open_sections(
     client = http_client(settings.user_agent)
     stack.push_async_callback(client.aclose)
     stores = registry.Stores(
-        climate=Climate(database),
-        guide=Guides(database),
+        climate=SqlClimateStore(database),
+        guide=SqlGuideStore(database),
         events=SqlEventStore(database),
-        answers=Answers(database),
+        answers=SqlCacheStore(database),
     )
     return registry.build(settings, clock, client, stores, hosts)
 

@@ -1,4 +1,4 @@
-"""Keys kept in memory: what `storage.keys` does, in the least lines, counting what it is asked."""
+"""Keys kept in memory: what `storage.access` does, in the fewest lines, counting its calls."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from location_context.access.keys import ApiKeys, digest, mint, well_formed
 from location_context.errors import OperatorError
-from location_context.storage.keys import Keys
+from location_context.storage.access import SqlApiKeyStore
 from tests.moved_clock import MovedClock
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def clock() -> MovedClock:
 
 @pytest.fixture
 def keys(database: Database, clock: MovedClock) -> ApiKeys:
-    return ApiKeys(Keys(database), b"pepper", clock)
+    return ApiKeys(SqlApiKeyStore(database), b"pepper", clock)
 
 
 def test_a_key_has_the_form_of_the_contract() -> None:

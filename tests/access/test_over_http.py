@@ -1,4 +1,4 @@
-"""Keys and quotas over real HTTP: what a client, an operator and a flood see."""
+"""SqlApiKeyStore and quotas over real HTTP: what a client, an operator and a flood see."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ async def test_the_widget_has_its_minute_per_client_and_an_ipv6_client_is_its_ne
 async def test_redis_stopped_means_local_counting_a_degraded_status_and_answers_that_go_on(
     sqlite_settings: Settings, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    patient = partial(RedisLink, patience=60)  # a busy machine is no silent Redis
+    patient = partial(RedisLink, timeout=60)  # a busy machine is no silent Redis
     monkeypatch.setattr("location_context.app.RedisLink", patient)
     minted = await Operator(sqlite_settings).create(per_minute=10)
     async with Proxy(redis_url) as proxy:

@@ -13,7 +13,7 @@ from location_context.access.pepper import _make, open_pepper
 from location_context.errors import OperatorError
 from location_context.settings import Secret, Settings
 from location_context.settings.data_dir import PEPPER_FILE as FILE
-from location_context.storage.keys import Keys
+from location_context.storage.access import SqlApiKeyStore
 from tests.moved_clock import MovedClock
 
 if TYPE_CHECKING:
@@ -25,20 +25,20 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def store(database: Database) -> Keys:
-    return Keys(database)
+def store(database: Database) -> SqlApiKeyStore:
+    return SqlApiKeyStore(database)
 
 
 def names_in(folder: Path) -> list[str]:
     return [file.name for file in folder.iterdir() if FILE in file.name]
 
 
-async def make_key(store: Keys, pepper: bytes) -> None:
+async def make_key(store: SqlApiKeyStore, pepper: bytes) -> None:
     await ApiKeys(store, pepper, MovedClock()).create("Hotel")
 
 
 async def test_it_is_made_once_in_the_data_directory_for_its_owner_only(
-    store: Keys, tmp_path: Path
+    store: SqlApiKeyStore, tmp_path: Path
 ) -> None:
     settings = Settings(data_dir=tmp_path)
     made = await open_pepper(settings, store)
@@ -49,14 +49,16 @@ async def test_it_is_made_once_in_the_data_directory_for_its_owner_only(
     assert names_in(tmp_path) == [FILE]
 
 
-async def test_a_pepper_of_the_settings_makes_no_file(store: Keys, tmp_path: Path) -> None:
+async def test_a_pepper_of_the_settings_makes_no_file(
+    store: SqlApiKeyStore, tmp_path: Path
+) -> None:
     settings = Settings(data_dir=tmp_path, key_pepper=Secret("of the settings"))
     assert await open_pepper(settings, store) == b"of the settings"
     assert not (tmp_path / FILE).exists()
 
 
 async def test_a_pepper_that_does_not_fit_the_stored_keys_stops_the_start(
-    store: Keys, tmp_path: Path
+    store: SqlApiKeyStore, tmp_path: Path
 ) -> None:
     right = Settings(data_dir=tmp_path, key_pepper=Secret("right"))
     await make_key(store, await open_pepper(right, store))
@@ -68,7 +70,7 @@ async def test_a_pepper_that_does_not_fit_the_stored_keys_stops_the_start(
 
 
 async def test_a_lost_pepper_stops_the_start_and_no_new_one_is_made(
-    store: Keys, tmp_path: Path
+    store: SqlApiKeyStore, tmp_path: Path
 ) -> None:
     settings = Settings(data_dir=tmp_path)
     await make_key(store, await open_pepper(settings, store))
@@ -79,7 +81,7 @@ async def test_a_lost_pepper_stops_the_start_and_no_new_one_is_made(
 
 
 async def test_before_the_first_key_another_pepper_may_be_given(
-    store: Keys, tmp_path: Path
+    store: SqlApiKeyStore, tmp_path: Path
 ) -> None:
     await open_pepper(Settings(data_dir=tmp_path), store)
     other = Settings(data_dir=tmp_path, key_pepper=Secret("other"))

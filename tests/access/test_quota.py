@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from location_context.access.quota import Counter, Limit, MemoryCounter, Window
 from location_context.settings import Secret
-from location_context.storage.quotas import RedisCounter
-from location_context.storage.redis import RedisLink
+from location_context.storage.redis import RedisCounter, RedisLink
 from tests.moved_clock import NOON, MovedClock
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ async def counter(request: pytest.FixtureRequest, clock: MovedClock) -> AsyncIte
         return
     url = Secret(request.getfixturevalue("redis_url"))
     prefix = request.getfixturevalue("redis_prefix")
-    link = RedisLink(url, prefix, patience=60)  # a busy machine is no silent Redis
+    link = RedisLink(url, prefix, timeout=60)  # a busy machine is no silent Redis
     yield RedisCounter(link, clock)
     assert not link.degraded
     await link.close()

@@ -22,8 +22,8 @@ from sqlalchemy.engine import Engine
 from location_context.access.keys import ApiKey
 from location_context.errors import LocationContextError
 from location_context.settings import Secret, Settings
+from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.database import Database
-from location_context.storage.keys import Keys
 from tests.moved_clock import NOON
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def write_keys(pipe: Connection, folder: str, url: str, prefix: str) -> None:
     """Add keys without end, and tell each one that the database acknowledged."""
 
     async def life() -> None:
-        store, number = Keys(await Database.open(_settings(folder, url))), 0
+        store, number = SqlApiKeyStore(await Database.open(_settings(folder, url))), 0
         while True:
             name = f"{prefix}-{number}"
             await store.add(a_key(name))
@@ -145,7 +145,7 @@ def be_bound_by_rights() -> None:
 async def _read_then_write(folder: str) -> tuple[int, str, int]:
     """How many keys are read, what writing many more says, and how many are read after that."""
     database = await Database.open(_settings(folder, ""))
-    store, said = Keys(database), ""
+    store, said = SqlApiKeyStore(database), ""
     before = len(await store.all())
     try:
         async with database.write() as connection:

@@ -65,7 +65,7 @@ def test_neither_writes_over_what_is_there(tmp_path: Path) -> None:
     command(house, "keys", "create", "first")
     command(house, "backup", str(file))
     before = file.read_bytes(), (house / PEPPER_FILE).read_bytes()
-    assert "is there already" in command(house, "backup", str(file), fails=True).stderr
+    assert "already exists" in command(house, "backup", str(file), fails=True).stderr
     said = command(house, "restore", str(file), fails=True).stderr
     assert "already: move it away" in " ".join(said.split())
     assert (file.read_bytes(), (house / PEPPER_FILE).read_bytes()) == before
@@ -84,9 +84,9 @@ def packed(**files: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "is no file that the command backup wrote"),
-        (b"nonsense" * 1000, "is no file that the command backup wrote"),
-        (packed(other=b"x"), "is no file that the command backup wrote"),
+        (b"", "was not written by the backup command"),
+        (b"nonsense" * 1000, "was not written by the backup command"),
+        (packed(other=b"x"), "was not written by the backup command"),
         (packed(**{DATABASE_FILE: b"nonsense" * 1000}), "in the backup is damaged"),
         (packed(**{DATABASE_FILE: b"", PEPPER_FILE: b"x"}), "in the backup is damaged"),
     ],

@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import text
 
 from location_context.storage import schema
+from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.database import Database
-from location_context.storage.keys import Keys
 from tests.storage.children import child, migrate_and_die, open_once, plain, write_keys
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ async def test_sigkill_in_the_middle_of_writes_loses_nothing_that_was_acknowledg
                     break
         database = await Database.open(database_settings)  # reads every page of an SQLite file
         try:
-            kept = {key.id for key in await Keys(database).all()}
+            kept = {key.id for key in await SqlApiKeyStore(database).all()}
             assert acknowledged <= kept
             assert len(kept - acknowledged) <= number + 1  # the one write under way at each kill
             if database.is_sqlite:
@@ -59,7 +59,7 @@ async def test_two_processes_that_write_at_once_both_get_through(
     with child(write_keys, *names, "one") as (_, one), child(write_keys, *names, "two") as (_, two):
         told = [await asyncio.to_thread(pipe.recv) for _ in range(20) for pipe in (one, two)]
     database = await Database.open(database_settings)
-    assert set(told) <= {key.id for key in await Keys(database).all()}
+    assert set(told) <= {key.id for key in await SqlApiKeyStore(database).all()}
     await database.close()
 
 
@@ -84,7 +84,7 @@ async def test_a_migration_that_was_killed_leaves_nothing_and_is_run_again(
         assert process.exitcode == -9
     database = await Database.open(no_schema)
     assert await database.revision() == schema.head()
-    assert list(await Keys(database).all()) == []
+    assert list(await SqlApiKeyStore(database).all()) == []
     await database.close()
 
 

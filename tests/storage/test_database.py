@@ -13,9 +13,9 @@ from sqlalchemy import text
 from location_context.errors import OperatorError, StorageError
 from location_context.settings import Settings
 from location_context.storage import schema
+from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.database import Database
-from location_context.storage.keys import Keys
-from location_context.storage.writer import Writer
+from location_context.storage.engines import WriteLock
 from tests.storage.children import (
     a_key,
     child,
@@ -67,7 +67,7 @@ async def test_readers_and_writers_cancelled_at_any_moment_leave_the_file_whole(
     sqlite_settings: Settings,
 ) -> None:
     database = await Database.open(sqlite_settings)
-    store = Keys(database)
+    store = SqlApiKeyStore(database)
     for pauses in range(40):
         task = asyncio.create_task(store.add(a_key(f"key-{pauses}")))
         reader = asyncio.create_task(store.all())
@@ -131,14 +131,14 @@ async def test_sqlite_keeps_what_it_acknowledged_through_a_power_cut(
 async def test_an_old_schema_is_refused_with_the_command_to_run(
     database: Database, database_settings: Settings
 ) -> None:
-    await Keys(database).add(a_key("kept"))
+    await SqlApiKeyStore(database).add(a_key("kept"))
     async with database.write() as connection:
         await connection.run_sync(schema.downgrade, "0001_keys")
     with pytest.raises(OperatorError, match="run: location-context migrate"):
         await Database.open(database_settings)
     assert await Database.upgrade(database_settings) == ("0001_keys", schema.head())
     opened = await Database.open(database_settings)
-    assert [key.id for key in await Keys(opened).all()] == ["kept"]
+    assert [key.id for key in await SqlApiKeyStore(opened).all()] == ["kept"]
     await opened.close()
 
 
@@ -160,7 +160,7 @@ async def filled(settings: Settings, keys: int = 80) -> Path:
     """A closed SQLite database with keys in it."""
     database = await Database.open(settings)
     for number in range(keys):
-        await Keys(database).add(a_key(f"key-{number}"))
+        await SqlApiKeyStore(database).add(a_key(f"key-{number}"))
     await database.close()
     return Path(settings.database.removeprefix("sqlite:///"))
 
@@ -207,7 +207,7 @@ async def test_while_another_program_locks_the_file_reads_go_on_and_writes_wait(
 ) -> None:
     path = await filled(sqlite_settings, keys=3)
     database = await Database.open(sqlite_settings)
-    store = Keys(database)
+    store = SqlApiKeyStore(database)
     with child(hold_the_lock, str(path)) as (_, pipe):
         assert await asyncio.to_thread(pipe.recv) == "locked"
         writing = asyncio.create_task(store.add(a_key("late")))
@@ -221,12 +221,12 @@ async def test_while_another_program_locks_the_file_reads_go_on_and_writes_wait(
 
 
 async def test_a_writer_that_waits_too_long_says_why(tmp_path: Path) -> None:
-    first, second = Writer(tmp_path / "lock"), Writer(tmp_path / "lock", patience=0.02)
-    async with first.hold():
+    first, second = WriteLock(tmp_path / "lock"), WriteLock(tmp_path / "lock", timeout=0.02)
+    async with first.acquire():
         with pytest.raises(StorageError, match="another process"):
-            async with second.hold():
+            async with second.acquire():
                 pass
-    async with second.hold():
+    async with second.acquire():
         pass
 
 
@@ -262,5 +262,5 @@ async def test_on_a_full_disk_reads_go_on_and_writes_are_refused_clearly(
     assert "cannot be" in said
     assert "full" in said
     reopened = await Database.open(sqlite_settings)
-    await Keys(reopened).add(a_key("room again"))
+    await SqlApiKeyStore(reopened).add(a_key("room again"))
     await reopened.close()

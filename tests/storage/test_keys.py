@@ -9,7 +9,7 @@ import pytest
 
 from location_context.access.keys import ApiKey
 from location_context.errors import StorageError
-from location_context.storage.keys import Keys
+from location_context.storage.access import SqlApiKeyStore
 from tests.moved_clock import NOON
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def record(number: int) -> ApiKey:
 
 
 async def test_a_key_comes_back_as_it_was_kept(database: Database) -> None:
-    store = Keys(database)
+    store = SqlApiKeyStore(database)
     await store.add(record(1))
     [kept] = await store.all()
     assert kept == record(1)
@@ -37,7 +37,7 @@ async def test_a_key_comes_back_as_it_was_kept(database: Database) -> None:
 
 
 async def test_every_change_gives_the_version_a_new_value(database: Database) -> None:
-    store = Keys(database)
+    store = SqlApiKeyStore(database)
     versions = [await store.version()]
     await store.add(record(1))
     versions.append(await store.version())
@@ -50,7 +50,7 @@ async def test_every_change_gives_the_version_a_new_value(database: Database) ->
 
 
 async def test_two_keys_never_share_a_digest(database: Database) -> None:
-    store = Keys(database)
+    store = SqlApiKeyStore(database)
     await store.add(record(1))
     before = await store.version()
     with pytest.raises(StorageError, match="refused a row"):
@@ -59,7 +59,7 @@ async def test_two_keys_never_share_a_digest(database: Database) -> None:
 
 
 async def test_a_rotation_is_one_change_or_none(database: Database) -> None:
-    store = Keys(database)
+    store = SqlApiKeyStore(database)
     await store.add(record(1))
     with pytest.raises(StorageError):
         await store.rotate("key_1", NOON, record(1))
@@ -69,4 +69,4 @@ async def test_a_rotation_is_one_change_or_none(database: Database) -> None:
 
 
 async def test_an_unknown_key_is_not_revoked(database: Database) -> None:
-    assert await Keys(database).revoke("key_none", NOON) is None
+    assert await SqlApiKeyStore(database).revoke("key_none", NOON) is None

@@ -13,8 +13,8 @@ from sqlalchemy import text
 from location_context.access.keyring import Keyring
 from location_context.errors import StorageError
 from location_context.settings import Secret, Settings
+from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.database import Database
-from location_context.storage.keys import Keys
 from tests.moved_clock import MovedClock
 from tests.storage.children import a_key
 from tests.storage.proxy import Proxy
@@ -29,7 +29,7 @@ async def test_postgresql_is_back_at_once_after_its_connections_were_ended(
     postgresql_settings: Settings,
 ) -> None:
     database = await Database.open(postgresql_settings)
-    store = Keys(database)
+    store = SqlApiKeyStore(database)
     await asyncio.gather(*(store.version() for _ in range(5)))
     async with database.write() as connection:
         await connection.execute(
@@ -49,7 +49,7 @@ async def test_postgresql_is_back_within_five_seconds_of_its_return(
     async with Proxy(postgresql_settings.database) as proxy:
         settings = Settings(data_dir=tmp_path, database_url=Secret(proxy.url))
         database = await Database.open(settings)
-        store = Keys(database)
+        store = SqlApiKeyStore(database)
         await proxy.stop()
         began = time.monotonic()
         with pytest.raises(StorageError, match="cannot be used"):
@@ -68,8 +68,8 @@ async def test_a_postgresql_that_falls_silent_holds_nobody_longer_than_its_patie
         settings = Settings(data_dir=tmp_path, database_url=Secret(proxy.url))
         database = await Database.open(settings)
         clock = MovedClock()
-        keyring = Keyring(Keys(database), now=clock.seconds)
-        await Keys(database).add(a_key("known"))
+        keyring = Keyring(SqlApiKeyStore(database), now=clock.seconds)
+        await SqlApiKeyStore(database).add(a_key("known"))
         known = await keyring.find(a_key("known").digest)
         proxy.freeze()
         clock.advance(3)
@@ -78,7 +78,7 @@ async def test_a_postgresql_that_falls_silent_holds_nobody_longer_than_its_patie
         assert time.monotonic() - began < 2
         proxy.thaw()
         clock.advance(3)
-        await Keys(database).add(a_key("later"))
+        await SqlApiKeyStore(database).add(a_key("later"))
         assert await keyring.find(a_key("later").digest) is not None
         await database.close()
 

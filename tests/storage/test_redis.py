@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from location_context.access.quota import Limit, MemoryCounter
 from location_context.settings import Secret
-from location_context.storage.quotas import RedisCounter
-from location_context.storage.redis import PATIENCE, RedisLink
+from location_context.storage.redis import TIMEOUT, RedisCounter, RedisLink
 from tests.moved_clock import MovedClock
 from tests.storage.proxy import Proxy
 
@@ -81,7 +80,7 @@ async def test_when_redis_goes_this_process_counts_on_and_says_so(
         assert counter.degraded
         assert [line["event"] for line in logs] == ["quota_store_gone"]
         await proxy.start()
-        counter._link.ask_again()
+        counter._link.retry_now()
         assert (await counter.take("key", (MINUTE,))).allowed
         assert not counter.degraded
 
@@ -90,14 +89,14 @@ async def test_a_redis_that_is_silent_costs_its_patience_once_and_not_each_reque
     replica: Callable[..., RedisCounter], redis_url: str
 ) -> None:
     async with Proxy(redis_url) as proxy:
-        counter = replica(proxy.url, PATIENCE)
+        counter = replica(proxy.url, TIMEOUT)
         await counter.take("key", (MINUTE,))
         proxy.freeze()
         began = time.monotonic()
         at_once = await asyncio.gather(*(counter.take("key", (MINUTE,)) for _ in range(500)))
         assert sum(taken.allowed for taken in at_once) == 9
-        assert time.monotonic() - began < 15 * PATIENCE  # sixteen at a time would take twice that
-        counter._link.ask_again()
+        assert time.monotonic() - began < 15 * TIMEOUT  # sixteen at a time would take twice that
+        counter._link.retry_now()
         trying = asyncio.create_task(counter.take("key", (MINUTE,)))
         await asyncio.sleep(0)
         for _ in range(100):

@@ -1,4 +1,4 @@
-"""The schema: new databases make it, old ones are refused, and it is what `tables.py` says."""
+"""The schema: new databases make it, old ones are refused, and it is what `schema.py` says."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 from location_context.storage import schema
-from location_context.storage.tables import metadata
+from location_context.storage.schema import metadata
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

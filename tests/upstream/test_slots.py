@@ -12,8 +12,7 @@ import threading
 import pytest
 
 from location_context.settings import Secret
-from location_context.storage.redis import RedisLink
-from location_context.storage.slots import RedisSlots
+from location_context.storage.redis import RedisLink, RedisSlots
 from location_context.upstream.slots import FileSlots, LocalSlots
 from tests.standins.server import Answered, StandIn
 
@@ -24,7 +23,7 @@ import asyncio, sys, urllib.request
 from pathlib import Path
 from location_context.settings import Secret
 from location_context.storage.redis import RedisLink
-from location_context.storage.slots import RedisSlots
+from location_context.storage.redis import RedisSlots
 from location_context.upstream.slots import FileSlots
 
 async def main(folder, address, redis, prefix):

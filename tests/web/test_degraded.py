@@ -16,7 +16,7 @@ import pytest
 from location_context.sections.contract import DEGRADED, NOT_APPLICABLE
 from location_context.settings import Secret, Settings
 from location_context.storage.database import Database
-from location_context.storage.guide import Guides
+from location_context.storage.guide import SqlGuideStore
 from tests.moved_clock import NOON
 from tests.sections.guide.samples import PROVENANCE
 from tests.sections.guide.test_section import around
@@ -57,7 +57,7 @@ def load_guide(settings: Settings) -> None:
 
     async def work() -> None:
         database = await Database.open(settings)
-        await Guides(database).replace(PROVENANCE, around(("three_star", 60)), NOON)
+        await SqlGuideStore(database).replace(PROVENANCE, around(("three_star", 60)), NOON)
         await database.close()
 
     asyncio.run(work())

@@ -15,7 +15,7 @@ from location_context.sections.guide.imports.importer import Importer, import_sa
 from location_context.settings import Secret, Settings
 from location_context.stay import Clock, system_clock
 from location_context.storage.database import Database
-from location_context.storage.guide import Guides
+from location_context.storage.guide import SqlGuideStore
 from tests.moved_clock import MovedClock
 from tests.serving import serve
 from tests.standins import ticketmaster
@@ -48,7 +48,9 @@ OFF = dict.fromkeys(
 async def load_sample_guide(settings: Settings, clock: Clock = system_clock) -> None:
     """What `guide sample` does."""
     database, gazetteer = await Database.open(settings), Gazetteer.load()
-    importer = Importer(Guides(database), clock, lambda lat, lng: gazetteer.point(lat, lng).country)
+    importer = Importer(
+        SqlGuideStore(database), clock, lambda lat, lng: gazetteer.point(lat, lng).country
+    )
     await import_sample(importer)
     await database.close()
 

@@ -22,8 +22,8 @@ from location_context.sections.weather.fetching.build import Builder, Built
 from location_context.sections.weather.fetching.holdings import Holdings
 from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
 from location_context.stay import system_clock
-from location_context.storage.climate import Climate
 from location_context.storage.database import Database
+from location_context.storage.provider_data import SqlClimateStore
 from location_context.upstream.host import Hosts
 from location_context.upstream.provider import http_client
 
@@ -113,7 +113,7 @@ async def _build(places: list[tuple[float, float]]) -> Built:
             archive = OpenMeteoArchive(settings, system_clock, client, host)
             if not archive.upstream.configured:
                 raise OperatorError("Open-Meteo's archive is switched off by its empty address.")
-            holdings = Holdings(Climate(database), system_clock)
+            holdings = Holdings(SqlClimateStore(database), system_clock)
             builder = Builder(archive, holdings, system_clock, _say, asyncio.sleep)
             return await builder.build(points)
     finally:

@@ -26,8 +26,8 @@ from location_context.pulse import read_all
 from location_context.sections.contract import Query
 from location_context.sections.weather.climatology.fallback import FallbackGrid
 from location_context.stay import Stay, system_clock
+from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.database import Database
-from location_context.storage.keys import Keys
 from location_context.upstream.deadline import Deadline
 from location_context.web.status import status
 
@@ -136,7 +136,7 @@ async def _database(settings: Settings) -> Finding:
 async def _keys(settings: Settings) -> Finding:
     database = await Database.open(settings)
     try:
-        store = Keys(database)
+        store = SqlApiKeyStore(database)
         await open_pepper(settings, store)
         count, damaged = len(await store.all()), store.damaged
     finally:

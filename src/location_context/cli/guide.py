@@ -29,7 +29,7 @@ from location_context.sections.guide.labels import read_labels
 from location_context.sections.licences import CC0
 from location_context.stay import system_clock
 from location_context.storage.database import Database
-from location_context.storage.guide import Guides
+from location_context.storage.guide import SqlGuideStore
 from location_context.upstream.provider import http_client
 
 if TYPE_CHECKING:
@@ -191,10 +191,10 @@ def _date(text: str | None) -> date | None:
 
 
 @asynccontextmanager
-async def _guides() -> AsyncIterator[Guides]:
+async def _guides() -> AsyncIterator[SqlGuideStore]:
     database = await Database.open(console.settings())
     try:
-        yield Guides(database)
+        yield SqlGuideStore(database)
     finally:
         await database.close()
 

@@ -23,7 +23,7 @@ from location_context.sections.weather.climatology.fallback import FallbackGrid
 from location_context.stay import system_clock
 from location_context.storage.access import open_keys
 from location_context.storage.database import Database
-from location_context.storage.guide import Guides
+from location_context.storage.guide import SqlGuideStore
 
 if TYPE_CHECKING:
     from location_context.access.keys import ApiKeys
@@ -95,14 +95,14 @@ async def _store(settings: Settings) -> tuple[bool, str | None]:
     """The database with a guide and a key in it; whether the sample was imported, and a new key."""
     database = await Database.open(settings)
     try:
-        imported = await _sample_guide(Guides(database))
+        imported = await _sample_guide(SqlGuideStore(database))
         key = await _first_key(await open_keys(settings, database, system_clock))
     finally:
         await database.close()
     return imported, key
 
 
-async def _sample_guide(guides: Guides) -> bool:
+async def _sample_guide(guides: SqlGuideStore) -> bool:
     if await guides.active() is not None:
         return False
     _say("Importing the sample guide …")

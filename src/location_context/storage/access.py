@@ -1,36 +1,156 @@
-"""Access put together with its stores, for the server and the key commands."""
+"""API keys in the database, and access put together with its stores (server and key commands).
+
+A row that cannot be read, since something else wrote into it or the file is damaged, is left out
+and reported, so that it costs its own key and no other.
+"""
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from location_context.access.address import Disguise
 from location_context.access.gate import Gate
 from location_context.access.keyring import Keyring
-from location_context.access.keys import ApiKeys
+from location_context.access.keys import ApiKey, ApiKeys
 from location_context.access.pepper import open_pepper
 from location_context.access.quota import Counter, MemoryCounter
 from location_context.access.slowdown import Slowdown
-from location_context.storage.keys import Keys
-from location_context.storage.quotas import RedisCounter
+from location_context.errors import StorageError
+from location_context.settings import Settings
+from location_context.stay import Clock
+from location_context.storage.database import Database
+from location_context.storage.redis import RedisCounter, RedisLink
+from location_context.storage.schema import api_keys, metadata_kv
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+_VERSION, _PEPPER_CHECK = "keys_version", "pepper_check"
+DIGEST_BYTES = 32
+_ALL_KEYS = select(api_keys).order_by(api_keys.c.created_at, api_keys.c.id)
 
-    from location_context.settings import Settings
-    from location_context.stay import Clock
-    from location_context.storage.database import Database
-    from location_context.storage.redis import RedisLink
+
+class SqlApiKeyStore:
+    """`access.keys.KeyStore` in SQLite or PostgreSQL."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.damaged: Sequence[str] = ()
+
+    async def version(self) -> str:
+        return await self._get_value(_VERSION) or ""
+
+    async def all(self) -> Sequence[ApiKey]:
+        self.damaged = ()
+        try:
+            async with self._database.read() as connection:
+                return [_key(row) for row in (await connection.execute(_ALL_KEYS)).mappings()]
+        except (StorageError, ValueError, TypeError):
+            if not self._database.is_sqlite:  # columns of PostgreSQL hold what they are made for
+                raise
+            return await self._one_by_one()
+
+    async def _one_by_one(self) -> list[ApiKey]:
+        """Every key that can be read, where one of them cannot."""
+        keys, damaged = [], []
+        async with self._database.read() as connection:
+            count = await connection.scalar(select(func.count()).select_from(api_keys)) or 0
+        for number in range(count):
+            try:
+                async with self._database.read() as connection:
+                    found = await connection.execute(_ALL_KEYS.limit(1).offset(number))
+                    keys.append(_key(found.mappings().one()))
+            except (StorageError, ValueError, TypeError):
+                damaged.append(await self._id_of(number))
+        self.damaged = damaged
+        return keys
+
+    async def _id_of(self, number: int) -> str:
+        query = _ALL_KEYS.with_only_columns(api_keys.c.id).limit(1).offset(number)
+        try:
+            async with self._database.read() as connection:
+                return str(await connection.scalar(query))
+        except StorageError:
+            return f"in row {number + 1}"
+
+    async def add(self, record: ApiKey) -> None:
+        async with self._database.write() as connection:
+            await self._insert(connection, record)
+            await self._bump_version(connection)
+
+    async def revoke(self, key_id: str, at: datetime) -> ApiKey | None:
+        key = api_keys.c.id == key_id
+        async with self._database.write() as connection:
+            await connection.execute(
+                api_keys.update().where(key, api_keys.c.revoked_at.is_(None)).values(revoked_at=at)
+            )
+            await self._bump_version(connection)
+            row = (await connection.execute(select(api_keys).where(key))).mappings().first()
+            return _key(row) if row else None
+
+    async def rotate(self, key_id: str, until: datetime, successor: ApiKey) -> None:
+        key, ends = api_keys.c.id == key_id, api_keys.c.expires_at
+        async with self._database.write() as connection:
+            await self._insert(connection, successor)
+            await connection.execute(api_keys.update().where(key).values(replaced_by=successor.id))
+            await connection.execute(
+                api_keys.update()
+                .where(key, ends.is_(None) | (ends > until))
+                .values(expires_at=until)
+            )
+            await self._bump_version(connection)
+
+    async def pepper_check(self) -> str | None:
+        return await self._get_value(_PEPPER_CHECK)
+
+    async def set_pepper_check(self, value: str) -> None:
+        async with self._database.write() as connection:
+            await self._set_value(connection, _PEPPER_CHECK, value)
+
+    async def _insert(self, connection: AsyncConnection, record: ApiKey) -> None:
+        values = {column.name: getattr(record, column.name) for column in api_keys.columns}
+        await connection.execute(api_keys.insert().values(**values))
+
+    async def _bump_version(self, connection: AsyncConnection) -> None:
+        await self._set_value(connection, _VERSION, uuid.uuid4().hex)
+
+    async def _get_value(self, name: str) -> str | None:
+        async with self._database.read() as connection:
+            return await connection.scalar(
+                select(metadata_kv.c.value).where(metadata_kv.c.name == name)
+            )
+
+    async def _set_value(self, connection: AsyncConnection, name: str, value: str) -> None:
+        statement = self._database.insert(metadata_kv).values(name=name, value=value)
+        await connection.execute(
+            statement.on_conflict_do_update(index_elements=["name"], set_={"value": value})
+        )
+
+
+def _key(row: Mapping[Any, Any]) -> ApiKey:
+    """The key of a row.
+
+    Raises:
+        ValueError: the row does not hold what a key's row holds.
+    """
+    key = msgspec.convert({str(name): value for name, value in row.items()}, ApiKey)
+    if len(key.digest) != DIGEST_BYTES:
+        raise ValueError("the digest has the wrong length")
+    return key
 
 
 async def open_keys(settings: Settings, database: Database, clock: Clock) -> ApiKeys:
-    """What the operator does with keys.
+    """The operations on keys that the operator has.
 
     Raises:
         OperatorError: the pepper is missing or does not fit the stored keys.
     """
-    store = Keys(database)
+    store = SqlApiKeyStore(database)
     return ApiKeys(store, await open_pepper(settings, store), clock)
 
 
@@ -43,7 +163,7 @@ async def open_gate(
     Raises:
         OperatorError: the pepper is missing or does not fit the stored keys.
     """
-    store = Keys(database)
+    store = SqlApiKeyStore(database)
     pepper = await open_pepper(settings, store)
     counter: Counter = MemoryCounter(clock)
     if redis is not None:

@@ -1,4 +1,4 @@
-"""Backup: the SQLite database as it is at one moment, and what lies beside it, in one tar file.
+"""Backup: the SQLite database at one moment, and the files beside it, in one tar file.
 
 SQLite's own backup copies a database that is being written to, with all that was acknowledged;
 a plain copy of the file lacks what still stands in its log. With the database go the pepper of its
@@ -13,52 +13,50 @@ import tarfile
 import tempfile
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 from urllib.parse import quote
 
 from sqlalchemy import make_url
 
 from location_context.errors import OperatorError, StorageError
 from location_context.sections.weather.climatology.fallback import FILE as GRID_FILE
+from location_context.settings import Settings
 from location_context.settings.data_dir import DATABASE_FILE, PEPPER_FILE, holds_store
 
-if TYPE_CHECKING:
-    from location_context.settings import Settings
-
-_BESIDE = (PEPPER_FILE, GRID_FILE)  # in the data directory, each where it is there
+_SIDE_FILES = (PEPPER_FILE, GRID_FILE)  # in the data directory, each where it is there
 
 
 def back_up(settings: Settings, target: Path) -> list[str]:
-    """Write the backup; the names of what it holds. Readable by its owner alone.
+    """Write the backup, readable by its owner alone, and return the names of what it holds.
 
     Raises:
-        OperatorError: the database is PostgreSQL, or `target` is there already or cannot be made.
+        OperatorError: the database is PostgreSQL, or `target` exists already or cannot be written.
         StorageError: there is no database, or it is damaged.
     """
     database = _file_of(settings)
     if target.exists():
-        raise OperatorError(f"{target} is there already; give another name.")
+        raise OperatorError(f"{target} already exists; give another name.")
     if not database.exists():
         raise StorageError(f"There is no database to back up: {database} is missing.")
     try:
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".backup-") as folder:
             copy = Path(folder, DATABASE_FILE)
             _copy(database, copy)
-            beside = [settings.data_dir / name for name in _BESIDE]
+            beside = [settings.data_dir / name for name in _SIDE_FILES]
             held = [copy, *(path for path in beside if path.exists())]
             draft = Path(folder, "draft.tar")
             _write(draft, held)
             draft.rename(target)
     except OSError as error:
-        raise OperatorError(f"{target} cannot be made: {error.strerror}") from None
+        raise OperatorError(f"{target} cannot be written: {error.strerror}") from None
     return [path.name for path in held]
 
 
 def restore(settings: Settings, source: Path) -> list[str]:
-    """Put back what a backup holds; the names of it.
+    """Put back what a backup holds, and return the names.
 
     Raises:
-        OperatorError: the file is no backup, or a store is there already; nothing was changed.
+        OperatorError: the file is not a backup, or there is data already; nothing was changed.
         StorageError: the database in the backup is damaged; nothing was changed.
     """
     database, data_dir = _file_of(settings), settings.data_dir
@@ -79,7 +77,7 @@ def restore(settings: Settings, source: Path) -> list[str]:
                 path = database if name == DATABASE_FILE else data_dir / name
                 Path(folder, name).rename(path)
     except (tarfile.TarError, EOFError, KeyError):
-        raise OperatorError(f"{source} is no file that the command backup wrote.") from None
+        raise OperatorError(f"{source} was not written by the backup command.") from None
     except OSError as error:
         raise OperatorError(f"{source} cannot be restored: {error.strerror}") from None
     return held
@@ -115,16 +113,16 @@ def _copy(database: Path, copy: Path) -> None:
     _check(copy, database)
 
 
-def _check(copy: Path, shown: Path | None = None) -> None:
-    said = "it has no tables"
+def _check(copy: Path, source: Path | None = None) -> None:
+    result = "it has no tables"
     try:
         with closing(sqlite3.connect(copy)) as connection:
             if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                said = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+                result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     except sqlite3.Error as error:
-        said = str(error)
-    if said != "ok":
-        raise StorageError(f"The database {shown or 'in the backup'} is damaged: {said}")
+        result = str(error)
+    if result != "ok":
+        raise StorageError(f"The database {source or 'in the backup'} is damaged: {result}")
 
 
 def _write(draft: Path, held: list[Path]) -> None:
@@ -140,17 +138,17 @@ def _write(draft: Path, held: list[Path]) -> None:
 def _extract(tar: tarfile.TarFile, folder: Path) -> list[str]:
     """The known members, each by its plain name; the database is the last."""
     held = []
-    for name in (*_BESIDE, DATABASE_FILE):
+    for name in (*_SIDE_FILES, DATABASE_FILE):
         with suppress(KeyError):  # not in this backup
             if member := tar.extractfile(name):
-                _take(member, folder / name)
+                _write_member(member, folder / name)
                 held.append(name)
     if DATABASE_FILE not in held:
         raise KeyError(DATABASE_FILE)
     return held
 
 
-def _take(member: IO[bytes], path: Path) -> None:
+def _write_member(member: IO[bytes], path: Path) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         while chunk := member.read(1 << 20):

@@ -1,35 +1,34 @@
-"""Database: SQLite or PostgreSQL behind two doors, `read` and `write`.
+"""Database: SQLite or PostgreSQL with one way to `read` and one to `write`.
 
 `open` checks the version of the schema, and makes the schema in a new database. On SQLite one
 writer works at a time, in this process and among processes; readers never wait. A new SQLite file
-is made whole under another name and then given its own, so that an empty one is always damage.
+is written completely under another name and then renamed, so that an empty one is always damage.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from glob import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from sqlalchemy import URL, make_url, text
+from sqlalchemy import URL, Table, make_url, text
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from location_context.errors import StorageError
+from location_context.settings import Settings
 from location_context.storage import schema
-from location_context.storage.engines import postgresql_engine, sqlite_engine, told_clearly
-from location_context.storage.writer import Writer
+from location_context.storage.engines import (
+    WriteLock,
+    postgresql_engine,
+    sqlite_engine,
+    translate_database_errors,
+)
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from sqlalchemy import Table
-    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
-
-    from location_context.settings import Settings
-
-_MIGRATING = 7_236_001  # the number of the lock that replicas hold while one of them migrates
+MIGRATION_LOCK = 7_236_001  # advisory lock that a replica holds while it migrates
 
 
 class Database:
@@ -37,22 +36,22 @@ class Database:
 
     def __init__(
         self,
-        shown: str,
+        label: str,
         reading: AsyncEngine,
         writing: AsyncEngine,
-        writer: Writer | None = None,
+        write_lock: WriteLock | None = None,
         path: Path | None = None,
     ) -> None:
-        """`writer` and `path` are SQLite's."""
-        self._shown = shown
+        """`label` names it in errors; `write_lock` and `path` are set for SQLite alone."""
+        self._label = label
         self._path = path
         self._reading = reading
         self._writing = writing
-        self._writer = writer
+        self._write_lock = write_lock
 
     @classmethod
     async def open(cls, settings: Settings) -> Self:
-        """The database of the settings, with the schema it needs.
+        """The database that the settings name, with the schema it needs.
 
         Raises:
             StorageError: it cannot be reached or is damaged.
@@ -60,11 +59,11 @@ class Database:
         """
         database = cls._connect(make_url(settings.database))
         try:
-            await database.see_to_file()
+            await database.ensure_file()
             if (revision := await database.revision()) is None:
                 await database.migrate()
             else:
-                schema.check(revision)
+                schema.require_current(revision)
             await database.check()
         except BaseException:
             await database.close()
@@ -76,7 +75,7 @@ class Database:
         """Bring the schema up to date; the revisions before and after."""
         database = cls._connect(make_url(settings.database))
         try:
-            await database.see_to_file()
+            await database.ensure_file()
             before = await database.revision()
             await database.migrate()
             return before, schema.head()
@@ -89,57 +88,57 @@ class Database:
             engine = postgresql_engine(url)
             return cls(f"{url.host}:{url.port or 5432}/{url.database}", engine, engine)
         path = Path(url.database or "").absolute()
-        with told_clearly(str(path)):
+        with translate_database_errors(str(path)):
             path.parent.mkdir(parents=True, exist_ok=True)
         url = url.set(drivername="sqlite+aiosqlite", database=str(path))
         return cls(
             str(path),
             sqlite_engine(url, writes=False, read_only=_unwritable(path)),
             sqlite_engine(url, writes=True),
-            Writer(path.with_name(path.name + ".lock")),
+            WriteLock(path.with_name(path.name + ".lock")),
             path,
         )
 
-    async def see_to_file(self) -> None:
-        """Make the SQLite file if there is none; refuse one that was emptied.
+    async def ensure_file(self) -> None:
+        """Create the SQLite file if there is none; reject one that was emptied.
 
         Raises:
             StorageError: it has 0 bytes, or cannot be made.
         """
-        if self._path is None or self._writer is None:
+        if self._path is None or self._write_lock is None:
             return
-        with told_clearly(self._shown):
+        with translate_database_errors(self._label):
             if not self._path.exists():
-                async with self._writer.hold():
+                async with self._write_lock.acquire():
                     if not self._path.exists():
                         await _make_file(self._path)
             if not self._path.stat().st_size:
                 raise StorageError(
-                    f"The database {self._shown} is an empty file (0 bytes): restore a copy of it, "
-                    "or move it away to begin anew."
+                    f"The database {self._label} is an empty file (0 bytes): restore a copy of it, "
+                    "or move it away to start afresh."
                 )
 
     @property
     def is_sqlite(self) -> bool:
-        return self._writer is not None
+        return self._write_lock is not None
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
         """A connection that reads one consistent state."""
-        with told_clearly(self._shown):
+        with translate_database_errors(self._label):
             async with self._reading.connect() as connection:
                 yield connection
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:
         """A connection in one transaction: committed at the end, rolled back on any error."""
-        async with self._writer.hold() if self._writer else nullcontext():
-            with told_clearly(self._shown):
+        async with self._write_lock.acquire() if self._write_lock else nullcontext():
+            with translate_database_errors(self._label):
                 async with self._writing.begin() as connection:
                     yield connection
 
     def insert(self, table: Table) -> sqlite.Insert | postgresql.Insert:
-        """An INSERT that knows ON CONFLICT, which both databases spell the same way."""
+        """An INSERT that supports ON CONFLICT, which both databases spell the same way."""
         return sqlite.insert(table) if self.is_sqlite else postgresql.insert(table)
 
     async def revision(self) -> str | None:
@@ -151,7 +150,7 @@ class Database:
         """Bring the schema up to date in one transaction."""
         async with self.write() as connection:
             if not self.is_sqlite:
-                await connection.execute(text(f"SELECT pg_advisory_xact_lock({_MIGRATING})"))
+                await connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})"))
             await connection.run_sync(schema.upgrade)
 
     async def check(self) -> None:
@@ -164,24 +163,24 @@ class Database:
             if not self.is_sqlite:
                 await connection.execute(text("SELECT 1"))
                 return
-            said = (await connection.execute(text("PRAGMA quick_check(1)"))).scalar_one()
-        if said != "ok":
+            result = (await connection.execute(text("PRAGMA quick_check(1)"))).scalar_one()
+        if result != "ok":
             raise StorageError(
-                f"The database {self._shown} is damaged: restore a copy of it, or move it away to "
-                f"begin anew. SQLite says: {said}"
+                f"The database {self._label} is damaged: restore a copy of it, or move it away to "
+                f"start afresh. SQLite says: {result}"
             )
 
     async def close(self) -> None:
-        """Give back every connection."""
+        """Close every connection."""
         await self._reading.dispose()
         await self._writing.dispose()
 
 
 async def _make_file(path: Path) -> None:
-    """A new database with its schema, which has its own name only once it is whole."""
+    """A new database with its schema, under its own name only once it is complete."""
     draft = path.with_name(path.name + ".new")
-    for left_over in path.parent.glob(f"{escape(draft.name)}*"):
-        left_over.unlink()
+    for leftover in path.parent.glob(f"{escape(draft.name)}*"):
+        leftover.unlink()
     engine = sqlite_engine(URL.create("sqlite+aiosqlite", database=str(draft)), writes=True)
     try:
         async with engine.begin() as connection:
@@ -197,7 +196,7 @@ async def _make_file(path: Path) -> None:
 
 
 def _unwritable(path: Path) -> bool:
-    """Whether an existing file lies where WAL cannot make its shared memory."""
+    """Whether an existing file lies where WAL cannot create its shared memory."""
     if not path.exists():
         return False
     try:

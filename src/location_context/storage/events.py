@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from datetime import datetime
 
 import msgspec
 from sqlalchemy import and_, delete, insert, or_, select, union_all, update
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from location_context.sections.events.records import Calendar, ProviderEvent
-from location_context.storage.tables import event_calendars, events
+from location_context.storage.database import Database
+from location_context.storage.schema import event_calendars, events
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
-    from location_context.storage.database import Database
-
-_BATCH = 2000
+BATCH_ROWS = 2000
 
 _event = msgspec.json.Decoder(ProviderEvent)
 _calendar = msgspec.json.Decoder(Calendar)
@@ -128,5 +123,5 @@ def _values(
 async def _insert(connection: AsyncConnection, values: Sequence[tuple[object, ...]]) -> None:
     """By the driver's own bulk insert: SQLAlchemy's parameters would double the time."""
     statement = str(insert(events).compile(dialect=connection.dialect))
-    for first in range(0, len(values), _BATCH):
-        await connection.exec_driver_sql(statement, list(values[first : first + _BATCH]))
+    for first in range(0, len(values), BATCH_ROWS):
+        await connection.exec_driver_sql(statement, list(values[first : first + BATCH_ROWS]))

@@ -1,4 +1,4 @@
-"""Guides: versions of the restaurant guide. A new one comes whole and active, or not at all.
+"""Versions of the restaurant guide. A new one is stored complete and active, or not at all.
 
 The newest few versions are kept, and always the active one and the one it would roll back to.
 """
@@ -6,33 +6,29 @@ The newest few versions are kept, and always the active one and the one it would
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, cast
 
 import msgspec
 from sqlalchemy import LargeBinary, delete, func, insert, select, text, update
 from sqlalchemy import cast as sql_cast
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from location_context.errors import OperatorError, StorageError
 from location_context.sections.guide.records import GuideVersion, Provenance, Restaurant
-from location_context.storage.tables import guide_restaurants, guide_versions
+from location_context.storage.database import Database
+from location_context.storage.schema import guide_restaurants, guide_versions
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import datetime
-
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
-    from location_context.storage.database import Database
-
-KEPT = 5
-_BATCH = 1000
-_REPLACING = 7_236_002  # the number of the lock that one import at a time holds on PostgreSQL
+MAX_VERSIONS = 5
+BATCH_ROWS = 1000
+IMPORT_LOCK = 7_236_002  # advisory lock that one import at a time holds on PostgreSQL
 
 _restaurant = msgspec.json.Decoder(Restaurant)
 _provenance = msgspec.json.Decoder(Provenance)
 
 
-class Guides:
+class SqlGuideStore:
     """The `GuideStore` in the database."""
 
     def __init__(self, database: Database) -> None:
@@ -52,13 +48,13 @@ class Guides:
     async def load(self, number: int) -> list[Restaurant]:
         """The restaurants of a version; empty when it is gone."""
         table, record = guide_restaurants.c, cast("Any", guide_restaurants.c.record)
-        if self._database.is_sqlite:  # as bytes: one text that is no UTF-8 would fail them all
+        if self._database.is_sqlite:  # as bytes: one text that is not UTF-8 would fail them all
             record = sql_cast(record, LargeBinary)
         query = select(table.id, record).where(table.version == number)
         async with self._database.read() as connection:
             rows = (await connection.execute(query)).all()
         # in a thread, since a large guide takes long enough to be felt by requests
-        restaurants, self.damaged = await asyncio.to_thread(_decoded, rows)
+        restaurants, self.damaged = await asyncio.to_thread(_decode_rows, rows)
         return restaurants
 
     async def replace(
@@ -66,7 +62,7 @@ class Guides:
     ) -> GuideVersion:
         """Keep a new version and make it the active one, in one transaction."""
         async with self._database.write() as connection:
-            await self._alone(connection)
+            await self._lock(connection)
             before = await _active(connection)
             newest = await connection.scalar(select(func.max(guide_versions.c.number)))
             version = GuideVersion(
@@ -89,7 +85,7 @@ class Guides:
             OperatorError: there is none.
         """
         async with self._database.write() as connection:
-            await self._alone(connection)
+            await self._lock(connection)
             active = await _active(connection)
             number = active.replaces if active else None
             last = select(guide_versions).where(guide_versions.c.number == number)
@@ -101,9 +97,9 @@ class Guides:
             )
             return msgspec.structs.replace(_version(row), active=True)
 
-    async def _alone(self, connection: AsyncConnection) -> None:
+    async def _lock(self, connection: AsyncConnection) -> None:
         if not self._database.is_sqlite:
-            await connection.execute(text(f"SELECT pg_advisory_xact_lock({_REPLACING})"))
+            await connection.execute(text(f"SELECT pg_advisory_xact_lock({IMPORT_LOCK})"))
 
 
 async def _active(connection: AsyncConnection) -> GuideVersion | None:
@@ -117,21 +113,21 @@ async def _insert(
     values = msgspec.structs.asdict(version)
     values["provenance"] = msgspec.json.encode(version.provenance).decode()
     await connection.execute(insert(guide_versions).values(**values))
-    for start in range(0, len(restaurants), _BATCH):
+    for start in range(0, len(restaurants), BATCH_ROWS):
         rows = [
             {
                 "version": version.number,
                 "id": restaurant.id,
                 "record": msgspec.json.encode(restaurant).decode(),
             }
-            for restaurant in restaurants[start : start + _BATCH]
+            for restaurant in restaurants[start : start + BATCH_ROWS]
         ]
         await connection.execute(insert(guide_restaurants), rows)
 
 
 async def _prune(connection: AsyncConnection, active: GuideVersion) -> None:
     """Drop old versions, but for the active one and the one before it."""
-    oldest = active.number - KEPT + 1
+    oldest = active.number - MAX_VERSIONS + 1
     await connection.execute(
         delete(guide_versions).where(
             guide_versions.c.number < oldest, guide_versions.c.number != (active.replaces or 0)
@@ -139,7 +135,7 @@ async def _prune(connection: AsyncConnection, active: GuideVersion) -> None:
     )
 
 
-def _decoded(rows: Iterable[Any]) -> tuple[list[Restaurant], list[str]]:
+def _decode_rows(rows: Iterable[Any]) -> tuple[list[Restaurant], list[str]]:
     """The restaurants, and the ids of the records that are damaged."""
     restaurants, damaged = [], []
     for key, record in rows:
@@ -156,7 +152,7 @@ def _version(row: Any) -> GuideVersion:
         provenance = _provenance.decode(values["provenance"])
     except (msgspec.MsgspecError, TypeError, ValueError):
         raise StorageError(
-            f"What is kept of guide version {values['number']} is damaged: import the guide again, "
+            f"The record of guide version {values['number']} is damaged: import the guide again, "
             "or restore a backup."
         ) from None
     return GuideVersion(**{**values, "provenance": provenance})

@@ -1,53 +1,59 @@
-"""The one connection to Redis or Valkey that whatever replicas share goes through.
+"""What replicas share in Redis or Valkey: the connection, quotas, and slots for calls in flight.
 
-While Redis is gone, callers go on alone: `ask` gives None at once, and one caller a second tries.
+While Redis is gone, callers go on alone: `execute` returns None at once, and one caller a second
+tries again.
 """
 
 from __future__ import annotations
 
 import asyncio
+import random
+import secrets
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
 
 import structlog
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.commands.core import AsyncScript
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+from location_context.access.quota import Limit, MemoryCounter, Taken, Window
+from location_context.settings import Secret
+from location_context.stay import Clock
+from location_context.upstream.slots import Slots
 
-    from redis.commands.core import AsyncScript
-
-    from location_context.settings import Secret
-
-_CONNECTIONS = 16
-PATIENCE = 1.0  # seconds; less would take a busy processor for a silent Redis
-_ALONE = 1.0  # seconds before a Redis that failed is asked again
+MAX_CONNECTIONS = 16
+TIMEOUT = 1.0  # seconds; with less, a busy processor would look like a silent Redis
+RETRY_AFTER = 1.0  # seconds until a Redis that failed is tried again
 
 
 class RedisLink:
-    """Redis with a way on when it is gone. `prefix` stands before every key.
+    """A connection to Redis that callers can do without. `prefix` stands before every key.
 
     Attributes:
-        degraded: whether Redis failed when it was last asked.
+        degraded: whether the last command failed.
     """
 
     def __init__(
-        self, url: Secret, prefix: str = "location-context:", patience: float = PATIENCE
+        self, url: Secret, prefix: str = "location-context:", timeout: float = TIMEOUT
     ) -> None:
-        """`patience`: seconds to wait for a connection or an answer."""
+        """`timeout`: seconds to wait for a connection or an answer."""
         self.prefix = prefix
         self.degraded = False
-        self._patience = patience
-        self._alone_until = 0.0
-        self._turns = asyncio.Semaphore(_CONNECTIONS)  # to wait for a turn is not a fault of Redis
+        self._timeout = timeout
+        self._retry_at = 0.0
+        self._semaphore = asyncio.Semaphore(
+            MAX_CONNECTIONS
+        )  # waiting for a connection is no failure of Redis
         self.redis: Redis = Redis.from_url(
             url.reveal(),
-            socket_timeout=patience,
-            socket_connect_timeout=patience,
+            socket_timeout=timeout,
+            socket_connect_timeout=timeout,
             retry=Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,)),
         )
 
@@ -55,31 +61,31 @@ class RedisLink:
         """A script in Lua, sent once and called by its hash."""
         return self.redis.register_script(text)
 
-    async def ask(self, command: Callable[[], Awaitable[Any]]) -> Any:
-        """What Redis answers; None while it is gone."""
-        async with self._turns:
+    async def execute(self, command: Callable[[], Awaitable[Any]]) -> Any:
+        """The reply of Redis; None while it is gone."""
+        async with self._semaphore:
             if self.degraded:
-                if time.monotonic() < self._alone_until:
+                if time.monotonic() < self._retry_at:
                     return None
-                self._alone_until = time.monotonic() + self._patience + _ALONE  # the others go on
+                self._retry_at = time.monotonic() + self._timeout + RETRY_AFTER
             try:
                 answer = await command()
             except (RedisError, OSError, TimeoutError) as error:
-                self._alone_until = time.monotonic() + _ALONE
-                self._note(degraded=True, why=type(error).__name__)
+                self._retry_at = time.monotonic() + RETRY_AFTER
+                self._set_degraded(degraded=True, why=type(error).__name__)
                 return None
-            self._note(degraded=False)
+            self._set_degraded(degraded=False)
             return answer
 
-    def ask_again(self) -> None:
-        """Ask Redis at the next request, however short its absence."""
-        self._alone_until = 0.0
+    def retry_now(self) -> None:
+        """Try Redis at the next request, however recently it failed."""
+        self._retry_at = 0.0
 
     async def close(self) -> None:
         await self.redis.aclose()
         await self.redis.connection_pool.disconnect()
 
-    def _note(self, *, degraded: bool, why: str | None = None) -> None:
+    def _set_degraded(self, *, degraded: bool, why: str | None = None) -> None:
         if degraded != self.degraded:
             self.degraded = degraded
             log = structlog.get_logger()
@@ -87,3 +93,152 @@ class RedisLink:
                 log.warning("quota_store_gone", why=why, counting="in this process")
             else:
                 log.info("quota_store_back")
+
+
+_CONSUME_SCRIPT = """
+local now, reply, allowed, last = tonumber(ARGV[1]), {}, 1, 0
+for i = 2, #ARGV, 4 do
+  local name, quota = ARGV[i], tonumber(ARGV[i + 1])
+  local length, longest = tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
+  local held = redis.call('HMGET', KEYS[1], name .. ':used', name .. ':ends')
+  local used, ends = tonumber(held[1]) or 0, tonumber(held[2]) or 0
+  if ends <= now then used, ends = 0, now + length
+  elseif ends - now > longest then ends = now + length end
+  if used >= quota then allowed = 0 end
+  if ends > last then last = ends end
+  reply[#reply + 1], reply[#reply + 2] = used, ends
+end
+for i = 2, #ARGV, 4 do
+  local at = (i - 2) / 2 + 1
+  reply[at] = reply[at] + allowed
+  redis.call('HSET', KEYS[1], ARGV[i] .. ':used', reply[at], ARGV[i] .. ':ends', reply[at + 1])
+end
+redis.call('PEXPIRE', KEYS[1], last - now + 1000)
+return {allowed, unpack(reply)}
+"""
+_REFUND_SCRIPT = """
+for i = 1, #ARGV, 2 do
+  local held = redis.call('HMGET', KEYS[1], ARGV[i] .. ':used', ARGV[i] .. ':ends')
+  if held[2] == ARGV[i + 1] and tonumber(held[1]) > 0 then
+    redis.call('HINCRBY', KEYS[1], ARGV[i] .. ':used', -1)
+  end
+end
+"""
+SECRET_TTL = 2 * 86400
+
+
+class RedisCounter:
+    """`access.quota.Counter` in Redis, shared by all replicas; counted here while it is gone.
+
+    One script consumes from all windows of a subject at once, so that counts are exact whatever the
+    concurrency. The rules are those of `access.quota.Window`; the time is the caller's, so that a
+    moved clock means the same here and in memory. Times are whole milliseconds.
+    """
+
+    def __init__(self, link: RedisLink, clock: Clock) -> None:
+        self._link = link
+        self._clock = clock
+        self._local = MemoryCounter(clock)
+        self._secret: tuple[str, bytes] = ("", b"")
+        self._take = link.script(_CONSUME_SCRIPT)
+        self._give_back = link.script(_REFUND_SCRIPT)
+
+    @property
+    def degraded(self) -> bool:
+        return self._link.degraded
+
+    async def take(self, subject: str, limits: Sequence[Limit]) -> Taken:
+        now = self._clock()
+        arguments: list[str | int] = [int(now.timestamp() * 1000)]
+        for limit in limits:
+            length = int(limit.length(now) * 1000)
+            arguments += [limit.name, limit.quota, length, int(limit.longest * 1000)]
+        reply = await self._link.execute(
+            lambda: self._take([self._link.prefix + subject], arguments)
+        )
+        if reply is None:
+            return await self._local.take(subject, limits)
+        allowed, *counts = reply
+        windows = tuple(
+            Window(limit, counts[2 * i], counts[2 * i + 1] / 1000) for i, limit in enumerate(limits)
+        )
+        taken = Taken(bool(allowed), windows, now)
+        self._local.hold(subject, taken)
+        return taken
+
+    async def give_back(self, subject: str, taken: Taken) -> None:
+        arguments: list[str | int] = []
+        for window in taken.windows:
+            arguments += [window.limit.name, round(window.ends * 1000)]
+        await self._link.execute(lambda: self._give_back([self._link.prefix + subject], arguments))
+        await self._local.give_back(subject, taken)
+
+    async def secret(self, name: str) -> bytes:
+        if self._secret[0] == name:
+            return self._secret[1]
+        key, made = self._link.prefix + name, secrets.token_hex(16)
+        await self._link.execute(lambda: self._link.redis.set(key, made, nx=True, ex=SECRET_TTL))
+        kept = await self._link.execute(lambda: self._link.redis.get(key))
+        if not kept:
+            return await self._local.secret(name)
+        self._secret = (name, bytes(kept))
+        return self._secret[1]
+
+    async def close(self) -> None:
+        """Whoever opened the link closes it."""
+
+
+_ACQUIRE_SCRIPT = """
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
+redis.call('ZADD', KEYS[1], now + tonumber(ARGV[3]), ARGV[2])
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+return 1
+"""
+LEASE_MS = 45_000  # longer than any call may take: 30 s
+POLL_SECONDS = 0.03  # a round trip is under a millisecond, a call 50 and more
+
+
+class RedisSlots:
+    """`upstream.slots.Slots` in Redis: at most `count` calls at once among all who use this name.
+
+    A slot is a lease in a sorted set, by Redis' own clock, so that one whose holder died is freed.
+    While Redis is gone, `fallback` counts.
+    """
+
+    def __init__(self, link: RedisLink, name: str, count: int, fallback: Slots) -> None:
+        self._link = link
+        self._key = f"{link.prefix}slots:{name}"
+        self._count = count
+        self._fallback = fallback
+        self._acquire = link.script(_ACQUIRE_SCRIPT)
+        self._semaphore = asyncio.Semaphore(count)
+
+    @asynccontextmanager
+    async def hold(self) -> AsyncIterator[None]:
+        async with self._semaphore:
+            token = secrets.token_hex(8)
+            if await self._acquire_slot(token):
+                try:
+                    yield
+                finally:
+                    await asyncio.shield(self._release(token))
+            else:
+                async with self._fallback.hold():
+                    yield
+
+    async def _acquire_slot(self, token: str) -> bool:
+        """Wait for a slot; False while Redis is gone."""
+        arguments: list[str | int] = [self._count, token, LEASE_MS]
+        while True:
+            given = await self._link.execute(lambda: self._acquire([self._key], arguments))
+            if given is None:
+                return False
+            if given:
+                return True
+            await asyncio.sleep(POLL_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311  jitter, no secret
+
+    async def _release(self, token: str) -> None:
+        await self._link.execute(lambda: self._link.redis.zrem(self._key, token))

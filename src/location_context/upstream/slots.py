@@ -2,7 +2,7 @@
 
 `Slots` is the seam. `LocalSlots` counts within this process; `FileSlots` within this machine, by
 locks on files that all workers and commands of one data directory share and that the kernel
-releases when a process ends. `storage.slots.RedisSlots` counts over several machines.
+releases when a process ends. `storage.redis.RedisSlots` counts over several machines.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import pytest
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.sections.guide.imports.importer import Importer
 from location_context.storage.database import Database
-from location_context.storage.guide import Guides
+from location_context.storage.guide import SqlGuideStore
 from tests.moved_clock import MovedClock
 from tests.sections.guide.samples import country_at
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-async def guides(sqlite_settings: Settings) -> AsyncIterator[Guides]:
+async def guides(sqlite_settings: Settings) -> AsyncIterator[SqlGuideStore]:
     """The store on a fresh SQLite database."""
     database = await Database.open(sqlite_settings)
-    yield Guides(database)
+    yield SqlGuideStore(database)
     await database.close()
 
 
 @pytest.fixture
-def importer(guides: Guides) -> Importer:
+def importer(guides: SqlGuideStore) -> Importer:
     return Importer(guides, MovedClock(), country_at)
 
 
@@ -38,6 +38,6 @@ def gazetteer() -> Gazetteer:
 
 
 @pytest.fixture
-def world_importer(guides: Guides, gazetteer: Gazetteer) -> Importer:
+def world_importer(guides: SqlGuideStore, gazetteer: Gazetteer) -> Importer:
     """An importer that knows the real countries."""
     return Importer(guides, MovedClock(), lambda lat, lng: gazetteer.point(lat, lng).country)

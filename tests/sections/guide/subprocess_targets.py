@@ -14,7 +14,7 @@ from sqlalchemy.engine import Engine
 from location_context.sections.guide.imports.importer import Importer
 from location_context.settings import Secret, Settings
 from location_context.storage.database import Database
-from location_context.storage.guide import Guides
+from location_context.storage.guide import SqlGuideStore
 from tests.moved_clock import MovedClock
 from tests.sections.guide.samples import METADATA, country_at, open_csv, open_row
 
@@ -37,7 +37,7 @@ def import_and_die(pipe: Connection, folder: str, url: str) -> None:
 
 
 async def _import(data: bytes, settings: Settings, statements: int) -> None:
-    store = Guides(await Database.open(settings))
+    store = SqlGuideStore(await Database.open(settings))
     _kill_after(statements)
     await Importer(store, MovedClock(), country_at).run(data, METADATA)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from location_context.sections.guide.imports.importer import Importer
-    from location_context.storage.guide import Guides
+    from location_context.storage.guide import SqlGuideStore
 
 pytestmark = pytest.mark.anyio
 
@@ -86,7 +86,7 @@ BROKEN: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 
 @pytest.mark.parametrize("name", BROKEN)
 async def test_a_broken_file_gives_a_clear_error_and_changes_nothing(
-    name: str, importer: Importer, guides: Guides
+    name: str, importer: Importer, guides: SqlGuideStore
 ) -> None:
     data = open_csv(*(open_row(n) for n in range(1, 9)))
     before, _ = await importer.run(data, METADATA)
@@ -104,7 +104,7 @@ async def test_a_broken_file_gives_a_clear_error_and_changes_nothing(
     ["UTF-16", "encoded twice", "a column renamed", "swapped coordinates", "a zip", "zero bytes"],
 )
 async def test_a_broken_copy_of_a_snapshot_is_refused_whole(
-    shared_data: Path, name: str, world_importer: Importer, guides: Guides
+    shared_data: Path, name: str, world_importer: Importer, guides: SqlGuideStore
 ) -> None:
     data = gzip.decompress(snapshots(shared_data)[2024].read_bytes())
     if name == "a column renamed":

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from location_context.storage.database import Database
-from location_context.storage.guide import Guides
+from location_context.storage.guide import SqlGuideStore
 from tests.moved_clock import NOON
 from tests.sections.guide.samples import PARIS, PROVENANCE
 from tests.sections.guide.test_section import around
@@ -40,7 +40,7 @@ def put(settings: Settings, restaurants: int) -> None:
     async def work() -> None:
         database = await Database.open(settings)
         rows = around(*[("one_star", 1 + n) for n in range(restaurants)])
-        await Guides(database).replace(PROVENANCE, rows, NOON)
+        await SqlGuideStore(database).replace(PROVENANCE, rows, NOON)
         await database.close()
 
     asyncio.run(work())

@@ -9,7 +9,7 @@ import pytest
 from location_context.sections.guide.imports import formats
 from location_context.sections.guide.imports.formats import GuideFormat, Row, Table, decode_text
 from location_context.sections.guide.imports.importer import BUILT_IN_FORMATS, Importer
-from location_context.storage.guide import Guides
+from location_context.storage.guide import SqlGuideStore
 from tests.moved_clock import MovedClock
 from tests.sections.guide.samples import METADATA, country_at, open_csv, open_row
 
@@ -35,7 +35,9 @@ def test_the_example_of_the_seam_works() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_format_of_ones_own_is_imported_like_the_built_in_ones(guides: Guides) -> None:
+async def test_a_format_of_ones_own_is_imported_like_the_built_in_ones(
+    guides: SqlGuideStore,
+) -> None:
     importer = Importer(guides, MovedClock(), country_at, [LinesFormat(), *BUILT_IN_FORMATS])
     data = b"#guide\nChez Lignes|one_star|48.85|2.35\nChez Rien|none|48.85|2.36"
     version, report = await importer.run(data + b"\nChez Trois|selected|48.85|2.37", METADATA)

@@ -14,17 +14,19 @@ from tests.sections.guide.samples import METADATA, csv_of, open_csv, open_row
 if TYPE_CHECKING:
     from location_context.sections.guide.imports.importer import Importer
     from location_context.sections.guide.records import Restaurant
-    from location_context.storage.guide import Guides
+    from location_context.storage.guide import SqlGuideStore
 
 pytestmark = pytest.mark.anyio
 
 
-async def imported(importer: Importer, guides: Guides, data: bytes) -> list[Restaurant]:
+async def imported(importer: Importer, guides: SqlGuideStore, data: bytes) -> list[Restaurant]:
     version, _ = await importer.run(data, METADATA)
     return sorted(await guides.load(version.number), key=lambda r: r.lng)
 
 
-async def test_a_row_of_the_open_csv_keeps_every_field(importer: Importer, guides: Guides) -> None:
+async def test_a_row_of_the_open_csv_keeps_every_field(
+    importer: Importer, guides: SqlGuideStore
+) -> None:
     (one,) = await imported(importer, guides, open_csv(open_row(1)))
     assert msgspec.to_builtins(one) | {"id": ""} == {
         "id": "",
@@ -46,14 +48,14 @@ async def test_a_row_of_the_open_csv_keeps_every_field(importer: Importer, guide
 
 @pytest.mark.parametrize("award", ["3 Stars", "3 Acme Stars", "Three Stars", "★★★", "3 star"])
 async def test_the_words_of_every_year_are_the_same_tier(
-    importer: Importer, guides: Guides, award: str
+    importer: Importer, guides: SqlGuideStore, award: str
 ) -> None:
     (one,) = await imported(importer, guides, open_csv(open_row(Award=award)))
     assert one.tier == "three_star"
 
 
 async def test_a_bom_line_feeds_semicolons_and_a_break_inside_quotes_do_no_harm(
-    importer: Importer, guides: Guides
+    importer: Importer, guides: SqlGuideStore
 ) -> None:
     rows = [open_row(1, Address="1 rue\ndu Test"), open_row(2)]
     columns = ",".join(rows[0])
@@ -64,7 +66,7 @@ async def test_a_bom_line_feeds_semicolons_and_a_break_inside_quotes_do_no_harm(
 
 
 async def test_the_oldest_vintage_with_a_range_of_amounts_gets_price_and_level(
-    importer: Importer, guides: Guides
+    importer: Importer, guides: SqlGuideStore
 ) -> None:
     row = open_row(1) | {"MinPrice": "3,300", "MaxPrice": "3,800", "Currency": "SEK"}
     del row["Price"]
@@ -73,7 +75,7 @@ async def test_the_oldest_vintage_with_a_range_of_amounts_gets_price_and_level(
 
 
 async def test_a_city_alone_is_city_and_country_where_it_is_both(
-    importer: Importer, guides: Guides
+    importer: Importer, guides: SqlGuideStore
 ) -> None:
     rows = [
         open_row(1, Location="Singapore", Address="1 Test Road, Singapore"),
@@ -98,13 +100,13 @@ async def test_a_city_alone_is_city_and_country_where_it_is_both(
     ],
 )
 async def test_phones_damaged_by_spreadsheets_are_mended_or_left_out(
-    importer: Importer, guides: Guides, given: str, kept: str | None
+    importer: Importer, guides: SqlGuideStore, given: str, kept: str | None
 ) -> None:
     (one,) = await imported(importer, guides, open_csv(open_row(PhoneNumber=given)))
     assert one.phone == kept
 
 
-async def test_only_http_addresses_are_kept(importer: Importer, guides: Guides) -> None:
+async def test_only_http_addresses_are_kept(importer: Importer, guides: SqlGuideStore) -> None:
     row = open_row(Url="javascript:alert(1)", WebsiteUrl="ftp://exemple.example/")
     (one,) = await imported(importer, guides, open_csv(row))
     assert (one.url, one.website) == (None, None)
@@ -151,7 +153,7 @@ async def test_a_row_with_a_field_too_few_is_refused_and_the_rest_is_taken(
 
 
 async def test_a_strict_import_refuses_the_file_and_tells_of_the_rows(
-    importer: Importer, guides: Guides
+    importer: Importer, guides: SqlGuideStore
 ) -> None:
     data = open_csv(open_row(1), open_row(2), open_row(3, Award=""))
     with pytest.raises(ImportRejected, match="1 of 3 rows") as refused:
@@ -161,7 +163,7 @@ async def test_a_strict_import_refuses_the_file_and_tells_of_the_rows(
 
 
 async def test_a_plain_csv_of_the_documented_columns_is_taken(
-    importer: Importer, guides: Guides
+    importer: Importer, guides: SqlGuideStore
 ) -> None:
     row = {
         "id": "a-1",
@@ -190,7 +192,7 @@ def feature(number: int, **changes: Any) -> dict[str, Any]:
 
 
 async def test_geojson_points_are_taken_and_others_listed_by_number(
-    importer: Importer, guides: Guides
+    importer: Importer, guides: SqlGuideStore
 ) -> None:
     line = {"type": "LineString", "coordinates": [[1, 2], [3, 4]]}
     features = [feature(1), feature(2), feature(3, geometry=line), feature(4, geometry=None)]
@@ -208,7 +210,7 @@ def binding(**values: str) -> dict[str, dict[str, str]]:
 
 
 async def test_a_sparql_result_keeps_the_newest_award_of_each_item(
-    importer: Importer, guides: Guides
+    importer: Importer, guides: SqlGuideStore
 ) -> None:
     place = {
         "item": "http://www.wikidata.org/entity/Q1",

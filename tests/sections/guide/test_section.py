@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from location_context.sections.contract import Query
     from location_context.sections.guide.records import GuideVersion, Restaurant
-    from location_context.storage.guide import Guides
+    from location_context.storage.guide import SqlGuideStore
 
 pytestmark = pytest.mark.anyio
 
@@ -36,7 +36,7 @@ OCEAN = Point(-45.0, -130.0, "Etc/GMT+9")
 
 
 @pytest.fixture
-async def guide(guides: Guides) -> AsyncIterator[Guide]:
+async def guide(guides: SqlGuideStore) -> AsyncIterator[Guide]:
     async with http_client("tests") as client:
         yield Guide.build(Settings(), MovedClock(), client, guides)
 
@@ -50,7 +50,7 @@ def around(*distances: tuple[str, float]) -> list[Restaurant]:
 
 
 async def answer(
-    guide: Guide, guides: Guides, rows: Sequence[Restaurant], asked: Query | None = None
+    guide: Guide, guides: SqlGuideStore, rows: Sequence[Restaurant], asked: Query | None = None
 ) -> dict[str, Any]:
     await guides.replace(PROVENANCE, rows, NOON)
     await guide.refresh()
@@ -59,14 +59,16 @@ async def answer(
 
 
 async def test_all_five_tiers_stand_in_rank_order_with_their_radii(
-    guide: Guide, guides: Guides
+    guide: Guide, guides: SqlGuideStore
 ) -> None:
     body = await answer(guide, guides, around(("selected", 0.5)))
     told = [(tier["tier"], tier["rank"], tier["radius"]) for tier in body["tiers"]]
     assert told == list(zip(RANKS, range(1, 6), [80, 40, 15, 2, 1], strict=True))
 
 
-async def test_each_tier_reaches_exactly_as_far_as_its_radius(guide: Guide, guides: Guides) -> None:
+async def test_each_tier_reaches_exactly_as_far_as_its_radius(
+    guide: Guide, guides: SqlGuideStore
+) -> None:
     radii = dict(zip(RANKS, [80, 40, 15, 2, 1], strict=True))
     edges = [(tier, radius + move) for tier, radius in radii.items() for move in (-0.01, 0.01)]
     body = await answer(guide, guides, around(*edges))
@@ -76,7 +78,7 @@ async def test_each_tier_reaches_exactly_as_far_as_its_radius(guide: Guide, guid
 
 
 async def test_an_empty_tier_names_the_nearest_beyond_its_radius(
-    guide: Guide, guides: Guides
+    guide: Guide, guides: SqlGuideStore
 ) -> None:
     rows = around(("one_star", 3), ("three_star", 95.5), ("three_star", 300), ("selected", 1.2))
     body = await answer(guide, guides, rows)
@@ -87,7 +89,7 @@ async def test_an_empty_tier_names_the_nearest_beyond_its_radius(
 
 
 async def test_the_order_is_tier_then_distance_then_id_and_at_most_fifty(
-    guide: Guide, guides: Guides
+    guide: Guide, guides: SqlGuideStore
 ) -> None:
     rows = around(*[(TIERS[n % 5], n % 7 / 10) for n in range(80)])
     body = await answer(guide, guides, rows)
@@ -97,7 +99,7 @@ async def test_the_order_is_tier_then_distance_then_id_and_at_most_fifty(
 
 
 async def test_a_restaurant_carries_every_field_and_null_for_what_is_not_known(
-    guide: Guide, guides: Guides
+    guide: Guide, guides: SqlGuideStore
 ) -> None:
     body = await answer(guide, guides, around(("two_star", 10)))
     (one,) = body["restaurants"]
@@ -126,21 +128,25 @@ async def test_a_restaurant_carries_every_field_and_null_for_what_is_not_known(
 
 
 async def test_the_answer_is_what_its_documented_struct_describes(
-    guide: Guide, guides: Guides
+    guide: Guide, guides: SqlGuideStore
 ) -> None:
     await guides.replace(PROVENANCE, scattered(200), NOON)
     reading = await guide.read(query(), Deadline.after(4))
     assert msgspec.json.decode(reading.payload, type=GuideBody) == reading.body
 
 
-async def test_imperial_units_turn_distances_and_radii_last(guide: Guide, guides: Guides) -> None:
+async def test_imperial_units_turn_distances_and_radii_last(
+    guide: Guide, guides: SqlGuideStore
+) -> None:
     body = await answer(guide, guides, around(("one_star", 14.9)), query(units="imperial"))
     assert body["units"]["distance"] == "mi"
     assert body["tiers"][2]["radius"] == 9.32
     assert body["restaurants"][0]["distance"] == 9.26
 
 
-async def test_as_of_is_the_day_of_the_dataset_and_stays_so(guide: Guide, guides: Guides) -> None:
+async def test_as_of_is_the_day_of_the_dataset_and_stays_so(
+    guide: Guide, guides: SqlGuideStore
+) -> None:
     body = await answer(guide, guides, around(("one_star", 1)))
     assert (body["as_of"], body["stale"]) == ("2025-03-01T00:00:00Z", False)
 
@@ -154,14 +160,14 @@ async def test_without_a_guide_the_section_says_so(guide: Guide) -> None:
 
 
 async def test_far_from_all_restaurants_the_section_is_not_applicable(
-    guide: Guide, guides: Guides
+    guide: Guide, guides: SqlGuideStore
 ) -> None:
     body = await answer(guide, guides, around(("selected", 0)), query(OCEAN))
     assert (body["applicable"], body["reason"]) == (False, "no_restaurants_in_range")
 
 
 async def test_the_sample_says_in_answer_and_notices_that_it_is_not_current(
-    guide: Guide, guides: Guides
+    guide: Guide, guides: SqlGuideStore
 ) -> None:
     told = Provenance(kind="sample", source="s", dated=date(2024, 6, 1), attribution="Sample guide")
     await guides.replace(told, around(("one_star", 1)), NOON)
@@ -172,7 +178,7 @@ async def test_the_sample_says_in_answer_and_notices_that_it_is_not_current(
 
 
 async def test_an_imported_guide_tells_its_licence_with_its_terms_and_that_it_was_adapted(
-    guide: Guide, guides: Guides
+    guide: Guide, guides: SqlGuideStore
 ) -> None:
     told = Provenance(
         kind="plain_csv",
@@ -189,7 +195,7 @@ async def test_an_imported_guide_tells_its_licence_with_its_terms_and_that_it_wa
 
 
 async def test_an_operators_own_labels_are_used_by_language_before_ours(
-    guide: Guide, guides: Guides
+    guide: Guide, guides: SqlGuideStore
 ) -> None:
     words = {"one_star": TierTexts(label={"": "A rosette", "de": "Eine Rosette"})}
     told = msgspec.structs.replace(PROVENANCE, labels=words)
@@ -211,7 +217,7 @@ def msgspec_language(asked: Query, tag: str) -> Query:
 class Faulty:
     """A real store whose database can be made to fail."""
 
-    def __init__(self, store: Guides) -> None:
+    def __init__(self, store: SqlGuideStore) -> None:
         self.store = store
         self.failing = True
 
@@ -225,7 +231,7 @@ class Faulty:
 
 
 async def test_a_database_that_fails_is_503_only_as_long_as_nothing_was_ever_loaded(
-    guides: Guides,
+    guides: SqlGuideStore,
 ) -> None:
     await guides.replace(PROVENANCE, around(("one_star", 1)), NOON)
     faulty = Faulty(guides)
@@ -242,7 +248,7 @@ async def test_a_database_that_fails_is_503_only_as_long_as_nothing_was_ever_loa
 
 
 async def test_a_running_section_changes_over_to_a_new_version_and_back_by_itself(
-    guide: Guide, guides: Guides, monkeypatch: pytest.MonkeyPatch
+    guide: Guide, guides: SqlGuideStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("location_context.sections.guide.section._POLL_SECONDS", 0.01)
     changes: asyncio.Queue[None] = asyncio.Queue()
@@ -265,7 +271,7 @@ async def test_a_running_section_changes_over_to_a_new_version_and_back_by_itsel
 
 
 async def test_no_request_fails_while_imports_replace_the_guide(
-    guide: Guide, guides: Guides
+    guide: Guide, guides: SqlGuideStore
 ) -> None:
     await guides.replace(PROVENANCE, around(("one_star", 1)), NOON)
 

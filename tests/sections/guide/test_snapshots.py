@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from location_context.sections.guide.imports.importer import Importer
-    from location_context.storage.guide import Guides
+    from location_context.storage.guide import SqlGuideStore
 
 pytestmark = pytest.mark.anyio
 
@@ -41,7 +41,7 @@ def tier_by_first_sign(award: str) -> str:
 
 @pytest.mark.parametrize("year", [2023, 2024])
 async def test_a_snapshot_imports_whole_and_every_row_is_found_again(
-    shared_data: Path, year: int, world_importer: Importer, guides: Guides
+    shared_data: Path, year: int, world_importer: Importer, guides: SqlGuideStore
 ) -> None:
     path = snapshots(shared_data)[year]
     rows = rows_of(path)
@@ -69,7 +69,7 @@ async def test_a_snapshot_imports_whole_and_every_row_is_found_again(
 
 
 async def test_the_118_street_addresses_shared_by_different_restaurants_stay_apart(
-    shared_data: Path, world_importer: Importer, guides: Guides
+    shared_data: Path, world_importer: Importer, guides: SqlGuideStore
 ) -> None:
     path = snapshots(shared_data)[2023]
     shared = [n for n in Counter(row["Address"].lower() for row in rows_of(path)).values() if n > 1]
@@ -80,7 +80,7 @@ async def test_the_118_street_addresses_shared_by_different_restaurants_stay_apa
 
 
 async def test_ids_survive_from_one_year_to_the_next(
-    shared_data: Path, world_importer: Importer, guides: Guides
+    shared_data: Path, world_importer: Importer, guides: SqlGuideStore
 ) -> None:
     ids = []
     for path in snapshots(shared_data).values():
@@ -93,7 +93,7 @@ async def test_ids_survive_from_one_year_to_the_next(
 
 
 async def test_paris_has_restaurants_of_every_tier_that_the_snapshot_holds(
-    shared_data: Path, world_importer: Importer, guides: Guides
+    shared_data: Path, world_importer: Importer, guides: SqlGuideStore
 ) -> None:
     version, _ = await world_importer.run(snapshots(shared_data)[2023].read_bytes(), METADATA)
     answer = RestaurantIndex(await guides.load(version.number)).query(48.8566, 2.3522, RADII)

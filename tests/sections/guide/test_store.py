@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from location_context.errors import OperatorError, StorageError
-from location_context.storage.guide import KEPT, Guides
+from location_context.storage.guide import MAX_VERSIONS, SqlGuideStore
 from tests.moved_clock import NOON
 from tests.sections.guide.samples import METADATA, PROVENANCE, open_csv, open_row, restaurant
 from tests.sections.guide.subprocess_targets import import_and_die
@@ -26,16 +26,16 @@ ROUNDS = 25
 
 
 @pytest.fixture
-def store(database: Database) -> Guides:
-    return Guides(database)
+def store(database: Database) -> SqlGuideStore:
+    return SqlGuideStore(database)
 
 
-async def keep(store: Guides, *numbers: int) -> int:
+async def keep(store: SqlGuideStore, *numbers: int) -> int:
     rows = [restaurant(number) for number in numbers]
     return (await store.replace(PROVENANCE, rows, NOON)).number
 
 
-async def test_a_version_comes_back_as_it_was_kept(store: Guides) -> None:
+async def test_a_version_comes_back_as_it_was_kept(store: SqlGuideStore) -> None:
     full = restaurant(
         1,
         cuisine=("Modern", "Soup"),
@@ -55,13 +55,13 @@ async def test_a_version_comes_back_as_it_was_kept(store: Guides) -> None:
     assert (version.rows, version.imported_at, version.replaces) == (2, NOON, None)
 
 
-async def test_an_empty_store_has_no_active_version(store: Guides) -> None:
+async def test_an_empty_store_has_no_active_version(store: SqlGuideStore) -> None:
     assert await store.active() is None
     assert await store.versions() == []
     assert await store.load(7) == []
 
 
-async def test_rollback_returns_to_the_version_that_was_replaced(store: Guides) -> None:
+async def test_rollback_returns_to_the_version_that_was_replaced(store: SqlGuideStore) -> None:
     first, second = await keep(store, 1), await keep(store, 2)
     assert (await store.rollback()).number == first
     third = await keep(store, 3)
@@ -73,20 +73,24 @@ async def test_rollback_returns_to_the_version_that_was_replaced(store: Guides) 
     assert [r.id for r in await store.load(first)] == [restaurant(1).id]
 
 
-async def test_only_the_newest_versions_are_kept_and_the_one_to_return_to(store: Guides) -> None:
-    numbers = [await keep(store, n) for n in range(KEPT + 4)]
-    for _ in range(KEPT - 1):
+async def test_only_the_newest_versions_are_kept_and_the_one_to_return_to(
+    store: SqlGuideStore,
+) -> None:
+    numbers = [await keep(store, n) for n in range(MAX_VERSIONS + 4)]
+    for _ in range(MAX_VERSIONS - 1):
         await store.rollback()
     oldest = await store.active()
     assert oldest is not None
     newest = await keep(store, 99)
     kept = [version.number for version in await store.versions()]
-    assert kept == [newest, *reversed(numbers[-KEPT + 1 :]), oldest.number]
+    assert kept == [newest, *reversed(numbers[-MAX_VERSIONS + 1 :]), oldest.number]
     assert (await store.rollback()).number == oldest.number
     assert len(await store.load(oldest.number)) == 1
 
 
-async def test_a_version_whose_rows_are_refused_leaves_everything_as_it_was(store: Guides) -> None:
+async def test_a_version_whose_rows_are_refused_leaves_everything_as_it_was(
+    store: SqlGuideStore,
+) -> None:
     before = await keep(store, 1)
     with pytest.raises(StorageError):
         await keep(store, *range(1500), 3)  # an id twice: refused in the second batch
@@ -95,7 +99,7 @@ async def test_a_version_whose_rows_are_refused_leaves_everything_as_it_was(stor
     assert (active.number, len(await store.versions())) == (before, 1)
 
 
-async def test_imports_at_once_come_one_after_another(store: Guides) -> None:
+async def test_imports_at_once_come_one_after_another(store: SqlGuideStore) -> None:
     numbers = await asyncio.gather(*(keep(store, n) for n in range(4)))
     versions = await store.versions()
     assert sorted(numbers) == sorted(version.number for version in versions)
@@ -107,7 +111,7 @@ async def test_an_import_killed_in_its_middle_leaves_the_old_guide_and_the_next_
     database_settings: Settings, database: Database, importer: Importer
 ) -> None:
     """25 rounds, killed in turn after each statement of the import."""
-    store = Guides(database)
+    store = SqlGuideStore(database)
     old = await keep(store, 1, 2, 3)
     with child(import_and_die, *plain(database_settings)) as (_, pipe):
         for number in range(ROUNDS):

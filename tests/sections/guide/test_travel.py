@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from location_context.sections.contract import Reading
-    from location_context.storage.guide import Guides
+    from location_context.storage.guide import SqlGuideStore
 
 pytestmark = pytest.mark.anyio
 
@@ -54,7 +54,7 @@ class Osrm:
 
 
 @asynccontextmanager
-async def guide_with(url: str, guides: Guides) -> AsyncIterator[Guide]:
+async def guide_with(url: str, guides: SqlGuideStore) -> AsyncIterator[Guide]:
     rows = around(("three_star", 60), ("two_star", 20), ("one_star", 5), ("one_star", 1))
     await guides.replace(PROVENANCE, rows, NOON)
     async with http_client("tests") as client:
@@ -77,7 +77,9 @@ def test_estimates_grow_with_distance_and_turn_from_walk_to_drive_at_two_kilomet
     assert 55 <= estimate(80).minutes <= 80  # "about an hour's drive"
 
 
-async def test_without_osrm_all_travel_is_estimated_and_the_answer_complete(guides: Guides) -> None:
+async def test_without_osrm_all_travel_is_estimated_and_the_answer_complete(
+    guides: SqlGuideStore,
+) -> None:
     async with guide_with("", guides) as guide:
         reading = await guide.read(query(), Deadline.after(4))
     assert ways(reading) == ESTIMATED
@@ -85,7 +87,7 @@ async def test_without_osrm_all_travel_is_estimated_and_the_answer_complete(guid
     assert guide.providers()[0].status == "not_configured"
 
 
-async def test_osrm_is_asked_once_for_all_drives_in_lng_lat_order(guides: Guides) -> None:
+async def test_osrm_is_asked_once_for_all_drives_in_lng_lat_order(guides: SqlGuideStore) -> None:
     with StandIn(Osrm()).running() as osrm:
         async with guide_with(osrm.url, guides) as guide:
             reading = await guide.read(query(), Deadline.after(4))
@@ -99,7 +101,7 @@ async def test_osrm_is_asked_once_for_all_drives_in_lng_lat_order(guides: Guides
     assert "OpenStreetMap" in [one.name for one in reading.body.attribution]
 
 
-async def test_a_place_without_a_road_keeps_its_estimate(guides: Guides) -> None:
+async def test_a_place_without_a_road_keeps_its_estimate(guides: SqlGuideStore) -> None:
     with StandIn(Osrm([None, 1200, -5])).running() as osrm:
         async with guide_with(osrm.url, guides) as guide:
             reading = await guide.read(query(), Deadline.after(4))
@@ -107,7 +109,7 @@ async def test_a_place_without_a_road_keeps_its_estimate(guides: Guides) -> None
 
 
 async def test_a_restaurant_over_a_kilometre_from_its_road_keeps_its_estimate(
-    guides: Guides,
+    guides: SqlGuideStore,
 ) -> None:
     server = Osrm()
     server.metres = {1: 1000.1, 2: 999.9, 3: 250_000.0}
@@ -119,7 +121,7 @@ async def test_a_restaurant_over_a_kilometre_from_its_road_keeps_its_estimate(
 
 
 async def test_a_point_over_a_kilometre_from_its_road_is_not_routed_anywhere(
-    guides: Guides,
+    guides: SqlGuideStore,
 ) -> None:
     server = Osrm()
     server.metres = {0: 412_000.0}
@@ -156,7 +158,7 @@ BAD: dict[str, Answered] = {
 
 @pytest.mark.parametrize("name", BAD)
 async def test_a_failing_osrm_falls_back_to_estimates_and_says_degraded(
-    guides: Guides, name: str
+    guides: SqlGuideStore, name: str
 ) -> None:
     with StandIn(lambda _: BAD[name]).running() as osrm:
         async with guide_with(osrm.url, guides) as guide:
@@ -168,7 +170,7 @@ async def test_a_failing_osrm_falls_back_to_estimates_and_says_degraded(
     assert code == known.get(name, "invalid_answer")
 
 
-async def test_a_silent_osrm_costs_its_deadline_once(guides: Guides) -> None:
+async def test_a_silent_osrm_costs_its_deadline_once(guides: SqlGuideStore) -> None:
     with StandIn(lambda _: Answered(fault="hang")).running() as osrm:
         async with guide_with(osrm.url, guides) as guide:
             reasons = []

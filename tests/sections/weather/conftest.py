@@ -17,8 +17,8 @@ from location_context.sections.weather.climatology.fallback import SHAPE
 from location_context.sections.weather.section import Weather
 from location_context.settings import Settings
 from location_context.stay import Stay
-from location_context.storage.climate import Climate
 from location_context.storage.database import Database
+from location_context.storage.provider_data import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
 from location_context.upstream.provider import http_client
@@ -93,7 +93,7 @@ async def world(clock, standins, weather_settings):
     open_meteo, norway, power = standins
     database = await Database.open(weather_settings)
     async with http_client(weather_settings.user_agent) as client:
-        section = Weather.build(weather_settings, clock, client, Climate(database), Hosts())
+        section = Weather.build(weather_settings, clock, client, SqlClimateStore(database), Hosts())
         yield World(clock, open_meteo, norway, power, weather_settings, section, database)
         await section.close()
     await database.close()

@@ -17,7 +17,7 @@ from location_context.sections.weather.fetching.build import Builder, all_months
 from location_context.sections.weather.fetching.holdings import Holdings
 from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
 from location_context.stay import Stay
-from location_context.storage.climate import Climate
+from location_context.storage.provider_data import SqlClimateStore
 from location_context.upstream.host import Host
 from location_context.upstream.provider import http_client
 from tests.sections.weather.conftest import query
@@ -39,7 +39,7 @@ async def builder(world):
 
     async with http_client("test") as client:
         archive = OpenMeteoArchive(world.settings, world.clock, client, Host())
-        holdings = Holdings(Climate(world.database), world.clock)
+        holdings = Holdings(SqlClimateStore(world.database), world.clock)
         yield Builder(archive, holdings, world.clock, lambda _: None, pause), waits
 
 

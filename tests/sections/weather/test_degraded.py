@@ -9,7 +9,7 @@ import pytest
 
 from location_context.sections.weather.section import Weather
 from location_context.stay import Stay
-from location_context.storage.climate import Climate
+from location_context.storage.provider_data import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
 from location_context.upstream.provider import http_client
@@ -90,7 +90,7 @@ async def test_a_silent_first_provider_is_late(world):
 async def test_a_spent_budget_is_told_where_a_second_provider_answers(world):
     settings = msgspec.structs.replace(world.settings, open_meteo_per_day=1)
     async with http_client(settings.user_agent) as client:
-        store = Climate(world.database)
+        store = SqlClimateStore(world.database)
         section = Weather.build(settings, world.clock, client, store, Hosts())
         for stay in (NEAR, FAR):
             reading = await section.read(query(stay), Deadline.after(4))

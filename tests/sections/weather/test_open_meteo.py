@@ -17,7 +17,7 @@ from location_context.sections.weather.records import FIELDS, FORECAST_FIELDS
 from location_context.sections.weather.section import NO_ARCHIVE, Weather
 from location_context.settings import Secret, Settings
 from location_context.stay import Stay
-from location_context.storage.climate import Climate
+from location_context.storage.provider_data import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
 from location_context.upstream.provider import http_client
@@ -52,7 +52,7 @@ async def test_six_new_places_at_once_cost_six_calls_and_nobody_is_refused(world
 
 async def test_sections_that_share_the_hosts_share_three_calls_at_once_and_one_budget(world: World):
     world.open_meteo.slow_seconds = 0.02
-    hosts, store = Hosts(), Climate(world.database)
+    hosts, store = Hosts(), SqlClimateStore(world.database)
     async with http_client("test") as client:
         two = [Weather.build(world.settings, world.clock, client, store, hosts) for _ in range(2)]
         asked = places(10)
@@ -286,7 +286,7 @@ async def test_a_customer_reads_more_places_in_a_minute_than_free_access_has_uni
     world: World,
 ):
     async with http_client("test") as client:
-        store = Climate(world.database)
+        store = SqlClimateStore(world.database)
         section = Weather.build(paid(world), world.clock, client, store, Hosts())
         asked = [Point(-60 + n * 0.4, 2.35, "Etc/GMT", None, None) for n in range(300)]
         for point in asked:
@@ -298,7 +298,7 @@ async def test_a_customer_reads_more_places_in_a_minute_than_free_access_has_uni
 async def test_a_plan_without_the_archive_is_learned_once_and_power_answers(world: World):
     world.open_meteo.plan_has_archive = False
     async with http_client("test") as client:
-        store = Climate(world.database)
+        store = SqlClimateStore(world.database)
         section = Weather.build(paid(world), world.clock, client, store, Hosts())
         bodies = [
             (await section.read(query(FAR, point), Deadline.after(30))).body for point in places(4)

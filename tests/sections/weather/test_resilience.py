@@ -15,7 +15,7 @@ from location_context.point import Point
 from location_context.sections.weather.section import Weather
 from location_context.settings import Settings
 from location_context.stay import Stay
-from location_context.storage.climate import Climate
+from location_context.storage.provider_data import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
 from location_context.upstream.provider import http_client
@@ -75,7 +75,7 @@ async def test_with_everything_closed_the_fallback_grid_answers_at_once(
         open_meteo_archive_url=closed, met_norway_url=closed, nasa_power_url=closed,
     )  # fmt: skip
     async with http_client("test") as client:
-        section = Weather.build(settings, clock, client, Climate(database), Hosts())
+        section = Weather.build(settings, clock, client, SqlClimateStore(database), Hosts())
         with pytest.raises(UpstreamUnavailable):
             await section.read(query(stay), Deadline.after(4))
         write_grid(tmp_path)
@@ -109,7 +109,9 @@ async def test_without_a_contact_met_norway_is_not_configured_and_never_asked(wo
         met_norway_url=world.settings.met_norway_url, nasa_power_url="",
     )  # fmt: skip
     async with http_client("test") as client:
-        section = Weather.build(settings, world.clock, client, Climate(world.database), Hosts())
+        section = Weather.build(
+            settings, world.clock, client, SqlClimateStore(world.database), Hosts()
+        )
         states = {state.name: state.status for state in section.providers()}
         assert states["met_norway"] == "not_configured"
         with pytest.raises(UpstreamUnavailable):
@@ -298,7 +300,9 @@ async def test_a_worker_spends_no_more_than_its_part_of_the_budget(world):
     write_grid(world.settings.data_dir)
     shared = msgspec.structs.replace(world.settings, budget_share=0.25)
     async with http_client("test") as client:
-        section = Weather.build(shared, world.clock, client, Climate(world.database), Hosts())
+        section = Weather.build(
+            shared, world.clock, client, SqlClimateStore(world.database), Hosts()
+        )
         for lat in range(8):
             await section.read(query(FAR, Point(float(lat), 10.0, "UTC")), Deadline.after(4))
         await section.close()

@@ -13,7 +13,7 @@ from location_context.sections.weather.response import WeatherBody
 from location_context.sections.weather.section import Weather
 from location_context.settings import Secret, Settings
 from location_context.stay import Stay, horizon
-from location_context.storage.climate import Climate
+from location_context.storage.provider_data import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
 from location_context.upstream.provider import http_client
@@ -121,7 +121,7 @@ async def test_what_was_fetched_is_held_after_a_restart(world):
     world.open_meteo.asked.clear()
     async with http_client(world.settings.user_agent) as client:
         section = Weather.build(
-            world.settings, world.clock, client, Climate(world.database), Hosts()
+            world.settings, world.clock, client, SqlClimateStore(world.database), Hosts()
         )
         again = await section.read(query(FAR), Deadline.after(4))
         await section.close()

@@ -15,8 +15,8 @@ from location_context.sections.weather.records import FIELDS, Grid, Month, Month
 from location_context.sections.weather.section import Weather
 from location_context.stay import Stay
 from location_context.storage import schema
-from location_context.storage.climate import Climate
-from location_context.storage.tables import climate_months
+from location_context.storage.provider_data import SqlClimateStore
+from location_context.storage.schema import climate_months
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
 from location_context.upstream.provider import http_client
@@ -38,7 +38,7 @@ def month(year: int, name: int, value: float = 1.5, fetched_at: datetime = FETCH
 
 
 async def test_months_come_back_as_they_were_kept(database):
-    store = Climate(database)
+    store = SqlClimateStore(database)
     kept = [month(year, 2) for year in range(2016, 2026)]
     await store.keep([MonthRow.pack("a", "cell", one) for one in kept])
     rows = await store.load("a", "cell", [2])
@@ -54,7 +54,7 @@ async def test_months_come_back_as_they_were_kept(database):
 
 
 async def test_a_month_fetched_again_takes_the_place_of_the_old(database):
-    store = Climate(database)
+    store = SqlClimateStore(database)
     for value in (1.0, 2.0):
         await store.keep([MonthRow.pack("a", "cell", month(2020, 2, value))])
     (row,) = await store.load("a", "cell", [2])
@@ -62,7 +62,7 @@ async def test_a_month_fetched_again_takes_the_place_of_the_old(database):
 
 
 async def test_the_extent_follows_every_row_that_comes_is_renewed_or_goes(database):
-    store, later = Climate(database), datetime(2026, 11, 22, 12, tzinfo=UTC)
+    store, later = SqlClimateStore(database), datetime(2026, 11, 22, 12, tzinfo=UTC)
     assert await store.extent() == (0, None)
     await store.keep([MonthRow.pack("a", "cell", month(year, 2)) for year in range(2000, 2200)])
     assert await store.extent() == (200, FETCHED)
@@ -74,7 +74,7 @@ async def test_the_extent_follows_every_row_that_comes_is_renewed_or_goes(databa
 
 
 async def test_what_was_kept_before_the_extent_is_counted_when_the_schema_is_migrated(database):
-    store = Climate(database)
+    store = SqlClimateStore(database)
     await store.keep([MonthRow.pack("a", "cell", month(year, 2)) for year in range(2000, 2010)])
     async with database.write() as connection:
         await connection.run_sync(schema.downgrade, "0004_climate")
@@ -85,7 +85,7 @@ async def test_what_was_kept_before_the_extent_is_counted_when_the_schema_is_mig
 
 
 async def test_a_height_is_kept_once_per_point(database):
-    store = Climate(database)
+    store = SqlClimateStore(database)
     assert await store.height(48.8566, 2.3522) is None
     await store.keep_heights({(48.8566, 2.3522): 35.0, (-0.0001, 180.0): 0.0})
     await store.keep_heights({(48.8566, 2.3522): 99.0})
@@ -95,7 +95,7 @@ async def test_a_height_is_kept_once_per_point(database):
 
 
 async def test_a_damaged_row_counts_as_not_held_and_is_replaced(database):
-    store, clock = Climate(database), MovedClock()
+    store, clock = SqlClimateStore(database), MovedClock()
     await store.keep([MonthRow.pack("a", "cell", month(2020, 2))])
     for damage in (b"", b"junk", MonthRow.pack("a", "cell", month(2020, 3)).data):
         async with database.write() as connection:
@@ -108,7 +108,7 @@ async def test_a_damaged_row_counts_as_not_held_and_is_replaced(database):
 
 
 async def test_a_month_fetched_before_its_days_were_final_is_fetched_again_later(database):
-    store, clock = Climate(database), MovedClock(datetime(2026, 2, 18, 12, tzinfo=UTC))
+    store, clock = SqlClimateStore(database), MovedClock(datetime(2026, 2, 18, 12, tzinfo=UTC))
     holdings = Holdings(store, clock)
     holdings.keep("a", "cell", [month(2026, 1, fetched_at=clock())])  # its pad ends on 15 February
     assert (2026, 1) in await holdings.held("a", "cell", [(2026, 1)])
@@ -123,7 +123,9 @@ async def test_what_siblings_stored_is_seen_by_a_worker_that_found_nothing_befor
     async with http_client(world.settings.user_agent) as client:
         hosts = Hosts()
         worker, sibling = (
-            Weather.build(world.settings, world.clock, client, Climate(world.database), hosts)
+            Weather.build(
+                world.settings, world.clock, client, SqlClimateStore(world.database), hosts
+            )
             for _ in range(2)
         )
         world.open_meteo.faults[ARCHIVE] = Answered(b"down", 502)
@@ -142,7 +144,7 @@ async def test_what_siblings_stored_is_seen_by_a_worker_that_found_nothing_befor
             await section.close()
 
 
-class Full(Climate):
+class Full(SqlClimateStore):
     """A store whose disk is full until there is `room`."""
 
     room = False
@@ -166,12 +168,12 @@ async def test_what_could_not_be_written_is_written_once_there_is_room(database)
     await holdings.flush()
     assert holdings.unkept == 2
     assert (2020, 2) in await holdings.held("a", "cell", [(2020, 2)])
-    assert await Holdings(Climate(database), clock).held("a", "cell", [(2020, 2)]) == {}
+    assert await Holdings(SqlClimateStore(database), clock).held("a", "cell", [(2020, 2)]) == {}
     holdings.keep("a", "cell", [month(2021, 2)])
     store.room = True
     await holdings.flush()
     assert holdings.unkept == 0
-    again = Holdings(Climate(database), clock)
+    again = Holdings(SqlClimateStore(database), clock)
     assert len(await again.held("a", "cell", [(2020, 2), (2021, 2)])) == 2
     assert await again.height(48.0, 2.0) == 35.0
 

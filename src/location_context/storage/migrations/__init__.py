@@ -1,1 +1,0 @@
-"""The Alembic environment of the package; README.md here says how to add a revision."""

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from location_context.storage.schema import VERSION_TABLE
-from location_context.storage.tables import metadata
+from location_context.storage.schema import VERSION_TABLE, metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

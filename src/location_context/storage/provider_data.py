@@ -1,29 +1,61 @@
-"""Climate: the archive per source, cell, month and year, and heights of points.
+"""What providers answered: answers until they expire, the climate archive, and heights of points.
 
-Rows are written once and replaced whole; a reader sees all rows of one `keep` or none.
+The archive has a row for each source, cell, month and year. Rows are written once and replaced
+whole; a reader sees all rows of one `keep` or none.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 import msgspec
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from location_context.sections.weather.records import MonthRow
-from location_context.storage.tables import climate_extent, climate_months, point_heights
+from location_context.storage.database import Database
+from location_context.storage.schema import (
+    climate_extent,
+    climate_months,
+    point_heights,
+    provider_answers,
+)
+from location_context.upstream.shared_cache import CacheRecord
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
 
-    from location_context.storage.database import Database
+class SqlCacheStore:
+    """The `CacheStore` in the database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def load(self, provider: str, key: str, now: datetime) -> bytes | None:
+        table = provider_answers.c
+        query = select(table.data).where(
+            table.provider == provider, table.key == key, table.expires_at > now
+        )
+        async with self._database.read() as connection:
+            return (await connection.execute(query)).scalar_one_or_none()
+
+    async def save(self, answers: Sequence[CacheRecord], now: datetime) -> None:
+        insert = self._database.insert(provider_answers)
+        statement = insert.on_conflict_do_update(
+            index_elements=["provider", "key"],
+            set_={name: insert.excluded[name] for name in ("expires_at", "data")},
+        )
+        rows = [msgspec.structs.asdict(answer) for answer in answers]
+        async with self._database.write() as connection:
+            await connection.execute(
+                delete(provider_answers).where(provider_answers.c.expires_at <= now)
+            )
+            await connection.execute(statement, rows)
+
 
 _COLUMNS = [climate_months.c[name] for name in MonthRow.__struct_fields__]
-_BATCH = 60
+BATCH_ROWS = 60
 
 
-class Climate:
+class SqlClimateStore:
     """The `ClimateStore` in the database."""
 
     def __init__(self, database: Database) -> None:
@@ -48,20 +80,20 @@ class Climate:
         )
         values = [msgspec.structs.asdict(row) for row in rows]
         async with self._database.write() as connection:
-            for start in range(0, len(values), _BATCH):
-                await connection.execute(statement, values[start : start + _BATCH])
+            for start in range(0, len(values), BATCH_ROWS):
+                await connection.execute(statement, values[start : start + BATCH_ROWS])
 
     async def height(self, lat: float, lng: float) -> float | None:
         """The kept height of a point in m."""
         table = point_heights.c
-        query = select(table.metres).where(table.lat == _whole(lat), table.lng == _whole(lng))
+        query = select(table.metres).where(table.lat == _to_grid(lat), table.lng == _to_grid(lng))
         async with self._database.read() as connection:
             return (await connection.execute(query)).scalar_one_or_none()
 
     async def keep_heights(self, heights: Mapping[tuple[float, float], float]) -> None:
         """Keep the heights of points; the first one asked for stays."""
         rows = [
-            {"lat": _whole(lat), "lng": _whole(lng), "metres": metres}
+            {"lat": _to_grid(lat), "lng": _to_grid(lng), "metres": metres}
             for (lat, lng), metres in heights.items()
         ]
         statement = self._database.insert(point_heights).on_conflict_do_nothing()
@@ -76,5 +108,5 @@ class Climate:
         return (found.rows, found.newest) if found else (0, None)
 
 
-def _whole(degrees: float) -> int:
+def _to_grid(degrees: float) -> int:
     return round(degrees * 10_000)
