@@ -16,8 +16,11 @@ from babel import Locale
 from location_context.localisation.language import Languages
 from location_context.point import Point
 from location_context.sections.contract import Query
-from location_context.sections.events.providers.holiday_years import countries, year_of
-from location_context.sections.events.providers.holidays import Holidays, told_of
+from location_context.sections.events.providers.holiday_records import (
+    holidays_of_year,
+    supported_countries,
+)
+from location_context.sections.events.providers.holidays import Holidays, events_of
 from location_context.sections.events.relevance import relevant_events
 from location_context.stay import Stay
 from location_context.upstream.deadline import Deadline
@@ -76,13 +79,13 @@ CITIES: dict[str, tuple[float, float, set[str]]] = {
 @pytest.fixture(scope="module")
 def year():
     """A year of a country, worked out once for all tests."""
-    return lru_cache(maxsize=None)(year_of)
+    return lru_cache(maxsize=None)(holidays_of_year)
 
 
 def _told(year, point: Point, stay: Stay = YEAR, tag: str = "en"):
     years = range(stay.start.year - 1, stay.end.year + 1)
     locale = Locale.parse(tag, sep="-")
-    return told_of((one for n in years for one in year(point.country, n, locale)), stay, point)
+    return events_of((one for n in years for one in year(point.country, n, locale)), stay, point)
 
 
 def _shown(year, point: Point, stay: Stay = YEAR, tag: str = "en"):
@@ -108,7 +111,7 @@ def test_public_holidays_of_2026(gazetteer, year, city: str):
     assert {day.strftime("%m-%d") for day in _days(shown)} == expected
 
 
-@pytest.mark.parametrize("country", sorted(countries()))
+@pytest.mark.parametrize("country", sorted(supported_countries()))
 def test_every_country_of_the_library_answers(year, country: str):
     """With what the library itself gives its people, whatever the parts."""
     point = Point(0.0, 0.0, "Etc/GMT", country)
@@ -141,7 +144,7 @@ def test_every_country_of_the_library_answers_at_a_point_in_it(gazetteer, year):
         if len(here) < 2:
             here.append((city["latitude"], city["longitude"]))
     answered = 0
-    for code in countries():
+    for code in supported_countries():
         located = [gazetteer.point(*place) for place in points[code]]
         point = next((point for point in located if point.country == code), None)
         assert point is not None, code
@@ -149,7 +152,9 @@ def test_every_country_of_the_library_answers_at_a_point_in_it(gazetteer, year):
         shown = _shown(year, point)
         assert shown or code in {"AQ", "BV", "HM"} or not _library(code), code
         answered += bool(shown)
-    print(f"{answered} of {len(countries())} codes show holidays of 2026 at a point in them")
+    print(
+        f"{answered} of {len(supported_countries())} codes show holidays of 2026 at a point in them"
+    )
     assert answered >= 240
 
 

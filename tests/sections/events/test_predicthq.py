@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pytest
 
-from location_context.sections.events.providers.predicthq import read
+from location_context.sections.events.providers.predicthq import parse_events
 from location_context.settings import Secret
 from location_context.upstream.budget import Budget
 from location_context.upstream.deadline import Deadline
@@ -24,7 +24,7 @@ DAY = ("2026-12-25", "2026-12-25")
 
 
 def _one(row: dict):
-    return next(iter(read([row], PARIS)), None)
+    return next(iter(parse_events([row], PARIS)), None)
 
 
 # start, end, zone, and what is answered: start, end, whole days
@@ -139,7 +139,7 @@ def test_recorded_answers_become_right_local_dates_and_places(shared_data):
     compared = 0
     for recorded in msgspec.json.decode(file.read_bytes()):
         rows = (recorded.get("body") or {}).get("results") or []
-        told = {one.id: one for one in read(rows, ZoneInfo("Etc/UTC"))}
+        told = {one.id: one for one in parse_events(rows, ZoneInfo("Etc/UTC"))}
         for row in rows:
             one, zone = told[row["id"]], ZoneInfo(row["timezone"])
             given = datetime.fromisoformat(row["start"])
@@ -160,7 +160,7 @@ def test_newer_recorded_answers_become_the_local_times_that_they_name_themselves
     body = msgspec.json.decode(
         (folder / "saved_locations_test_test_event_result_set.json").read_bytes()
     )
-    told = {one.id: one for one in read(body["results"], ZoneInfo("Etc/UTC"))}
+    told = {one.id: one for one in parse_events(body["results"], ZoneInfo("Etc/UTC"))}
     shifted = 0
     for row in body["results"]:
         one, zone = told[row["id"]], ZoneInfo(row["timezone"])

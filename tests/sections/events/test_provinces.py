@@ -9,18 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from location_context.point import Point
-from location_context.sections.events.providers.province_maps import (
-    ANDALUSIA,
-    CZECHIA,
-    TRENTINO_SOUTH_TYROL,
-)
-from location_context.sections.events.providers.provinces import (
-    PROVINCES,
+from location_context.sections.events.providers.open_holidays import TABLES
+from location_context.sections.events.providers.subdivisions import (
+    PROVINCE_MAPS,
+    PROVINCES_BY_REGION,
     collapse_provinces,
-    observed_at,
+    is_observed_at,
     province_of,
 )
-from location_context.sections.events.providers.school_regions import PROVINCES_NAMED
 
 pytestmark = pytest.mark.anyio
 SEATS = (  # towns that give their name to a Czech district, with its code
@@ -74,9 +70,9 @@ def test_a_town_lies_in_its_province(gazetteer, name):
 
 
 def test_every_province_that_open_holidays_names_is_on_a_map_or_has_a_region():
-    known = frozenset[str]().union(*PROVINCES.values())
-    assert known == {code for codes in PROVINCES_NAMED.values() for code in codes}
-    for each in (CZECHIA, ANDALUSIA, TRENTINO_SOUTH_TYROL):
+    known = frozenset[str]().union(*PROVINCES_BY_REGION.values())
+    assert known == set(TABLES.provinces.values())
+    for each in PROVINCE_MAPS.values():
         assert set("".join(each.rows)) - {"."} == set(each.codes)
 
 
@@ -87,7 +83,7 @@ def test_no_point_breaks_a_map_and_a_province_is_of_its_country(lat, lng, countr
 
 
 def test_provinces_are_taken_up_only_all_together():
-    andalusia = sorted(PROVINCES["ES-AN"])
+    andalusia = sorted(PROVINCES_BY_REGION["ES-AN"])
     assert collapse_provinces([*andalusia, "ES-CT"]) == ("ES-AN", "ES-CT")
     assert collapse_provinces(andalusia[1:]) == tuple(andalusia[1:])
 
@@ -95,10 +91,10 @@ def test_provinces_are_taken_up_only_all_together():
 def test_where_the_province_is_not_known_neither_is_whether_its_days_are_kept():
     border = Point(46.24, 11.21, "Europe/Rome", "IT", "IT-32")  # Salorno
     assert province_of(border) is None
-    assert observed_at(("IT-BZ",), border) is None
-    assert observed_at(("IT-32",), border) is True
-    assert observed_at(("IT-25",), border) is False
-    assert observed_at((), border) is True
+    assert is_observed_at(("IT-BZ",), border) is None
+    assert is_observed_at(("IT-32",), border) is True
+    assert is_observed_at(("IT-25",), border) is False
+    assert is_observed_at((), border) is True
 
 
 async def test_whit_monday_is_kept_in_south_tyrol_and_a_patron_s_day_in_trento_alone(opening):

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from location_context.sections.events.providers.geohash import geohash
-from location_context.sections.events.providers.ticketmaster_parser import read
+from location_context.sections.events.providers.ticketmaster_parser import parse_events
 from location_context.settings import Secret
 from tests.standins.server import Answered, StandIn
 from tests.standins.ticketmaster import KEY, at, event, responding
@@ -23,7 +23,7 @@ NO_ZONE = {"venue": {"timezone": None}}
 
 
 def _one(row: dict):
-    return next(iter(read([row], PARIS)), None)
+    return next(iter(parse_events([row], PARIS)), None)
 
 
 # start as given, changes of the row, the answer's start at the point
@@ -205,7 +205,7 @@ def test_recorded_answers_become_right_local_dates_and_places(shared_data):
     file = shared_data / "events" / "ticketmaster_discovery_v2_US_events_2020.json"
     body = msgspec.json.decode(file.read_bytes())
     rows = {row["id"]: row for row in body["_embedded"]["events"]}
-    told = {event.id: event for event in read(rows.values(), ZoneInfo("Etc/UTC"))}
+    told = {event.id: event for event in parse_events(rows.values(), ZoneInfo("Etc/UTC"))}
     assert told.keys() == rows.keys()
     shifted = 0
     for key, row in rows.items():

@@ -43,9 +43,9 @@ class When(msgspec.Struct, frozen=True, omit_defaults=True):
         """The date it is at `zone`."""
         return self.at.astimezone(zone).date() if self.at else self.day
 
-    def isoformat(self, zone: ZoneInfo) -> str:
-        """As the response writes it: a date, or the moment with the offset of `zone`."""
-        return (self.at.astimezone(zone) if self.at else self.day).isoformat()
+    def local(self, zone: ZoneInfo) -> date | datetime:
+        """As the response has it: a date, or the moment with the offset of `zone`."""
+        return self.at.astimezone(zone) if self.at else self.day
 
 
 class ProviderEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

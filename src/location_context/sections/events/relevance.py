@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from location_context.point import Point, distance_km
-from location_context.sections.events.providers.provinces import observed_at
+from location_context.sections.events.providers.subdivisions import is_observed_at
 from location_context.sections.events.records import ProviderEvent
 from location_context.sections.events.response import Overlap
 from location_context.stay import Stay
@@ -61,7 +61,7 @@ def localise(event: ProviderEvent, point: Point) -> LocalEvent | None:
     elsewhere = event.country and point.country and event.country != point.country
     if event.is_wide and elsewhere:
         return None
-    observed = observed_at(event.regions, point)
+    observed = is_observed_at(event.regions, point)
     if observed is False:
         return None
     distance = None

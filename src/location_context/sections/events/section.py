@@ -22,7 +22,7 @@ from location_context.sections.events.providers.calendars import Calendars
 from location_context.sections.events.providers.holidays import Holidays
 from location_context.sections.events.providers.open_holidays import OpenHolidays
 from location_context.sections.events.providers.predicthq import PredictHQ
-from location_context.sections.events.providers.provinces import observed_at
+from location_context.sections.events.providers.subdivisions import is_observed_at
 from location_context.sections.events.providers.ticketmaster import Ticketmaster
 from location_context.sections.events.relevance import relevant_events
 from location_context.sections.events.response import Coverage, EventsBody, NoEvents
@@ -181,7 +181,7 @@ def _told(results: Mapping[str, ProviderResult], point: Point, stay: Stay) -> li
     better = any(
         told.category == "school_holiday"
         and (told.end or told.start).day >= stay.start
-        and observed_at(told.regions, point) is not False
+        and is_observed_at(told.regions, point) is not False
         for told in results["open_holidays"].events
     )
     return [

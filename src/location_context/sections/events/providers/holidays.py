@@ -4,69 +4,71 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import msgspec
+from babel import Locale
 
 from location_context.lru import LRUCache
-from location_context.sections.contract import ProviderState
+from location_context.point import Point
+from location_context.sections.contract import ProviderState, Query
 from location_context.sections.events.providers.base import ProviderResult
-from location_context.sections.events.providers.holiday_years import countries, year_of
-from location_context.sections.events.providers.parts import keeps_catholic_days, within_city
+from location_context.sections.events.providers.holiday_records import (
+    HolidayRecord,
+    holidays_of_year,
+    supported_countries,
+)
+from location_context.sections.events.providers.subdivisions import (
+    is_in_city,
+    observes_catholic_holidays,
+)
 from location_context.sections.events.records import ProviderEvent, When
-from location_context.upstream.deadline import ANSWER_RESERVE
+from location_context.stay import Stay
+from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
 from location_context.upstream.single_flight import SingleFlight
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from babel import Locale
-
-    from location_context.point import Point
-    from location_context.sections.contract import Query
-    from location_context.sections.events.providers.holiday_years import Kept
-    from location_context.stay import Stay
-    from location_context.upstream.deadline import Deadline
-
-    _Year = tuple[str, int, Locale]
-
+_Year = tuple[str, int, Locale]
+_Records = tuple[HolidayRecord, ...]
 MAX_CACHED_YEARS = 1000  # of a country in a language
 
 
 class Holidays:
-    """The library as a provider; the years asked for stay in memory.
+    """The library as a provider; recently used years stay in memory.
 
-    They are worked out in a thread of its own, so that nothing else that waits in threads (names
-    that do not resolve) keeps it from answering; what is late is there for the next caller.
+    They are computed in a thread of its own, so that nothing else that waits in threads (names that
+    do not resolve) delays it; what is late is there for the next caller.
     """
 
     name: ClassVar[str] = "holidays"
 
     def __init__(self) -> None:
-        self._countries = countries()
-        self._cache: LRUCache[_Year, tuple[Kept, ...]] = LRUCache(MAX_CACHED_YEARS)
+        self._countries = supported_countries()
+        self._cache: LRUCache[_Year, _Records] = LRUCache(MAX_CACHED_YEARS)
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="holidays")
-        self._in_flight: SingleFlight[tuple[Kept, ...]] = SingleFlight()
+        self._in_flight: SingleFlight[_Records] = SingleFlight()
 
     def covers(self, country: str | None) -> bool:
         return country in self._countries
 
     async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
-        """What is kept in the country during the stay; regions are not weighed here."""
+        """The holidays of the country during the stay; relevance looks at their regions."""
         point, stay = query.point, query.stay
         assert stay is not None
         if point.country is None or not self.covers(point.country):
             return ProviderResult("not_covered")
-        years = [(point.country, year, query.language.locale) for year in _years(stay)]
+        # holidays of schools cross New Year
+        years = range(stay.start.year - 1, stay.end.year + 1)
+        keys = [(point.country, year, query.language.locale) for year in years]
         try:
-            holidays = await self._holidays(years, deadline.earlier(ANSWER_RESERVE))
+            records = await self._records(keys, deadline.earlier(ANSWER_RESERVE))
         except TimeoutError:
             return ProviderResult("unavailable")
-        return ProviderResult("ok", told_of(holidays, stay, point))
+        return ProviderResult("ok", events_of(records, stay, point))
 
-    async def _holidays(self, years: Iterable[_Year], deadline: Deadline) -> list[Kept]:
+    async def _records(self, years: Iterable[_Year], deadline: Deadline) -> list[HolidayRecord]:
         """The holidays of the years.
 
         Raises:
@@ -74,19 +76,19 @@ class Holidays:
         """
         found = {year: self._cache.get(year) for year in years}
         missing = {
-            year: partial(self._work_out, year) for year, held in found.items() if held is None
+            year: partial(self._compute, year) for year, cached in found.items() if cached is None
         }
-        for year, work in missing.items():
-            self._in_flight.start(year, work)
-        for year, work in missing.items():
-            found[year] = await self._in_flight.run(year, work, deadline)
-        return [holiday for holidays in found.values() for holiday in holidays or ()]
+        for year, compute in missing.items():
+            self._in_flight.start(year, compute)
+        for year, compute in missing.items():
+            found[year] = await self._in_flight.run(year, compute, deadline)
+        return [record for records in found.values() for record in records or ()]
 
-    async def _work_out(self, year: _Year) -> tuple[Kept, ...]:
+    async def _compute(self, year: _Year) -> _Records:
         loop = asyncio.get_running_loop()
-        holidays = await loop.run_in_executor(self._worker, year_of, *year)
-        self._cache.put(year, holidays)
-        return holidays
+        records = await loop.run_in_executor(self._worker, holidays_of_year, *year)
+        self._cache.put(year, records)
+        return records
 
     def state(self) -> ProviderState:
         return ProviderState(
@@ -101,54 +103,49 @@ class Holidays:
         await self._in_flight.close()
 
 
-def _years(stay: Stay) -> range:
-    """The years in which holidays of the stay may begin: those of schools cross New Year."""
-    return range(stay.start.year - 1, stay.end.year + 1)
-
-
-def told_of(kept: Iterable[Kept], stay: Stay, point: Point) -> list[ProviderEvent]:
-    """Those of the stay that are kept around the point; regions are not weighed here."""
+def events_of(records: Iterable[HolidayRecord], stay: Stay, point: Point) -> list[ProviderEvent]:
+    """The holidays of the stay in the point's country; relevance looks at their regions."""
     country = point.country or ""
-    told = [
-        _told(holiday, country)
-        for holiday in kept
-        if holiday.first <= stay.end and holiday.last >= stay.start and _here(holiday, point)
+    events = [
+        _event(record, country)
+        for record in records
+        if record.days.first <= stay.end
+        and record.days.last >= stay.start
+        and _is_observed_near(record, point)
     ]
-    return _numbered(told)
+    return _with_unique_ids(events)
 
 
-def _here(holiday: Kept, point: Point) -> bool:
-    if holiday.category == "catholic" and not keeps_catholic_days(point):
+def _is_observed_near(record: HolidayRecord, point: Point) -> bool:
+    if record.library_category == "catholic" and not observes_catholic_holidays(point):
         return False
-    return not holiday.city or within_city(point.country or "", holiday.city, point)
+    return not record.city or is_in_city(point.country or "", record.city, point)
 
 
-def _told(holiday: Kept, country: str) -> ProviderEvent:
-    where = holiday.city or ",".join(holiday.regions)
-    scope = "city" if holiday.city else "region" if holiday.regions else "country"
+def _event(record: HolidayRecord, country: str) -> ProviderEvent:
+    where = record.city or ",".join(record.regions)
+    days, scope = record.days, "city" if record.city else "region" if record.regions else "country"
     return ProviderEvent(
-        id=f"{country}:{holiday.first}:{holiday.category}:{where}",
+        id=f"{country}:{days.first}:{record.library_category}:{where}",
         source=Holidays.name,
-        title=holiday.title,
-        category=holiday.kind,
-        start=When(holiday.first),
-        end=When(holiday.last),
+        title=days.title,
+        category=record.category,
+        start=When(days.first),
+        end=When(days.last),
         all_day=True,
-        status="estimated" if holiday.estimated else "confirmed",
+        status="estimated" if days.estimated else "confirmed",
         scope=scope,  # type: ignore[arg-type]  # one of the three words above
         country=country,
-        regions=() if holiday.city else holiday.regions,
+        regions=record.regions,
     )
 
 
-def _numbered(told: list[ProviderEvent]) -> list[ProviderEvent]:
-    """Two holidays of the same day and parts get ids of their own."""
-    seen: Counter[str] = Counter()
+def _with_unique_ids(events: list[ProviderEvent]) -> list[ProviderEvent]:
+    """A second holiday of the same day and parts gets the id with a number behind it."""
+    counts: Counter[str] = Counter()
     numbered = []
-    for one in told:
-        seen[one.id] += 1
-        again = seen[one.id] > 1
-        numbered.append(
-            msgspec.structs.replace(one, id=f"{one.id}:{seen[one.id]}") if again else one
-        )
+    for event in events:
+        counts[event.id] += 1
+        new_id = event.id if counts[event.id] == 1 else f"{event.id}:{counts[event.id]}"
+        numbered.append(msgspec.structs.replace(event, id=new_id))
     return numbered

@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from location_context.stay import Clock, Stay
     from location_context.upstream.deadline import Deadline
 
-_LIMIT, _PAGES = 200, 3  # further pages change little, since the highest ranks come first
+PAGE_SIZE, MAX_PAGES = 200, 3  # further pages change little, since the highest ranks come first
 _SORT = "rank"  # highest first; "-rank" is lowest first
 _REFUSED_STATE = frozenset({400, 403})  # a parameter it does not take, or may not be asked
-_PLAN = timedelta(days=1)  # for which what a plan lacks is remembered
+PLAN_TTL = timedelta(days=1)  # for which what a plan refuses is remembered
 FRESH_TTL, STALE_TTL = timedelta(hours=3), timedelta(days=2)
 _CATEGORIES: dict[str, Category] = {
     "community": "community",
@@ -111,14 +111,14 @@ class PredictHQ:
         """Page after page as long as there is budget; the first holds the highest ranks."""
         asked = self._params(centre, stay, query.point.timezone)
         answer = await self._first(asked, public=query.public)
-        yield list(read(answer.results, query.point.zone))
+        yield list(parse_events(answer.results, query.point.zone))
         had, pages = len(answer.results), 1
-        while answer.results and answer.next and pages < _PAGES:
+        while answer.results and answer.next and pages < MAX_PAGES:
             try:
                 answer = await self._page(asked, had, public=query.public)
             except ProviderQuiet:
                 break
-            yield list(read(answer.results, query.point.zone))
+            yield list(parse_events(answer.results, query.point.zone))
             had, pages = had + len(answer.results), pages + 1
         if answer.leaves_out(had):
             yield Truncated()
@@ -134,7 +134,7 @@ class PredictHQ:
                 raise
         asked["state"] = "active"
         answer = await self._page(asked, 0, public=public)
-        self._announced_only = self._clock() + _PLAN
+        self._announced_only = self._clock() + PLAN_TTL
         return answer
 
     async def _page(self, asked: dict[str, str], offset: int, *, public: bool) -> _Answer:
@@ -156,22 +156,22 @@ class PredictHQ:
             "state": "active,predicted",
             "brand_unsafe.exclude": "true",  # the page belongs to a place to stay
             "sort": _SORT,
-            "limit": str(_LIMIT),
+            "limit": str(PAGE_SIZE),
         }
 
 
-def read(rows: Iterable[Any], around: ZoneInfo) -> Iterator[ProviderEvent]:
-    """The events of one answer; `around` is the point's zone."""
-    return parse_rows(rows, lambda row: _event(row, around))
+def parse_events(rows: Iterable[Any], local_zone: ZoneInfo) -> Iterator[ProviderEvent]:
+    """The events of one answer; `local_zone` is the point's."""
+    return parse_rows(rows, lambda row: _event(row, local_zone))
 
 
-def _event(row: dict[str, Any], around: ZoneInfo) -> ProviderEvent | None:
+def _event(row: dict[str, Any], local_zone: ZoneInfo) -> ProviderEvent | None:
     gone = row.get("deleted_reason") or row.get("cancelled")
     if gone or row.get("state", "active") not in {"active", "predicted"}:
         return None
     if (category := _CATEGORIES.get(row["category"])) is None:
         return None
-    start, end, all_day = _times(row, around)
+    start, end, all_day = _times(row, local_zone)
     rank = optional_number(row.get("rank"))
     status: EventStatus = "postponed" if row.get("postponed") else "confirmed"
     if row.get("state") == "predicted":
@@ -192,7 +192,7 @@ def _event(row: dict[str, Any], around: ZoneInfo) -> ProviderEvent | None:
     )
 
 
-def _times(row: dict[str, Any], around: ZoneInfo) -> tuple[When, When | None, bool]:
+def _times(row: dict[str, Any], local_zone: ZoneInfo) -> tuple[When, When | None, bool]:
     """Start, end, and whether it fills whole days.
 
     From local midnight to the last second of a day, also of a later one: with a zone its dates are
@@ -201,8 +201,8 @@ def _times(row: dict[str, Any], around: ZoneInfo) -> tuple[When, When | None, bo
     named = row.get("timezone")
     if (local := optional_zone(named)) is None and named:
         raise ValueError("its zone is none")
-    start = _moment(row["start"], local, around)
-    end = _moment(row["end"], local, around) if row.get("end") else None
+    start = _moment(row["start"], local, local_zone)
+    end = _moment(row["end"], local, local_zone) if row.get("end") else None
     if end is not None and end <= start:
         end = None
     if start.time() != time.min or (end is not None and not _is_midnight(end)):
@@ -213,12 +213,12 @@ def _times(row: dict[str, Any], around: ZoneInfo) -> tuple[When, When | None, bo
     return When(first), When(last) if floating or last > first else None, floating
 
 
-def _moment(given: str, local: ZoneInfo | None, around: ZoneInfo) -> datetime:
+def _moment(given: str, local: ZoneInfo | None, local_zone: ZoneInfo) -> datetime:
     """With a zone, UTC brought to it; without, the clock of the place itself."""
     moment = datetime.fromisoformat(given)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return moment.astimezone(local) if local else moment.replace(tzinfo=around)
+    return moment.astimezone(local) if local else moment.replace(tzinfo=local_zone)
 
 
 def _is_midnight(end: datetime) -> bool:

@@ -19,7 +19,7 @@ from location_context.sections.events.fields import optional_number
 from location_context.sections.events.providers.base import EventSource, ProviderResult, Truncated
 from location_context.sections.events.providers.geohash import geohash
 from location_context.sections.events.providers.rate_limiter import IntervalLimiter
-from location_context.sections.events.providers.ticketmaster_parser import NAME, read
+from location_context.sections.events.providers.ticketmaster_parser import NAME, parse_events
 from location_context.sections.providers import provider_state
 from location_context.stay import Stay
 from location_context.upstream.budget import DAY, Budget
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from location_context.stay import Clock
     from location_context.upstream.deadline import Deadline
 
-_SIZE, _PAGES = 200, 5  # size × page must stay below 1,000
-_REACH = _SIZE * _PAGES
-_COMFORTABLE = 800  # events to a part, since days are not equally full
-_CALLS = 30  # for one stay at the most
-_APART = 0.26  # seconds between calls: four a second
-_LONGEST_WAIT = 2.0
+PAGE_SIZE, MAX_PAGES = 200, 5  # size × page must stay below 1,000
+MAX_PAGED_EVENTS = PAGE_SIZE * MAX_PAGES
+TARGET_EVENTS_PER_WINDOW = 800  # since days are not equally full
+MAX_CALLS = 30  # for one stay
+MIN_INTERVAL = 0.26  # seconds between calls: four a second
+MAX_WAIT_SECONDS = 2.0
 FRESH_TTL, STALE_TTL = timedelta(hours=3), timedelta(days=2)
 
 
@@ -90,9 +90,8 @@ class Ticketmaster:
         budget = Budget({DAY: 4000}, share=settings.budget_share)
         upstream = Upstream(cls.name, url, client, clock, host=Host(budget))
         source = EventSource(upstream, clock, fresh=FRESH_TTL, stale=STALE_TTL)
-        return cls(
-            source, settings.ticketmaster_api_key, settings.events_radius, IntervalLimiter(_APART)
-        )
+        limiter = IntervalLimiter(MIN_INTERVAL)
+        return cls(source, settings.ticketmaster_api_key, settings.events_radius, limiter)
 
     def state(self) -> ProviderState:
         return provider_state(self._source.client)
@@ -105,16 +104,16 @@ class Ticketmaster:
 
     async def _fetch(self, centre: Centre, stay: Stay, query: Query) -> AsyncIterator[Page]:
         """Page after page; a stay of more events than can be paged through is asked in parts."""
-        if self._limiter.wait > _LONGEST_WAIT:
+        if self._limiter.wait > MAX_WAIT_SECONDS:
             raise ProviderQuiet(self.name, "too many are asking at once")
-        calls, waiting, crowded = _CALLS, deque([_Page(stay, 0)]), False
+        calls, waiting, crowded = MAX_CALLS, deque([_Page(stay, 0)]), False
         while waiting and calls:
             page, calls = waiting.popleft(), calls - 1
             answer = await self._page(centre, page, public=query.public)
-            yield list(read(answer.embedded.events, query.point.zone))
+            yield list(parse_events(answer.embedded.events, query.point.zone))
             if page.number == 0:
                 further = _further(page.stay, answer.total, calls - len(waiting))
-                crowded |= answer.total > _REACH and all(one.number for one in further)
+                crowded |= answer.total > MAX_PAGED_EVENTS and all(one.number for one in further)
                 waiting += further
         if crowded or waiting:
             yield Truncated()
@@ -137,19 +136,19 @@ class Ticketmaster:
             "includeTBD": "no",
             "includeTest": "no",
             "sort": "relevance,desc",
-            "size": str(_SIZE),
+            "size": str(PAGE_SIZE),
             "page": str(page.number),
         }
 
 
 def _further(stay: Stay, total: int, room: int) -> list[_Page]:
     """What to ask after the first page: its further pages, or the parts it has to be split into."""
-    pages = math.ceil(total / _SIZE)
-    fewest = math.ceil(total / _COMFORTABLE)
+    pages = math.ceil(total / PAGE_SIZE)
+    fewest = math.ceil(total / TARGET_EVENTS_PER_WINDOW)
     # where not every page can be asked, many small parts leave no day out
     parts = min(stay.days, room, fewest if pages + fewest <= room else room)
-    if total <= _REACH or parts < 2:
-        return [_Page(stay, number) for number in range(1, min(pages, _PAGES))]
+    if total <= MAX_PAGED_EVENTS or parts < 2:
+        return [_Page(stay, number) for number in range(1, min(pages, MAX_PAGES))]
     return [_Page(part, 0) for part in _split(stay, parts)]
 
 

@@ -59,12 +59,12 @@ _LIKELY_ADD_ON = re.compile(
 )
 
 
-def read(rows: Iterable[Any], around: ZoneInfo) -> Iterator[ProviderEvent]:
-    """The events of one page; `around` stands in where neither event nor venue names a zone."""
-    return parse_rows(rows, lambda row: _event(row, around))
+def parse_events(rows: Iterable[Any], default_zone: ZoneInfo) -> Iterator[ProviderEvent]:
+    """The events of one page; `default_zone` where neither event nor venue names a zone."""
+    return parse_rows(rows, lambda row: _event(row, default_zone))
 
 
-def _event(row: dict[str, Any], around: ZoneInfo) -> ProviderEvent | None:
+def _event(row: dict[str, Any], default_zone: ZoneInfo) -> ProviderEvent | None:
     dates, kinds = row["dates"], row.get("classifications") or []
     status = (optional_text((dates.get("status") or {}).get("code")) or "").lower()
     if row.get("test") or status in {"cancelled", "canceled"} or dates["start"].get("dateTBD"):
@@ -73,7 +73,9 @@ def _event(row: dict[str, Any], around: ZoneInfo) -> ProviderEvent | None:
     if is_add_on(title, kinds):
         return None
     venue = ((row.get("_embedded") or {}).get("venues") or [{}])[0]
-    local = optional_zone(dates.get("timezone")) or optional_zone(venue.get("timezone")) or around
+    local = (
+        optional_zone(dates.get("timezone")) or optional_zone(venue.get("timezone")) or default_zone
+    )
     start = _when(dates["start"], local)
     end = _when(dates["end"], local) if (dates.get("end") or {}).get("localDate") else None
     return ProviderEvent(
@@ -124,14 +126,14 @@ def _category(kinds: Sequence[dict[str, Any]]) -> Category:
 
 
 def is_add_on(title: str, kinds: Sequence[dict[str, Any]]) -> bool:
-    """Whether it is sold beside an event: by its type, or by its name where no kind is told."""
+    """Whether it is sold with an event: by its type, or by its name if it is unclassified."""
     kind = _primary(kinds)
     if {_part(kind, "type"), (kind.get("type") or {}).get("id")} & _ADD_ON_TYPES:
         return True
     if _SURE_ADD_ON.search(title):
         return True
-    untold = _part(kind, "segment") in {"", "undefined", "miscellaneous"}
-    return untold and bool(_LIKELY_ADD_ON.search(title))
+    unclassified = _part(kind, "segment") in {"", "undefined", "miscellaneous"}
+    return unclassified and bool(_LIKELY_ADD_ON.search(title))
 
 
 def _primary(kinds: Sequence[dict[str, Any]]) -> dict[str, Any]:

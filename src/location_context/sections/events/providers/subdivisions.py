@@ -1,0 +1,168 @@
+"""Subdivisions of countries: their ISO 3166-2 codes, where they lie, and what they observe.
+
+The holidays library names them by ISO suffixes, with exceptions; cities with holidays of their own
+are circles. A name that is neither (the west of New South Wales) is left out, and so is one that
+has an ISO 3166-1 code and holidays as a country. Where schools have holidays by province, a map
+tells the province of a point. The tables stand in `subdivisions.toml`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date, timedelta
+from pathlib import Path
+
+import msgspec
+from dateutil.easter import easter
+
+from location_context.point import Point, distance_km
+
+_CELL_HEIGHT, _CELL_WIDTH = 0.05, 0.075  # degrees
+
+
+class _City(msgspec.Struct, frozen=True):
+    """A circle, its radius in km."""
+
+    lat: float
+    lng: float
+    radius: float
+    surroundings: str
+
+
+class _Area(msgspec.Struct, frozen=True):
+    south: float
+    north: float
+    west: float
+    east: float
+
+    def contains(self, point: Point) -> bool:
+        return self.south < point.lat < self.north and self.west < point.lng < self.east
+
+
+class ProvinceMap(msgspec.Struct, frozen=True):
+    """Cells from `north` and `west` on, and the ISO 3166-2 code that each sign stands for.
+
+    `region`: the one that all the provinces belong to; empty where a code begins with its region's.
+    """
+
+    north: float
+    west: float
+    region: str
+    cells: str
+    codes: dict[str, str]
+
+    @property
+    def rows(self) -> list[str]:
+        return self.cells.splitlines()
+
+    def province_at(self, lat: float, lng: float) -> str | None:
+        """The code of the cell, if it has one."""
+        rows = self.rows
+        row, column = (self.north - lat) / _CELL_HEIGHT, (lng - self.west) / _CELL_WIDTH
+        if not (0 <= row < len(rows) and 0 <= column < len(rows[int(row)])):
+            return None
+        return self.codes.get(rows[int(row)][int(column)])
+
+    def region_of(self, province: str) -> str:
+        return self.region or province[: len("CZ-20")]
+
+
+class _Tables(msgspec.Struct, frozen=True):
+    """The data file."""
+
+    separate_countries: dict[str, list[str]]
+    iso_codes: dict[str, str]
+    parents: dict[str, str]
+    cities: dict[str, _City]
+    protestant_areas: list[_Area]
+    unmapped_provinces: dict[str, list[str]]
+    province_maps: dict[str, ProvinceMap]
+
+    def provinces_by_region(self) -> dict[str, frozenset[str]]:
+        found = {region: set(codes) for region, codes in self.unmapped_provinces.items()}
+        for province_map in self.province_maps.values():
+            for code in province_map.codes.values():
+                found.setdefault(province_map.region_of(code), set()).add(code)
+        return {region: frozenset(codes) for region, codes in found.items()}
+
+
+_TABLES = msgspec.toml.decode(Path(__file__).with_suffix(".toml").read_bytes(), type=_Tables)
+PROVINCE_MAPS = _TABLES.province_maps
+PROVINCES_BY_REGION = _TABLES.provinces_by_region()
+
+
+def iso_3166_2(country: str, key: str) -> str | None:
+    """The code of the library's key; None for a city, a country and what has no code."""
+    if f"{country} {key}" in _TABLES.cities or key in _TABLES.separate_countries.get(country, ()):
+        return None
+    return _TABLES.iso_codes.get(f"{country} {key}", f"{country}-{key}") or None
+
+
+def lists_all_subdivisions(country: str) -> bool:
+    """Whether the library lists every one, not only those with holidays of their own."""
+    return country != "FR"
+
+
+def extra_holidays(country: str, year: int) -> list[tuple[date, str]]:
+    """Days that a subdivision observes by law, unknown to the library, with its code.
+
+    Good Friday in Hawaii: Hawaii Revised Statutes, section 8-1.
+    """
+    return [(easter(year) - timedelta(days=2), "US-HI")] if country == "US" else []
+
+
+def cities_of(country: str) -> dict[str, str]:
+    """The library's keys of cities with holidays of their own, and the subdivision around each."""
+    keys = (name.partition(" ") for name in _TABLES.cities)
+    return {
+        key: _TABLES.cities[f"{country} {key}"].surroundings for of, _, key in keys if of == country
+    }
+
+
+def is_in_city(country: str, key: str, point: Point) -> bool:
+    city = _TABLES.cities[f"{country} {key}"]
+    return distance_km(point.lat, point.lng, city.lat, city.lng) <= city.radius
+
+
+def observes_catholic_holidays(point: Point) -> bool:
+    """Whether the holidays of Catholic municipalities are observed here (Bavaria only).
+
+    Assumption Day is, nearly everywhere but in the outlined parts of Franconia.
+    """
+    return not any(area.contains(point) for area in _TABLES.protestant_areas)
+
+
+def collapse_provinces(codes: Iterable[str]) -> tuple[str, ...]:
+    """The codes in order, a region in place of its provinces where all of them are there."""
+    found = set(codes)
+    for region, provinces in PROVINCES_BY_REGION.items():
+        if provinces <= found:
+            found = (found - provinces) | {region}
+    return tuple(sorted(found))
+
+
+def province_of(point: Point) -> str | None:
+    """The ISO 3166-2 code of the province, where a map shows one of the point's region."""
+    province_map = PROVINCE_MAPS.get(point.country or "")
+    province = province_map.province_at(point.lat, point.lng) if province_map else None
+    if province_map is None or province is None:
+        return None
+    return province if point.region in {None, province_map.region_of(province)} else None
+
+
+def is_observed_at(regions: tuple[str, ...], point: Point) -> bool | None:
+    """Whether an event of these regions and provinces is observed at the point; None: unknown."""
+    if not regions:
+        return True
+    province = province_of(point)
+    if province in regions:
+        return True
+    region = point.region
+    if region is None and province is not None:
+        region = PROVINCE_MAPS[province[:2]].region_of(province)
+    if region is None:
+        return None
+    if region in regions or _TABLES.parents.get(region) in regions:
+        return True
+    by_province = not PROVINCES_BY_REGION.get(region, frozenset()).isdisjoint(regions)
+    return None if by_province and province is None else False
