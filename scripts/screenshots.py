@@ -38,7 +38,7 @@ from location_context.settings import Settings  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from location_context.sections.contract import Section
+    from location_context.sections.section import Section
 
 OUT = ROOT / "docs" / "screenshots"
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

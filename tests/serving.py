@@ -24,7 +24,7 @@ from granian.server.embed import Server
 
 from location_context.app import create_app
 from location_context.cli.serve import HEADERS_WITHIN, LISTENING
-from location_context.sections.contract import Section
+from location_context.sections.section import Section
 from location_context.settings import Settings
 from location_context.stay import Clock, system_clock
 from location_context.web.middleware import Front

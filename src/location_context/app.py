@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
@@ -17,6 +17,8 @@ from location_context.access.address import TrustedProxies
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.localisation.language import Languages
 from location_context.sections import registry
+from location_context.sections.cached_section import CachedSection
+from location_context.sections.section import Section, SectionContext
 from location_context.service import Service
 from location_context.settings import Settings
 from location_context.stay import system_clock
@@ -39,7 +41,6 @@ from location_context.widget.routes import routes as widget_routes
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
-    from location_context.sections.contract import Section
     from location_context.stay import Clock
     from location_context.upstream.slots import Slots
 
@@ -49,7 +50,7 @@ async def open_service(
     settings: Settings,
     *,
     clock: Clock = system_clock,
-    sections: Sequence[Section] | None = None,
+    sections: Sequence[Section[Any]] | None = None,
     prepared: bool = False,
 ) -> AsyncIterator[Service]:
     """Everything opened; `sections` stand in for those of the registry.
@@ -67,18 +68,18 @@ async def open_service(
         hosts = Hosts(slots_maker(settings, redis))
         if sections is None:
             sections = await _open_sections(settings, clock, database, hosts, stack)
-        kept = tuple(registry.cached(section, clock) for section in sections)
-        for section in kept:
-            stack.push_async_callback(section.close)
+        cached = tuple(CachedSection(section, clock) for section in sections)
+        for one in cached:
+            stack.push_async_callback(one.close)
         if prepared:
-            await asyncio.gather(gate.prepare(), *(section.prepare() for section in kept))
+            await asyncio.gather(gate.prepare(), *(one.section.prepare() for one in cached))
         yield Service(
             settings=settings,
             clock=clock,
             started_at=clock(),
             gazetteer=await asyncio.to_thread(Gazetteer.load),
             languages=Languages.load(),
-            sections=kept,
+            sections=cached,
             gate=gate,
             hosts=hosts,
             proxies=TrustedProxies(settings.trusted_proxies),
@@ -107,22 +108,22 @@ def slots_maker(settings: Settings, redis: RedisLink | None) -> Callable[[str, i
 
 async def _open_sections(
     settings: Settings, clock: Clock, database: Database, hosts: Hosts, stack: AsyncExitStack
-) -> Sequence[Section]:
+) -> Sequence[Section[Any]]:
     client = http_client(settings.user_agent)
     stack.push_async_callback(client.aclose)
-    stores = registry.Stores(
-        climate=SqlClimateStore(database),
-        guide=SqlGuideStore(database),
-        events=SqlEventStore(database),
-        answers=SqlCacheStore(database),
-    )
-    return registry.build(settings, clock, client, stores, hosts)
+    stores = {
+        "climate": SqlClimateStore(database),
+        "guide": SqlGuideStore(database),
+        "events": SqlEventStore(database),
+        "answers": SqlCacheStore(database),
+    }
+    return registry.build(SectionContext(settings, clock, client, stores, hosts))
 
 
 @asynccontextmanager
 async def background(service: Service) -> AsyncIterator[None]:
     """Each section's work in the background, cancelled at the end."""
-    tasks = [asyncio.create_task(_run(section)) for section in service.sections]
+    tasks = [asyncio.create_task(_run(cached.section)) for cached in service.sections]
     try:
         yield
     finally:
@@ -131,7 +132,7 @@ async def background(service: Service) -> AsyncIterator[None]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _run(section: Section) -> None:
+async def _run(section: Section[Any]) -> None:
     """A section whose background work breaks goes on answering."""
     try:
         await section.run()
@@ -143,7 +144,7 @@ def create_app(
     settings: Settings,
     *,
     clock: Clock = system_clock,
-    sections: Sequence[Section] | None = None,
+    sections: Sequence[Section[Any]] | None = None,
 ) -> Front:
     """The ASGI application; its lifespan opens and closes everything."""
 

@@ -2,32 +2,62 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import Any
 
-if TYPE_CHECKING:
-    from datetime import datetime
+import structlog
 
-    from location_context.access.address import TrustedProxies
-    from location_context.access.gate import Gate
-    from location_context.gazetteer.gazetteer import Gazetteer
-    from location_context.localisation.language import Languages
-    from location_context.sections.contract import Section
-    from location_context.settings import Settings
-    from location_context.stay import Clock
-    from location_context.upstream.host import Hosts
+from location_context.access.address import TrustedProxies
+from location_context.access.gate import Gate
+from location_context.errors import LocationContextError
+from location_context.gazetteer.gazetteer import Gazetteer
+from location_context.localisation.language import Languages
+from location_context.sections.cached_section import CachedSection
+from location_context.sections.contract import Query, SectionResult
+from location_context.sections.section import Section
+from location_context.settings import Settings
+from location_context.stay import Clock
+from location_context.upstream.deadline import Deadline
+from location_context.upstream.host import Hosts
 
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """The opened parts. `sections` are cached and in display order."""
+    """The opened parts. `sections` are in display order."""
 
     settings: Settings
     clock: Clock
     started_at: datetime
     gazetteer: Gazetteer
     languages: Languages
-    sections: tuple[Section, ...]
+    sections: tuple[CachedSection, ...]
     gate: Gate
     hosts: Hosts
     proxies: TrustedProxies
+
+
+async def read_all(
+    sections: Sequence[CachedSection | Section[Any]], query: Query, deadline: Deadline
+) -> Mapping[str, SectionResult | None]:
+    """Each section's result by name, side by side under one deadline; None for one that failed."""
+    results = await asyncio.gather(*(_read(section, query, deadline) for section in sections))
+    return {section.name: result for section, result in zip(sections, results, strict=True)}
+
+
+async def _read(
+    section: CachedSection | Section[Any], query: Query, deadline: Deadline
+) -> SectionResult | None:
+    """One section's result; a failing section never takes the others with it."""
+    try:
+        async with asyncio.timeout(deadline.left()):
+            return await section.read(query, deadline)
+    except (LocationContextError, TimeoutError) as error:
+        structlog.get_logger().info(
+            "section_left_out", section=section.name, why=type(error).__name__
+        )
+    except Exception:  # noqa: BLE001  one broken section must not blank the guest's page
+        structlog.get_logger().exception("section_failed", section=section.name)
+    return None

@@ -15,10 +15,10 @@ from location_context.errors import (
     ProviderTimeout,
     UpstreamUnavailable,
 )
-from location_context.sections.cached import Cached
-from location_context.sections.contract import DEGRADED, DegradedReason, Reading, foremost
+from location_context.sections.cached_section import CachedSection
+from location_context.sections.contract import DEGRADED, DegradedReason, SectionResult, foremost
 from location_context.sections.providers import degraded_by
-from tests.sections.test_cached import QUERY, failing, soon
+from tests.sections.test_cached_section import QUERY, failing, soon
 from tests.web.sections import NOON, Ticking, Tides
 
 
@@ -31,7 +31,7 @@ def test_degraded_follows_from_the_reason_and_so_does_complete() -> None:
     lesser = msgspec.structs.replace(whole, degraded_reason="late")
     for body, degraded in ((whole, False), (lesser, True)):
         assert body.degraded is degraded
-        assert Reading(body, NOON).complete is not degraded
+        assert SectionResult(body, NOON).complete is not degraded
         assert msgspec.json.decode(msgspec.json.encode(body))["degraded"] is degraded
 
 
@@ -60,7 +60,7 @@ def test_a_failing_has_its_code(error: Exception, reason: str) -> None:
 async def test_a_kept_answer_given_for_want_of_a_new_one_is_degraded(before) -> None:
     tides = Tides(clock := Ticking(), fresh=900)
     tides.lacking = before
-    kept = Cached(tides, clock)
+    kept = CachedSection(tides, clock)
     await kept.read(QUERY, soon())
     failing(tides, UpstreamUnavailable("nothing", 5))
     clock.forward(timedelta(minutes=30).total_seconds())

@@ -7,21 +7,18 @@ import threading
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import ClassVar
 
 from location_context.errors import UpstreamUnavailable
 from location_context.sections.contract import (
     Applicable,
-    DatasetState,
     DatedApplicable,
     DegradedReason,
-    NotApplicable,
     PointBody,
-    ProviderState,
     Query,
-    Reading,
+    SectionResult,
     StayBody,
 )
+from location_context.sections.section import Section
 from location_context.sections.units import Measure
 from location_context.stay import Clock, system_clock
 from location_context.upstream.deadline import Deadline
@@ -43,13 +40,12 @@ class PlainBody(Applicable, frozen=True, kw_only=True):
     reads: int
 
 
-class Tides:
+class Tides(Section):
     """Answers at once, and counts how often it was read."""
 
-    name: ClassVar[str] = "tides"
-    dated: ClassVar[bool] = True
-    response: ClassVar[type[Applicable]] = TidesBody
-    refusal: ClassVar[type[NotApplicable]] = NotApplicable
+    name = "tides"
+    dated = True
+    response = TidesBody
 
     def __init__(self, clock: Clock = system_clock, *, fresh: float = 900, words: str = "") -> None:
         self.clock = clock
@@ -61,11 +57,11 @@ class Tides:
         self.ran = asyncio.Event()
         self.ended = False
 
-    async def read(self, query: Query, deadline: Deadline) -> Reading:
+    async def read(self, query: Query, deadline: Deadline) -> SectionResult:
         self.reads += 1
         self.seen.append(query)
         await self.before(query, deadline)
-        return Reading(self.body(query), self.clock() + self.fresh)
+        return SectionResult(self.body(query), self.clock() + self.fresh)
 
     async def before(self, query: Query, deadline: Deadline) -> None:
         """What happens before the answer."""
@@ -91,13 +87,7 @@ class Tides:
             reads=self.reads,
         )
 
-    def providers(self) -> Sequence[ProviderState]:
-        return []
-
-    async def dataset(self) -> DatasetState | None:
-        return None
-
-    def notices(self) -> Sequence[str]:
+    def warnings(self) -> Sequence[str]:
         return ["Tides are made up."]
 
     async def run(self) -> None:

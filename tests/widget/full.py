@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import httpx2
 import pytest
 
-from location_context.sections.contract import Section
+from location_context.sections.section import Section
 from location_context.settings import Settings
 from tests.moved_clock import MovedClock
 from tests.serving import free_port, serve

@@ -18,6 +18,7 @@ from location_context.sections.astronomy.card import card as sky
 from location_context.sections.astronomy.card.nights import RADIUS, lit_part, turn
 from location_context.sections.astronomy.card.sun import _altitude, _declination
 from location_context.sections.astronomy.section import Astronomy
+from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 from location_context.sections.contract import PointBody
 from location_context.upstream.deadline import Deadline
 from tests.widget.asking import NOW, WORDS, query
@@ -70,7 +71,7 @@ def test_the_moon_leans_as_it_is_seen_from_there(point, evening, low, high):
 @pytest.mark.parametrize("start", ["2026-12-20", "2027-03-20", "2027-06-20"])
 def test_the_suns_curve_is_its_true_altitude(gazetteer, lat, lng, start):
     """The section's golden hours, found from the ephemeris, lie at -4 and +6 degrees of it."""
-    section = Astronomy.build(lambda: NOW)
+    section = Astronomy(Ephemeris(), lambda: NOW)
     asked = query(gazetteer, lat, lng, start, 3)
     body = read(section, asked)
     day = body.days[1]
@@ -98,7 +99,7 @@ def test_the_suns_curve_is_its_true_altitude(gazetteer, lat, lng, start):
     ],
 )
 def test_the_skys_sentence_says_what_the_sun_does(gazetteer, lat, start, words):
-    section = Astronomy.build(lambda: NOW)
+    section = Astronomy(Ephemeris(), lambda: NOW)
     body = read(section, query(gazetteer, lat, 18.96, start, 12))
     card = sky.card(body, WORDS)
     assert words in card.lead
@@ -109,7 +110,7 @@ def test_the_skys_sentence_says_what_the_sun_does(gazetteer, lat, start, words):
 
 
 def sky_of(gazetteer, lat, lng, start, nights):
-    section = Astronomy.build(lambda: NOW)
+    section = Astronomy(Ephemeris(), lambda: NOW)
     return sky.card(read(section, query(gazetteer, lat, lng, start, nights + 1)), WORDS)
 
 
@@ -121,7 +122,7 @@ def test_planets_that_stand_out_are_named_brightest_first_by_when_to_look(gazett
 
 
 def test_a_planet_that_is_not_seen_on_every_night_is_not_named(gazetteer):
-    body = read(Astronomy.build(lambda: NOW), query(gazetteer, 48.86, 2.35, "2025-08-11", 3))
+    body = read(Astronomy(Ephemeris(), lambda: NOW), query(gazetteer, 48.86, 2.35, "2025-08-11", 3))
     first = body.days[0]
     gone = [msgspec.structs.replace(one, visible="none") for one in first.planets]
     days = [msgspec.structs.replace(first, planets=gone), *body.days[1:]]

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import msgspec
 import typer
@@ -22,9 +22,9 @@ from location_context.cli.checks import machine
 from location_context.cli.checks.finding import Finding, Outcome
 from location_context.cli.checks.server import running_server
 from location_context.errors import LocationContextError
-from location_context.pulse import read_all
 from location_context.sections.contract import Query
 from location_context.sections.weather.climatology.fallback import FallbackGrid
+from location_context.service import read_all
 from location_context.stay import Stay, system_clock
 from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.database import Database
@@ -32,7 +32,8 @@ from location_context.upstream.deadline import Deadline
 from location_context.web.status import status
 
 if TYPE_CHECKING:
-    from location_context.sections.contract import ProviderState, Section
+    from location_context.sections.contract import ProviderState
+    from location_context.sections.section import Section
     from location_context.service import Service
     from location_context.settings import Settings
 
@@ -193,15 +194,14 @@ async def _read_sections(service: Service) -> dict[str, bool]:
         query = Query(point, stay, "metric", service.languages.english)
         readings = await read_all(service.sections, query, Deadline.after(PATIENCE))
         if days == _NEAR:
-            await asyncio.gather(*(_probe(section, query) for section in service.sections))
+            await asyncio.gather(*(_probe(cached.section, query) for cached in service.sections))
         for name, reading in readings.items():
             held[name] = held[name] and reading is not None
     return held
 
 
-async def _probe(section: Section, query: Query) -> None:
+async def _probe(section: Section[Any], query: Query) -> None:
     """Ask the section's every provider, of which an answer may have needed only the first."""
-    if probe := getattr(section, "probe", None):
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(PATIENCE):
-                await probe(query)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(PATIENCE):
+            await section.probe(query)

@@ -18,15 +18,16 @@ from location_context.parameters import (
     Parameters,
     parse,
 )
-from location_context.pulse import read_all
 from location_context.sections import registry
 from location_context.sections.contract import Query
+from location_context.service import read_all
 from location_context.upstream.deadline import Deadline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from location_context.sections.contract import Applicable, NotApplicable, Section
+    from location_context.sections.cached_section import CachedSection
+    from location_context.sections.contract import Applicable, NotApplicable
     from location_context.service import Service
 
 commands = typer.Typer(add_completion=False)
@@ -35,13 +36,13 @@ ALL = "all"
 PIPED = 140  # columns where there is no terminal
 
 
-def _starting(words: Iterable[str]) -> Callable[[str], list[str]]:
-    """What the shell offers of these words."""
+def _completing(words: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """What the shell offers of these words, which are looked up when it asks."""
 
-    def offered(incomplete: str) -> list[str]:  # Typer goes by the name of the argument
-        return [word for word in words if word.startswith(incomplete)]
+    def complete(incomplete: str) -> list[str]:  # Typer goes by the name of the argument
+        return [word for word in words() if word.startswith(incomplete)]
 
-    return offered
+    return complete
 
 
 Name = Annotated[
@@ -49,14 +50,14 @@ Name = Annotated[
     typer.Argument(
         metavar="SECTION",
         help="A section's name, or `all`.",
-        autocompletion=_starting((*registry.NAMES, ALL)),
+        autocompletion=_completing(lambda: (*registry.names(), ALL)),
     ),
 ]
 Lat = Annotated[str, typer.Option(help="Latitude in decimal degrees.")]
 Lng = Annotated[str, typer.Option(help="Longitude in decimal degrees.")]
 Day = Annotated[str, typer.Option(metavar="YYYY-MM-DD", help="Date of the stay.")]
 Units = Annotated[
-    str, typer.Option(help="metric or imperial.", autocompletion=_starting(UNIT_SYSTEMS))
+    str, typer.Option(help="metric or imperial.", autocompletion=_completing(lambda: UNIT_SYSTEMS))
 ]
 Lang = Annotated[str, typer.Option(help="BCP 47 tag.")]
 
@@ -109,7 +110,7 @@ def query_for(service: Service, checked: Parameters) -> Query:
     return Query(point, checked.stay, checked.units, language)
 
 
-def _chosen(service: Service, name: str) -> list[Section]:
+def _chosen(service: Service, name: str) -> list[CachedSection]:
     chosen = [s for s in service.sections if name in (s.name, ALL)]
     if not chosen:
         names = ", ".join(section.name for section in service.sections)

@@ -27,14 +27,14 @@ from location_context.cli import console
 from location_context.cli.read import query_for
 from location_context.errors import InvalidRequest, OperatorError
 from location_context.parameters import DATED_SECTION, parse
-from location_context.pulse import read_all
+from location_context.service import read_all
 from location_context.upstream.deadline import Deadline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from location_context.cli.console import Steps
-    from location_context.sections.contract import Query, Reading
+    from location_context.sections.contract import Query, SectionResult
     from location_context.service import Service
 
 commands = typer.Typer(add_completion=False)
@@ -192,12 +192,12 @@ def _lines(service: Service, rows: list[tuple[int, dict[str, str]]]) -> Iterator
 
 async def _read(service: Service, query: Query) -> dict[str, str]:
     """How each section answered: `complete`, `incomplete`, `not applicable` or `nothing`."""
-    sections = [getattr(section, "inner", section) for section in service.sections]  # uncached
+    sections = [cached.section for cached in service.sections]
     readings = await read_all(sections, query, Deadline.after(SECONDS_EACH))
     return {name: _kind(reading) for name, reading in readings.items()}
 
 
-def _kind(reading: Reading | None) -> str:
+def _kind(reading: SectionResult | None) -> str:
     if reading is None:
         return "nothing"
     if not reading.complete:

@@ -1,17 +1,18 @@
-"""What every section promises: a query comes in, a reading goes out.
+"""What goes into a section and what comes out of it.
 
-A `Section` answers a `Query` with a `Reading`: the body that is sent as JSON and rendered in the
-widget, how long it stays true, and whether anything was missing from it. A body is either a
-subclass of `Applicable` or `NotApplicable`.
+A `Section` answers a `Query` with a `SectionResult`: the body that is sent as JSON and rendered in
+the widget, how long it stays true, and whether anything was missing from it. A body is a subclass
+of `Applicable`, or `NotApplicable`.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -20,11 +21,6 @@ from location_context.localisation.language import Language
 from location_context.point import Point
 from location_context.sections.licences import terms_of
 from location_context.stay import Stay
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from location_context.upstream.deadline import Deadline
 
 Moment = Annotated[datetime, Meta(tz=True)]
 Text = Annotated[str, Meta(min_length=1)]
@@ -191,7 +187,7 @@ class Applicable(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 @dataclass(frozen=True)
-class Reading:
+class SectionResult:
     """A section's answer, how long it stays true, and whether it lacked something.
 
     `fresh_until` is never past the local midnight for what depends on today. `whole` counts for
@@ -248,38 +244,3 @@ class DatasetState(msgspec.Struct, frozen=True, kw_only=True):
     version: Annotated[str | None, Meta(description="Names the dataset's edition.")]
     rows: Annotated[int, Meta(ge=0, description="How many rows it holds.")]
     imported_at: Annotated[Moment | None, Meta(description="When it was imported, UTC.")]
-
-
-class Section(Protocol):
-    """A section: reads a query within a deadline, and tells the state of its providers.
-
-    `read` raises `UpstreamUnavailable` only when it holds nothing at all.
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def dated(self) -> bool: ...
-
-    @property
-    def response(self) -> type[Applicable]: ...
-
-    @property
-    def refusal(self) -> type[NotApplicable]: ...
-
-    async def read(self, query: Query, deadline: Deadline) -> Reading: ...
-
-    def providers(self) -> Sequence[ProviderState]: ...
-
-    async def dataset(self) -> DatasetState | None:
-        """The imported dataset it answers from, if it has one."""
-        ...
-
-    def notices(self) -> Sequence[str]:
-        """Sentences the operator should see in status, doctor and at start."""
-        ...
-
-    async def run(self) -> None:
-        """Work in the background while the server runs; returns or is cancelled."""
-        ...

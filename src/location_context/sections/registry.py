@@ -1,59 +1,81 @@
-"""The one list of sections, in display order, each built with what it needs and cached."""
+"""Registry: the sections and providers that are installed, found through entry points.
+
+A package names its classes in its metadata; those of this package stand in its own:
+
+    [project.entry-points."location_context.sections"]
+    tides = "my_package.tides:Tides"
+
+`names` reads metadata alone; `load` imports the classes, in the order that each declares.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Protocol, TypeVar
 
-from location_context.sections.astronomy.section import Astronomy
-from location_context.sections.cached import Cached
-from location_context.sections.events.section import Events
-from location_context.sections.guide.section import Guide
-from location_context.sections.weather.section import Weather
-from location_context.upstream.shared_cache import SharedCache
+from location_context.errors import OperatorError
+from location_context.sections.section import Section, SectionContext
 
-if TYPE_CHECKING:
-    import httpx2
-
-    from location_context.sections.contract import Section
-    from location_context.sections.events.records import EventStore
-    from location_context.sections.guide.records import GuideStore
-    from location_context.sections.weather.store import ClimateStore
-    from location_context.settings import Settings
-    from location_context.stay import Clock
-    from location_context.upstream.host import Hosts
-    from location_context.upstream.shared_cache import CacheStore
+SECTIONS = "location_context.sections"
 
 
-NAMES = tuple(section.name for section in (Weather, Astronomy, Guide, Events))
+class Registered(Protocol):
+    """A class that can be registered. The lowest `order` comes first."""
+
+    name: str
+    order: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Stores:
-    """What the sections keep, each behind its own protocol."""
-
-    climate: ClimateStore
-    guide: GuideStore
-    events: EventStore
-    answers: CacheStore
+Kind = TypeVar("Kind", bound=Registered)
 
 
-def build(
-    settings: Settings, clock: Clock, client: httpx2.AsyncClient, stores: Stores, hosts: Hosts
-) -> list[Section]:
-    """Every section of the service."""
-    weather, events = (SharedCache(stores.answers, clock) for _ in range(2))
-    return [
-        Weather.build(settings, clock, client, stores.climate, hosts, answers=weather),
-        Astronomy.build(clock),
-        Guide.build(settings, clock, client, stores.guide),
-        Events.build(settings, clock, client, stores.events, events),
-    ]
+def names(group: str = SECTIONS) -> list[str]:
+    """The names registered in a group; nothing is imported."""
+    return sorted({point.name for point in entry_points(group=group)})
 
 
-def cached(section: Section, clock: Clock) -> Cached:
-    """The section behind a cache that is emptied whenever its dataset changes."""
-    kept = Cached(section, clock)
-    if when_changed := getattr(section, "when_changed", None):
-        when_changed(kept.forget)
-    return kept
+def load(group: str, kind: type[Kind]) -> list[type[Kind]]:
+    """The classes of a group, the lowest `order` first and equal ones by name.
+
+    Raises:
+        OperatorError: a class cannot be imported, is no subclass of `kind`, is registered under a
+            name that is not its own, or two are registered under one name.
+    """
+    found: dict[str, type[Kind]] = {}
+    for point in dict.fromkeys(entry_points(group=group)):
+        loaded = _loaded(point, kind)
+        if found.setdefault(point.name, loaded) is not loaded:
+            raise OperatorError(
+                f"Two packages register {point.name!r} in {group}; one is {_origin(point)}."
+            )
+    return sorted(found.values(), key=lambda one: (one.order, one.name))
+
+
+def build(context: SectionContext) -> list[Section[Any]]:
+    """Every registered section, in order of display.
+
+    Raises:
+        OperatorError: a section cannot be loaded.
+    """
+    kind: type[Section[Any]] = Section  # type: ignore[type-abstract]  # subclasses are built
+    return [one.build(context) for one in load(SECTIONS, kind)]
+
+
+def _loaded(point: EntryPoint, kind: type[Kind]) -> type[Kind]:
+    where = f"The entry point {point.name!r} of {_origin(point)} ({point.value})"
+    try:
+        loaded = point.load()
+    except Exception as error:
+        raise OperatorError(
+            f"{where} cannot be loaded: {type(error).__name__}: {error}. "
+            "Mend that package or uninstall it."
+        ) from error
+    if not (isinstance(loaded, type) and issubclass(loaded, kind)):
+        raise OperatorError(f"{where} is not a subclass of {kind.__module__}.{kind.__name__}.")
+    if getattr(loaded, "name", None) != point.name:
+        raise OperatorError(f"{where} has another `name`: {getattr(loaded, 'name', None)!r}.")
+    return loaded
+
+
+def _origin(point: EntryPoint) -> str:
+    return f"the package {point.dist.name}" if point.dist else "a package"

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from location_context.sections.contract import Reading
+    from location_context.sections.contract import SectionResult
 
 _ENTITY_TAG = re.compile(rb'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
 _ON_304 = {b"cache-control", b"content-language", b"vary", b"etag", b"link"}
 LESS_THAN_WHOLE = 60
 
 
-def cache_control(reading: Reading, now: datetime) -> str:
+def cache_control(reading: SectionResult, now: datetime) -> str:
     """`private` with what is left of the reading's freshness; a minute when it lacks something."""
     if not reading.complete:
         return f"private, max-age={LESS_THAN_WHOLE}"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from location_context.sections.contract import Section
+    from location_context.sections.section import Section
 
 _FRESH = {"Cache-Control": "public, max-age=3600", "Access-Control-Allow-Origin": "*"}
 Document = dict[str, Any]
@@ -41,9 +41,9 @@ def endpoint(document: Document) -> Endpoint:
     return Endpoint("/v1/openapi.json", handle)
 
 
-def document(public_url: str, sections: Sequence[Section], oembed: type) -> Document:
+def document(public_url: str, sections: Sequence[Section[Any]], oembed: type) -> Document:
     """The whole document; `oembed` is the Struct that `/v1/oembed` answers."""
-    bodies = [t for section in sections for t in (section.response, section.refusal)]
+    bodies = [t for section in sections for t in (section.response, section.not_applicable_type)]
     types = [*dict.fromkeys(bodies), ErrorEnvelope, HealthBody, StatusBody, oembed]
     base = public_url.rstrip("/")
     return {
@@ -87,7 +87,7 @@ def _headers(*names: str) -> dict[str, Any]:
     return {name: _ref("headers", name) for name in names}
 
 
-def _section_paths(sections: Sequence[Section]) -> Document:
+def _section_paths(sections: Sequence[Section[Any]]) -> Document:
     return {
         f"/v1/pulse/{section.name}": {
             "get": {
@@ -104,21 +104,21 @@ def _section_paths(sections: Sequence[Section]) -> Document:
     }
 
 
-def _answer_name(section: Section) -> str:
+def _answer_name(section: Section[Any]) -> str:
     return f"{section.name.title()}Answer"
 
 
-def _answers(sections: Sequence[Section]) -> Document:
+def _answers(sections: Sequence[Section[Any]]) -> Document:
     """What each section answers: its body, or that it is not applicable."""
     return {
         (name := _answer_name(section)): schemas.one_of(
-            name, parts.ANSWER, (section.response, section.refusal)
+            name, parts.ANSWER, (section.response, section.not_applicable_type)
         )
         for section in sections
     }
 
 
-def _section_responses(section: Section) -> Document:
+def _section_responses(section: Section[Any]) -> Document:
     caching = ("ETag", "Cache-Control", "Vary")
     quota = ("RateLimit-Policy", "RateLimit")
     return {

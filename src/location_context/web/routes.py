@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 def endpoints(service: Service, front: Front, oembed: type) -> list[Endpoint]:
     """The endpoints, each at its one path; `oembed` is the Struct that `/v1/oembed` answers."""
-    document = openapi.document(service.settings.public_url, service.sections, oembed)
+    document = openapi.document(
+        service.settings.public_url, [cached.section for cached in service.sections], oembed
+    )
     return [
         *(section_endpoint(service, section) for section in service.sections),
         status.health_endpoint(lambda: front.draining),

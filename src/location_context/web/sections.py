@@ -17,11 +17,11 @@ from location_context.web.problems import JSON
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from location_context.sections.contract import Section
+    from location_context.sections.cached_section import CachedSection
     from location_context.service import Service
 
 
-def section_endpoint(service: Service, section: Section) -> Endpoint:
+def section_endpoint(service: Service, section: CachedSection) -> Endpoint:
     """`/v1/pulse/<section>`."""
     names = DATED_SECTION if section.dated else UNDATED_SECTION
     english = service.languages.english

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from location_context.sections.contract import Section
+    from location_context.sections.cached_section import CachedSection
     from location_context.service import Service
 
 Overall = Literal["operational", "degraded", "outage"]
@@ -134,7 +134,7 @@ async def _datasets(service: Service) -> Datasets | None:
     found = {}
     try:
         async with asyncio.timeout(_PATIENCE):
-            for section in service.sections:
+            for section in (cached.section for cached in service.sections):
                 name = _DATASET_NAMES.get(section.name, section.name)
                 found[name] = await section.dataset()
     except (StorageError, TimeoutError):
@@ -145,19 +145,19 @@ async def _datasets(service: Service) -> Datasets | None:
 
 def notices(service: Service) -> list[str]:
     """What the operator should see."""
-    told = [notice for section in service.sections for notice in section.notices()]
+    told = [notice for one in service.sections for notice in one.section.warnings()]
     told += service.gate.notices()
     if service.proxies.notice:
         told.append(service.proxies.notice)
     return list(dict.fromkeys(told))
 
 
-def section_state(section: Section) -> SectionState:
+def section_state(cached: CachedSection) -> SectionState:
     """`outage` when it held nothing last time, `degraded` when a provider is in trouble."""
-    providers = list(section.providers())
+    providers = list(cached.section.providers())
     troubled = any(p.status in {"degraded", "outage"} for p in providers)
     said: Overall = "degraded" if troubled else "operational"
-    if getattr(section, "held_nothing", False):
+    if cached.last_read_failed:
         said = "outage"
     return SectionState(status=said, providers=providers)
 

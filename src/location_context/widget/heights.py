@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from location_context.sections.cached import Cached
 from location_context.sections.contract import Applicable, Query
 from location_context.stay import horizon
 
@@ -79,11 +78,9 @@ def _table() -> _Table:
 def _absent(service: Service, query: Query) -> frozenset[str]:
     """The sections known to say nothing for this query."""
     return frozenset(
-        section.name
-        for section in service.sections
-        if isinstance(section, Cached)
-        and (reading := section.kept(query)) is not None
-        and not isinstance(reading.body, Applicable)
+        cached.name
+        for cached in service.sections
+        if (result := cached.peek(query)) is not None and not isinstance(result.body, Applicable)
     )
 
 

@@ -10,15 +10,15 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from location_context.pulse import read_all
 from location_context.sections.contract import Applicable
+from location_context.service import read_all
 from location_context.stay import Stay, horizon
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
-    from location_context.sections.contract import Query, Reading
+    from location_context.sections.contract import Query, SectionResult
     from location_context.service import Service
     from location_context.upstream.deadline import Deadline
 
@@ -30,8 +30,8 @@ LESS_THAN_WHOLE = 60
 class Read:
     """Readings by section, None for one that held nothing; `near` is the forecast's part."""
 
-    readings: Mapping[str, Reading | None]
-    near_reading: Reading | None
+    readings: Mapping[str, SectionResult | None]
+    near_reading: SectionResult | None
 
     @property
     def near(self) -> Applicable | None:
@@ -47,7 +47,7 @@ class Read:
 
     def cache_control(self, now: datetime) -> str:
         """The least freshness of all; a minute when anything is missing or lacks something."""
-        known: Iterable[Reading | None] = [*self.readings.values()]
+        known: Iterable[SectionResult | None] = [*self.readings.values()]
         parts = [one for one in [*known, self.near_reading] if one is not None]
         if None in self.readings.values() or not all(one.complete for one in parts):
             return f"public, max-age={LESS_THAN_WHOLE}"

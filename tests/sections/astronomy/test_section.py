@@ -39,7 +39,7 @@ class HeldUp(Ephemeris):
 
 
 async def test_the_body_is_the_contracts_and_survives_json() -> None:
-    section = Astronomy.build(MovedClock())
+    section = Astronomy(Ephemeris(), MovedClock())
     asked = query(48.8566, 2.3522, "Europe/Paris", date(2026, 11, 28), date(2026, 12, 4))
     reading = await section.read(asked, Deadline.after(30))
     body = msgspec.json.decode(reading.payload)
@@ -73,7 +73,7 @@ async def test_the_body_is_the_contracts_and_survives_json() -> None:
 async def test_the_details_of_a_highlight_have_every_field_and_null_where_it_does_not_apply(
     first: date, last: date, kind: str, known: set[str]
 ) -> None:
-    section = Astronomy.build(MovedClock())
+    section = Astronomy(Ephemeris(), MovedClock())
     reading = await section.read(
         query(48.8566, 2.3522, "Europe/Paris", first, last), Deadline.after(30)
     )
@@ -149,7 +149,7 @@ async def test_the_first_and_last_day_of_the_ephemeris_are_answered(
 async def test_nothing_outside_is_asked_and_nothing_imported(asking: Asking) -> None:
     assert list(asking.section.providers()) == []
     assert await asking.section.dataset() is None
-    assert list(asking.section.notices()) == []
+    assert list(asking.section.warnings()) == []
 
 
 async def test_the_months_kept_are_bounded() -> None:

@@ -14,6 +14,7 @@ from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.localisation.language import Languages
 from location_context.sections.contract import Query
 from location_context.sections.events.section import Events
+from location_context.sections.section import SectionContext
 from location_context.settings import Settings
 from location_context.stay import Stay
 from location_context.storage.database import Database
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from location_context.sections.contract import Reading
+    from location_context.sections.contract import SectionResult
 
 NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
 
@@ -61,7 +62,9 @@ class Opened:
         return Query(self.gazetteer.point(*place), stay, changes.pop("units", "metric"), language,
                      **changes)  # fmt: skip
 
-    async def read(self, place, first: str, last: str, seconds: float = 4.0, **changes) -> Reading:
+    async def read(
+        self, place, first: str, last: str, seconds: float = 4.0, **changes
+    ) -> SectionResult:
         query = self.query(place, first, last, **changes)
         return await self.section.read(query, Deadline.after(seconds))
 
@@ -82,7 +85,7 @@ def opening(tmp_path: Path, gazetteer: Gazetteer) -> Callable[..., object]:
         database = await Database.open(settings)
         clock, store = MovableClock(), SqlEventStore(database)
         async with http_client("test") as client:
-            section = Events.build(settings, clock, client, store)
+            section = Events.build(SectionContext(settings, clock, client, {"events": store}))
             yield Opened(section, clock, store, gazetteer)
             await section.close()
         await database.close()

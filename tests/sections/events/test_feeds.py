@@ -154,7 +154,7 @@ async def test_a_feed_that_fails_keeps_its_events_and_says_why(opening, answer):
             (listed,) = await feeds.calendars()
             reading = await opened.read(PARIS, "2026-12-01", "2026-12-03")
             assert listed.failed_with
-            assert opened.section.notices()
+            assert opened.section.warnings()
             assert {c.provider: c.status for c in reading.body.coverage}["calendars"] == "stale"
             server.respond = lambda _: Answered(ICS % b"Choir")
             opened.clock.move(hours=2)

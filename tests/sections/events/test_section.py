@@ -9,7 +9,7 @@ from datetime import date
 import msgspec
 import pytest
 
-from location_context.sections.contract import Reading
+from location_context.sections.contract import SectionResult
 from location_context.sections.events.attribution import notices
 from location_context.sections.events.cells import cell, slot
 from location_context.sections.events.providers import base
@@ -26,7 +26,7 @@ TICKETMASTER = {"ticketmaster_api_key": Secret(ticketmaster.KEY)}
 PREDICTHQ = {"predicthq_api_key": Secret(predicthq.TOKEN)}
 
 
-def _body(reading: Reading) -> dict:
+def _body(reading: SectionResult) -> dict:
     body = msgspec.json.decode(reading.payload)
     assert body["applicable"], body
     return body

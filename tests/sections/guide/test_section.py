@@ -15,6 +15,7 @@ from location_context.point import Point
 from location_context.sections.guide.records import TIERS, Provenance, TierTexts
 from location_context.sections.guide.response import GuideBody
 from location_context.sections.guide.section import Guide
+from location_context.sections.section import SectionContext
 from location_context.settings import Settings
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.provider import http_client
@@ -38,7 +39,7 @@ OCEAN = Point(-45.0, -130.0, "Etc/GMT+9")
 @pytest.fixture
 async def guide(guides: SqlGuideStore) -> AsyncIterator[Guide]:
     async with http_client("tests") as client:
-        yield Guide.build(Settings(), MovedClock(), client, guides)
+        yield Guide.build(SectionContext(Settings(), MovedClock(), client, {"guide": guides}))
 
 
 def around(*distances: tuple[str, float]) -> list[Restaurant]:
@@ -155,7 +156,7 @@ async def test_without_a_guide_the_section_says_so(guide: Guide) -> None:
     reading = await guide.read(query(), Deadline.after(4))
     body = msgspec.json.decode(reading.payload)
     assert (body["applicable"], body["reason"]) == (False, "no_guide_loaded")
-    assert guide.notices()[0].startswith("No restaurant guide is loaded")
+    assert guide.warnings()[0].startswith("No restaurant guide is loaded")
     assert (await guide.dataset()).version is None
 
 
@@ -174,7 +175,7 @@ async def test_the_sample_says_in_answer_and_notices_that_it_is_not_current(
     reading = await guide.read(query(), Deadline.after(4))
     assert reading.body.attribution[0].text == "Sample guide 2024, not current"
     assert not reading.body.attribution[0].adapted
-    assert "sample guide of 2024" in guide.notices()[0]
+    assert "sample guide of 2024" in guide.warnings()[0]
 
 
 async def test_an_imported_guide_tells_its_licence_with_its_terms_and_that_it_was_adapted(
@@ -236,7 +237,7 @@ async def test_a_database_that_fails_is_503_only_as_long_as_nothing_was_ever_loa
     await guides.replace(PROVENANCE, around(("one_star", 1)), NOON)
     faulty = Faulty(guides)
     async with http_client("tests") as client:
-        guide = Guide.build(Settings(), MovedClock(), client, faulty)
+        guide = Guide.build(SectionContext(Settings(), MovedClock(), client, {"guide": faulty}))
         with pytest.raises(UpstreamUnavailable):
             await guide.read(query(), Deadline.after(4))
         faulty.failing = False
@@ -252,7 +253,7 @@ async def test_a_running_section_changes_over_to_a_new_version_and_back_by_itsel
 ) -> None:
     monkeypatch.setattr("location_context.sections.guide.section._POLL_SECONDS", 0.01)
     changes: asyncio.Queue[None] = asyncio.Queue()
-    guide.when_changed(lambda: changes.put_nowait(None))
+    guide.on_change(lambda: changes.put_nowait(None))
     running = asyncio.create_task(guide.run())
     seen = []
     for rows in (around(("one_star", 1)), around(("one_star", 1), ("one_star", 2)), None):

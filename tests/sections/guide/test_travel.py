@@ -9,6 +9,7 @@ import pytest
 
 from location_context.sections.guide.section import Guide
 from location_context.sections.guide.travel import estimate
+from location_context.sections.section import SectionContext
 from location_context.settings import Settings
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.provider import http_client
@@ -20,7 +21,7 @@ from tests.standins.server import Answered, Asked, StandIn
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from location_context.sections.contract import Reading
+    from location_context.sections.contract import SectionResult
     from location_context.storage.guide import SqlGuideStore
 
 pytestmark = pytest.mark.anyio
@@ -58,10 +59,11 @@ async def guide_with(url: str, guides: SqlGuideStore) -> AsyncIterator[Guide]:
     rows = around(("three_star", 60), ("two_star", 20), ("one_star", 5), ("one_star", 1))
     await guides.replace(PROVENANCE, rows, NOON)
     async with http_client("tests") as client:
-        yield Guide.build(Settings(osrm_url=url), MovedClock(), client, guides)
+        settings, stores = Settings(osrm_url=url), {"guide": guides}
+        yield Guide.build(SectionContext(settings, MovedClock(), client, stores))
 
 
-def ways(reading: Reading) -> list[tuple[str, int, bool]]:
+def ways(reading: SectionResult) -> list[tuple[str, int, bool]]:
     found = [one.travel for one in reading.body.restaurants]
     return [(way.kind, way.minutes, way.estimated) for way in found]
 

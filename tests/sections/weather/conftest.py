@@ -11,7 +11,8 @@ import pytest
 
 from location_context.localisation.language import Languages
 from location_context.point import Point
-from location_context.sections.contract import Query, Reading
+from location_context.sections.contract import Query, SectionResult
+from location_context.sections.section import SectionContext
 from location_context.sections.weather.climatology import grid
 from location_context.sections.weather.climatology.fallback import SHAPE
 from location_context.sections.weather.section import Weather
@@ -31,6 +32,12 @@ from tests.standins.open_meteo import ARCHIVE, FORECAST, OpenMeteo
 
 PARIS = Point(48.8566, 2.3522, "Europe/Paris", "FR", "FR-IDF")
 ENGLISH = Languages({}).english
+
+
+def weather_section(settings, clock, client, store, hosts: Hosts | None = None) -> Weather:
+    """The section over a store of climate data."""
+    stores = {"climate": store}
+    return Weather.build(SectionContext(settings, clock, client, stores, hosts or Hosts()))
 
 
 def query(stay: Stay, point: Point = PARIS, **more) -> Query:
@@ -57,7 +64,7 @@ class World:
     section: Weather
     database: Database
 
-    async def read(self, asked: Query, seconds: float = 4.0) -> Reading:
+    async def read(self, asked: Query, seconds: float = 4.0) -> SectionResult:
         return await self.section.read(asked, Deadline.after(seconds))
 
 
@@ -93,7 +100,9 @@ async def world(clock, standins, weather_settings):
     open_meteo, norway, power = standins
     database = await Database.open(weather_settings)
     async with http_client(weather_settings.user_agent) as client:
-        section = Weather.build(weather_settings, clock, client, SqlClimateStore(database), Hosts())
+        section = weather_section(
+            weather_settings, clock, client, SqlClimateStore(database), Hosts()
+        )
         yield World(clock, open_meteo, norway, power, weather_settings, section, database)
         await section.close()
     await database.close()

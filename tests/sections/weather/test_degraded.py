@@ -7,13 +7,12 @@ from datetime import date, timedelta
 import msgspec
 import pytest
 
-from location_context.sections.weather.section import Weather
 from location_context.stay import Stay
 from location_context.storage.provider_data import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
 from location_context.upstream.provider import http_client
-from tests.sections.weather.conftest import query, write_grid
+from tests.sections.weather.conftest import query, weather_section, write_grid
 from tests.standins.open_meteo import ARCHIVE, ELEVATION, FORECAST
 from tests.standins.server import Answered
 
@@ -91,7 +90,7 @@ async def test_a_spent_budget_is_told_where_a_second_provider_answers(world):
     settings = msgspec.structs.replace(world.settings, open_meteo_per_day=1)
     async with http_client(settings.user_agent) as client:
         store = SqlClimateStore(world.database)
-        section = Weather.build(settings, world.clock, client, store, Hosts())
+        section = weather_section(settings, world.clock, client, store, Hosts())
         for stay in (NEAR, FAR):
             reading = await section.read(query(stay), Deadline.after(4))
             assert reading.body.degraded_reason == "budget_spent"

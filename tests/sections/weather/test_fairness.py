@@ -7,13 +7,12 @@ from datetime import date, timedelta
 
 import pytest
 
-from location_context.sections.weather.section import Weather
 from location_context.stay import Stay
 from location_context.storage.provider_data import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
 from location_context.upstream.provider import http_client
-from tests.sections.weather.conftest import World, query, write_grid
+from tests.sections.weather.conftest import World, query, weather_section, write_grid
 from tests.sections.weather.test_open_meteo import paid, places
 
 pytestmark = pytest.mark.anyio
@@ -28,7 +27,7 @@ async def test_widgets_that_cannot_wait_cost_keyed_calls_no_forecast(world: Worl
     world.open_meteo.slow_seconds = 1.2
     async with http_client(world.settings.user_agent) as client:
         store = SqlClimateStore(world.database)
-        section = Weather.build(paid(world, contact=""), world.clock, client, store, Hosts())
+        section = weather_section(paid(world, contact=""), world.clock, client, store, Hosts())
         asked = places(20)
         for n in range(2):
             guests = [
@@ -48,7 +47,7 @@ async def test_a_source_that_was_overtaken_is_not_out_of_order(world: World):
     world.open_meteo.slow_seconds = 1.8
     async with http_client(world.settings.user_agent) as client:
         store = SqlClimateStore(world.database)
-        section = Weather.build(paid(world), world.clock, client, store, Hosts())
+        section = weather_section(paid(world), world.clock, client, store, Hosts())
         body = (await section.read(query(FAR), Deadline.after(2.2))).body
         assert body.basis.provider == "NASA POWER"
         states = {state.name: state for state in section.providers()}

@@ -14,14 +14,14 @@ from location_context.point import Point
 from location_context.sections.open_meteo import FREE_LIMITS, open_meteo_host
 from location_context.sections.weather.providers.open_meteo_answer import NAMES
 from location_context.sections.weather.records import FIELDS, FORECAST_FIELDS
-from location_context.sections.weather.section import NO_ARCHIVE, Weather
+from location_context.sections.weather.section import NO_ARCHIVE
 from location_context.settings import Secret, Settings
 from location_context.stay import Stay
 from location_context.storage.provider_data import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
 from location_context.upstream.provider import http_client
-from tests.sections.weather.conftest import PARIS, World, query
+from tests.sections.weather.conftest import PARIS, World, query, weather_section
 from tests.standins import weather_truth
 from tests.standins.open_meteo import ARCHIVE, ELEVATION, FORECAST, OpenMeteo, refused
 from tests.standins.server import Answered, Asked
@@ -54,7 +54,7 @@ async def test_sections_that_share_the_hosts_share_three_calls_at_once_and_one_b
     world.open_meteo.slow_seconds = 0.02
     hosts, store = Hosts(), SqlClimateStore(world.database)
     async with http_client("test") as client:
-        two = [Weather.build(world.settings, world.clock, client, store, hosts) for _ in range(2)]
+        two = [weather_section(world.settings, world.clock, client, store, hosts) for _ in range(2)]
         asked = places(10)
         stays = [(two[n % 2], query((NEAR, FAR)[n // 5], asked[n])) for n in range(10)]
         await asyncio.gather(*(section.read(one, Deadline.after(60)) for section, one in stays))
@@ -287,7 +287,7 @@ async def test_a_customer_reads_more_places_in_a_minute_than_free_access_has_uni
 ):
     async with http_client("test") as client:
         store = SqlClimateStore(world.database)
-        section = Weather.build(paid(world), world.clock, client, store, Hosts())
+        section = weather_section(paid(world), world.clock, client, store, Hosts())
         asked = [Point(-60 + n * 0.4, 2.35, "Etc/GMT", None, None) for n in range(300)]
         for point in asked:
             assert (await section.read(query(NEAR, point), Deadline.after(30))).complete
@@ -299,7 +299,7 @@ async def test_a_plan_without_the_archive_is_learned_once_and_power_answers(worl
     world.open_meteo.plan_has_archive = False
     async with http_client("test") as client:
         store = SqlClimateStore(world.database)
-        section = Weather.build(paid(world), world.clock, client, store, Hosts())
+        section = weather_section(paid(world), world.clock, client, store, Hosts())
         bodies = [
             (await section.read(query(FAR, point), Deadline.after(30))).body for point in places(4)
         ]
@@ -308,7 +308,7 @@ async def test_a_plan_without_the_archive_is_learned_once_and_power_answers(worl
         assert (await section.read(query(FAR, places(5)[4]), Deadline.after(30))).complete
         state = next(s for s in section.providers() if s.name == "open_meteo_archive")
         assert (state.status, state.last_error_code) == ("not_configured", "not_in_plan")
-        assert NO_ARCHIVE in section.notices()
+        assert NO_ARCHIVE in section.warnings()
         near = (await section.read(query(NEAR), Deadline.after(30))).body
         assert near.basis.provider == "Open-Meteo"  # the forecast is in the plan
         world.clock.advance(86_500)
@@ -318,7 +318,7 @@ async def test_a_plan_without_the_archive_is_learned_once_and_power_answers(worl
         world.clock.advance(86_500)
         body = (await section.read(query(FAR, places(7)[6]), Deadline.after(30))).body
         assert body.basis.provider == "Open-Meteo"
-        assert NO_ARCHIVE not in section.notices()
+        assert NO_ARCHIVE not in section.warnings()
         await section.close()
 
 

@@ -12,14 +12,13 @@ import pytest
 
 from location_context.errors import StorageError, UpstreamUnavailable
 from location_context.point import Point
-from location_context.sections.weather.section import Weather
 from location_context.settings import Settings
 from location_context.stay import Stay
 from location_context.storage.provider_data import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
 from location_context.upstream.provider import http_client
-from tests.sections.weather.conftest import PARIS, query, write_grid
+from tests.sections.weather.conftest import PARIS, query, weather_section, write_grid
 from tests.standins.open_meteo import ARCHIVE, ELEVATION, FORECAST, refused
 from tests.standins.server import Answered, Asked
 
@@ -75,7 +74,7 @@ async def test_with_everything_closed_the_fallback_grid_answers_at_once(
         open_meteo_archive_url=closed, met_norway_url=closed, nasa_power_url=closed,
     )  # fmt: skip
     async with http_client("test") as client:
-        section = Weather.build(settings, clock, client, SqlClimateStore(database), Hosts())
+        section = weather_section(settings, clock, client, SqlClimateStore(database), Hosts())
         with pytest.raises(UpstreamUnavailable):
             await section.read(query(stay), Deadline.after(4))
         write_grid(tmp_path)
@@ -109,7 +108,7 @@ async def test_without_a_contact_met_norway_is_not_configured_and_never_asked(wo
         met_norway_url=world.settings.met_norway_url, nasa_power_url="",
     )  # fmt: skip
     async with http_client("test") as client:
-        section = Weather.build(
+        section = weather_section(
             settings, world.clock, client, SqlClimateStore(world.database), Hosts()
         )
         states = {state.name: state.status for state in section.providers()}
@@ -263,7 +262,7 @@ async def test_a_store_that_cannot_be_read_or_written_costs_nothing_but_requests
         keep = height = keep_heights = extent = load
 
     async with http_client(world.settings.user_agent) as client:
-        section = Weather.build(world.settings, world.clock, client, Broken(), Hosts())
+        section = weather_section(world.settings, world.clock, client, Broken(), Hosts())
         for stay in (NEAR, FAR):
             reading = await section.read(query(stay), Deadline.after(4))
             assert reading.body.basis.provider == "Open-Meteo"
@@ -300,7 +299,7 @@ async def test_a_worker_spends_no_more_than_its_part_of_the_budget(world):
     write_grid(world.settings.data_dir)
     shared = msgspec.structs.replace(world.settings, budget_share=0.25)
     async with http_client("test") as client:
-        section = Weather.build(
+        section = weather_section(
             shared, world.clock, client, SqlClimateStore(world.database), Hosts()
         )
         for lat in range(8):

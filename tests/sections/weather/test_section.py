@@ -10,14 +10,13 @@ import pytest
 
 from location_context.point import Point
 from location_context.sections.weather.response import WeatherBody
-from location_context.sections.weather.section import Weather
 from location_context.settings import Secret, Settings
 from location_context.stay import Stay, horizon
 from location_context.storage.provider_data import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
 from location_context.upstream.provider import http_client
-from tests.sections.weather.conftest import PARIS, query
+from tests.sections.weather.conftest import PARIS, query, weather_section
 from tests.standins import weather_truth
 from tests.standins.open_meteo import ARCHIVE, FORECAST
 
@@ -120,7 +119,7 @@ async def test_what_was_fetched_is_held_after_a_restart(world):
     await world.section.close()
     world.open_meteo.asked.clear()
     async with http_client(world.settings.user_agent) as client:
-        section = Weather.build(
+        section = weather_section(
             world.settings, world.clock, client, SqlClimateStore(world.database), Hosts()
         )
         again = await section.read(query(FAR), Deadline.after(4))
@@ -256,7 +255,7 @@ async def test_a_valley_and_a_peak_in_one_cell_answer_the_same_in_both_orders(wo
     for order in ((valley, peak), (peak, valley)):
         async with http_client("test") as client:
             store = _Forgetful()
-            section = Weather.build(world.settings, world.clock, client, store, Hosts())
+            section = weather_section(world.settings, world.clock, client, store, Hosts())
             both = {
                 p: (await section.read(query(FAR, p), Deadline.after(4))).payload for p in order
             }
@@ -372,16 +371,16 @@ async def test_status_names_the_providers_and_the_archive_kept(world):
     ]  # fmt: skip
     dataset = await world.section.dataset()
     assert (dataset.rows, dataset.version) == (10, None)
-    assert any("climate fallback" in notice for notice in world.section.notices())
+    assert any("climate fallback" in notice for notice in world.section.warnings())
 
 
 async def test_free_access_is_noticed_only_on_the_free_hosts(world):
     async with http_client("test") as client:
-        free = Weather.build(Settings(), world.clock, client, _Forgetful(), Hosts())
-        assert "Open-Meteo free access: non-commercial use only" in free.notices()
+        free = weather_section(Settings(), world.clock, client, _Forgetful(), Hosts())
+        assert "Open-Meteo free access: non-commercial use only" in free.warnings()
         settings = Settings(open_meteo_api_key=Secret("k"))
-        paid = Weather.build(settings, world.clock, client, _Forgetful(), Hosts())
-        assert not any("free access" in notice for notice in paid.notices())
+        paid = weather_section(settings, world.clock, client, _Forgetful(), Hosts())
+        assert not any("free access" in notice for notice in paid.warnings())
 
 
 async def test_a_customers_key_goes_with_every_call_and_into_no_error(world):
@@ -389,7 +388,7 @@ async def test_a_customers_key_goes_with_every_call_and_into_no_error(world):
         world.settings, open_meteo_api_key=type(world.settings.open_meteo_api_key)("k3y")
     )
     async with http_client("test") as client:
-        section = Weather.build(settings, world.clock, client, _Forgetful(), Hosts())
+        section = weather_section(settings, world.clock, client, _Forgetful(), Hosts())
         for stay in (NEAR, FAR):
             await section.read(query(stay), Deadline.after(4))
         await section.close()

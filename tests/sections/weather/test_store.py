@@ -12,7 +12,6 @@ from sqlalchemy import delete, update
 from location_context.errors import StorageError
 from location_context.sections.weather.fetching.holdings import Holdings
 from location_context.sections.weather.records import FIELDS, Grid, Month, MonthRow, month_span
-from location_context.sections.weather.section import Weather
 from location_context.stay import Stay
 from location_context.storage import schema
 from location_context.storage.provider_data import SqlClimateStore
@@ -21,7 +20,7 @@ from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
 from location_context.upstream.provider import http_client
 from tests.moved_clock import MovedClock
-from tests.sections.weather.conftest import query
+from tests.sections.weather.conftest import query, weather_section
 from tests.standins.open_meteo import ARCHIVE
 from tests.standins.server import Answered
 
@@ -123,7 +122,7 @@ async def test_what_siblings_stored_is_seen_by_a_worker_that_found_nothing_befor
     async with http_client(world.settings.user_agent) as client:
         hosts = Hosts()
         worker, sibling = (
-            Weather.build(
+            weather_section(
                 world.settings, world.clock, client, SqlClimateStore(world.database), hosts
             )
             for _ in range(2)

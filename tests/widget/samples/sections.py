@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import timedelta
-from typing import ClassVar
 
 from location_context.errors import UpstreamUnavailable
 from location_context.sections.astronomy.section import Astronomy
+from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 from location_context.sections.contract import (
     Applicable,
-    DatasetState,
     NotApplicable,
-    ProviderState,
     Query,
-    Reading,
-    Section,
+    SectionResult,
 )
 from location_context.sections.events.response import EventsBody, NoEvents
 from location_context.sections.guide.response import GuideBody
+from location_context.sections.section import Section
 from location_context.sections.weather.response import WeatherBody
 from location_context.stay import Clock
 from location_context.upstream.deadline import Deadline
@@ -27,35 +25,22 @@ from tests.widget.samples.tables import guide
 from tests.widget.samples.weather import weather
 
 
-class Sample:
+class Sample(Section):
     """A section that answers with what `make` gives, for every point and stay."""
 
-    name: ClassVar[str] = "sample"
-    dated: ClassVar[bool] = True
-    response: ClassVar[type[Applicable]] = Applicable
-    refusal: ClassVar[type[NotApplicable]] = NotApplicable
+    name = "sample"
+    dated = True
+    response = Applicable
 
     def __init__(self, clock: Clock, make: Callable[[Query], Applicable | NotApplicable]) -> None:
         self.clock = clock
         self.make = make
         self.broken = False
 
-    async def read(self, query: Query, deadline: Deadline) -> Reading:
+    async def read(self, query: Query, deadline: Deadline) -> SectionResult:
         if self.broken:
             raise UpstreamUnavailable("It holds nothing.", 5)
-        return Reading(self.make(query), self.clock() + timedelta(minutes=30))
-
-    def providers(self) -> Sequence[ProviderState]:
-        return ()
-
-    async def dataset(self) -> DatasetState | None:
-        return None
-
-    def notices(self) -> Sequence[str]:
-        return ()
-
-    async def run(self) -> None:
-        return None
+        return SectionResult(self.make(query), self.clock() + timedelta(minutes=30))
 
 
 class SampleWeather(Sample):
@@ -72,14 +57,14 @@ class SampleGuide(Sample):
 class SampleEvents(Sample):
     name = "events"
     response = EventsBody
-    refusal = NoEvents
+    not_applicable_type = NoEvents
 
 
 def sample_sections(clock: Clock) -> list[Section]:
     """All four: the real sky, the rest made up."""
     return [
         SampleWeather(clock, lambda query: weather(query, clock())),
-        Astronomy.build(clock),
+        Astronomy(Ephemeris(), clock),
         SampleGuide(clock, guide),
         SampleEvents(clock, events),
     ]

@@ -10,28 +10,23 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Self
 
 from location_context.sections.astronomy.highlights.highlights import Highlights
 from location_context.sections.astronomy.record import needed, record
 from location_context.sections.astronomy.response import AstronomyBody
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris, months_between
 from location_context.sections.astronomy.sky.local_days import local_days
-from location_context.sections.contract import (
-    Applicable,
-    Attribution,
-    NotApplicable,
-    Reading,
-    StayBody,
-)
+from location_context.sections.contract import Attribution, SectionResult, StayBody
 from location_context.sections.placed import point_body, point_notices
+from location_context.sections.section import Section, SectionContext
 from location_context.sections.units import Measure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from location_context.sections.astronomy.sky.local_days import LocalDay
-    from location_context.sections.contract import DatasetState, ProviderState, Query
+    from location_context.sections.contract import Query
     from location_context.stay import Clock
     from location_context.upstream.deadline import Deadline
 
@@ -49,13 +44,13 @@ ATTRIBUTION = [
 ]
 
 
-class Astronomy:
+class Astronomy(Section[AstronomyBody]):
     """The section `astronomy`."""
 
-    name: ClassVar[str] = "astronomy"
-    dated: ClassVar[bool] = True
-    response: ClassVar[type[Applicable]] = AstronomyBody
-    refusal: ClassVar[type[NotApplicable]] = NotApplicable
+    name = "astronomy"
+    dated = True
+    response = AstronomyBody
+    order = 200
 
     def __init__(self, ephemeris: Ephemeris, clock: Clock) -> None:
         self._ephemeris = ephemeris
@@ -63,10 +58,10 @@ class Astronomy:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="astronomy")
 
     @classmethod
-    def build(cls, clock: Clock) -> Self:
-        return cls(Ephemeris(), clock)
+    def build(cls, context: SectionContext) -> Self:
+        return cls(Ephemeris(), context.clock)
 
-    async def read(self, query: Query, deadline: Deadline) -> Reading:
+    async def read(self, query: Query, deadline: Deadline) -> SectionResult:
         """The sky of each date; the caller's deadline bounds the wait for months to be made."""
         assert query.stay is not None
         days = local_days(query.stay, query.point.zone)
@@ -76,7 +71,7 @@ class Astronomy:
             loop = asyncio.get_running_loop()
             async with asyncio.timeout(deadline.left()):
                 body = await loop.run_in_executor(self._worker, self.answer, query, days)
-        return Reading(body, self._clock() + _FRESH)
+        return SectionResult(body, self._clock() + _FRESH)
 
     def answer(self, query: Query, days: Sequence[LocalDay]) -> AstronomyBody:
         """The body, computed in the caller's thread."""
@@ -92,16 +87,6 @@ class Astronomy:
             days=record(days, point, self._ephemeris),
             highlights=Highlights(days, point, self._ephemeris, query.language).all(),
         )
-
-    def providers(self) -> Sequence[ProviderState]:
-        """None: nothing outside is asked."""
-        return ()
-
-    async def dataset(self) -> DatasetState | None:
-        return None
-
-    def notices(self) -> Sequence[str]:
-        return ()
 
     async def run(self) -> None:
         """Make the months around now and keep doing so, one at a time."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from datetime import datetime, time, timedelta
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Self
 
 import structlog
 
-from location_context.sections.contract import Reading, StayBody, foremost
+from location_context.sections.contract import SectionResult, StayBody, foremost
 from location_context.sections.events.attribution import notices
 from location_context.sections.events.imports.feeds import Feeds
 from location_context.sections.events.merging.merge import merge
@@ -28,33 +28,31 @@ from location_context.sections.events.relevance import relevant_events
 from location_context.sections.events.response import Coverage, EventsBody, NoEvents
 from location_context.sections.events.selection import select_events
 from location_context.sections.placed import point_body, point_notices
+from location_context.sections.section import Section, SectionContext
 from location_context.sections.units import Measure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import httpx2
 
     from location_context.point import Point
     from location_context.sections.contract import DatasetState, ProviderState, Query
     from location_context.sections.events.providers.base import Provider
     from location_context.sections.events.records import EventStore, ProviderEvent
     from location_context.sections.events.relevance import LocalEvent
-    from location_context.settings import Settings
     from location_context.stay import Clock, Stay
     from location_context.upstream.deadline import Deadline
-    from location_context.upstream.shared_cache import SharedCache
 
 _FRESH = timedelta(minutes=15)
 
 
-class Events:
+class Events(Section[EventsBody]):
     """What happens around the stay."""
 
-    name: ClassVar[str] = "events"
-    dated: ClassVar[bool] = True
-    response: ClassVar[type[EventsBody]] = EventsBody
-    refusal: ClassVar[type[NoEvents]] = NoEvents
+    name = "events"
+    dated = True
+    response = EventsBody
+    not_applicable_type = NoEvents
+    order = 400
 
     def __init__(
         self, providers: Sequence[Provider], calendars: Calendars, feeds: Feeds, *,
@@ -67,38 +65,33 @@ class Events:
         self._clock = clock
 
     @classmethod
-    def build(
-        cls,
-        settings: Settings,
-        clock: Clock,
-        client: httpx2.AsyncClient,
-        store: EventStore,
-        shared: SharedCache | None = None,
-    ) -> Self:
+    def build(cls, context: SectionContext) -> Self:
         """The section with every provider of the settings.
 
-        `shared` is a cache of all processes: OpenHolidays' licence lets them be kept, the terms of
+        Answers are shared by processes: OpenHolidays' licence lets them be kept, the terms of
         those who sell tickets or events do not.
         """
+        settings, clock, client = context.settings, context.clock, context.client
+        store: EventStore = context.stores["events"]
         calendars = Calendars(store, settings.events_radius, clock)
         providers = (
             Holidays(),
             calendars,
-            OpenHolidays.build(settings, clock, client, shared),
+            OpenHolidays.build(settings, clock, client, context.shared_cache()),
             Ticketmaster.build(settings, clock, client),
             PredictHQ.build(settings, clock, client),
         )
         feeds = Feeds(settings, clock, client, store)
         return cls(providers, calendars, feeds, radius=settings.events_radius, clock=clock)
 
-    async def read(self, query: Query, deadline: Deadline) -> Reading:
+    async def read(self, query: Query, deadline: Deadline) -> SectionResult:
         """The events of the stay; never raises, since holidays are always at hand."""
         assert query.stay is not None
         now = self._clock()
         if query.stay.is_past(query.point.today(now)):
             message = query.language.gettext("The stay has ended.")
             past = NoEvents(reason="stay_in_past", message=message, coverage=[])
-            return Reading(past, now + timedelta(days=1))
+            return SectionResult(past, now + timedelta(days=1))
         results = dict(
             zip(
                 (provider.name for provider in self._providers),
@@ -108,7 +101,7 @@ class Events:
         )
         fresh_until = min(now + _FRESH, _midnight(query, now))
         whole = all(answer.is_complete for answer in results.values())
-        return Reading(self._body(query, query.stay, results), fresh_until, whole)
+        return SectionResult(self._body(query, query.stay, results), fresh_until, whole)
 
     def _body(
         self, query: Query, stay: Stay, results: Mapping[str, ProviderResult]
@@ -148,8 +141,8 @@ class Events:
     async def dataset(self) -> DatasetState | None:
         return await self._calendars.dataset()
 
-    def notices(self) -> list[str]:
-        return self._calendars.notices()
+    def warnings(self) -> list[str]:
+        return self._calendars.warnings()
 
     async def run(self) -> None:
         """Refresh the feeds while the server runs; give up what is under way when it ends."""

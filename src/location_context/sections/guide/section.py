@@ -10,17 +10,16 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Self
 
 import structlog
 
 from location_context.errors import StorageError, UpstreamUnavailable
 from location_context.sections.contract import (
-    Applicable,
     DatasetState,
     NotApplicable,
     Query,
-    Reading,
+    SectionResult,
 )
 from location_context.sections.guide.presenter import Presenter
 from location_context.sections.guide.records import GuideStore, GuideVersion
@@ -28,14 +27,12 @@ from location_context.sections.guide.response import GuideBody
 from location_context.sections.guide.restaurant_index import RestaurantIndex
 from location_context.sections.guide.travel import Router
 from location_context.sections.providers import provider_state
+from location_context.sections.section import Section, SectionContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import httpx2
-
     from location_context.sections.contract import NotApplicableReason, ProviderState
-    from location_context.settings import Settings
     from location_context.stay import Clock
     from location_context.upstream.deadline import Deadline
 
@@ -56,13 +53,13 @@ class ActiveGuide:
     damaged: Sequence[str] = ()
 
 
-class Guide:
+class Guide(Section[GuideBody]):
     """The section `guide`. It has no dates."""
 
-    name: ClassVar[str] = "guide"
-    dated: ClassVar[bool] = False
-    response: ClassVar[type[Applicable]] = GuideBody
-    refusal: ClassVar[type[NotApplicable]] = NotApplicable
+    name = "guide"
+    dated = False
+    response = GuideBody
+    order = 300
 
     def __init__(
         self, store: GuideStore, clock: Clock, radii: Sequence[float], router: Router
@@ -78,12 +75,12 @@ class Guide:
         self._listeners: list[Callable[[], None]] = []
 
     @classmethod
-    def build(
-        cls, settings: Settings, clock: Clock, client: httpx2.AsyncClient, store: GuideStore
-    ) -> Self:
-        return cls(store, clock, settings.guide_radii, Router(settings, clock, client))
+    def build(cls, context: SectionContext) -> Self:
+        settings, clock = context.settings, context.clock
+        router = Router(settings, clock, context.client)
+        return cls(context.stores["guide"], clock, settings.guide_radii, router)
 
-    async def read(self, query: Query, deadline: Deadline) -> Reading:
+    async def read(self, query: Query, deadline: Deadline) -> SectionResult:
         """The restaurants around the point.
 
         Raises:
@@ -103,11 +100,11 @@ class Guide:
             point, inside, deadline.earlier(_PRESENTING_SECONDS), public=query.public
         )
         body = Presenter(query, guide.version, self._radii).body(found, ways, degraded)
-        return Reading(body, self._clock() + _TTL)
+        return SectionResult(body, self._clock() + _TTL)
 
-    def _refused(self, reason: NotApplicableReason, message: str) -> Reading:
+    def _refused(self, reason: NotApplicableReason, message: str) -> SectionResult:
         ttl = _TTL_WITHOUT_GUIDE if reason == "no_guide_loaded" else _TTL
-        return Reading(NotApplicable(reason=reason, message=message), self._clock() + ttl)
+        return SectionResult(NotApplicable(reason=reason, message=message), self._clock() + ttl)
 
     async def _current(self) -> ActiveGuide | None:
         if not self._loaded:
@@ -151,7 +148,7 @@ class Guide:
         number = guide.version.number if guide else None
         structlog.get_logger().info("guide_changed_over", version=number)
 
-    def when_changed(self, listener: Callable[[], None]) -> None:
+    def on_change(self, listener: Callable[[], None]) -> None:
         """Call `listener` whenever another version is activated: cached answers are out of date."""
         self._listeners.append(listener)
 
@@ -191,7 +188,7 @@ class Guide:
         version, rows = guide.version, guide.index.size
         return DatasetState(version=str(version.number), rows=rows, imported_at=version.imported_at)
 
-    def notices(self) -> Sequence[str]:
+    def warnings(self) -> Sequence[str]:
         found = []
         if self._failure:
             found.append(f"The restaurant guide cannot be followed: {self._failure}")

@@ -10,18 +10,18 @@ import asyncio
 import math
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Self
 
 from location_context.errors import ProviderError, StorageError, UpstreamUnavailable
 from location_context.sections.contract import (
-    Applicable,
     DatasetState,
     NotApplicable,
     Query,
-    Reading,
+    SectionResult,
 )
 from location_context.sections.open_meteo import open_meteo_host
 from location_context.sections.providers import degraded_by, provider_state
+from location_context.sections.section import Section, SectionContext
 from location_context.sections.weather.answer import Answer
 from location_context.sections.weather.climatology.fallback import MODEL, FallbackGrid
 from location_context.sections.weather.fetching.archives import Archives
@@ -35,12 +35,9 @@ from location_context.sections.weather.providers.open_meteo_archive import OpenM
 from location_context.sections.weather.providers.open_meteo_elevation import OpenMeteoElevation
 from location_context.sections.weather.providers.open_meteo_forecast import OpenMeteoForecast
 from location_context.sections.weather.response import WeatherBody
-from location_context.upstream.shared_cache import SharedCache
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import httpx2
 
     from location_context.sections.contract import DegradedReason, ProviderState
     from location_context.sections.weather.records import Outlook
@@ -48,7 +45,6 @@ if TYPE_CHECKING:
     from location_context.settings import Settings
     from location_context.stay import Clock
     from location_context.upstream.deadline import Deadline
-    from location_context.upstream.host import Hosts
     from location_context.upstream.provider import Upstream
 
 _ANSWERING_SECONDS = 0.3
@@ -78,13 +74,13 @@ class Parts:
     notices: Sequence[str]
 
 
-class Weather:
+class Weather(Section[WeatherBody]):
     """The section `weather`."""
 
-    name: ClassVar[str] = "weather"
-    dated: ClassVar[bool] = True
-    response: ClassVar[type[Applicable]] = WeatherBody
-    refusal: ClassVar[type[NotApplicable]] = NotApplicable
+    name = "weather"
+    dated = True
+    response = WeatherBody
+    order = 100
 
     def __init__(self, parts: Parts, clock: Clock) -> None:
         self.archives = parts.archives
@@ -97,27 +93,19 @@ class Weather:
         self._notices = parts.notices
 
     @classmethod
-    def build(  # noqa: PLR0913  what it is put together from
-        cls,
-        settings: Settings,
-        clock: Clock,
-        client: httpx2.AsyncClient,
-        store: ClimateStore,
-        hosts: Hosts,
-        *,
-        answers: SharedCache | None = None,
-    ) -> Self:
-        """The section with every provider of the settings; `answers` are shared by processes."""
-        host = open_meteo_host(hosts, settings)
+    def build(cls, context: SectionContext) -> Self:
+        """The section with every provider of the settings; processes share their answers."""
+        settings, clock, client = context.settings, context.clock, context.client
+        store: ClimateStore = context.stores["climate"]
+        shared = context.shared_cache()
+        host = open_meteo_host(context.hosts, settings)
         forecast = OpenMeteoForecast(settings, clock, client, host)
         elevation = OpenMeteoElevation(settings, clock, client, host)
         archive = OpenMeteoArchive(settings, clock, client, host)
         norway, power = MetNorway(settings, clock, client), NasaPower(settings, clock, client)
         holdings = Holdings(store, clock)
         parts = Parts(
-            forecasts=Forecasts(
-                [forecast, norway], clock, holdings.keep_height, answers or SharedCache()
-            ),
+            forecasts=Forecasts([forecast, norway], clock, holdings.keep_height, shared),
             archives=Archives([archive, power], holdings, clock),
             heights=Heights(elevation, holdings),
             fallback=FallbackGrid(settings.data_dir),
@@ -127,7 +115,7 @@ class Weather:
         )
         return cls(parts, clock)
 
-    async def read(self, query: Query, deadline: Deadline) -> Reading:
+    async def read(self, query: Query, deadline: Deadline) -> SectionResult:
         """The weather of the stay.
 
         Raises:
@@ -138,7 +126,7 @@ class Weather:
         today = query.point.today(now)
         if query.stay.is_past(today):
             message = query.language.gettext("The stay has ended.")
-            return Reading(NotApplicable(reason="stay_in_past", message=message), now + _PAST)
+            return SectionResult(NotApplicable(reason="stay_in_past", message=message), now + _PAST)
         inner = deadline.earlier(_ANSWERING_SECONDS)
         is_near = query.stay.within_horizon(today)
         comes_along = is_near and self._forecasts.brings_height(query)
@@ -155,7 +143,7 @@ class Weather:
                 height.cancel()
                 await asyncio.gather(height, return_exceptions=True)
         body = Answer(query, outlook, metres, today, lacking).body()
-        return Reading(body, self._fresh_until(query, outlook, complete=not body.degraded))
+        return SectionResult(body, self._fresh_until(query, outlook, complete=not body.degraded))
 
     async def _outlook(self, query: Query, deadline: Deadline) -> Outlook | None:
         """The best that is there by the deadline."""
@@ -224,7 +212,7 @@ class Weather:
         version = MODEL if self._fallback.made else None
         return DatasetState(version=version, rows=rows, imported_at=newest)
 
-    def notices(self) -> Sequence[str]:
+    def warnings(self) -> Sequence[str]:
         told = list(self._notices)
         told += [NO_ARCHIVE for one in self._upstreams if not one.is_in_plan]
         if not self._fallback.made:

@@ -90,7 +90,7 @@ class Calendars:
             version=None, rows=sum(c.rows for c in listed), imported_at=max(times, default=None)
         )
 
-    def notices(self) -> list[str]:
+    def warnings(self) -> list[str]:
         """A sentence for each feed that cannot be refreshed."""
         listed = self._listed[1] if self._listed else ()
         return [

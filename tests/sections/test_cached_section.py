@@ -11,9 +11,8 @@ import pytest
 from location_context.errors import ProviderTimeout, StorageError, UpstreamUnavailable
 from location_context.localisation.language import Languages
 from location_context.point import Point
-from location_context.sections.cached import Cached
+from location_context.sections.cached_section import CachedSection
 from location_context.sections.contract import Query
-from location_context.sections.registry import cached
 from location_context.stay import Stay
 from location_context.upstream.deadline import Deadline
 from tests.web.sections import Harbour, Slow, Ticking, Tides
@@ -35,14 +34,14 @@ def failing(section: Tides, error: Exception) -> None:
     section.before = before  # type: ignore[method-assign]
 
 
-async def landed(kept: Cached) -> None:
+async def landed(kept: CachedSection) -> None:
     while len(kept._flights):  # noqa: ASYNC110  the loop itself is what is waited for
         await asyncio.sleep(0)
 
 
 async def test_a_fresh_reading_is_given_without_reading_the_section_again() -> None:
     tides = Tides(clock := Ticking(), fresh=900)
-    kept = Cached(tides, clock)
+    kept = CachedSection(tides, clock)
     first = await kept.read(QUERY, soon())
     clock.forward(899)
     assert await kept.read(QUERY, soon()) is first
@@ -51,7 +50,7 @@ async def test_a_fresh_reading_is_given_without_reading_the_section_again() -> N
 
 async def test_for_a_minute_after_the_old_one_is_given_while_a_new_one_is_read() -> None:
     tides = Tides(clock := Ticking(), fresh=900)
-    kept = Cached(tides, clock)
+    kept = CachedSection(tides, clock)
     first = await kept.read(QUERY, soon())
     clock.forward(930)
     assert await kept.read(QUERY, soon()) is first
@@ -62,7 +61,7 @@ async def test_for_a_minute_after_the_old_one_is_given_while_a_new_one_is_read()
 
 async def test_past_that_minute_the_caller_gets_the_new_one() -> None:
     tides = Tides(clock := Ticking(), fresh=900)
-    kept = Cached(tides, clock)
+    kept = CachedSection(tides, clock)
     await kept.read(QUERY, soon())
     clock.forward(961)
     assert (await kept.read(QUERY, soon())).body.reads == 2
@@ -74,24 +73,24 @@ async def test_past_that_minute_the_caller_gets_the_new_one() -> None:
 )
 async def test_when_reading_fails_the_old_one_is_given_for_an_hour_and_says_stale(error) -> None:
     tides = Tides(clock := Ticking(), fresh=900)
-    kept = Cached(tides, clock)
+    kept = CachedSection(tides, clock)
     await kept.read(QUERY, soon())
     failing(tides, error)
     clock.forward(900 + 3599)
     reading = await kept.read(QUERY, soon())
     assert reading.body.stale
     assert not reading.complete
-    assert not kept.held_nothing
+    assert not kept.last_read_failed
     clock.forward(2)
     with pytest.raises(UpstreamUnavailable):
         await kept.read(QUERY, soon())
-    assert kept.held_nothing
+    assert kept.last_read_failed
 
 
 async def test_nothing_old_crosses_midnight_at_the_point() -> None:
     clock = Ticking()
     tides = Tides(clock, fresh=11 * 3600 - 10)  # until ten seconds before midnight in Paris
-    kept = Cached(tides, clock)
+    kept = CachedSection(tides, clock)
     await kept.read(QUERY, soon())
     failing(tides, UpstreamUnavailable("nothing", 5))
     clock.forward(11 * 3600 - 5)
@@ -105,7 +104,7 @@ async def test_nothing_old_crosses_midnight_at_the_point() -> None:
 async def test_what_lacked_something_is_read_again_within_seconds() -> None:
     tides = Tides(clock := Ticking(), fresh=900)
     tides.lacking = "provider_unavailable"
-    kept = Cached(tides, clock)
+    kept = CachedSection(tides, clock)
     await kept.read(QUERY, soon())
     clock.forward(4)
     await kept.read(QUERY, soon())
@@ -118,7 +117,7 @@ async def test_what_lacked_something_is_read_again_within_seconds() -> None:
 async def test_a_keyed_call_is_not_answered_with_what_a_widget_s_half_budget_lacked() -> None:
     tides = Tides(clock := Ticking())
     tides.lacking = "provider_unavailable"
-    kept = Cached(tides, clock)
+    kept = CachedSection(tides, clock)
     await kept.read(replace(QUERY, public=True), soon())
     await kept.read(QUERY, soon())
     assert tides.reads == 2
@@ -128,7 +127,7 @@ async def test_a_keyed_call_is_not_answered_with_what_a_widget_s_half_budget_lac
 
 async def test_two_hundred_callers_of_one_key_cost_one_read_and_survive_its_leader() -> None:
     slow = Slow(clock := Ticking())
-    kept = Cached(slow, clock)
+    kept = CachedSection(slow, clock)
     callers = [asyncio.create_task(kept.read(QUERY, soon())) for _ in range(200)]
     await asyncio.sleep(0)
     callers[0].cancel()
@@ -141,7 +140,7 @@ async def test_two_hundred_callers_of_one_key_cost_one_read_and_survive_its_lead
 
 async def test_a_caller_whose_deadline_passes_leaves_the_read_to_the_next_one() -> None:
     slow = Slow(clock := Ticking())
-    kept = Cached(slow, clock)
+    kept = CachedSection(slow, clock)
     with pytest.raises(UpstreamUnavailable):
         await kept.read(QUERY, Deadline.after(0.01))
     slow.release.set()
@@ -151,7 +150,7 @@ async def test_a_caller_whose_deadline_passes_leaves_the_read_to_the_next_one() 
 
 async def test_point_stay_units_and_language_each_make_a_key_of_their_own() -> None:
     tides = Tides(clock := Ticking())
-    kept, german = Cached(tides, clock), Languages.load().choose("de-AT")
+    kept, german = CachedSection(tides, clock), Languages.load().choose("de-AT")
     for query in (
         QUERY,
         replace(QUERY, point=Point(48.8567, 2.3522, "Europe/Paris", "FR")),
@@ -166,7 +165,7 @@ async def test_point_stay_units_and_language_each_make_a_key_of_their_own() -> N
 
 async def test_a_section_without_dates_is_read_once_for_all_stays() -> None:
     harbour = Harbour(clock := Ticking())
-    kept = Cached(harbour, clock)
+    kept = CachedSection(harbour, clock)
     for days in range(5):
         stay = Stay(STAY.start, STAY.start + timedelta(days=days))
         await kept.read(replace(QUERY, stay=stay), soon())
@@ -175,20 +174,20 @@ async def test_a_section_without_dates_is_read_once_for_all_stays() -> None:
 
 async def test_it_holds_no_more_bytes_than_it_may_and_drops_the_longest_unused() -> None:
     tides = Tides(clock := Ticking(), words="x" * 1000)
-    kept = Cached(tides, clock, max_bytes=10_000)
+    kept = CachedSection(tides, clock, max_bytes=10_000)
     queries = [replace(QUERY, point=Point(lat, 0.0, "UTC")) for lat in range(50)]
     for query in queries:
         await kept.read(query, soon())
         await kept.read(queries[0], soon())
-    assert sum(len(k.reading.payload) for k in kept._kept.values()) == kept._bytes <= 10_000
+    assert sum(len(k.result.payload) for k in kept._entries.values()) == kept._bytes <= 10_000
     assert tides.reads == 50
 
 
 async def test_a_new_dataset_empties_it_and_keeps_out_what_was_being_read_of_the_old() -> None:
     slow = Slow(clock := Ticking())
     listeners: list = []
-    slow.when_changed = listeners.append  # type: ignore[attr-defined]
-    kept = cached(slow, clock)
+    slow.on_change = listeners.append  # type: ignore[method-assign]
+    kept = CachedSection(slow, clock)
     reading = asyncio.create_task(kept.read(QUERY, soon()))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
@@ -201,7 +200,7 @@ async def test_a_new_dataset_empties_it_and_keeps_out_what_was_being_read_of_the
 
 async def test_closing_ends_what_is_under_way() -> None:
     slow = Slow(clock := Ticking())
-    kept = Cached(slow, clock)
+    kept = CachedSection(slow, clock)
     with pytest.raises(UpstreamUnavailable):
         await kept.read(QUERY, Deadline.after(0.01))
     await kept.close()

@@ -1,0 +1,254 @@
+"""Section: the base class of everything that answers at `/v1/pulse/<name>`.
+
+A section describes itself. Its endpoint, key and quota, cache, reference (OpenAPI), status,
+`doctor`, `read`, widget card, footer and builder are derived from it; it is listed nowhere else.
+A package registers its sections in the entry-point group `location_context.sections`; those of
+this package are registered the same way.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+from location_context.localisation.formats import Formats
+from location_context.localisation.language import Language
+from location_context.sections.contract import (
+    Applicable,
+    DatasetState,
+    NotApplicable,
+    ProviderState,
+    Query,
+    SectionResult,
+)
+from location_context.settings import Settings
+from location_context.stay import Clock, Stay
+from location_context.upstream.deadline import Deadline
+from location_context.upstream.host import Hosts
+from location_context.upstream.shared_cache import SharedCache
+
+if TYPE_CHECKING:
+    import httpx2  # outside `upstream` the HTTP client is known by its type alone
+
+Body = TypeVar("Body", bound=Applicable)
+DEFAULT_ORDER = 1000  # after the sections of this package
+
+
+@dataclass(frozen=True)
+class SectionContext:
+    """What a section may be built from; `Section.build` takes what it needs.
+
+    Attributes:
+        settings: the configuration of this process.
+        clock: the current time; a section never asks the system for it.
+        client: the HTTP client that all providers share.
+        stores: what the database keeps, by name: `climate`, `guide`, `events`, and `answers`
+            (answers of providers that the processes of one installation share).
+        hosts: limits of the hosts that several providers ask.
+    """
+
+    settings: Settings
+    clock: Clock
+    client: httpx2.AsyncClient
+    stores: Mapping[str, Any] = field(default_factory=dict)
+    hosts: Hosts = field(default_factory=Hosts)
+
+    def shared_cache(self) -> SharedCache:
+        """A cache of answers for all processes, for providers whose terms allow to keep them."""
+        return SharedCache(self.stores.get("answers"), self.clock)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardContext:
+    """What a card is drawn with.
+
+    Attributes:
+        fmt: words, numbers and dates in the visitor's language.
+        now: the current time.
+        near: the answer for the days within the forecast's horizon, where the stay reaches over it
+            and the section `splits_at_horizon`.
+    """
+
+    fmt: Formats
+    now: datetime
+    near: Applicable | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """A section's part of the widget.
+
+    Attributes:
+        template: the Jinja template as `package:path`, such as `my_package:tides/card.html`. It is
+            rendered with `card` (the view), `one.name` (the section's name; the card's heading has
+            the id `h-<name>`), `fmt`, `icon`, `link` and `_`.
+        view: what the template shows.
+        style: custom properties for the page's style block; there are no `style` attributes.
+    """
+
+    template: str
+    view: Any
+    style: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlainCard:
+    """The view of the card for sections without a template: a heading, a sentence and facts.
+
+    Attributes:
+        heading: the title of the card.
+        lead: one sentence for the guest; empty for none.
+        facts: pairs of a quiet label and what it says.
+    """
+
+    heading: str
+    lead: str = ""
+    facts: Sequence[tuple[str, str]] = ()
+
+    def card(self) -> Card:
+        """The card with the template of this package."""
+        return Card(template="location_context.widget:plain_card.html", view=self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextTable:
+    """A table as `location-context read` prints it."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+class Section(ABC, Generic[Body]):
+    """A part of what surrounds a stay. `name`, `dated`, `response` and `read` are required.
+
+    Attributes:
+        name: the path, `/v1/pulse/<name>`, and the name of its entry point.
+        dated: whether it takes `start` and `end`; then `query.stay` is never None.
+        response: the Struct of its answers, tagged with `name` (`type` in the JSON).
+        not_applicable_type: the Struct of an answer that has nothing to say.
+        order: its place on the page and in lists; the lowest comes first.
+        title: one line for the API reference.
+        description: what a developer should know of its answers, for the API reference.
+        samples: the examples of the API reference: the query parameters that ask for each, by the
+            example's name. The answers are kept in `sample.json` beside the section's module.
+        dataset_name: what `/v1/status` calls its imported dataset; empty where it has none.
+        dataset_hint: what `doctor` says while the dataset is empty.
+        dataset_required: whether an empty dataset is a warning to the operator.
+        answers_past: whether it has something to say of a stay that is over.
+        splits_at_horizon: whether the widget asks twice of a stay that reaches over the forecast's
+            horizon: for the whole stay, and for the days within.
+        half_width: whether its card stands beside another one where there is room.
+        card_height: the height in px to reserve for its card until it is drawn.
+    """
+
+    name: str
+    dated: bool
+    response: type[Body]
+    not_applicable_type: type[NotApplicable] = NotApplicable
+    order: int = DEFAULT_ORDER
+    title: str = ""
+    description: str = ""
+    samples: Mapping[str, Mapping[str, str]] = {}
+    dataset_name: str = ""
+    dataset_hint: str = ""
+    dataset_required: bool = True
+    answers_past: bool = True
+    splits_at_horizon: bool = False
+    half_width: bool = False
+    card_height: int = 150
+
+    @classmethod
+    def build(cls, context: SectionContext) -> Self:
+        """The section of a process; by default it is made from nothing."""
+        del context
+        return cls()
+
+    @abstractmethod
+    async def read(self, query: Query, deadline: Deadline) -> SectionResult:
+        """The answer to a query.
+
+        `query` says where, when, in which units and language; the words of the body are in
+        `query.language`, its numbers in `query.units`. The answer comes 0.3 s before `deadline`:
+        where a provider is late, the best that is at hand is given, with a `degraded_reason`.
+
+        Raises:
+            UpstreamUnavailable: there is nothing at all to give.
+        """
+
+    def providers(self) -> Sequence[ProviderState]:
+        """How each provider answers now, for `/v1/status` and `doctor`."""
+        return ()
+
+    async def dataset(self) -> DatasetState | None:
+        """The imported dataset it answers from; None where there is none.
+
+        Raises:
+            StorageError: the database does not answer.
+        """
+        return None
+
+    def warnings(self) -> Sequence[str]:
+        """Sentences that the operator should see at start, in status and in `doctor`."""
+        return ()
+
+    async def prepare(self) -> None:
+        """Read what the section answers from, before the first request."""
+
+    async def run(self) -> None:
+        """Work in the background while the server runs; returns, or is cancelled at the end."""
+
+    async def probe(self, query: Query) -> None:
+        """Ask every configured provider once, for `doctor`; `providers` says how that went."""
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Register what is called whenever another dataset serves: cached answers are void."""
+
+    async def close(self) -> None:
+        """End what `read` left under way, and write what is still to be written."""
+
+    def label(self, language: Language) -> str:
+        """What stands before its sources in the widget's footer, with its colon."""
+        del language
+        return f"{self.name.replace('_', ' ').capitalize()}:"
+
+    def summary(self, language: Language) -> str:
+        """What it is about in two or three words, for the list of the builder."""
+        del language
+        return self.name.replace("_", " ")
+
+    def card(self, body: Body, context: CardContext) -> Card | None:
+        """Its card in the widget; None for none. By default a plain one with the body's facts."""
+        heading = self.label(context.fmt.language).rstrip(":： \u00a0")
+        return PlainCard(heading=heading, facts=facts(body)).card()
+
+    def page_data(self, bodies: Sequence[Body]) -> Mapping[str, str]:
+        """`data-` attributes of the page, read by a script of the page that embeds it."""
+        del bodies
+        return {}
+
+    def height_part(self, stay: Stay | None, today: date) -> str:
+        """The part of the widget's measured heights that its card has for this stay."""
+        del stay, today
+        return self.name
+
+    def text(self, body: Body) -> Iterable[str | TextTable]:
+        """Its answer as `location-context read` prints it: lines and tables."""
+        for label, value in facts(body):
+            yield f"{label}: {value}"
+
+
+def facts(body: Applicable) -> list[tuple[str, str]]:
+    """The body's own plain fields with their values; what is unknown is left out."""
+    known = {*Applicable.__struct_fields__, "stay"}
+    own = [name for name in type(body).__struct_fields__ if name not in known]
+    return [
+        (
+            name.replace("_", " ").capitalize(),
+            f"{value:g}" if isinstance(value, float) else str(value),
+        )
+        for name in own
+        if isinstance(value := getattr(body, name), str | int | float) and value != ""
+    ]
