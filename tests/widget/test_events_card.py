@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from location_context.sections.events.card import card as programme
-from location_context.sections.events.card.footnote import provider_names
+from location_context.sections.events.card.text import headline, provider_names
 from location_context.sections.events.response import Coverage
 from tests.widget.asking import NO_BREAK, WORDS, query, words_in
 from tests.widget.samples.programme import events
@@ -28,9 +28,9 @@ def test_every_event_is_shown_once_and_holidays_are_in_view(gazetteer):
 def test_the_events_sentence_says_when_the_holiday_is(gazetteer):
     body = events(query(gazetteer))
     said = "Assumption Day on the day you leave; Aste Nagusia, the Big Week all through the stay."
-    assert programme.lead(body, WORDS) == said
+    assert headline(body, WORDS) == said
     few = [event for event in body.events if event.category == "concert"]
-    assert programme.lead(msgspec.structs.replace(body, events=few), WORDS) == (
+    assert headline(msgspec.structs.replace(body, events=few), WORDS) == (
         "2 events during the stay."
     )
 

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING
 
-from location_context.localisation.formats import EN_DASH, NO_BREAK
-from location_context.sections.events.card.footnote import footnote
-from location_context.sections.events.card.words import day_of, lead, meta
+from location_context.localisation.formats import EN_DASH, NO_BREAK, Formats
+from location_context.sections.events.card import text
+from location_context.sections.events.response import Event, EventsBody
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from location_context.localisation.formats import Formats
-    from location_context.sections.events.response import Event, EventsBody
-
-IN_VIEW = 8
+MAX_IN_VIEW = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,30 +59,28 @@ class _Placed:
     under: date | None
 
 
-def card(body: EventsBody, words: Formats) -> Card:
-    """The card of an answer."""
-    placed = sorted((_place(event, body) for event in body.events), key=_first_whole_then_date)
+def card(body: EventsBody, fmt: Formats) -> Card:
+    """The card of a response."""
+    placed = sorted((_place(event, body) for event in body.events), key=_listing_order)
     shown = _in_view(placed)
-    rest = [one for one in placed if one not in shown]
-    more = len(rest) + sum(body.omitted.values())
-    label = words.ngettext("{count} more event", "{count} more events", len(rest))
+    hidden = [one for one in placed if one not in shown]
+    label = fmt.ngettext("{count} more event", "{count} more events", len(hidden))
     return Card(
-        lead=lead(body, words),
-        dates=_dates(shown, body, words),
-        more=_dates(rest, body, words),
-        more_label=label.format(count=words.number(len(rest))),
-        footnote=footnote(body, more - len(rest), words),
+        lead=text.headline(body, fmt),
+        dates=_dates(shown, body, fmt),
+        more=_dates(hidden, body, fmt),
+        more_label=label.format(count=fmt.number(len(hidden))),
+        footnote=text.footnote(body, fmt),
     )
 
 
 def _place(event: Event, body: EventsBody) -> _Placed:
-    start, end = day_of(event.start), day_of(event.end or event.start)
-    if start <= body.stay.start and end >= body.stay.end and body.stay.start < body.stay.end:
+    if text.covers_stay(event, body):
         return _Placed(event, None)
-    return _Placed(event, max(start, body.stay.start))
+    return _Placed(event, max(text.day_of(event.start), body.stay.start))
 
 
-def _first_whole_then_date(one: _Placed) -> tuple[bool, date]:
+def _listing_order(one: _Placed) -> tuple[bool, date]:
     return (one.under is not None, one.under or date.min)
 
 
@@ -100,47 +92,47 @@ def _in_view(placed: Sequence[_Placed]) -> list[_Placed]:
         holiday = one.event.category == "public_holiday"
         ranks.append((0 if holiday else 1, seen[one.under], number))
         seen[one.under] += 1
-    chosen = {number for *_, number in sorted(ranks)[:IN_VIEW]}
+    chosen = {number for *_, number in sorted(ranks)[:MAX_IN_VIEW]}
     return [one for number, one in enumerate(placed) if number in chosen]
 
 
-def _dates(placed: Sequence[_Placed], body: EventsBody, words: Formats) -> list[DateView]:
+def _dates(placed: Sequence[_Placed], body: EventsBody, fmt: Formats) -> list[DateView]:
     days = list(dict.fromkeys(one.under for one in placed))
     return [
-        _date(day, [one.event for one in placed if one.under == day], body, words) for day in days
+        _date(day, [one.event for one in placed if one.under == day], body, fmt) for day in days
     ]
 
 
-def _date(day: date | None, events: Sequence[Event], body: EventsBody, words: Formats) -> DateView:
-    views = [_event(event, day, body, words) for event in events]
+def _date(day: date | None, events: Sequence[Event], body: EventsBody, fmt: Formats) -> DateView:
+    views = [_event(event, day, body, fmt) for event in events]
     if day is None:
-        return _whole(views, body, words)
+        return _whole_stay(views, body, fmt)
     below = ""
     if day == body.stay.start:
-        below = words.gettext("Arrive")
+        below = fmt.gettext("Arrive")
     elif day == body.stay.end:
-        below = words.gettext("Leave")
-    spoken = ", ".join(text for text in (words.date_long(day), below) if text)
+        below = fmt.gettext("Leave")
+    spoken = ", ".join(part for part in (fmt.date_long(day), below) if part)
     return DateView(
-        above=words.weekday(day), day=str(day.day), below=below, spoken=spoken, events=views
+        above=fmt.weekday(day), day=str(day.day), below=below, spoken=spoken, events=views
     )
 
 
-def _whole(views: Sequence[EventView], body: EventsBody, words: Formats) -> DateView:
+def _whole_stay(views: Sequence[EventView], body: EventsBody, fmt: Formats) -> DateView:
     """The range of the stay; over two months it may break after its dash."""
     first, last = body.stay.start, body.stay.end
-    span, above = words.span(first, last), words.gettext("Whole stay")
+    span, above = fmt.span(first, last), fmt.gettext("Whole stay")
     months = (first.year, first.month) != (last.year, last.month)
     day = span.replace(NO_BREAK, " ").replace(EN_DASH, "–") if months else span
     spoken = f"{above}, {span}"
     return DateView(above=above, day=day, below="", spoken=spoken, months=months, events=views)
 
 
-def _event(event: Event, day: date | None, body: EventsBody, words: Formats) -> EventView:
+def _event(event: Event, day: date | None, body: EventsBody, fmt: Formats) -> EventView:
     return EventView(
-        title=words.isolated(event.title),
+        title=fmt.isolated(event.title),
         url=event.url or "",
         icon=event.category,
-        meta=meta(event, body, words, whole=day is None),
+        meta=text.meta(event, body, fmt, whole_stay=day is None),
         holiday=event.category == "public_holiday",
     )
