@@ -27,7 +27,7 @@ from location_context.sections.weather.records import FIELDS, ROW, Grid, Month, 
 from location_context.settings import Settings
 from location_context.stay import Stay
 from location_context.upstream.host import Host
-from location_context.upstream.provider import http_client
+from location_context.upstream.http import http_client
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 STAY = Stay(date(2027, 7, 10), date(2027, 7, 16))

@@ -28,9 +28,8 @@ from location_context.storage.events import SqlEventStore
 from location_context.storage.guide import SqlGuideStore
 from location_context.storage.provider_data import SqlCacheStore, SqlClimateStore
 from location_context.storage.redis import RedisLink, RedisSlots
-from location_context.upstream.host import Hosts
-from location_context.upstream.provider import http_client
-from location_context.upstream.slots import FileSlots
+from location_context.upstream.host import FileSlots, Hosts
+from location_context.upstream.http import http_client
 from location_context.web import drain, logs
 from location_context.web.endpoint import Endpoint
 from location_context.web.middleware import Front
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
     from location_context.stay import Clock
-    from location_context.upstream.slots import Slots
+    from location_context.upstream.host import Slots
 
 
 @asynccontextmanager

@@ -24,11 +24,11 @@ LocationContextError
 ├── ProviderError                    an outside source failed; never shown to a client
 │   ├── ProviderUnreachable          refused, no such name, connection lost
 │   ├── ProviderTimeout              no answer within the deadline
-│   ├── ProviderRefused              it answered with an error status (`status`)
+│   ├── ProviderStatusError              it answered with an error status (`status`)
 │   │   └── ProviderNotInPlan        the plan behind the key lacks what was asked for
-│   ├── ProviderQuiet                not asked: 429, an open breaker, a queue
+│   ├── ProviderBackoff                not asked: 429, an open breaker, a queue
 │   │   └── ProviderBudgetSpent      not asked: our budget for it is spent
-│   └── ProviderAnswerInvalid        not what its documentation promises
+│   └── ProviderResponseInvalid        not what its documentation promises
 ├── StorageError                     the database cannot be read or written; says what to do
 └── OperatorError                    a sentence for the operator: settings, imports, commands
 """
@@ -234,7 +234,7 @@ class ProviderTimeout(ProviderError):
     code = "timeout"
 
 
-class ProviderRefused(ProviderError):
+class ProviderStatusError(ProviderError):
     """It answered with an error status; `body` holds at most the first 2,000 bytes."""
 
     code = "refused"
@@ -246,14 +246,14 @@ class ProviderRefused(ProviderError):
         self.body = body[:2000]
 
 
-class ProviderNotInPlan(ProviderRefused):
+class ProviderNotInPlan(ProviderStatusError):
     """The plan behind the key lacks what was asked for."""
 
     code = "not_in_plan"
     because = ", since the plan of this API key does not include it"
 
 
-class ProviderQuiet(ProviderError):
+class ProviderBackoff(ProviderError):
     """Not asked, because it asked for quiet, its breaker is open or too many calls wait."""
 
     code = "quiet"
@@ -263,11 +263,11 @@ class ProviderQuiet(ProviderError):
         self.until = until
 
 
-class ProviderBudgetSpent(ProviderQuiet):
+class ProviderBudgetSpent(ProviderBackoff):
     """Not asked, because our budget for it is spent."""
 
 
-class ProviderAnswerInvalid(ProviderError):
+class ProviderResponseInvalid(ProviderError):
     code = "invalid_answer"
 
 

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from location_context.errors import (
+    ProviderBackoff,
     ProviderBudgetSpent,
-    ProviderQuiet,
-    ProviderRefused,
+    ProviderStatusError,
     ProviderTimeout,
     UpstreamUnavailable,
 )
@@ -47,8 +47,8 @@ def test_the_foremost_reason_is_the_first_in_the_table() -> None:
         (TimeoutError(), "late"),
         (ProviderTimeout("x", "did not answer in time"), "late"),
         (ProviderBudgetSpent("x", "the budget of calls is spent"), "budget_spent"),
-        (ProviderQuiet("x", "asked for quiet"), "provider_unavailable"),
-        (ProviderRefused("x", 502), "provider_unavailable"),
+        (ProviderBackoff("x", "asked for quiet"), "provider_unavailable"),
+        (ProviderStatusError("x", 502), "provider_unavailable"),
     ],
 )
 def test_a_failing_has_its_code(error: Exception, reason: str) -> None:

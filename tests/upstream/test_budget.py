@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from location_context.upstream.budget import DAY, MINUTE, Budget
+from location_context.upstream.host import DAY, MINUTE, Budget
 
 calls = st.lists(
     st.tuples(st.floats(0, 30), st.floats(0.1, 20), st.booleans()), min_size=1, max_size=200

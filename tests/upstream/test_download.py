@@ -10,13 +10,13 @@ import pytest
 
 from location_context.errors import (
     OperatorError,
-    ProviderAnswerInvalid,
-    ProviderRefused,
+    ProviderResponseInvalid,
+    ProviderStatusError,
     ProviderTimeout,
     ProviderUnreachable,
 )
 from location_context.upstream.download import download, is_public
-from location_context.upstream.provider import http_client
+from location_context.upstream.http import http_client
 from tests.standins.server import Answered, StandIn
 
 pytestmark = pytest.mark.anyio
@@ -151,7 +151,7 @@ async def test_redirects_are_followed_five_times_and_no_more():
         downloaded = await _get(server.url + "/0")
         assert (downloaded.body, downloaded.final_url) == (b"here", server.url + "/5")
         server.respond = lambda _: Answered(status=302, headers={"Location": "/0"})
-        with pytest.raises(ProviderAnswerInvalid, match="redirects"):
+        with pytest.raises(ProviderResponseInvalid, match="redirects"):
             await _get(server.url)
 
 
@@ -159,16 +159,16 @@ async def test_the_cap_is_on_the_unpacked_bytes():
     bomb = gzip.compress(b"\0" * 50 * MEGABYTE)
     packed = Answered(bomb, headers={"Content-Encoding": "gzip"})
     with StandIn(lambda _: packed).running() as server:
-        with pytest.raises(ProviderAnswerInvalid, match="larger"):
+        with pytest.raises(ProviderResponseInvalid, match="larger"):
             await _get(server.url)
         server.respond = lambda _: Answered(b"x" * 2 * MEGABYTE)
-        with pytest.raises(ProviderAnswerInvalid, match="larger"):
+        with pytest.raises(ProviderResponseInvalid, match="larger"):
             await _get(server.url)
 
 
 async def test_packed_bytes_that_break_off_are_no_answer():
     packed = Answered(gzip.compress(b"BEGIN:VCALENDAR")[:-9], headers={"Content-Encoding": "gzip"})
-    cut_off = pytest.raises(ProviderAnswerInvalid, match="cut off")
+    cut_off = pytest.raises(ProviderResponseInvalid, match="cut off")
     with StandIn(lambda _: packed).running() as server, cut_off:
         await _get(server.url)
 
@@ -181,7 +181,7 @@ async def test_an_answer_that_never_ends_is_given_up():
 
 async def test_an_error_status_is_raised_and_304_is_not():
     with StandIn(lambda _: Answered(status=404)).running() as server:
-        with pytest.raises(ProviderRefused):
+        with pytest.raises(ProviderStatusError):
             await _get(server.url)
         server.respond = lambda asked: Answered(
             status=304 if asked.headers.get("if-none-match") == '"a"' else 200

@@ -25,7 +25,7 @@ from location_context.stay import system_clock
 from location_context.storage.database import Database
 from location_context.storage.provider_data import SqlClimateStore
 from location_context.upstream.host import Hosts
-from location_context.upstream.provider import http_client
+from location_context.upstream.http import http_client
 
 if TYPE_CHECKING:
     from location_context.point import Point

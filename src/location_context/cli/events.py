@@ -26,7 +26,7 @@ from location_context.sections.events.response import Category
 from location_context.stay import system_clock
 from location_context.storage.database import Database
 from location_context.storage.events import SqlEventStore
-from location_context.upstream.provider import http_client
+from location_context.upstream.http import http_client
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence

@@ -30,7 +30,7 @@ from location_context.sections.licences import CC0
 from location_context.stay import system_clock
 from location_context.storage.database import Database
 from location_context.storage.guide import SqlGuideStore
-from location_context.upstream.provider import http_client
+from location_context.upstream.http import http_client
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from location_context.errors import ProviderNotInPlan
-from location_context.upstream.budget import DAY, HOUR, MINUTE
-from location_context.upstream.provider import Refusal, refusal_by_header
+from location_context.upstream.client import Backoff, backoff_from_headers
+from location_context.upstream.host import DAY, HOUR, MINUTE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from location_context.settings import Settings
     from location_context.stay import Clock
-    from location_context.upstream.exchange import Answer
     from location_context.upstream.host import Host, Hosts
+    from location_context.upstream.http import HttpResponse
 
 NAME = "Open-Meteo"
 FREE_LIMITS: Mapping[float, float] = {MINUTE: 480.0, HOUR: 4000.0, DAY: 8000.0}  # 80 % of theirs
@@ -51,24 +51,24 @@ def weight(variables: int, days: Sequence[int]) -> float:
     return max(variables / 10, 1.0) * sum(max(n / 14, 1.0) for n in days)
 
 
-def refusal(clock: Clock) -> Callable[[Answer], Refusal]:
-    """What a refusal asks for: the server tells it in words alone."""
+def open_meteo_backoff(clock: Clock) -> Callable[[HttpResponse], Backoff]:
+    """The backoff that a 429 or 403 asks for: the server says it in words alone."""
 
-    def read(answer: Answer) -> Refusal:
-        said = reason(answer.body).lower()
-        if answer.status == 403 and "plan" in said:
-            return Refusal(_ANOTHER_DAY, "address", ProviderNotInPlan)
-        if answer.status != 429:
-            return refusal_by_header(answer)
+    def read(response: HttpResponse) -> Backoff:
+        said = reason(response.body).lower()
+        if response.status == 403 and "plan" in said:
+            return Backoff(_ANOTHER_DAY, "address", ProviderNotInPlan)
+        if response.status != 429:
+            return backoff_from_headers(response)
         if "concurrent" in said:
-            return Refusal(_PAUSE_SECONDS, "call")
+            return Backoff(_PAUSE_SECONDS, "call")
         if "daily api" in said:
             now = clock().astimezone(UTC)
             midnight = now.replace(hour=0, minute=1, second=0) + timedelta(days=1)
-            return Refusal((midnight - now).seconds + 1.0)
+            return Backoff((midnight - now).seconds + 1.0)
         if "hourly api" in said:
-            return Refusal(HOUR)
-        return Refusal(MINUTE) if "minutely api" in said else refusal_by_header(answer)
+            return Backoff(HOUR)
+        return Backoff(MINUTE) if "minutely api" in said else backoff_from_headers(response)
 
     return read
 

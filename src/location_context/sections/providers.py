@@ -9,10 +9,10 @@ from location_context.sections.contract import ProviderState, ProviderStatus
 
 if TYPE_CHECKING:
     from location_context.sections.contract import DegradedReason
-    from location_context.upstream.provider import Upstream
+    from location_context.upstream.client import ProviderClient
 
 
-def provider_state(upstream: Upstream) -> ProviderState:
+def provider_state(upstream: ProviderClient) -> ProviderState:
     return ProviderState(
         name=upstream.name,
         status=_status(upstream),
@@ -32,7 +32,7 @@ def degraded_by(error: BaseException) -> DegradedReason:
     return "provider_unavailable"
 
 
-def _status(upstream: Upstream) -> ProviderStatus:
+def _status(upstream: ProviderClient) -> ProviderStatus:
     if not (upstream.configured and upstream.is_in_plan):
         return "not_configured"
     if not upstream.available:

@@ -25,7 +25,7 @@ from redis.exceptions import RedisError
 from location_context.access.quota import Limit, MemoryCounter, Taken, Window
 from location_context.settings import Secret
 from location_context.stay import Clock
-from location_context.upstream.slots import Slots
+from location_context.upstream.host import Slots
 
 MAX_CONNECTIONS = 16
 TIMEOUT = 1.0  # seconds; with less, a busy processor would look like a silent Redis
@@ -202,7 +202,7 @@ POLL_SECONDS = 0.03  # a round trip is under a millisecond, a call 50 and more
 
 
 class RedisSlots:
-    """`upstream.slots.Slots` in Redis: at most `count` calls at once among all who use this name.
+    """`upstream.host.Slots` in Redis: at most `count` calls at once among all who use this name.
 
     A slot is a lease in a sorted set, by Redis' own clock, so that one whose holder died is freed.
     While Redis is gone, `fallback` counts.

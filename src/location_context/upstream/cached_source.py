@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 
-from location_context.errors import ProviderError, ProviderQuiet
+from location_context.errors import ProviderBackoff, ProviderError
 from location_context.lru import LRUCache
 from location_context.stay import Clock
+from location_context.upstream.client import ProviderClient
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.provider import Upstream
 from location_context.upstream.shared_cache import CacheRecord, SharedCache
 from location_context.upstream.single_flight import SingleFlight
 
@@ -119,7 +119,7 @@ class CachedSource(Generic[K, V]):
         stale: timedelta | None,
         max_size: int,
         size_of: Callable[[V], int] | None = None,
-        client: Upstream | None = None,
+        client: ProviderClient | None = None,
         merge: Callable[[V, V], V] | None = None,
         is_complete: Callable[[V], bool] | None = None,
         retry_incomplete: timedelta = timedelta(minutes=5),
@@ -214,7 +214,7 @@ class CachedSource(Generic[K, V]):
                 entry = await self.in_flight.run(
                     other, lambda: self._run(key, fetch, public=not public), deadline
                 )
-            except ProviderQuiet:
+            except ProviderBackoff:
                 if public:
                     raise
             else:

@@ -18,13 +18,13 @@ import httpx2
 
 from location_context.errors import (
     OperatorError,
-    ProviderAnswerInvalid,
     ProviderError,
-    ProviderRefused,
+    ProviderResponseInvalid,
+    ProviderStatusError,
     ProviderTimeout,
     ProviderUnreachable,
 )
-from location_context.upstream.receiving import metered, read_body
+from location_context.upstream.http import metered, read_body
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,14 +78,14 @@ async def download(  # noqa: PLR0913  each argument is one bound of this call
                 url = _target(url, downloaded.headers.get("location", ""))
     except TimeoutError:
         raise ProviderTimeout(_NAME, "did not answer in time") from None
-    raise ProviderAnswerInvalid(_NAME, f"redirects more than {_REDIRECTS} times")
+    raise ProviderResponseInvalid(_NAME, f"redirects more than {_REDIRECTS} times")
 
 
 def _target(url: str, location: str) -> str:
     try:
         return str(httpx2.URL(url).join(location))
     except httpx2.InvalidURL:
-        raise ProviderAnswerInvalid(_NAME, "redirects to no address") from None
+        raise ProviderResponseInvalid(_NAME, "redirects to no address") from None
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ async def _fetch(
             meter.allow_body(max_bytes)
             kept = {name.lower(): value for name, value in response.headers.items()}
             if response.status_code >= 400:
-                raise ProviderRefused(_NAME, response.status_code)
+                raise ProviderStatusError(_NAME, response.status_code)
             wanted = response.status_code == 200
             body = await read_body(response, _NAME, max_bytes) if wanted else b""
             return Downloaded(body, kept, url, response.status_code)

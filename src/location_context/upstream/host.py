@@ -1,23 +1,212 @@
 """Host: what a provider counts by caller, whichever of its addresses is asked and by whom.
 
-Units spent, calls in flight, and the quiet it asked for belong to the host: every `Upstream` that
-asks it, of whatever section, shares one `Host`, which `Hosts` hands out by name.
+Units spent (`Budget`), calls in flight (`Slots`) and the time it asked to be left alone belong to
+the host: every `ProviderClient` that asks it, of whatever section, shares one `Host`, which `Hosts`
+hands out by name. Calls are counted within this process, within this machine by locks on files that
+all workers and commands of one data directory share, or over machines (`storage.redis.RedisSlots`).
 """
 
-from __future__ import annotations
-
+import asyncio
+import os
+import random
 import time
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
 
-from location_context.upstream.budget import Budget
-from location_context.upstream.slots import LocalSlots
+try:
+    import fcntl
+except ImportError:  # not a POSIX system: each process counts alone
+    fcntl = None  # type: ignore[assignment]  # it is asked for before it is used
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
-    from datetime import datetime
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+_BUCKETS = 60  # per window
+_RETRY_LOCK_SECONDS = 0.02  # short beside a call of 50 ms and more, long beside a try of 20 µs
 
-    from location_context.upstream.slots import Slots
+
+@dataclass
+class _Window:
+    """Units spent in the last `seconds`, in buckets of a sixtieth of it."""
+
+    seconds: float
+    limit: float
+    spent: float = 0.0
+    public: float = 0.0
+    buckets: deque[tuple[int, float, float]] = field(default_factory=deque)
+
+    def drop_old(self, now: float) -> None:
+        oldest = int(now / self.seconds * _BUCKETS) - _BUCKETS
+        while self.buckets and self.buckets[0][0] < oldest:
+            _, units, public = self.buckets.popleft()
+            self.spent -= units
+            self.public -= public
+
+    def allows(self, units: float, *, public: bool) -> bool:
+        if self.spent + units > self.limit:
+            return False
+        return not public or self.public + units <= self.limit / 2
+
+    def wait(self, now: float, units: float) -> float:
+        """Seconds until so many of the oldest units have left the window that `units` fit."""
+        self.drop_old(now)
+        units, free = min(units, self.limit), self.limit - self.spent
+        for bucket, spent, _ in self.buckets:
+            if free >= units:
+                break
+            free += spent
+            leaves = (bucket + _BUCKETS + 1) / _BUCKETS * self.seconds
+            if free >= units:
+                return max(0.0, leaves - now)
+        return 0.0 if free >= units else self.seconds
+
+    def span(self, now: float, units: float) -> float:
+        """Seconds until `units` are spent: what does not fit now comes free at an even pace."""
+        self.drop_old(now)
+        over = max(0.0, units - (self.limit - self.spent))
+        return over / self.limit * self.seconds
+
+    def add(self, now: float, units: float, *, public: bool) -> None:
+        bucket = int(now / self.seconds * _BUCKETS)
+        self.spent += units
+        self.public += units if public else 0.0
+        self.buckets.append((bucket, units, units if public else 0.0))
+
+
+class Budget:
+    """Weighted units for one provider. An empty mapping of limits allows everything."""
+
+    def __init__(
+        self,
+        limits: Mapping[float, float],
+        now: Callable[[], float] = time.monotonic,
+        *,
+        share: float = 1.0,
+    ) -> None:
+        """`limits` maps a window's length in seconds to its units; `share` is this process's part.
+
+        Windows under a minute are too short to share out: a 429 then asks for quiet.
+        """
+        self._windows = [
+            _Window(seconds, limit * (share if seconds >= MINUTE else 1.0))
+            for seconds, limit in limits.items()
+        ]
+        self._now = now
+        self.total = 0.0  # units spent since the start
+        self.refused = 0  # calls it did not allow
+
+    def take(self, units: float, *, public: bool = False) -> bool:
+        """Spend `units` if every window allows it; False, and nothing spent, if one does not."""
+        now = self._now()
+        for window in self._windows:
+            window.drop_old(now)
+        if not all(window.allows(units, public=public) for window in self._windows):
+            self.refused += 1
+            return False
+        for window in self._windows:
+            window.add(now, units, public=public)
+        self.total += units
+        return True
+
+    def wait(self, units: float) -> float:
+        """Seconds until `units` may be spent, or a whole window's; 0 when they may be now."""
+        now = self._now()
+        return max((window.wait(now, units) for window in self._windows), default=0.0)
+
+    def span(self, units: float) -> float:
+        """Seconds, about, until so many units are spent, more than a window holds included."""
+        now = self._now()
+        return max((window.span(now, units) for window in self._windows), default=0.0)
+
+    def spent(self) -> dict[float, float]:
+        """Units spent in each window, by its length in seconds."""
+        now = self._now()
+        for window in self._windows:
+            window.drop_old(now)
+        return {window.seconds: window.spent for window in self._windows}
+
+
+class Slots(Protocol):
+    """So many calls at once.
+
+    Example:
+        async with slots.hold():
+            answer = await call()
+    """
+
+    def hold(self) -> AbstractAsyncContextManager[None]:
+        """Waits until there is a slot, and holds it until the block ends."""
+        ...
+
+
+class LocalSlots:
+    """`count` calls at once in this process."""
+
+    def __init__(self, count: int) -> None:
+        self._semaphore = asyncio.Semaphore(count)
+
+    @asynccontextmanager
+    async def hold(self) -> AsyncIterator[None]:
+        async with self._semaphore:
+            yield
+
+
+class FileSlots:
+    """`count` calls at once over all processes that share `folder`.
+
+    Where the folder cannot be written to, this process counts alone.
+    """
+
+    def __init__(self, folder: Path, name: str, count: int) -> None:
+        self._paths = [folder / f"{name}-{number}.lock" for number in range(count)]
+        self._semaphore = asyncio.Semaphore(count)
+
+    @asynccontextmanager
+    async def hold(self) -> AsyncIterator[None]:
+        async with self._semaphore:
+            descriptor = await self._locked()
+            try:
+                yield
+            finally:
+                if descriptor is not None:
+                    os.close(descriptor)  # which releases the lock
+
+    async def _locked(self) -> int | None:
+        """The descriptor of a file that this call alone has locked; None without a folder."""
+        while True:
+            try:
+                for path in self._paths:
+                    if (descriptor := _try_lock(path)) is not None:
+                        return descriptor
+            except OSError:
+                return None
+            await asyncio.sleep(_RETRY_LOCK_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311  jitter, no secret
+
+
+def _try_lock(path: Path) -> int | None:
+    """A descriptor that holds the lock of the file, or None while another holds it.
+
+    Raises:
+        OSError: the file cannot be opened or locked at all.
+    """
+    if fcntl is None:
+        raise OSError
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except FileNotFoundError:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        if isinstance(error, BlockingIOError):
+            return None
+        raise
+    return descriptor
 
 
 class Host:
@@ -26,7 +215,7 @@ class Host:
     def __init__(self, budget: Budget | None = None, slots: Slots | None = None) -> None:
         """`budget` in the provider's units; `slots` for calls in flight; None is without limit."""
         self.budget = budget or Budget({})
-        self.quiet_until: datetime | None = None
+        self.backoff_until: datetime | None = None
         self.answers = False  # whether the newest call to it succeeded, or was refused in form
         self._slots = slots
 
@@ -44,7 +233,7 @@ class Hosts:
 
     Example:
         host = hosts.get("open_meteo", {MINUTE: 480.0}, at_once=3)
-        upstream = Upstream("open_meteo_marine", url, client, clock, host=host)
+        upstream = ProviderClient("open_meteo_marine", url, client, clock, host=host)
     """
 
     def __init__(

@@ -20,7 +20,7 @@ from location_context.stay import Stay
 from location_context.storage.database import Database
 from location_context.storage.events import SqlEventStore
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.provider import http_client
+from location_context.upstream.http import http_client
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

@@ -13,7 +13,7 @@ from location_context.sections.events.records import Calendar
 from location_context.settings import Secret, Settings
 from location_context.storage.database import Database
 from location_context.storage.events import SqlEventStore
-from location_context.upstream.provider import http_client
+from location_context.upstream.http import http_client
 from tests.sections.events.conftest import MovableClock
 from tests.serving import serve
 from tests.standins import predicthq

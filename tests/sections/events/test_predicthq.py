@@ -11,9 +11,8 @@ import pytest
 
 from location_context.sections.events.providers.predicthq import parse_events
 from location_context.settings import Secret
-from location_context.upstream.budget import Budget
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.host import Host
+from location_context.upstream.host import Budget, Host
 from tests.standins.predicthq import TOKEN, event, responding
 from tests.standins.server import Answered, StandIn
 

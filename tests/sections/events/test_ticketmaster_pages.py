@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from location_context.sections.events.providers.rate_limiter import IntervalLimiter
 from location_context.settings import Secret
-from location_context.upstream.budget import Budget
 from location_context.upstream.deadline import Deadline
+from location_context.upstream.host import Budget
 from tests.standins.server import Answered, StandIn
 from tests.standins.ticketmaster import KEY, at, event, responding
 

@@ -12,7 +12,7 @@ from location_context.sections.guide.travel import estimate
 from location_context.sections.section import SectionContext
 from location_context.settings import Settings
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.provider import http_client
+from location_context.upstream.http import http_client
 from tests.moved_clock import NOON, MovedClock
 from tests.sections.guide.samples import PROVENANCE, query
 from tests.sections.guide.test_section import around

@@ -22,7 +22,7 @@ from location_context.storage.database import Database
 from location_context.storage.provider_data import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
-from location_context.upstream.provider import http_client
+from location_context.upstream.http import http_client
 from tests.moved_clock import MovedClock
 from tests.standins.met_norway import PATH as MET_PATH
 from tests.standins.met_norway import MetNorwayStandIn

@@ -19,7 +19,7 @@ from location_context.sections.weather.providers.open_meteo_archive import OpenM
 from location_context.stay import Stay
 from location_context.storage.provider_data import SqlClimateStore
 from location_context.upstream.host import Host
-from location_context.upstream.provider import http_client
+from location_context.upstream.http import http_client
 from tests.sections.weather.conftest import query
 from tests.standins.open_meteo import ARCHIVE, refused
 from tests.standins.server import Answered

@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from location_context.errors import ProviderAnswerInvalid, ProviderRefused
-from location_context.sections.open_meteo import refusal
+from location_context.errors import ProviderResponseInvalid, ProviderStatusError
+from location_context.sections.open_meteo import open_meteo_backoff
 from location_context.sections.weather.cells import Cell
 from location_context.sections.weather.providers.met_norway import MetNorway
 from location_context.sections.weather.providers.met_norway_days import gather
@@ -25,9 +25,8 @@ from location_context.sections.weather.providers.open_meteo_archive import OpenM
 from location_context.sections.weather.providers.open_meteo_forecast import OpenMeteoForecast
 from location_context.sections.weather.records import FIELDS
 from location_context.settings import Settings
-from location_context.upstream.exchange import Answer
 from location_context.upstream.host import Host
-from location_context.upstream.provider import http_client
+from location_context.upstream.http import HttpResponse, http_client
 from tests.standins.server import Answered, StandIn
 
 pytestmark = pytest.mark.anyio
@@ -45,7 +44,7 @@ def test_recorded_daily_answers_are_read_by_their_dates(shared_data):
     read = 0
     for _, body in recorded(shared_data, "*.json"):
         if "daily" not in body:
-            with pytest.raises(ProviderAnswerInvalid):
+            with pytest.raises(ProviderResponseInvalid):
                 daily(body, FIELDS)
             continue
         read += 1
@@ -82,9 +81,9 @@ async def test_recorded_and_quoted_errors_are_understood(shared_data):
                 clock = lambda: datetime(2026, 10, 4, 12, tzinfo=UTC)  # noqa: E731  a fixed clock
                 forecast = OpenMeteoForecast(settings, clock, client, Host())
                 archive = OpenMeteoArchive(settings, clock, client, Host())
-                with pytest.raises(ProviderRefused):
+                with pytest.raises(ProviderStatusError):
                     await forecast.forecast(CELL, today, 0, public=False)
-                with pytest.raises(ProviderRefused):
+                with pytest.raises(ProviderStatusError):
                     await archive.months(CELL, [(2025, 7)], today, public=False)
             asked = [one.query for one in standin.asked]
             if "forecast_start_date" in name:
@@ -100,9 +99,9 @@ async def test_recorded_and_quoted_errors_are_understood(shared_data):
 )
 def test_a_quoted_429_tells_how_long_to_be_quiet(shared_data, name, seconds):
     body = (shared_data / "open_meteo" / "errors" / f"quoted_{name}_limit_429.json").read_bytes()
-    answer = Answer("Open-Meteo", 429, {}, body)
-    asks = refusal(lambda: datetime(2026, 11, 21, 12, tzinfo=UTC))(answer)
-    assert (asks.quiet, asks.of) == (seconds, "host")
+    answer = HttpResponse("Open-Meteo", 429, {}, body)
+    backoff = open_meteo_backoff(lambda: datetime(2026, 11, 21, 12, tzinfo=UTC))(answer)
+    assert (backoff.seconds, backoff.scope) == (seconds, "host")
 
 
 @pytest.fixture

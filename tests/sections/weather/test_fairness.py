@@ -11,7 +11,7 @@ from location_context.stay import Stay
 from location_context.storage.provider_data import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
-from location_context.upstream.provider import http_client
+from location_context.upstream.http import http_client
 from tests.sections.weather.conftest import World, query, weather_section, write_grid
 from tests.sections.weather.test_open_meteo import paid, places
 

@@ -20,7 +20,7 @@ from location_context.stay import Stay
 from location_context.storage.provider_data import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
-from location_context.upstream.provider import http_client
+from location_context.upstream.http import http_client
 from tests.sections.weather.conftest import PARIS, World, query, weather_section
 from tests.standins import weather_truth
 from tests.standins.open_meteo import ARCHIVE, ELEVATION, FORECAST, OpenMeteo, refused

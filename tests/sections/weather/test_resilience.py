@@ -17,7 +17,7 @@ from location_context.stay import Stay
 from location_context.storage.provider_data import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
-from location_context.upstream.provider import http_client
+from location_context.upstream.http import http_client
 from tests.sections.weather.conftest import PARIS, query, weather_section, write_grid
 from tests.standins.open_meteo import ARCHIVE, ELEVATION, FORECAST, refused
 from tests.standins.server import Answered, Asked

@@ -18,7 +18,7 @@ from location_context.storage.provider_data import SqlClimateStore
 from location_context.storage.schema import climate_months
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
-from location_context.upstream.provider import http_client
+from location_context.upstream.http import http_client
 from tests.moved_clock import MovedClock
 from tests.sections.weather.conftest import query, weather_section
 from tests.standins.open_meteo import ARCHIVE

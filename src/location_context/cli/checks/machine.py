@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from location_context.cli.checks.finding import Finding
 from location_context.storage.backup import sqlite_file
-from location_context.upstream.date_header import told_time
-from location_context.upstream.provider import http_client
+from location_context.upstream.http import http_client, server_time
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,7 +70,7 @@ async def clock(settings: Settings, now: Clock) -> Finding:
     """Whether the clock agrees with a provider's; without one, that no file is of the future."""
     urls = (settings.forecast_url, settings.met_norway_url, settings.open_holidays_url)
     async with http_client(settings.user_agent) as client:
-        asked = await asyncio.gather(*(told_time(client, url) for url in urls if url))
+        asked = await asyncio.gather(*(server_time(client, url) for url in urls if url))
     if told := next(filter(None, asked), None):
         return _compared(now() - told, "a provider's", exactly=True)
     if (written := _last_written(settings)) is not None and now() < written - _SLACK:

@@ -9,7 +9,7 @@ import msgspec
 from location_context.cli.checks.finding import Finding, Outcome
 from location_context.errors import LocationContextError
 from location_context.upstream.download import download
-from location_context.upstream.provider import http_client
+from location_context.upstream.http import http_client
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -12,10 +12,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from location_context.errors import ProviderAnswerInvalid, ProviderError
+from location_context.errors import ProviderError, ProviderResponseInvalid
 from location_context.sections.guide.response import Travel
 from location_context.sections.providers import degraded_by
-from location_context.upstream.provider import Upstream, UpstreamLimits
+from location_context.upstream.client import ClientLimits, ProviderClient
 from location_context.upstream.single_flight import SingleFlight
 
 if TYPE_CHECKING:
@@ -58,12 +58,12 @@ class Router:
     """An OSRM server, asked once for all restaurants of an answer."""
 
     def __init__(self, settings: Settings, clock: Clock, client: httpx2.AsyncClient) -> None:
-        self.upstream = Upstream(
+        self.upstream = ProviderClient(
             "osrm",
             settings.osrm_url.rstrip("/"),
             client,
             clock,
-            limits=UpstreamLimits(timeout=5.0, max_bytes=200_000),
+            limits=ClientLimits(timeout=5.0, max_bytes=200_000),
         )
         self._flights: SingleFlight[list[float | None]] = SingleFlight()
 
@@ -112,9 +112,9 @@ def _durations(answer: Any, count: int) -> list[float | None]:
         source = answer["sources"][0]
         places = answer["destinations"][1:]
     except (KeyError, IndexError, TypeError):
-        raise ProviderAnswerInvalid("osrm", "the answer holds no table") from None
+        raise ProviderResponseInvalid("osrm", "the answer holds no table") from None
     if len(row) != count or len(places) != count:
-        raise ProviderAnswerInvalid("osrm", "the table has another size than asked")
+        raise ProviderResponseInvalid("osrm", "the table has another size than asked")
     if not _by_the_road(source):
         return [None] * count
     return [

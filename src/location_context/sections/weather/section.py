@@ -28,13 +28,13 @@ from location_context.sections.weather.fetching.archives import Archives
 from location_context.sections.weather.fetching.forecasts import Forecasts
 from location_context.sections.weather.fetching.heights import Heights
 from location_context.sections.weather.fetching.holdings import Holdings
-from location_context.sections.weather.fetching.ladder import Ladder, Rung
 from location_context.sections.weather.providers.met_norway import MetNorway
 from location_context.sections.weather.providers.nasa_power import NasaPower
 from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
 from location_context.sections.weather.providers.open_meteo_elevation import OpenMeteoElevation
 from location_context.sections.weather.providers.open_meteo_forecast import OpenMeteoForecast
 from location_context.sections.weather.response import WeatherBody
+from location_context.upstream.fallback_chain import Attempt, FallbackChain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from location_context.sections.weather.store import ClimateStore
     from location_context.settings import Settings
     from location_context.stay import Clock
+    from location_context.upstream.client import ProviderClient
     from location_context.upstream.deadline import Deadline
-    from location_context.upstream.provider import Upstream
 
 _ANSWERING_SECONDS = 0.3
 _LEAVING_SECONDS = 0.1
@@ -70,7 +70,7 @@ class Parts:
     heights: Heights
     fallback: FallbackGrid
     store: ClimateStore
-    upstreams: Sequence[Upstream]
+    upstreams: Sequence[ProviderClient]
     notices: Sequence[str]
 
 
@@ -153,11 +153,11 @@ class Weather(Section[WeatherBody]):
         if not query.stay.within_horizon(query.point.today(self._clock())):
             outlook = await self.archives.outlook(query, inner)
         else:
-            rungs = [
-                Rung(lambda: self._forecast(query, inner)),
-                Rung(lambda: self._instead(query, inner)),
+            attempts = [
+                Attempt(lambda: self._forecast(query, inner)),
+                Attempt(lambda: self._instead(query, inner)),
             ]
-            outlook = await Ladder(rungs, deadline, math.inf).climb()
+            outlook = await FallbackChain(attempts, deadline, math.inf).run()
         return outlook or self._fallback.outlook(query.point, query.stay)
 
     async def _forecast(self, query: Query, deadline: Deadline) -> Outlook | None:

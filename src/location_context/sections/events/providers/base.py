@@ -14,8 +14,8 @@ from location_context.sections.events.response import CoverageStatus
 from location_context.sections.providers import degraded_by
 from location_context.stay import Clock, Stay
 from location_context.upstream.cached_source import CachedSource, Entry, Sharing
+from location_context.upstream.client import ProviderClient
 from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
-from location_context.upstream.provider import Upstream
 from location_context.upstream.shared_cache import SharedCache
 
 Centre = tuple[float, float]
@@ -112,7 +112,7 @@ class EventSource:
 
     def __init__(
         self,
-        client: Upstream,
+        client: ProviderClient,
         clock: Clock,
         *,
         fresh: timedelta,

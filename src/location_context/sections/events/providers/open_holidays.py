@@ -22,9 +22,8 @@ from location_context.sections.events.providers.subdivisions import (
 )
 from location_context.sections.events.records import ProviderEvent, When
 from location_context.sections.providers import provider_state
-from location_context.upstream.budget import DAY, MINUTE, Budget
-from location_context.upstream.host import Host
-from location_context.upstream.provider import Upstream
+from location_context.upstream.client import ProviderClient
+from location_context.upstream.host import DAY, MINUTE, Budget, Host
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence
@@ -75,7 +74,7 @@ class OpenHolidays:
         client: httpx2.AsyncClient,
         shared: SharedCache | None = None,
     ) -> Self:
-        upstream = Upstream(
+        upstream = ProviderClient(
             cls.name,
             settings.open_holidays_url.rstrip("/"),
             client,

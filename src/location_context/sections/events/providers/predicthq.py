@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
-from location_context.errors import ProviderQuiet, ProviderRefused
+from location_context.errors import ProviderBackoff, ProviderStatusError
 from location_context.sections.events.fields import (
     optional_number,
     optional_text,
@@ -25,9 +25,8 @@ from location_context.sections.events.fields import (
 from location_context.sections.events.providers.base import EventSource, ProviderResult, Truncated
 from location_context.sections.events.records import ProviderEvent, When
 from location_context.sections.providers import provider_state
-from location_context.upstream.budget import DAY, MINUTE, Budget
-from location_context.upstream.host import Host
-from location_context.upstream.provider import Upstream
+from location_context.upstream.client import ProviderClient
+from location_context.upstream.host import DAY, MINUTE, Budget, Host
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -94,7 +93,7 @@ class PredictHQ:
     def build(cls, settings: Settings, clock: Clock, client: httpx2.AsyncClient) -> Self:
         url = settings.predicthq_url if settings.predicthq_api_key else ""
         budget = Budget({MINUTE: 48, DAY: 800}, share=settings.budget_share)
-        upstream = Upstream(cls.name, url, client, clock, host=Host(budget))
+        upstream = ProviderClient(cls.name, url, client, clock, host=Host(budget))
         source = EventSource(upstream, clock, fresh=FRESH_TTL, stale=STALE_TTL)
         return cls(source, settings.predicthq_api_key, settings.events_radius, clock)
 
@@ -116,7 +115,7 @@ class PredictHQ:
         while answer.results and answer.next and pages < MAX_PAGES:
             try:
                 answer = await self._page(asked, had, public=query.public)
-            except ProviderQuiet:
+            except ProviderBackoff:
                 break
             yield list(parse_events(answer.results, query.point.zone))
             had, pages = had + len(answer.results), pages + 1
@@ -129,7 +128,7 @@ class PredictHQ:
             asked["state"] = "active"
         try:
             return await self._page(asked, 0, public=public)
-        except ProviderRefused as error:
+        except ProviderStatusError as error:
             if error.status not in _REFUSED_STATE or asked["state"] == "active":
                 raise
         asked["state"] = "active"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
-from location_context.errors import ProviderQuiet
+from location_context.errors import ProviderBackoff
 from location_context.sections.events.fields import optional_number
 from location_context.sections.events.providers.base import EventSource, ProviderResult, Truncated
 from location_context.sections.events.providers.geohash import geohash
@@ -22,9 +22,8 @@ from location_context.sections.events.providers.rate_limiter import IntervalLimi
 from location_context.sections.events.providers.ticketmaster_parser import NAME, parse_events
 from location_context.sections.providers import provider_state
 from location_context.stay import Stay
-from location_context.upstream.budget import DAY, Budget
-from location_context.upstream.host import Host
-from location_context.upstream.provider import Upstream
+from location_context.upstream.client import ProviderClient
+from location_context.upstream.host import DAY, Budget, Host
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -88,7 +87,7 @@ class Ticketmaster:
     def build(cls, settings: Settings, clock: Clock, client: httpx2.AsyncClient) -> Self:
         url = settings.ticketmaster_url if settings.ticketmaster_api_key else ""
         budget = Budget({DAY: 4000}, share=settings.budget_share)
-        upstream = Upstream(cls.name, url, client, clock, host=Host(budget))
+        upstream = ProviderClient(cls.name, url, client, clock, host=Host(budget))
         source = EventSource(upstream, clock, fresh=FRESH_TTL, stale=STALE_TTL)
         limiter = IntervalLimiter(MIN_INTERVAL)
         return cls(source, settings.ticketmaster_api_key, settings.events_radius, limiter)
@@ -105,7 +104,7 @@ class Ticketmaster:
     async def _fetch(self, centre: Centre, stay: Stay, query: Query) -> AsyncIterator[Page]:
         """Page after page; a stay of more events than can be paged through is asked in parts."""
         if self._limiter.wait > MAX_WAIT_SECONDS:
-            raise ProviderQuiet(self.name, "too many are asking at once")
+            raise ProviderBackoff(self.name, "too many are asking at once")
         calls, waiting, crowded = MAX_CALLS, deque([_Page(stay, 0)]), False
         while waiting and calls:
             page, calls = waiting.popleft(), calls - 1

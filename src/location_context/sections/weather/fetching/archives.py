@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from location_context.errors import (
-    ProviderAnswerInvalid,
+    ProviderBackoff,
     ProviderError,
     ProviderNotInPlan,
-    ProviderQuiet,
+    ProviderResponseInvalid,
 )
 from location_context.sections.providers import degraded_by
 from location_context.sections.recent import Recent
@@ -32,8 +32,8 @@ from location_context.sections.weather.climatology.years import (
     records,
     windows,
 )
-from location_context.sections.weather.fetching.ladder import Ladder, Rung
 from location_context.sections.weather.records import Outlook
+from location_context.upstream.fallback_chain import Attempt, FallbackChain
 from location_context.upstream.single_flight import SingleFlight
 
 if TYPE_CHECKING:
@@ -71,12 +71,12 @@ class Archives:
 
     async def outlook(self, query: Query, deadline: Deadline) -> Outlook | None:
         """The climatology of the stay; None when none can be had."""
-        rungs = [
-            Rung(partial(reader.outlook, deadline), reader.provider.upstream)
+        attempts = [
+            Attempt(partial(reader.outlook, deadline), reader.provider.upstream)
             for reader in self._readers(query)
         ]
-        ladder = Ladder(rungs, deadline, GRACE_SECONDS)
-        best, failure = await ladder.climb(), ladder.first_failure
+        chain = FallbackChain(attempts, deadline, GRACE_SECONDS)
+        best, failure = await chain.run(), chain.first_failure
         if best is None or failure is None or isinstance(failure, ProviderNotInPlan):
             return best  # what the plan lacks was never due
         return replace(best, lacking=degraded_by(failure))
@@ -97,7 +97,7 @@ class Archives:
 
         def lacking(provider: ArchiveProvider) -> bool:
             upstream = provider.upstream
-            return not upstream.is_in_plan and upstream.quiet_until is not None
+            return not upstream.is_in_plan and upstream.backoff_until is not None
 
         ranked = sorted(self.providers, key=lacking)
         return [Reader(self, provider, query) for provider in ranked]
@@ -113,7 +113,7 @@ class Archives:
         key = (provider.source, cell.key, tuple(lacking))
         try:
             await self._flights.run(key, fetch, deadline)
-        except ProviderQuiet:
+        except ProviderBackoff:
             if public:
                 raise
             await self._flights.run((key, "keyed"), fetch, deadline)
@@ -175,7 +175,7 @@ class Reader:
                 break
             asked = list(latest(asked[0] - 1, YEARS - len(years)))
         if not years:
-            raise ProviderAnswerInvalid(self.provider.name, "has no data for this cell")
+            raise ProviderResponseInvalid(self.provider.name, "has no data for this cell")
         return years, kept[0] if len(kept) == 1 else np.concatenate(kept, axis=1)
 
     def _month(self, year: int, name: int) -> Month | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from location_context.errors import ProviderError, ProviderQuiet
+from location_context.errors import ProviderBackoff, ProviderError
 from location_context.sections.weather.climatology.years import last_year, latest
 from location_context.sections.weather.records import month_span
 
@@ -71,7 +71,7 @@ class Builder:
         while attempts < _ATTEMPTS:
             try:
                 months = await self.archive.months(cell, missing, today, public=False)
-            except ProviderQuiet as quiet:
+            except ProviderBackoff as quiet:
                 self.say(f"Waiting: {quiet.message}")
                 await self.pause(self._seconds(quiet))
             except ProviderError as error:
@@ -83,7 +83,7 @@ class Builder:
                 return True
         return False
 
-    def _seconds(self, quiet: ProviderQuiet) -> float:
+    def _seconds(self, quiet: ProviderBackoff) -> float:
         if quiet.until is None:
             return _PAUSE_SECONDS
         return max(1.0, (quiet.until - self.clock()).total_seconds())

@@ -10,14 +10,14 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from location_context.errors import ProviderError, ProviderQuiet
+from location_context.errors import ProviderBackoff, ProviderError
 from location_context.sections.providers import degraded_by
 from location_context.sections.recent import Recent
 from location_context.sections.weather.cells import Cell, cell_of
-from location_context.sections.weather.fetching.ladder import Ladder, Rung
 from location_context.sections.weather.providers.contract import Forecast
 from location_context.sections.weather.records import Outlook
 from location_context.upstream.deadline import Deadline
+from location_context.upstream.fallback_chain import Attempt, FallbackChain
 from location_context.upstream.shared_cache import CacheRecord
 from location_context.upstream.single_flight import SingleFlight
 
@@ -64,16 +64,16 @@ class Forecasts:
 
     async def outlook(self, query: Query, deadline: Deadline) -> Outlook | None:
         """The forecast of the stay; None when none can be had."""
-        rungs: list[Rung[Outlook]] = []
+        attempts: list[Attempt[Outlook]] = []
         for provider in self.providers:
             reader = _Reader(self, provider, query, deadline, self._clock())
-            rungs.append(Rung(reader.fresh, provider.upstream))
-            rungs.append(Rung(reader.stale))
-        ladder = Ladder(rungs, deadline, GRACE_SECONDS)
-        best = await ladder.climb()
-        if best is None or ladder.first_failure is None:
+            attempts.append(Attempt(reader.fresh, provider.upstream))
+            attempts.append(Attempt(reader.stale))
+        chain = FallbackChain(attempts, deadline, GRACE_SECONDS)
+        best = await chain.run()
+        if best is None or chain.first_failure is None:
             return best
-        return replace(best, lacking=degraded_by(ladder.first_failure))
+        return replace(best, lacking=degraded_by(chain.first_failure))
 
     def brings_height(self, query: Query) -> bool:
         """Whether the forecast to come is asked for at the point, and so brings its height."""
@@ -109,7 +109,7 @@ class Forecasts:
 
         try:
             return await self._flights.run(key, fetch, deadline)
-        except ProviderQuiet:
+        except ProviderBackoff:
             if query.public:
                 raise
             return await self._flights.run((key, "keyed"), fetch, deadline)

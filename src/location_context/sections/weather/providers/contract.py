@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from location_context.sections.weather.cells import Cell
     from location_context.sections.weather.records import Month
     from location_context.stay import Stay
-    from location_context.upstream.provider import Upstream
+    from location_context.upstream.client import ProviderClient
 
 YearMonth = tuple[int, int]
 
@@ -92,7 +92,7 @@ class ForecastProvider(Protocol):
     name: str
     model: str | None
     attribution: Sequence[Attribution]
-    upstream: Upstream
+    upstream: ProviderClient
     degrees: float
     at_point: bool  # asked for at the first point of a cell, whose height the answer's grid tells
 
@@ -113,7 +113,7 @@ class ArchiveProvider(Protocol):
     source: str
     name: str
     model: str
-    upstream: Upstream
+    upstream: ProviderClient
 
     def cell(self, point: Point) -> Cell: ...
 

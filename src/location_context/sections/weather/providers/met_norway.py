@@ -20,9 +20,8 @@ from location_context.sections.weather.notices import MET_NORWAY
 from location_context.sections.weather.providers.contract import Forecast
 from location_context.sections.weather.providers.met_norway_days import gather
 from location_context.sections.weather.records import Grid
-from location_context.upstream.budget import MINUTE, Budget
-from location_context.upstream.host import Host
-from location_context.upstream.provider import Upstream, UpstreamLimits
+from location_context.upstream.client import ClientLimits, ProviderClient
+from location_context.upstream.host import MINUTE, Budget, Host
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from location_context.sections.weather.cells import Cell
     from location_context.settings import Settings
     from location_context.stay import Clock
-    from location_context.upstream.exchange import Answer
+    from location_context.upstream.http import HttpResponse
 
 NAME = "MET Norway"
 _SHORTEST, _LONGEST = timedelta(minutes=5), timedelta(hours=2)
@@ -62,10 +61,10 @@ class MetNorway:
 
     def __init__(self, settings: Settings, clock: Clock, client: httpx2.AsyncClient) -> None:
         url = settings.met_norway_url if settings.contact else ""
-        self.upstream = Upstream(
+        self.upstream = ProviderClient(
             "met_norway", url, client, clock,
             host=Host(Budget(_LIMITS, share=settings.budget_share)),
-            limits=UpstreamLimits(max_in_flight=4, redirects=_REDIRECTS),
+            limits=ClientLimits(max_in_flight=4, redirects=_REDIRECTS),
         )  # fmt: skip
         self._clock = clock
         self._warned = False
@@ -84,7 +83,7 @@ class MetNorway:
         params = {"lat": f"{cell.lat:.4f}", "lon": f"{cell.lng:.4f}"}
         headers = {"If-Modified-Since": held.modified} if held and held.modified else {}
 
-        def read(answer: Answer) -> Forecast:
+        def read(answer: HttpResponse) -> Forecast:
             fresh = self._fresh(answer, held)
             forecast = self._forecast(cell, fresh, today)
             self._held.put(cell, fresh)
@@ -94,7 +93,7 @@ class MetNorway:
             params, read, headers=headers, public=public, accept=(200, 203, 304)
         )
 
-    def _fresh(self, answer: Answer, held: _Held | None) -> _Held:
+    def _fresh(self, answer: HttpResponse, held: _Held | None) -> _Held:
         """What is held from now on."""
         expires = self._expires(answer.headers)
         if answer.status == 304 and held is not None:

@@ -23,9 +23,8 @@ from location_context.sections.weather.records import (
     month_span,
     plausible,
 )
-from location_context.upstream.budget import DAY, MINUTE, Budget
-from location_context.upstream.host import Host
-from location_context.upstream.provider import Upstream, UpstreamLimits
+from location_context.upstream.client import ClientLimits, ProviderClient
+from location_context.upstream.host import DAY, MINUTE, Budget, Host
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,10 +62,10 @@ class NasaPower:
     model = "MERRA-2"
 
     def __init__(self, settings: Settings, clock: Clock, client: httpx2.AsyncClient) -> None:
-        self.upstream = Upstream(
+        self.upstream = ProviderClient(
             "nasa_power", settings.nasa_power_url, client, clock,
             host=Host(Budget(_LIMITS, share=settings.budget_share)),
-            limits=UpstreamLimits(timeout=30.0, max_in_flight=2),
+            limits=ClientLimits(timeout=30.0, max_in_flight=2),
         )  # fmt: skip
         self._clock = clock
         self._version = "2.x.x"  # of its service, until an answer tells it

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from location_context.errors import ProviderAnswerInvalid, ProviderRefused
+from location_context.errors import ProviderResponseInvalid, ProviderStatusError
 from location_context.sections.open_meteo import NAME, reason, weight
 from location_context.sections.weather.providers.open_meteo_answer import NAMES, terrain_params
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from location_context.sections.weather.cells import Cell
     from location_context.settings import Settings
-    from location_context.upstream.provider import Upstream
+    from location_context.upstream.client import ProviderClient
 
 T = TypeVar("T")
 Allowed = re.Match[str] | None
@@ -99,7 +99,7 @@ class Variables:
 class OpenMeteo:
     """One address of Open-Meteo for `fields`: the key, and learning from what a 400 says."""
 
-    def __init__(self, upstream: Upstream, settings: Settings, fields: Sequence[str]) -> None:
+    def __init__(self, upstream: ProviderClient, settings: Settings, fields: Sequence[str]) -> None:
         self.upstream = upstream
         self.variables = Variables(fields)
         self._key = settings.open_meteo_api_key
@@ -139,7 +139,7 @@ class OpenMeteo:
             asked = self.variables.fields()
             try:
                 return await ask(allowed)
-            except ProviderRefused as error:
+            except ProviderStatusError as error:
                 allowed = self._learn(error, asked, cell) or allowed
             await self._settle(cell, lightest)
         return await ask(allowed)
@@ -156,17 +156,17 @@ class OpenMeteo:
             }  # fmt: skip
             try:
                 await self.get(params, lambda _: None, weight(len(asked), [1]), public=False)
-            except ProviderRefused as error:
+            except ProviderStatusError as error:
                 self._learn(error, asked, cell)
             else:
                 self.variables.accepted(asked)
         self.variables.only_the_core()
 
-    def _learn(self, error: ProviderRefused, asked: Sequence[str], cell: Cell) -> Allowed:
+    def _learn(self, error: ProviderStatusError, asked: Sequence[str], cell: Cell) -> Allowed:
         """The allowed range a 400 names; what else it does not know is not asked for again.
 
         Raises:
-            ProviderRefused: it says nothing to learn from.
+            ProviderStatusError: it says nothing to learn from.
         """
         said = reason(error.body)
         if error.status != 400:
@@ -185,5 +185,5 @@ class OpenMeteo:
 def _sound(body: Any) -> Any:
     """The body, which must be no error: a fault while it is written comes with status 200."""
     if isinstance(body, dict) and body.get("error"):
-        raise ProviderAnswerInvalid(NAME, "answered with an error")
+        raise ProviderResponseInvalid(NAME, "answered with an error")
     return body

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
-from location_context.errors import ProviderAnswerInvalid
+from location_context.errors import ProviderResponseInvalid
 from location_context.sections.open_meteo import NAME
 from location_context.sections.weather.records import Columns, Grid, plausible
 
@@ -46,23 +46,23 @@ def daily(body: Any, fields: Sequence[str]) -> tuple[date, Columns]:
     """The first date and the columns of an answer, a value for each date that follows.
 
     Raises:
-        ProviderAnswerInvalid: dates or columns are not what they should be.
+        ProviderResponseInvalid: dates or columns are not what they should be.
     """
     block = body.get("daily") if isinstance(body, dict) else None
     times = block.get("time") if isinstance(block, dict) else None
     if not isinstance(block, dict) or not isinstance(times, list) or not times:
-        raise ProviderAnswerInvalid(NAME, "the answer holds no days")
+        raise ProviderResponseInvalid(NAME, "the answer holds no days")
     places = _places(times)
     first, length = min(places), (max(places) - min(places)).days + 1
     if length > LONGEST_DAYS:
-        raise ProviderAnswerInvalid(NAME, "the dates lie too far apart")
+        raise ProviderResponseInvalid(NAME, "the dates lie too far apart")
     order = [(day - first).days for day in places]
     columns = {}
     for name in fields:
         there, factor = NAMES[name]
         raw = block.get(there)
         if raw is not None and (not isinstance(raw, list) or len(raw) != len(times)):
-            raise ProviderAnswerInvalid(NAME, "a column is not as long as its dates")
+            raise ProviderResponseInvalid(NAME, "a column is not as long as its dates")
         column = np.full(length, np.nan)
         if raw is not None:
             column[order] = _numbers(raw) * factor
@@ -77,9 +77,9 @@ def _places(times: list[Any]) -> list[date]:
     try:
         days = [date.fromisoformat(time) for time in times]
     except (TypeError, ValueError):
-        raise ProviderAnswerInvalid(NAME, "a date is not one") from None
+        raise ProviderResponseInvalid(NAME, "a date is not one") from None
     if len(set(days)) != len(days):
-        raise ProviderAnswerInvalid(NAME, "a date comes twice")
+        raise ProviderResponseInvalid(NAME, "a date comes twice")
     return days
 
 

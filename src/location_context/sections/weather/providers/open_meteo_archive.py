@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from location_context.errors import ProviderAnswerInvalid, ProviderQuiet
-from location_context.sections.open_meteo import NAME, refusal, weight
+from location_context.errors import ProviderBackoff, ProviderResponseInvalid
+from location_context.sections.open_meteo import NAME, open_meteo_backoff, weight
 from location_context.sections.weather.cells import ARCHIVE_DEGREES, cell_of
 from location_context.sections.weather.notices import OPEN_METEO, copernicus
 from location_context.sections.weather.providers.contract import intervals
@@ -19,7 +19,7 @@ from location_context.sections.weather.providers.open_meteo_answer import (
     terrain_params,
 )
 from location_context.sections.weather.records import FIELDS, Month, month_span
-from location_context.upstream.provider import Upstream, UpstreamLimits
+from location_context.upstream.client import ClientLimits, ProviderClient
 
 if TYPE_CHECKING:
     import re
@@ -54,10 +54,10 @@ class OpenMeteoArchive(OpenMeteo):
         self, settings: Settings, clock: Clock, client: httpx2.AsyncClient, host: Host
     ) -> None:
         at_once = 2 if settings.open_meteo_api_key else 1  # the host's slots are for forecasts too
-        upstream = Upstream(
+        upstream = ProviderClient(
             "open_meteo_archive", settings.archive_url, client, clock,
-            host=host, refusal=refusal(clock),
-            limits=UpstreamLimits(timeout=20.0, max_in_flight=at_once, max_waiting=_MAX_WAITING),
+            host=host, backoff=open_meteo_backoff(clock),
+            limits=ClientLimits(timeout=20.0, max_in_flight=at_once, max_waiting=_MAX_WAITING),
         )  # fmt: skip
         super().__init__(upstream, settings, FIELDS)
         self._clock = clock
@@ -92,7 +92,7 @@ class OpenMeteoArchive(OpenMeteo):
     ) -> list[Month]:
         spans = [(start, min(end, last)) for start, end in intervals(wanted) if start <= last]
         if not spans:
-            raise ProviderQuiet(NAME, "has nothing so recent")
+            raise ProviderBackoff(NAME, "has nothing so recent")
         names = self.names()
         params = {
             **terrain_params(cell.lat, cell.lng),
@@ -118,7 +118,7 @@ def _last(allowed: re.Match[str]) -> date:
     try:
         return date.fromisoformat(allowed[2])
     except ValueError:
-        raise ProviderAnswerInvalid(NAME, "named a range without dates") from None
+        raise ProviderResponseInvalid(NAME, "named a range without dates") from None
 
 
 def _gathered(year: int, month: int, read: list[tuple[date, Any]]) -> Any:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from location_context.errors import ProviderAnswerInvalid
-from location_context.sections.open_meteo import NAME, refusal
+from location_context.errors import ProviderResponseInvalid
+from location_context.sections.open_meteo import NAME, open_meteo_backoff
 from location_context.sections.weather.providers.open_meteo_answer import metres, terrain_params
-from location_context.upstream.provider import Upstream, UpstreamLimits
+from location_context.upstream.client import ClientLimits, ProviderClient
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from location_context.settings import Settings
     from location_context.stay import Clock
-    from location_context.upstream.exchange import Answer
     from location_context.upstream.host import Host
+    from location_context.upstream.http import HttpResponse
 
 MAX_POINTS = 100
 
@@ -33,9 +33,9 @@ class OpenMeteoElevation:
         self, settings: Settings, clock: Clock, client: httpx2.AsyncClient, host: Host
     ) -> None:
         base, is_forecast, _ = settings.forecast_url.rpartition("/forecast")
-        self.upstream = Upstream(
+        self.upstream = ProviderClient(
             "open_meteo_elevation", f"{base}/elevation" if is_forecast else "", client, clock,
-            host=host, refusal=refusal(clock), limits=UpstreamLimits(timeout=5.0),
+            host=host, backoff=open_meteo_backoff(clock), limits=ClientLimits(timeout=5.0),
         )  # fmt: skip
         self._key = settings.open_meteo_api_key
 
@@ -50,11 +50,11 @@ class OpenMeteoElevation:
         if self._key:
             params["apikey"] = self._key.reveal()
 
-        def parse(answer: Answer) -> list[float | None]:
+        def parse(answer: HttpResponse) -> list[float | None]:
             # what it does not know stands there as a bare nan, which JSON has no word for
             found = msgspec.json.decode(answer.body.replace(b"nan", b"null"))["elevation"]
             if not isinstance(found, list) or len(found) != len(spots):
-                raise ProviderAnswerInvalid(NAME, "the heights are not as many as the points")
+                raise ProviderResponseInvalid(NAME, "the heights are not as many as the points")
             return [metres(value) for value in found]
 
         return await self.upstream.get(params, parse, units=len(spots), public=public)

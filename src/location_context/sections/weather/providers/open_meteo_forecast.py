@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from location_context.errors import ProviderAnswerInvalid
-from location_context.sections.open_meteo import NAME, refusal, weight
+from location_context.errors import ProviderResponseInvalid
+from location_context.sections.open_meteo import NAME, open_meteo_backoff, weight
 from location_context.sections.weather.cells import FORECAST_DEGREES
 from location_context.sections.weather.notices import OPEN_METEO
 from location_context.sections.weather.providers.contract import Forecast
@@ -19,7 +19,7 @@ from location_context.sections.weather.providers.open_meteo_answer import (
     terrain_params,
 )
 from location_context.sections.weather.records import FORECAST_FIELDS
-from location_context.upstream.provider import Upstream, UpstreamLimits
+from location_context.upstream.client import ClientLimits, ProviderClient
 
 if TYPE_CHECKING:
     import re
@@ -49,9 +49,9 @@ class OpenMeteoForecast(OpenMeteo):
     def __init__(
         self, settings: Settings, clock: Clock, client: httpx2.AsyncClient, host: Host
     ) -> None:
-        upstream = Upstream(
+        upstream = ProviderClient(
             "open_meteo_forecast", settings.forecast_url, client, clock,
-            host=host, refusal=refusal(clock), limits=UpstreamLimits(max_in_flight=8),
+            host=host, backoff=open_meteo_backoff(clock), limits=ClientLimits(max_in_flight=8),
         )  # fmt: skip
         super().__init__(upstream, settings, FORECAST_FIELDS)
         self._clock = clock
@@ -85,7 +85,7 @@ class OpenMeteoForecast(OpenMeteo):
     def _read(self, body: Any, cell: Cell) -> Forecast:
         first, columns = daily(body, FORECAST_FIELDS)
         if not np.isfinite(columns["temperature_max"]).any():
-            raise ProviderAnswerInvalid(NAME, "not one day of the forecast is known")
+            raise ProviderResponseInvalid(NAME, "not one day of the forecast is known")
         now = self._clock()
         return Forecast(first, columns, grid_of(body, cell), now, now + _FRESH)
 

@@ -13,7 +13,7 @@ import pytest
 
 from location_context.settings import Secret
 from location_context.storage.redis import RedisLink, RedisSlots
-from location_context.upstream.slots import FileSlots, LocalSlots
+from location_context.upstream.host import FileSlots, LocalSlots
 from tests.standins.server import Answered, StandIn
 
 pytestmark = pytest.mark.anyio
@@ -24,7 +24,7 @@ from pathlib import Path
 from location_context.settings import Secret
 from location_context.storage.redis import RedisLink
 from location_context.storage.redis import RedisSlots
-from location_context.upstream.slots import FileSlots
+from location_context.upstream.host import FileSlots
 
 async def main(folder, address, redis, prefix):
     slots = FileSlots(Path(folder), "host", 3)
@@ -79,7 +79,7 @@ def test_processes_together_hold_no_more_calls_than_the_host_takes(kind, tmp_pat
 def test_a_slot_of_a_killed_process_comes_free(tmp_path):
     code = (
         "import asyncio, sys; from pathlib import Path\n"
-        "from location_context.upstream.slots import FileSlots\n"
+        "from location_context.upstream.host import FileSlots\n"
         "async def main():\n"
         "    async with FileSlots(Path(sys.argv[1]), 'host', 1).hold():\n"
         "        print('held', flush=True); await asyncio.Event().wait()\n"

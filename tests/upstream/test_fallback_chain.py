@@ -1,4 +1,4 @@
-"""The ladder: the best answer in time, and who may be silent is not waited for."""
+"""FallbackChain: the best result in time, and who may be silent is not waited for."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from location_context.errors import ProviderUnreachable
-from location_context.sections.weather.fetching.ladder import Ladder, Rung
 from location_context.upstream.deadline import Deadline
+from location_context.upstream.fallback_chain import Attempt, FallbackChain
 
 pytestmark = pytest.mark.anyio
 
@@ -23,15 +23,15 @@ class Source:
         self.asked = 0
         self.started = asyncio.Event()
         self.answer = asyncio.get_event_loop().create_future()
-        self.doubted = False
+        self.suspect = False
         self.waited = 0.0
-        self.upstream = SimpleNamespace(
-            doubted=lambda _: self.doubted,
-            in_vain=0.0,
-            waited_in_vain=lambda seconds: setattr(self, "waited", seconds),
+        self.client = SimpleNamespace(
+            is_suspect=lambda _: self.suspect,
+            wasted_wait=0.0,
+            record_timeout=lambda seconds: setattr(self, "waited", seconds),
         )
 
-    async def attempt(self) -> str | None:
+    async def fetch(self) -> str | None:
         self.asked += 1
         self.started.set()
         return await asyncio.shield(self.answer)
@@ -44,14 +44,14 @@ class Source:
         return self
 
 
-async def climb(*sources: Source, seconds: float = 0.3, grace: float = 0.05) -> str | None:
-    rungs = [Rung(source.attempt, source.upstream) for source in sources]
-    return await Ladder(rungs, Deadline.after(seconds), grace).climb()
+async def race(*sources: Source, seconds: float = 0.3, settle_window: float = 0.05) -> str | None:
+    attempts = [Attempt(source.fetch, source.client) for source in sources]
+    return await FallbackChain(attempts, Deadline.after(seconds), settle_window).run()
 
 
 async def test_the_first_that_answers_is_taken_and_no_other_is_asked():
     first, second = Source("first").says("first"), Source("second")
-    assert await climb(first, second) == "first"
+    assert await race(first, second) == "first"
     assert second.asked == 0
 
 
@@ -59,21 +59,21 @@ async def test_the_next_is_asked_as_soon_as_one_fails_or_has_nothing():
     failing = Source("a").says(ProviderUnreachable("a", "down"))
     empty, last = Source("b").says(None), Source("c").says("c")
     began = time.monotonic()
-    assert await climb(failing, empty, last, seconds=30) == "c"
+    assert await race(failing, empty, last, seconds=30) == "c"
     assert time.monotonic() - began < 5
 
 
 async def test_a_lower_answer_waits_its_grace_for_a_higher_one():
     slow, quick = Source("slow"), Source("quick").says("quick")
     asyncio.get_running_loop().call_later(0.25, slow.says, "slow")
-    assert await climb(slow, quick, seconds=0.5, grace=20) == "slow"
+    assert await race(slow, quick, seconds=0.5, settle_window=20) == "slow"
     other = Source("slow")
-    assert await climb(other, Source("quick").says("quick"), seconds=0.5) == "quick"
+    assert await race(other, Source("quick").says("quick"), seconds=0.5) == "quick"
 
 
 async def test_a_caller_that_goes_away_leaves_the_source_at_work():
     source = Source("source")
-    task = asyncio.ensure_future(climb(source, seconds=30))
+    task = asyncio.ensure_future(race(source, seconds=30))
     await source.started.wait()
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
@@ -82,16 +82,16 @@ async def test_a_caller_that_goes_away_leaves_the_source_at_work():
 
 
 async def test_a_doubted_source_is_waited_for_no_longer_than_the_grace():
-    doubted = Source("doubted")
-    doubted.doubted = True
+    suspect = Source("suspect")
+    suspect.suspect = True
     began = time.monotonic()
-    assert await climb(doubted, seconds=30) is None
+    assert await race(suspect, seconds=30) is None
     assert time.monotonic() - began < 10
 
 
 async def test_how_long_a_source_was_waited_for_in_vain_is_told_it():
     silent, failing = Source("silent"), Source("a").says(ProviderUnreachable("a", "down"))
-    assert await climb(failing, silent, seconds=0.3) is None
+    assert await race(failing, silent, seconds=0.3) is None
     assert 0.2 < silent.waited < 10
     assert failing.waited == 0
 
@@ -99,15 +99,15 @@ async def test_how_long_a_source_was_waited_for_in_vain_is_told_it():
 async def test_the_first_failure_tells_why_a_lesser_answer_was_taken():
     failing, silent = Source("a").says(ProviderUnreachable("a", "down")), Source("b")
     for first, kind in ((failing, ProviderUnreachable), (silent, TimeoutError)):
-        rungs = [Rung(first.attempt, first.upstream), Rung(Source("c").says("c").attempt)]
-        ladder = Ladder(rungs, Deadline.after(0.3), 0.05)
-        assert await ladder.climb() == "c"
-        assert isinstance(ladder.first_failure, kind)
-    ladder = Ladder([Rung(Source("d").says("d").attempt)], Deadline.after(30), 0.05)
-    assert await ladder.climb() == "d"
-    assert ladder.first_failure is None
+        attempts = [Attempt(first.fetch, first.client), Attempt(Source("c").says("c").fetch)]
+        chain = FallbackChain(attempts, Deadline.after(0.3), 0.05)
+        assert await chain.run() == "c"
+        assert isinstance(chain.first_failure, kind)
+    chain = FallbackChain([Attempt(Source("d").says("d").fetch)], Deadline.after(30), 0.05)
+    assert await chain.run() == "d"
+    assert chain.first_failure is None
 
 
 async def test_a_fault_of_ours_costs_one_source_and_not_the_answer(capsys):
     broken, well = Source("broken").says(ValueError("ours")), Source("well").says("well")
-    assert await climb(broken, well, seconds=30) == "well"
+    assert await race(broken, well, seconds=30) == "well"

@@ -1,4 +1,4 @@
-"""Upstream: every fault of a provider becomes a typed error in time, and never a flood of calls."""
+"""ProviderClient: every fault of a provider becomes a typed error in time, never many calls."""
 
 from __future__ import annotations
 
@@ -12,25 +12,24 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from location_context.errors import (
-    ProviderAnswerInvalid,
+    ProviderBackoff,
     ProviderError,
-    ProviderQuiet,
-    ProviderRefused,
+    ProviderResponseInvalid,
+    ProviderStatusError,
     ProviderTimeout,
     ProviderUnreachable,
 )
 from location_context.stay import system_clock
 from location_context.upstream.breaker import Breaker
-from location_context.upstream.budget import DAY, Budget
-from location_context.upstream.deadline import Deadline
-from location_context.upstream.host import Host, Hosts
-from location_context.upstream.provider import (
-    DOUBTED_SECONDS,
-    Refusal,
-    Upstream,
-    UpstreamLimits,
-    http_client,
+from location_context.upstream.client import (
+    SUSPECT_WAIT,
+    Backoff,
+    ClientLimits,
+    ProviderClient,
 )
+from location_context.upstream.deadline import Deadline
+from location_context.upstream.host import DAY, Budget, Host, Hosts
+from location_context.upstream.http import http_client
 from tests.standins.server import Answered, StandIn
 
 pytestmark = pytest.mark.anyio
@@ -49,12 +48,12 @@ def standin():
         yield running
 
 
-def upstream(client, url: str, **more) -> Upstream:
-    more.setdefault("limits", UpstreamLimits(timeout=0.5, max_bytes=100_000))
-    return Upstream("Provider", url, client, more.pop("clock", system_clock), **more)
+def upstream(client, url: str, **more) -> ProviderClient:
+    more.setdefault("limits", ClientLimits(timeout=0.5, max_bytes=100_000))
+    return ProviderClient("Provider", url, client, more.pop("clock", system_clock), **more)
 
 
-async def ask(provider: Upstream, **more):
+async def ask(provider: ProviderClient, **more):
     return await provider.get({"lat": "1", "apikey": SECRET}, lambda answer: answer, **more)
 
 
@@ -74,15 +73,15 @@ FAULTS = [
     (Answered(fault="hang"), ProviderTimeout),
     (Answered(b"x" * 100, fault="drip"), ProviderTimeout),
     (Answered(fault="drop"), ProviderUnreachable),
-    (Answered(b"<html>bad gateway", 502, {"Content-Type": "text/html"}), ProviderRefused),
-    (Answered({"error": True}, 400), ProviderRefused),
-    (Answered(status=302, headers={"Location": "http://127.0.0.1:1/"}), ProviderAnswerInvalid),
-    (Answered(b"x" * 100_001), ProviderAnswerInvalid),
+    (Answered(b"<html>bad gateway", 502, {"Content-Type": "text/html"}), ProviderStatusError),
+    (Answered({"error": True}, 400), ProviderStatusError),
+    (Answered(status=302, headers={"Location": "http://127.0.0.1:1/"}), ProviderResponseInvalid),
+    (Answered(b"x" * 100_001), ProviderResponseInvalid),
     (
         Answered(gzip.compress(b"0" * 50_000_000), headers={"Content-Encoding": "gzip"}),
-        ProviderAnswerInvalid,
+        ProviderResponseInvalid,
     ),
-    (Answered(b"not gzip", headers={"Content-Encoding": "gzip"}), ProviderAnswerInvalid),
+    (Answered(b"not gzip", headers={"Content-Encoding": "gzip"}), ProviderResponseInvalid),
 ]
 
 
@@ -105,14 +104,14 @@ async def test_each_fault_becomes_its_typed_error_within_the_time_limit(
 @pytest.mark.parametrize("body", [b'{"cut": [1, 2', b"<html>", b"", DEEP[:100_000], b'"\xff\xfe"'])
 async def test_what_is_not_json_is_said_to_be_so(client, standin, body):
     standin.respond = lambda _: Answered(body)
-    with pytest.raises(ProviderAnswerInvalid):
+    with pytest.raises(ProviderResponseInvalid):
         (await ask(upstream(client, standin.url))).json()
 
 
 async def test_an_answer_of_500_mb_is_left_at_the_cap(client, standin):
     standin.respond = lambda _: Answered(bytes(500_000_000))
-    provider = upstream(client, standin.url, limits=UpstreamLimits(timeout=20, max_bytes=1_000_000))
-    with pytest.raises(ProviderAnswerInvalid, match="larger than"):
+    provider = upstream(client, standin.url, limits=ClientLimits(timeout=20, max_bytes=1_000_000))
+    with pytest.raises(ProviderResponseInvalid, match="larger than"):
         await ask(provider)
 
 
@@ -129,9 +128,9 @@ async def test_after_three_failures_the_provider_is_left_alone(client, standin):
     standin.respond = lambda _: Answered(b"", 500)
     provider = upstream(client, standin.url)
     for _ in range(3):
-        with pytest.raises(ProviderRefused):
+        with pytest.raises(ProviderStatusError):
             await ask(provider)
-    with pytest.raises(ProviderQuiet, match="left alone"):
+    with pytest.raises(ProviderBackoff, match="left alone"):
         await ask(provider)
     assert len(standin.asked) == 3
     assert not provider.available
@@ -141,7 +140,7 @@ async def test_a_wrong_call_does_not_open_the_breaker(client, standin):
     standin.respond = lambda _: Answered({"error": True}, 400)
     provider = upstream(client, standin.url)
     for _ in range(5):
-        with pytest.raises(ProviderRefused):
+        with pytest.raises(ProviderStatusError):
             await ask(provider)
     assert provider.breaker.state == "closed"
 
@@ -150,10 +149,10 @@ async def test_a_429_means_quiet_until_the_time_it_names(client, standin):
     now = [datetime(2026, 1, 1, tzinfo=UTC)]
     standin.respond = lambda _: Answered({"reason": "slow down"}, 429, {"Retry-After": "30"})
     provider = upstream(client, standin.url, clock=lambda: now[0])
-    with pytest.raises(ProviderRefused):
+    with pytest.raises(ProviderStatusError):
         await ask(provider)
     now[0] += timedelta(seconds=29)
-    with pytest.raises(ProviderQuiet) as raised:
+    with pytest.raises(ProviderBackoff) as raised:
         await ask(provider)
     assert raised.value.until == datetime(2026, 1, 1, 0, 0, 30, tzinfo=UTC)
     assert len(standin.asked) == 1
@@ -166,20 +165,20 @@ async def test_a_429_means_quiet_until_the_time_it_names(client, standin):
 async def test_a_senseless_retry_after_is_a_bounded_quiet(client, standin, asked: str):
     standin.respond = lambda _: Answered({}, 429, {"Retry-After": asked})
     provider = upstream(client, standin.url)
-    with pytest.raises(ProviderRefused):
+    with pytest.raises(ProviderStatusError):
         await ask(provider)
-    assert provider.quiet_until is not None
-    assert provider.quiet_until - system_clock() <= timedelta(days=32)
+    assert provider.backoff_until is not None
+    assert provider.backoff_until - system_clock() <= timedelta(days=32)
 
 
 async def test_a_provider_that_refuses_a_probe_is_alive_again(client, standin):
     standin.respond = lambda _: Answered(b"", 500)
     provider = upstream(client, standin.url, breaker=Breaker(pause=0.0))
     for _ in range(3):
-        with pytest.raises(ProviderRefused):
+        with pytest.raises(ProviderStatusError):
             await ask(provider)
     standin.respond = lambda _: Answered({"error": True}, 400)
-    with pytest.raises(ProviderRefused):
+    with pytest.raises(ProviderStatusError):
         await ask(provider)
     assert provider.breaker.state == "closed"
 
@@ -187,7 +186,7 @@ async def test_a_provider_that_refuses_a_probe_is_alive_again(client, standin):
 async def test_a_spent_budget_means_not_asking(client, standin):
     provider = upstream(client, standin.url, host=Host(Budget({DAY: 10})))
     await ask(provider, units=7)
-    with pytest.raises(ProviderQuiet, match="budget"):
+    with pytest.raises(ProviderBackoff, match="budget"):
         await ask(provider, units=7)
     assert len(standin.asked) == 1
 
@@ -205,7 +204,7 @@ async def test_a_spent_budget_does_not_use_up_the_probe(client, standin):
     provider = upstream(client, standin.url, host=Host(Budget({DAY: 10})), breaker=Breaker(pause=0))
     for _ in range(3):
         provider.breaker.fail()
-    with pytest.raises(ProviderQuiet, match="budget"):
+    with pytest.raises(ProviderBackoff, match="budget"):
         await ask(provider, units=11)
     await ask(provider, units=1)
     assert provider.breaker.state == "closed"
@@ -214,7 +213,7 @@ async def test_a_spent_budget_does_not_use_up_the_probe(client, standin):
 async def test_a_provider_without_an_address_is_never_asked(client):
     provider = upstream(client, "")
     assert not provider.configured
-    with pytest.raises(ProviderQuiet, match="not configured"):
+    with pytest.raises(ProviderBackoff, match="not configured"):
         await ask(provider)
 
 
@@ -256,7 +255,7 @@ class Crowd:
 async def test_no_more_calls_at_once_than_the_bound(client, standin):
     crowd = Crowd(standin, 0.02)
     standin.respond = crowd.respond
-    limits = UpstreamLimits(timeout=20, max_in_flight=2)
+    limits = ClientLimits(timeout=20, max_in_flight=2)
     provider = upstream(client, standin.url, limits=limits)
     await asyncio.gather(*(ask(provider) for _ in range(12)))
     assert crowd.most == 2
@@ -264,13 +263,13 @@ async def test_no_more_calls_at_once_than_the_bound(client, standin):
 
 async def test_who_waited_too_long_for_a_slot_blames_nobody(client, standin):
     standin.respond = Crowd(standin, 0.5).respond
-    limits = UpstreamLimits(timeout=0.2, max_in_flight=1, max_waiting=1)
+    limits = ClientLimits(timeout=0.2, max_in_flight=1, max_waiting=1)
     provider = upstream(client, standin.url, limits=limits, breaker=Breaker(threshold=2))
     results = await asyncio.gather(*(ask(provider) for _ in range(3)), return_exceptions=True)
     kinds = sorted(type(result).__name__ for result in results)
     assert kinds in (
-        ["ProviderQuiet", "ProviderQuiet", "ProviderTimeout"],
-        ["ProviderQuiet", "ProviderTimeout", "ProviderTimeout"],  # it got the slot at the last
+        ["ProviderBackoff", "ProviderBackoff", "ProviderTimeout"],
+        ["ProviderBackoff", "ProviderTimeout", "ProviderTimeout"],  # it got the slot at the last
     )
 
 
@@ -278,27 +277,27 @@ async def test_a_host_shares_its_budget_slots_and_quiet_among_its_addresses(clie
     host = Hosts().get("some_host", {DAY: 10.0}, at_once=1)
     crowd = Crowd(standin, 0.02)
     standin.respond = crowd.respond
-    limits = UpstreamLimits(timeout=20)
+    limits = ClientLimits(timeout=20)
     one = upstream(client, standin.url + "/one", host=host, limits=limits)
     two = upstream(client, standin.url + "/two", host=host, limits=limits)
     await asyncio.gather(*(ask(each) for each in (one, two) for _ in range(4)))
     assert crowd.most == 1
     assert host.budget.spent() == {DAY: 8}
     standin.respond = lambda _: Answered(status=429, headers={"Retry-After": "30"})
-    with pytest.raises(ProviderRefused):
+    with pytest.raises(ProviderStatusError):
         await ask(one)
-    with pytest.raises(ProviderQuiet, match="asked for quiet"):
+    with pytest.raises(ProviderBackoff, match="asked for quiet"):
         await ask(two)
 
 
 async def test_a_pause_of_one_call_silences_nobody(client, standin):
     answers = iter([Answered({"busy": True}, 429), Answered({"ok": True})])
     standin.respond = lambda _: next(answers)
-    busy = Refusal(0.01, "call")
-    provider = upstream(client, standin.url, refusal=lambda _: busy)
+    busy = Backoff(0.01, "call")
+    provider = upstream(client, standin.url, backoff=lambda _: busy)
     assert (await ask(provider)).json() == {"ok": True}
     standin.respond = lambda _: Answered({"busy": True}, 429)
-    with pytest.raises(ProviderRefused):
+    with pytest.raises(ProviderStatusError):
         await ask(provider)
     assert len(standin.asked) == 4
     assert provider.available
@@ -315,7 +314,7 @@ async def test_an_answer_that_its_parser_cannot_read_is_the_providers_failing(
     standin.respond = lambda _: Answered(body)
     provider = upstream(client, standin.url, breaker=Breaker(threshold=2))
     for _ in range(2):
-        with pytest.raises(ProviderAnswerInvalid):
+        with pytest.raises(ProviderResponseInvalid):
             await provider.get_json({}, lambda found: found["days"][0])
     assert provider.last_error_code == "invalid_answer"
     assert provider.last_success_at is None
@@ -331,39 +330,39 @@ async def test_redirects_within_the_host_are_followed_where_the_provider_asks_fo
         return Answered({"path": asked.path, "lat": asked.query["lat"]})
 
     standin.respond = moved
-    limits = UpstreamLimits(timeout=0.5, redirects=2)
+    limits = ClientLimits(timeout=0.5, redirects=2)
     follows = upstream(client, standin.url + "/old", limits=limits)
     assert (await ask(follows)).json() == {"path": "/new", "lat": "2"}
-    with pytest.raises(ProviderAnswerInvalid, match="redirect"):
+    with pytest.raises(ProviderResponseInvalid, match="redirect"):
         await ask(upstream(client, standin.url + "/old"))
     with StandIn(lambda _: Answered({})).running() as other:
         elsewhere = {"Location": other.url + "/old"}
         standin.respond = lambda _: Answered(status=302, headers=elsewhere)
-        with pytest.raises(ProviderAnswerInvalid, match="redirect"):
+        with pytest.raises(ProviderResponseInvalid, match="redirect"):
             await ask(follows)
         standin.respond = lambda _: Answered(status=302, headers={"Location": "/old"})
-        with pytest.raises(ProviderAnswerInvalid, match="redirect"):
+        with pytest.raises(ProviderResponseInvalid, match="redirect"):
             await ask(follows)
         assert other.asked == []
 
 
 async def test_a_provider_is_doubted_from_a_time_out_to_its_next_answer(client, standin):
-    provider = upstream(client, standin.url, limits=UpstreamLimits(timeout=2))
-    assert not provider.doubted(1000)
+    provider = upstream(client, standin.url, limits=ClientLimits(timeout=2))
+    assert not provider.is_suspect(1000)
     standin.respond = lambda _: Answered(fault="hang")
     with pytest.raises(ProviderTimeout):
         await ask(provider)
-    assert provider.doubted(1000)
+    assert provider.is_suspect(1000)
     assert provider.breaker.state == "closed"
 
     async def left(deadline: Deadline) -> float:
         return deadline.left()
 
-    assert await provider.wait_for(left, Deadline.after(1000)) <= DOUBTED_SECONDS
+    assert await provider.wait_for(left, Deadline.after(1000)) <= SUSPECT_WAIT
     assert await provider.wait_for(left, Deadline.after(0)) == 0
     standin.respond = lambda _: Answered({})
     await ask(provider)
-    assert not provider.doubted(1000)
+    assert not provider.is_suspect(1000)
     assert await provider.wait_for(left, Deadline.after(1000)) > 900
 
 
@@ -375,9 +374,9 @@ async def test_what_some_waited_in_vain_is_not_waited_again_but_others_may(clien
         return Answered({})
 
     standin.respond = respond
-    provider = upstream(client, standin.url, limits=UpstreamLimits(timeout=20))
-    provider.waited_in_vain(5)
-    assert not provider.doubted(1)  # nothing was on its way
+    provider = upstream(client, standin.url, limits=ClientLimits(timeout=20))
+    provider.record_timeout(5)
+    assert not provider.is_suspect(1)  # nothing was on its way
     call = asyncio.ensure_future(ask(provider))
 
     async def join(deadline: Deadline) -> object:
@@ -386,11 +385,11 @@ async def test_what_some_waited_in_vain_is_not_waited_again_but_others_may(clien
 
     with pytest.raises(TimeoutError):
         await provider.wait_for(join, Deadline.after(0.3))
-    assert provider.doubted(0.3)
-    assert not provider.doubted(2)
+    assert provider.is_suspect(0.3)
+    assert not provider.is_suspect(2)
     assert provider.breaker.state == "closed"
     release.set()
     await call
-    assert provider.doubted(0.3)  # it took longer than that
+    assert provider.is_suspect(0.3)  # it took longer than that
     await ask(provider)
-    assert not provider.doubted(0.3)
+    assert not provider.is_suspect(0.3)

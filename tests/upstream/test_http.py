@@ -8,10 +8,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from location_context.errors import ProviderAnswerInvalid, ProviderUnreachable
+from location_context.errors import ProviderResponseInvalid, ProviderUnreachable
 from location_context.stay import system_clock
+from location_context.upstream.client import ClientLimits, ProviderClient
 from location_context.upstream.download import download
-from location_context.upstream.provider import Upstream, UpstreamLimits, http_client
+from location_context.upstream.http import http_client
 
 pytestmark = pytest.mark.anyio
 MEGABYTE = 1_000_000
@@ -49,8 +50,8 @@ async def endless(head: bytes, again: bytes):
 
 async def ask(url: str) -> object:
     async with http_client("test") as client:
-        limits = UpstreamLimits(timeout=60, max_bytes=MEGABYTE)
-        provider = Upstream("provider", url, client, system_clock, limits=limits)
+        limits = ClientLimits(timeout=60, max_bytes=MEGABYTE)
+        provider = ProviderClient("provider", url, client, system_clock, limits=limits)
         return await provider.get_json({}, lambda body: body)
 
 
@@ -82,7 +83,7 @@ async def test_packed_bytes_without_end_are_cut_at_the_cap(call):
     empty_block = b"\x00\x00\x00\xff\xff"  # a stored block of nothing: no byte unpacked, five sent
     head = PACKED + chunk(b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03")
     async with endless(head, chunk(empty_block * 10_000)) as (url, sent):
-        with pytest.raises((ProviderAnswerInvalid, ProviderUnreachable)):
+        with pytest.raises((ProviderResponseInvalid, ProviderUnreachable)):
             await call(url)
         assert sent[0] < 20 * MEGABYTE
 
@@ -113,5 +114,5 @@ async def test_an_honest_answer_as_large_as_the_cap_is_read(call):
 async def test_a_cut_gzip_stream_is_no_answer(call):
     cut = PACKED + chunk(gzip.compress(b'{"ok": true}' * 100)[:-20]) + b"0\r\n\r\n"
     async with endless(cut, b"") as (url, _):
-        with pytest.raises(ProviderAnswerInvalid, match="cut off"):
+        with pytest.raises(ProviderResponseInvalid, match="cut off"):
             await call(url)

@@ -1,0 +1,362 @@
+"""ProviderClient: the one way in which the service asks a provider, one for each of its addresses.
+
+A call has one deadline over all its parts, at most one retry out of a retry budget, a breaker, a
+weighted budget, a bound on calls in flight and a cap on the unpacked bytes of the response. What a
+provider counts by caller (units, calls at once, backoff) lies in its `Host`. A call succeeds only
+once its own parser has read the response. Redirects are refused, but for those within the
+provider's host where its terms ask to follow them. What is raised is a `ProviderError` whose
+sentence names no address.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal, TypeVar
+from urllib.parse import urlencode
+
+import httpx2
+import structlog
+
+from location_context.errors import (
+    ProviderBackoff,
+    ProviderBudgetSpent,
+    ProviderError,
+    ProviderNotInPlan,
+    ProviderResponseInvalid,
+    ProviderStatusError,
+    ProviderTimeout,
+    ProviderUnreachable,
+)
+from location_context.stay import Clock
+from location_context.upstream.breaker import Breaker
+from location_context.upstream.deadline import Deadline
+from location_context.upstream.host import Host
+from location_context.upstream.http import BoundedGet, HttpResponse
+
+T = TypeVar("T")
+RETRY_SHARE = 0.1  # of successes that earn a retry
+MAX_RETRIES_SAVED = 3.0
+RETRY_DELAY = 0.05  # seconds, doubled at most by chance
+DEFAULT_BACKOFF = 60.0  # seconds, where a 429 does not say
+MAX_BACKOFF = 32 * 86400.0  # a provider that asks for more has made a mistake
+SIMILAR_WAIT = 1.5  # of two callers with one deadline one asks later; the widget has 2.1 s of 3.6
+SUSPECT_WAIT = 0.5  # seconds in which a provider that is back answers
+_PARSE_ERRORS = (
+    AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Backoff:
+    """What a response with a status that was not accepted asks for.
+
+    Attributes:
+        seconds: without calls, or before the one more try of this call.
+        scope: who waits: everyone who asks the `host`, whoever asks this `address`, or this
+            `call`, which is then made once more while nobody else waits.
+        error: what is raised.
+    """
+
+    seconds: float = 0.0
+    scope: Literal["host", "address", "call"] = "host"
+    error: type[ProviderStatusError] = ProviderStatusError
+
+
+def backoff_from_headers(response: HttpResponse) -> Backoff:
+    """What a 429 or 503 asks for with Retry-After; a minute when it does not say."""
+    if response.status not in {429, 503}:
+        return Backoff()
+    value = response.headers.get("retry-after", "")
+    return Backoff(float(value) if value.isascii() and value.isdigit() else DEFAULT_BACKOFF)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientLimits:
+    """How much one address may cost: seconds, unpacked bytes, calls at once and waiting for it."""
+
+    timeout: float = 10.0
+    max_bytes: int = 8_000_000
+    max_in_flight: int = 4
+    max_waiting: int = 100
+    redirects: int = 0  # followed within the provider's own host
+
+
+class ProviderClient:
+    """One address of a provider.
+
+    Args:
+        name: of the provider, for errors and `/v1/status`.
+        url: with its path; an empty one is `not configured`, and never asked.
+        client: the connections, shared by all providers.
+        clock: the time, UTC.
+        limits: what one call may cost.
+        host: what the provider counts by caller; shared by all addresses of one provider.
+        breaker: stops asking while the provider does not answer.
+        backoff: reads a response whose status is not accepted.
+
+    Attributes:
+        last_success_at: when a response was last read, UTC.
+        last_error: the newest failure since, or None.
+        wasted_wait: seconds that callers waited for nothing, until it answers in less; else 0.
+
+    Example:
+        client = ProviderClient("skyline", settings.skyline_url, http, clock)
+        rows = await client.get_json({"lat": "48.86"}, lambda body: body["rows"], public=True)
+    """
+
+    def __init__(  # noqa: PLR0913  each argument is one rule of this provider
+        self,
+        name: str,
+        url: str,
+        client: httpx2.AsyncClient,
+        clock: Clock,
+        *,
+        limits: ClientLimits | None = None,
+        host: Host | None = None,
+        breaker: Breaker | None = None,
+        backoff: Callable[[HttpResponse], Backoff] = backoff_from_headers,
+    ) -> None:
+        self.name = name
+        self.last_success_at: datetime | None = None
+        self.last_error: ProviderError | None = None
+        self.wasted_wait = 0.0
+        self.breaker = breaker or Breaker()
+        self.host = host or Host()
+        self._url = url
+        self._clock = clock
+        self._limits = limits or ClientLimits()
+        self._http = BoundedGet(
+            client, name, self._limits.timeout, self._limits.max_bytes, self._limits.redirects
+        )
+        self._read_backoff = backoff
+        self._backoff_until: datetime | None = None
+        self._slots = asyncio.Semaphore(self._limits.max_in_flight)
+        self._waiting = 0
+        self._sent_at: dict[float, int] = {}  # calls on their way, by when they were sent
+        self._retries = MAX_RETRIES_SAVED
+
+    @property
+    def configured(self) -> bool:
+        return bool(self._url)
+
+    @property
+    def last_error_code(self) -> str | None:
+        """The code of the newest failure since the last success, as `/v1/status` shows it."""
+        return self.last_error.code if self.last_error else None
+
+    @property
+    def backoff_until(self) -> datetime | None:
+        """Until when nothing is asked here, since the provider said so; None if it may be asked."""
+        now = self._clock()
+        given = (self._backoff_until, self.host.backoff_until)
+        return max((until for until in given if until and now < until), default=None)
+
+    @property
+    def is_in_plan(self) -> bool:
+        """False once the plan behind the key turned out to lack this address."""
+        return not isinstance(self.last_error, ProviderNotInPlan)
+
+    @property
+    def available(self) -> bool:
+        """Whether a call might be made now, without taking the breaker's probe."""
+        return self.configured and self.backoff_until is None and self.breaker.state != "open"
+
+    def is_suspect(self, wait: float) -> bool:
+        """Whether a caller who would wait so many seconds should not wait for it at length.
+
+        So it is while its breaker is not closed, from a time-out to the next response, and for who
+        would wait no longer than others waited for nothing: it is still asked, for the next caller.
+        """
+        timed_out = isinstance(self.last_error, ProviderTimeout)
+        wasted = wait <= self.wasted_wait * SIMILAR_WAIT
+        return timed_out or wasted or self.breaker.state != "closed"
+
+    async def wait_for(self, join: Callable[[Deadline], Awaitable[T]], deadline: Deadline) -> T:
+        """What `join` gives by the deadline, or soon where the provider is suspect.
+
+        Raises:
+            TimeoutError: `join` raised it, since nothing came by then.
+        """
+        wait = deadline.left()
+        if self.is_suspect(wait):
+            return await join(deadline.at_most(SUSPECT_WAIT))
+        try:
+            return await join(deadline)
+        except TimeoutError:
+            self.record_timeout(wait)
+            raise
+
+    def record_timeout(self, seconds: float) -> None:
+        """A caller got nothing; it counts if a call was on its way for half of these seconds."""
+        sent = next(iter(self._sent_at), None)  # the oldest: they are in the order of sending
+        if sent is not None and time.monotonic() - sent > seconds / 2:
+            self.wasted_wait = max(self.wasted_wait, seconds)
+
+    async def get_json(
+        self, params: Mapping[str, str], parse: Callable[[Any], T], **call: Any
+    ) -> T:
+        """What `parse` makes of the JSON that comes; the arguments of `get` may follow.
+
+        `parse` may raise any of KeyError, TypeError, ValueError and the like: a response that it
+        cannot read is the provider's failure.
+
+        Raises:
+            ProviderError: nothing usable came; see the tree in `errors`.
+        """
+        return await self.get(params, lambda response: parse(response.json()), **call)
+
+    async def get(  # noqa: PLR0913  a request has these parts
+        self,
+        params: Mapping[str, str],
+        parse: Callable[[HttpResponse], T],
+        *,
+        path: str = "",
+        headers: Mapping[str, str] | None = None,
+        units: float = 1.0,
+        public: bool = False,
+        accept: tuple[int, ...] = (200,),
+    ) -> T:
+        """GET the address with `params`, and what `parse` makes of the response.
+
+        Args:
+            params: the query; commas in it stay commas.
+            parse: reads the response; see `get_json`.
+            path: appended to the address.
+            headers: sent besides the User-Agent.
+            units: the weight of the call in the provider's own count.
+            public: widget traffic, which may spend half of each budget.
+            accept: statuses that `parse` reads; every other is `ProviderStatusError`.
+
+        Raises:
+            ProviderError: nothing usable came; see the tree in `errors`.
+        """
+        self._check_available()
+        url = self._url + path + ("?" + urlencode(params, safe=",") if params else "")
+        try:
+            async with self._slot():
+                self._admit(units, public=public)
+                response = await self._call(url, dict(headers or {}), units, public, accept)
+            parsed = self._parse(response, parse)
+        except ProviderBackoff:
+            raise
+        except ProviderError as error:
+            self._record_failure(error)
+            raise
+        self.breaker.succeed()
+        self.host.answers = True
+        self.last_success_at, self.last_error = self._clock(), None
+        self._retries = min(MAX_RETRIES_SAVED, self._retries + RETRY_SHARE)
+        return parsed
+
+    def _check_available(self) -> None:
+        if not self.configured:
+            raise ProviderBackoff(self.name, "is not configured")
+        if (until := self.backoff_until) is not None:
+            raise ProviderBackoff(self.name, "asked for quiet", until)
+        if self.breaker.state == "open":
+            raise self._breaker_backoff()
+
+    @asynccontextmanager
+    async def _slot(self) -> AsyncIterator[None]:
+        """Waits for a slot of this address, then of its host: both may take one time-out.
+
+        Raises:
+            ProviderBackoff: too many wait, or too long; the provider is not to blame for either.
+        """
+        if self._waiting >= self._limits.max_waiting:
+            raise ProviderBackoff(self.name, "too many calls wait for their turn")
+        async with AsyncExitStack() as stack:
+            self._waiting += 1
+            try:
+                async with asyncio.timeout(self._limits.timeout):
+                    await stack.enter_async_context(self._slots)
+                    await stack.enter_async_context(self.host.slot())
+            except TimeoutError:
+                raise ProviderBackoff(self.name, "the call waited too long for its turn") from None
+            finally:
+                self._waiting -= 1
+            yield
+
+    def _admit(self, units: float, *, public: bool) -> None:
+        self._check_available()  # it may have changed while the call waited for its slot
+        if not self.host.budget.take(units, public=public):
+            raise ProviderBudgetSpent(self.name, "the budget of calls is spent")
+        if not self.breaker.allows():  # last, since it takes the one probe
+            raise self._breaker_backoff()
+
+    def _breaker_backoff(self) -> ProviderBackoff:
+        until = self._clock() + timedelta(seconds=self.breaker.retry_in())
+        return ProviderBackoff(self.name, "does not answer and is left alone for a while", until)
+
+    def _record_failure(self, error: ProviderError) -> None:
+        self.last_error = error
+        if isinstance(error, ProviderStatusError) and error.status in range(400, 500):
+            self.breaker.succeed()  # it is alive; this call was wrong, or it asked for quiet
+        else:
+            self.breaker.fail()
+            self.host.answers = False
+
+    async def _call(
+        self, url: str, headers: dict[str, str], units: float, public: bool, accept: tuple[int, ...]
+    ) -> HttpResponse:
+        """The response; a broken connection or a 429 is worth one more call."""
+        sent = time.monotonic()
+        self._sent_at[sent] = self._sent_at.get(sent, 0) + 1
+        try:
+            async with asyncio.timeout(self._limits.timeout):
+                try:
+                    response = await self._http.get(url, headers)
+                except ProviderUnreachable:
+                    if not self._may_retry(units, public=public):
+                        raise
+                    await asyncio.sleep(RETRY_DELAY * random.uniform(1, 2))  # noqa: S311  jitter, no secret
+                    response = await self._http.get(url, headers)
+                if response.status not in accept:
+                    backoff = self._read_backoff(response)
+                    if backoff.scope == "call":
+                        await asyncio.sleep(backoff.seconds)
+                        response = await self._http.get(url, headers)
+        except TimeoutError:
+            raise ProviderTimeout(self.name, "did not answer in time") from None
+        finally:
+            self._sent_at[sent] -= 1
+            if not self._sent_at[sent]:
+                del self._sent_at[sent]
+        if time.monotonic() - sent < self.wasted_wait:
+            self.wasted_wait = 0.0
+        self._check_status(response, accept)
+        return response
+
+    def _may_retry(self, units: float, *, public: bool) -> bool:
+        """As long as the retry budget lasts, and the provider's own pays for one more call."""
+        if self._retries < 1 or not self.host.budget.take(units, public=public):
+            return False
+        self._retries -= 1
+        return True
+
+    def _check_status(self, response: HttpResponse, accept: tuple[int, ...]) -> None:
+        if response.status in accept:
+            return
+        if 300 <= response.status < 400:
+            raise ProviderResponseInvalid(self.name, "answered with a redirect, which is refused")
+        backoff = self._read_backoff(response)
+        until = self._clock() + timedelta(seconds=min(backoff.seconds, MAX_BACKOFF))
+        if backoff.scope == "host" and backoff.seconds:
+            self.host.backoff_until = until
+        elif backoff.scope == "address":
+            self._backoff_until = until
+        raise backoff.error(self.name, response.status, response.body)
+
+    def _parse(self, response: HttpResponse, parse: Callable[[HttpResponse], T]) -> T:
+        try:
+            return parse(response)
+        except _PARSE_ERRORS as error:
+            structlog.get_logger().info(
+                "answer_not_read", provider=self.name, why=type(error).__name__
+            )
+            sentence = "the answer is not of its documented shape"
+            raise ProviderResponseInvalid(self.name, sentence) from None

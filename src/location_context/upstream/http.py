@@ -1,0 +1,246 @@
+"""One GET over HTTP, bounded in time, bytes and redirects, whatever a server sends.
+
+The HTTP library itself reads heads (of which a server may send any number with 1xx statuses) and
+bodies without end. A `ByteMeter` bounds what one call receives; `read_body` unpacks one gzip member
+and no more, under a cap on the bytes that came and on what they unpack to.
+"""
+
+import ssl
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import httpcore2
+import httpx2
+import msgspec
+
+from location_context.errors import (
+    ProviderResponseInvalid,
+    ProviderTimeout,
+    ProviderUnreachable,
+)
+
+CONNECT_TIMEOUT = 3.0
+MAX_HEAD_BYTES = 256_000  # all heads of one response; the parser itself bounds each at 100 kB
+MAX_FRAMING_BYTES = 64_000  # what chunk sizes and the last read may come to beside a body
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_GZIP_MEMBER = 31  # zlib's `wbits` for one member with its header and checksum
+
+
+@dataclass(frozen=True)
+class HttpResponse:
+    """What a provider answered. Header names are in lower case; `body` is unpacked."""
+
+    provider: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = field(repr=False)
+
+    def json(self) -> Any:
+        """The body as JSON.
+
+        Raises:
+            ProviderResponseInvalid: it is not JSON, or nested beyond reason.
+        """
+        try:
+            return msgspec.json.decode(self.body)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+            page = self.body.lstrip()[:1] == b"<"
+            what = "the answer is an HTML page, not JSON" if page else "the answer is not JSON"
+            raise ProviderResponseInvalid(self.provider, what) from None
+
+
+@dataclass(frozen=True)
+class BoundedGet:
+    """GET requests to one provider.
+
+    Attributes:
+        client: the connections, shared by all providers.
+        provider: its name, for errors.
+        timeout: seconds for each step of a call.
+        max_bytes: of a body, as sent and unpacked.
+        redirects: followed within the host of the address.
+    """
+
+    client: httpx2.AsyncClient
+    provider: str
+    timeout: float
+    max_bytes: int
+    redirects: int
+
+    async def get(self, url: str, headers: Mapping[str, str]) -> HttpResponse:
+        """The response, whatever its status, behind as many redirects as allowed.
+
+        Raises:
+            ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: none came whole.
+        """
+        first, response = url, await self._get_once(url, headers)
+        for _ in range(self.redirects):
+            if response.status not in _REDIRECTS:
+                break
+            target = urljoin(url, response.headers.get("location", ""))
+            if urlsplit(target)[:2] != urlsplit(first)[:2]:  # scheme, host and port
+                break
+            url, response = target, await self._get_once(target, headers)
+        return response
+
+    async def _get_once(self, url: str, headers: Mapping[str, str]) -> HttpResponse:
+        headers = {"Accept-Encoding": "gzip", **headers}
+        timeout = httpx2.Timeout(self.timeout, connect=CONNECT_TIMEOUT)
+        try:
+            async with AsyncExitStack() as call:
+                meter = call.enter_context(metered())
+                response = await call.enter_async_context(
+                    self.client.stream("GET", url, headers=headers, timeout=timeout)
+                )
+                meter.allow_body(self.max_bytes)
+                body = await read_body(response, self.provider, self.max_bytes)
+                lower = {name.lower(): value for name, value in response.headers.items()}
+                return HttpResponse(self.provider, response.status_code, lower, body)
+        except httpx2.TimeoutException:
+            raise ProviderTimeout(self.provider, "did not answer in time") from None
+        except (httpx2.HTTPError, httpx2.InvalidURL):
+            raise ProviderUnreachable(self.provider, "the connection failed") from None
+
+
+def http_client(user_agent: str) -> httpx2.AsyncClient:
+    """The connection pool all providers share; no redirects, no proxies of the environment."""
+    limits = httpx2.Limits(max_connections=64, max_keepalive_connections=16)
+    transport = httpx2.AsyncHTTPTransport(trust_env=False, limits=limits)
+    pool = transport._pool  # noqa: SLF001  it offers no other way to the backend; a test would tell
+    pool._network_backend = MeteredBackend(pool._network_backend)  # noqa: SLF001  see above
+    return httpx2.AsyncClient(
+        headers={"User-Agent": user_agent},
+        timeout=httpx2.Timeout(10.0, connect=CONNECT_TIMEOUT),
+        follow_redirects=False,
+        transport=transport,
+        trust_env=False,
+    )
+
+
+async def server_time(client: httpx2.AsyncClient, url: str) -> datetime | None:
+    """The `Date` header of this address's host, by its own clock; None where it has none.
+
+    Asked without TLS, since with a clock that is far off no certificate holds. Nothing but the
+    time is taken from the response, and no key is sent.
+    """
+    parts = urlsplit(url)
+    port = f":{parts.port}" if parts.port and parts.scheme == "http" else ""
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    try:
+        response = await client.head(f"http://{host}{port}/")
+        moment = parsedate_to_datetime(response.headers["date"])
+    except (httpx2.HTTPError, httpx2.InvalidURL, KeyError, OverflowError, ValueError):
+        return None
+    return moment if moment.tzinfo else None
+
+
+class ByteMeter:
+    """What one call may still receive, in bytes."""
+
+    def __init__(self) -> None:
+        self._left = MAX_HEAD_BYTES
+
+    def allow_body(self, cap: int) -> None:
+        """The heads are read: from now on a body of `cap` bytes may come."""
+        self._left = cap + MAX_FRAMING_BYTES
+
+    def count(self, received: int) -> None:
+        self._left -= received
+        if self._left < 0:
+            raise httpcore2.ReadError("more came than one call may receive")
+
+
+_METER: ContextVar[ByteMeter | None] = ContextVar("meter", default=None)
+
+
+@contextmanager
+def metered() -> Iterator[ByteMeter]:
+    """Bounds what is received by the HTTP call made inside."""
+    meter = ByteMeter()
+    token = _METER.set(meter)
+    try:
+        yield meter
+    finally:
+        _METER.reset(token)
+
+
+async def read_body(response: httpx2.Response, provider: str, cap: int) -> bytes:
+    """The unpacked body of at most `cap` bytes.
+
+    Raises:
+        ProviderResponseInvalid: it is larger, packed or not, or damaged, or cut off.
+    """
+    packed = response.headers.get("content-encoding", "").lower() == "gzip"
+    unpack = zlib.decompressobj(_GZIP_MEMBER) if packed else None
+    body, came = bytearray(), 0
+    async for chunk in response.aiter_raw():
+        came += len(chunk)
+        try:
+            body += unpack.decompress(chunk, cap + 1) if unpack else chunk
+        except zlib.error:
+            raise ProviderResponseInvalid(provider, "the answer is damaged") from None
+        if max(came, len(body)) > cap:
+            raise ProviderResponseInvalid(provider, f"the answer is larger than {cap} bytes")
+        if unpack and unpack.eof:
+            break  # whatever follows the first member is no part of the answer
+    if unpack and not unpack.eof:
+        raise ProviderResponseInvalid(provider, "the answer is cut off")
+    return bytes(body)
+
+
+class MeteredStream(httpcore2.AsyncNetworkStream):
+    """A connection whose reads count against the meter of the call they are made for."""
+
+    def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
+        self._stream = stream
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109  the seam's own argument
+        data = await self._stream.read(max_bytes, timeout)
+        if (meter := _METER.get()) is not None:
+            meter.count(len(data))
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109  the seam's own argument
+        await self._stream.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109  the seam's own argument
+    ) -> httpcore2.AsyncNetworkStream:
+        return MeteredStream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+class MeteredBackend(httpcore2.AsyncNetworkBackend):
+    """Connections of another backend, metered."""
+
+    def __init__(self, backend: httpcore2.AsyncNetworkBackend) -> None:
+        self._backend = backend
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109  the seam's own argument
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        stream = await self._backend.connect_tcp(host, port, timeout, local_address, socket_options)
+        return MeteredStream(stream)
+
+    async def sleep(self, seconds: float) -> None:
+        await self._backend.sleep(seconds)
