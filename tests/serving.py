@@ -23,7 +23,7 @@ from granian.server.common import LogLevels
 from granian.server.embed import Server
 
 from location_context.app import create_app
-from location_context.cli.serve import HEADERS_WITHIN, LISTENING
+from location_context.cli.serve import HEADER_READ_TIMEOUT, MAX_CONNECTIONS
 from location_context.sections.section import Section
 from location_context.settings import Settings
 from location_context.stay import Clock, system_clock
@@ -48,7 +48,7 @@ def serve(
     clock: Clock = system_clock,
     sections: Sequence[Section] | None = None,
     port: int | None = None,
-    headers_within: int = HEADERS_WITHIN,
+    headers_within: int = HEADER_READ_TIMEOUT,
 ) -> Iterator[Served]:
     """Serve until the end of the block. `sections` stand in for the real ones.
 
@@ -85,8 +85,8 @@ class _Thread(threading.Thread):
             port=port,
             interface=Interfaces.ASGI,
             websockets=False,
-            backlog=LISTENING,
-            backpressure=LISTENING,
+            backlog=MAX_CONNECTIONS,
+            backpressure=MAX_CONNECTIONS,
             http=HTTPModes.http1,
             http1_settings=HTTP1Settings(header_read_timeout=headers_within),
             log_level=LogLevels.critical,

@@ -105,7 +105,7 @@ def test_a_full_disk_is_found_by_writing(house: Path) -> None:
     with child(examine_a_full_disk, str(house)) as (_, pipe):
         outcome, said = pipe.recv()["data directory"]
     assert outcome == "failed"
-    assert "has no room left" in said
+    assert "has no space left" in said
 
 
 def examine_bound_by_rights(pipe: Connection, folder: str, settings: dict[str, str]) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from location_context.cli.serve import HEADERS_WITHIN
+from location_context.cli.serve import HEADER_READ_TIMEOUT
 from tests.serving import free_port, serve
 from tests.web.commands import Serving, command, serving
 
@@ -144,11 +144,11 @@ def test_two_workers_share_keys_and_data_and_end_answering_every_connection(hous
         ended(askers)
         printed = served.printed()
     assert served.process.returncode == 0
-    assert "Each of the 2 workers counts quotas alone" in printed
+    assert "Each of the 2 workers counts quotas on its own" in printed
 
 
 def test_slow_headers_are_cut_off_and_by_default_within_30_seconds(web_settings) -> None:
-    assert HEADERS_WITHIN <= 30_000
+    assert HEADER_READ_TIMEOUT <= 30_000
     with (
         serve(web_settings, sections=[], headers_within=300) as served,
         socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection,

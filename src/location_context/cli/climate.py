@@ -1,4 +1,4 @@
-"""`climate fallback` makes the fallback grid; `climate build` fills the archive for many places."""
+"""`climate fallback` builds the fallback grid; `climate build` fills the archive for places."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import csv
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -15,6 +15,7 @@ from location_context.cli import console
 from location_context.cli.console import Json
 from location_context.errors import OperatorError
 from location_context.gazetteer.gazetteer import Gazetteer
+from location_context.point import Point
 from location_context.sections.open_meteo import open_meteo_host
 from location_context.sections.weather.climatology import grid
 from location_context.sections.weather.climatology.fallback import FallbackGrid
@@ -27,9 +28,6 @@ from location_context.storage.provider_data import SqlClimateStore
 from location_context.upstream.host import Hosts
 from location_context.upstream.http import http_client
 
-if TYPE_CHECKING:
-    from location_context.point import Point
-
 commands = typer.Typer(
     add_completion=False, help="Climate data: the fallback grid, and the archive for many places."
 )
@@ -38,20 +36,20 @@ commands = typer.Typer(
 @commands.command()
 def fallback(
     *,
-    again: Annotated[bool, typer.Option("--again", help="Make it although it is there.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Rebuild an existing one.")] = False,
     json: Json = False,
 ) -> None:
-    """Make the grid of monthly means that answers when no provider does."""
+    """Build the grid of monthly means that answers when no provider does."""
     settings = console.settings()
-    held = FallbackGrid(settings.data_dir)
-    made = again or not held.made
+    grid_file = FallbackGrid(settings.data_dir)
+    made = again or not grid_file.made
     if made:
         grid.make(settings.data_dir, _say)
     if json:
-        size = held.path.stat().st_size
-        console.emit_json({"path": str(held.path), "bytes": size, "made": made})
+        size = grid_file.path.stat().st_size
+        console.emit_json({"path": str(grid_file.path), "bytes": size, "made": made})
     elif not made:
-        console.out().print(f"The fallback grid is there: {held.path}", markup=False)
+        console.out().print(f"The fallback grid already exists: {grid_file.path}", markup=False)
 
 
 @commands.command()
@@ -60,13 +58,13 @@ def build(
     *,
     json: Json = False,
 ) -> None:
-    """Fetch ten years for the cell of every place in a file; goes on where it was broken off."""
+    """Fetch ten years for the cell of every place in a file; resumes after an interruption."""
     built = console.run(_build(_places(file)))
     if json:
         console.emit_json(built)
     else:
         console.out().print(
-            f"{built.cells} cells: {built.held} were held, {built.fetched} fetched, "
+            f"{built.cells} cells: {built.held} already stored, {built.fetched} fetched, "
             f"{built.failed} failed"
         )
     if built.failed:
@@ -78,7 +76,7 @@ def _say(line: str) -> None:
 
 
 def _places(file: Path) -> list[tuple[float, float]]:
-    """The coordinates of a file, every one checked before the first is asked for.
+    """The coordinates in a file, all validated before the first request.
 
     Raises:
         OperatorError: the file cannot be read, or a line has no coordinates.
@@ -93,9 +91,9 @@ def _places(file: Path) -> list[tuple[float, float]]:
         try:
             lat, lng = float(row["lat"]), float(row["lng"])
         except (KeyError, TypeError, ValueError):
-            raise OperatorError(f"{file}, line {number}: lat and lng are not both there") from None
+            raise OperatorError(f"{file}, line {number}: lat and lng must be numbers") from None
         if not (abs(lat) <= 90 and abs(lng) <= 180):
-            raise OperatorError(f"{file}, line {number}: no such point on Earth")
+            raise OperatorError(f"{file}, line {number}: accepted: lat -90..90, lng -180..180")
         places.append((lat, lng))
     return places
 

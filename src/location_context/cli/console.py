@@ -1,6 +1,6 @@
-"""What every command shares: settings from the environment, output for people or as JSON, errors.
+"""What every command shares: settings, output for people or as JSON, progress.
 
-A command raises `OperatorError`; `main` prints its sentence on stderr and exits with 1.
+A command raises `OperatorError`; `main` prints its message on stderr and exits with 1.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ import asyncio
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
+from collections.abc import Coroutine
+from typing import Annotated, Any, Self, TypeVar
 
 import msgspec
 import typer
@@ -20,14 +21,11 @@ from location_context.settings import Settings
 from location_context.settings.data_dir import note_store, other_store, refuse_second_store
 from location_context.settings.reading import COMMAND, variable
 
-if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
 T = TypeVar("T")
 _COMMAND = re.compile(r"(?<![\w./-])location-context (?=[a-z])")
 
 New = Annotated[
-    bool, typer.Option("--new", help="Begin a second data directory beside another one.")
+    bool, typer.Option("--new", help="Create a second data directory beside an existing one.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text for people.")]
 
@@ -64,7 +62,7 @@ def emit_json(value: object) -> None:
 
 
 def hint(text: str) -> str:
-    """A sentence with commands as this user calls them: by the script of a clone, or by name."""
+    """The text with its commands as this user runs them: by a clone's script, or by name."""
     called = os.environ.get(variable(COMMAND))
     return _COMMAND.sub(lambda _: f"{called} ", text) if called else text
 
@@ -79,23 +77,23 @@ def err() -> Console:
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
-class Steps:
-    """Progress on stderr: a bar on a terminal, else a line now and then.
+class ProgressReporter:
+    """Progress on stderr: a bar on a terminal, otherwise a line after every twentieth part.
 
     Example:
-        with Steps("Reading", len(rows), "rows") as steps:
+        with ProgressReporter("Reading", len(rows), "rows") as progress:
             for row in rows:
-                steps.advance()
+                progress.advance()
     """
 
-    def __init__(self, doing: str, total: int, things: str) -> None:
+    def __init__(self, activity: str, total: int, noun: str) -> None:
         self.total = total
-        self._things = things
-        self._done = self._said = 0
-        self._sentence = ""
+        self._noun = noun
+        self._count = self._last_printed = 0
+        self._last_message = ""
         self._console = err()
         self._bar = Progress(console=self._console, transient=True)
-        self._task = self._bar.add_task(doing, total=total)
+        self._task = self._bar.add_task(activity, total=total)
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
@@ -107,17 +105,17 @@ class Steps:
             self._bar.stop()
 
     def advance(self) -> None:
-        """One more is done."""
-        self._done += 1
+        """Count one more item as done."""
+        self._count += 1
         self._bar.advance(self._task)
-        twentieth = max(1, self.total // 20)
-        if not self._console.is_terminal and self._done - self._said >= twentieth:
-            self._said = self._done
-            self._console.print(f"{self._done} of {self.total} {self._things}", markup=False)
+        interval = max(1, self.total // 20)
+        if not self._console.is_terminal and self._count - self._last_printed >= interval:
+            self._last_printed = self._count
+            self._console.print(f"{self._count} of {self.total} {self._noun}", markup=False)
 
-    def say(self, sentence: str) -> None:
-        """A sentence, unless it was the last one."""
-        if sentence != self._sentence:
-            self._sentence = sentence
-            told = f"{self._done} of {self.total} {self._things}: {sentence}"
-            self._console.print(told, markup=False)
+    def message(self, text: str) -> None:
+        """Print a message with the count, unless it repeats the last one."""
+        if text != self._last_message:
+            self._last_message = text
+            line = f"{self._count} of {self.total} {self._noun}: {text}"
+            self._console.print(line, markup=False)

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 import typer
@@ -17,25 +17,19 @@ import typer
 from location_context.access.gate import damaged_key
 from location_context.access.pepper import open_pepper
 from location_context.app import open_service
-from location_context.cli import console
-from location_context.cli.checks import machine
-from location_context.cli.checks.finding import Finding, Outcome
-from location_context.cli.checks.server import running_server
+from location_context.cli import checks, console
+from location_context.cli.checks import Finding, Outcome
 from location_context.errors import LocationContextError
-from location_context.sections.contract import Query
+from location_context.sections.contract import ProviderState, Query
+from location_context.sections.section import Section
 from location_context.sections.weather.climatology.fallback import FallbackGrid
-from location_context.service import read_all
+from location_context.service import Service, read_all
+from location_context.settings import Settings
 from location_context.stay import Stay, system_clock
 from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.database import Database
 from location_context.upstream.deadline import Deadline
 from location_context.web.status import status
-
-if TYPE_CHECKING:
-    from location_context.sections.contract import ProviderState
-    from location_context.sections.section import Section
-    from location_context.service import Service
-    from location_context.settings import Settings
 
 commands = typer.Typer(add_completion=False)
 
@@ -73,7 +67,7 @@ Server = Annotated[
 
 @commands.command()
 def doctor(*, server: Server = "", json: console.Json = False) -> None:
-    """Check settings, storage, datasets and providers; exit code 1 if something failed."""
+    """Check settings, storage, datasets and providers; exit with 1 if a check failed."""
     findings = console.run(_examine(server, printed=not json))
     if json:
         console.emit_json(findings)
@@ -100,7 +94,7 @@ async def _findings(server: str) -> AsyncIterator[Finding]:
         yield Finding("settings", "failed", error.message)
         return
     yield Finding("settings", "ok", "every setting is well-formed")
-    yield await machine.clock(settings, system_clock)
+    yield await checks.clock(settings, system_clock)
     for name, check in (("data directory", _data_dir), ("database", _database), ("keys", _keys)):
         finding = await _tried(name, check, settings)
         yield finding
@@ -110,7 +104,8 @@ async def _findings(server: str) -> AsyncIterator[Finding]:
     async for finding in _service(settings):
         known.add(finding.message)
         yield finding
-    for finding in await running_server(server or settings.public_url, settings.user_agent, known):
+    address = server or settings.public_url
+    for finding in await checks.running_server(address, settings.user_agent, known):
         yield finding
 
 
@@ -122,7 +117,7 @@ async def _tried(name: str, check: Check, settings: Settings) -> Finding:
 
 
 async def _data_dir(settings: Settings) -> Finding:
-    return await asyncio.to_thread(machine.data_dir, settings)
+    return await asyncio.to_thread(checks.data_dir, settings)
 
 
 async def _database(settings: Settings) -> Finding:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
 from location_context.cli import console
+from location_context.cli.database import open_database
 from location_context.errors import OperatorError
 from location_context.gazetteer.countries import main_zone
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.point import canonical
+from location_context.sections.events.imports.entries import Refused
 from location_context.sections.events.imports.feeds import Feeds
 from location_context.sections.events.imports.importer import (
     Imported,
@@ -24,30 +27,24 @@ from location_context.sections.events.imports.importer import (
 from location_context.sections.events.records import Calendar
 from location_context.sections.events.response import Category
 from location_context.stay import system_clock
-from location_context.storage.database import Database
 from location_context.storage.events import SqlEventStore
 from location_context.upstream.http import http_client
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-
-    from location_context.sections.events.imports.entries import Refused
-
 commands = typer.Typer(
-    add_completion=False, help="Import events of your own, and keep feeds.", no_args_is_help=True
+    add_completion=False, help="Import your own events and manage feeds.", no_args_is_help=True
 )
-_TELL_EVERY = 5000  # events, where there is no terminal to show a count that changes
-_WIDEST = 10_000  # columns: lines longer than the terminal are wrapped by it, and nothing is cut
+_PRINT_INTERVAL = 5000  # events, where no terminal shows a changing count
+_MAX_COLUMNS = 10_000  # the terminal wraps longer lines, and nothing is cut off
 
-feed = typer.Typer(help="Calendars by address that the server refreshes.", no_args_is_help=True)
+feed = typer.Typer(help="Calendars at an address that the server refreshes.", no_args_is_help=True)
 commands.add_typer(feed, name="feed")
 
-Name = Annotated[str | None, typer.Option(help="What you call it.")]
-Lat = Annotated[float | None, typer.Option(help="Where events lie that name no coordinates.")]
-Lng = Annotated[float | None, typer.Option(help="Likewise, the longitude.")]
-Country = Annotated[str | None, typer.Option(help="Or their country, ISO 3166-1 alpha-2.")]
-Region = Annotated[str | None, typer.Option(help="Or their region, ISO 3166-2 (DE-BY).")]
-CategoryOption = Annotated[str | None, typer.Option(help="The category of events that name none.")]
+Name = Annotated[str | None, typer.Option(help="A name of your choice.")]
+Lat = Annotated[float | None, typer.Option(help="Latitude for events without coordinates.")]
+Lng = Annotated[float | None, typer.Option(help="Longitude for events without coordinates.")]
+Country = Annotated[str | None, typer.Option(help="Or their country (ISO 3166-1 alpha-2).")]
+Region = Annotated[str | None, typer.Option(help="Or their region (ISO 3166-2, such as DE-BY).")]
+CategoryOption = Annotated[str | None, typer.Option(help="Category for events without one.")]
 
 
 @commands.command("import")
@@ -61,11 +58,12 @@ def import_(  # noqa: PLR0913  each is an option of the command
     region: Region = None,
     category: CategoryOption = None,
     allow_empty: Annotated[
-        bool, typer.Option("--allow-empty", help="Let a calendar without events drop them.")
+        bool,
+        typer.Option("--allow-empty", help="Let an empty calendar delete what is stored."),
     ] = False,
     json: console.Json = False,
 ) -> None:
-    """Import events once, in place of what the same source gave before."""
+    """Import events once, replacing what the same source gave before."""
     calendar = _calendar(
         "import", source, name=name, place=(lat, lng), country=country, region=region,
         category=category,
@@ -75,7 +73,7 @@ def import_(  # noqa: PLR0913  each is an option of the command
 
 @feed.command("add")
 def add(  # noqa: PLR0913  each is an option of the command
-    address: Annotated[str, typer.Argument(help="An address with http or https.")],
+    address: Annotated[str, typer.Argument(help="An http or https address.")],
     *,
     name: Name = None,
     lat: Lat = None,
@@ -111,7 +109,7 @@ def list_(json: console.Json = False) -> None:
             escape(calendar.source), escape(calendar.failed_with or ""),
         )  # fmt: skip
     out = console.out()
-    out.width = _WIDEST
+    out.width = _MAX_COLUMNS
     out.print(table)
 
 
@@ -131,19 +129,17 @@ def remove(
 
 @asynccontextmanager
 async def _feeds() -> AsyncIterator[Feeds]:
-    settings = console.settings()
-    database = await Database.open(settings)
-    try:
-        async with http_client(settings.user_agent) as client:
-            yield Feeds(settings, system_clock, client, SqlEventStore(database))
-    finally:
-        await database.close()
+    async with (
+        open_database() as (settings, database),
+        http_client(settings.user_agent) as client,
+    ):
+        yield Feeds(settings, system_clock, client, SqlEventStore(database))
 
 
 def _import(calendar: Calendar, *, allow_empty: bool, json: bool) -> None:
     try:
         with _progress() as progress:
-            imported = console.run(_take(calendar, allow_empty=allow_empty, progress=progress))
+            imported = console.run(_fetch(calendar, allow_empty=allow_empty, progress=progress))
     except ImportRefused as refusal:
         _report(None, refusal.refused, json=json)
         raise
@@ -152,21 +148,21 @@ def _import(calendar: Calendar, *, allow_empty: bool, json: bool) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int], None]]:
-    """What tells how many events have been read: in place on a terminal, else line by line."""
+    """A callback that shows the number of events read: in place on a terminal, else as lines."""
     err = console.err()
     if err.is_terminal:
         with err.status("Reading") as status:
             yield lambda read: status.update(f"{read:,} events read")
         return
 
-    def tell(read: int) -> None:
-        if read % _TELL_EVERY == 0:
+    def print_count(read: int) -> None:
+        if read % _PRINT_INTERVAL == 0:
             err.print(f"{read:,} events read")
 
-    yield tell
+    yield print_count
 
 
-async def _take(
+async def _fetch(
     calendar: Calendar, *, allow_empty: bool, progress: Callable[[int], None]
 ) -> Imported:
     async with _feeds() as feeds:
@@ -226,7 +222,7 @@ def _calendar(  # noqa: PLR0913  each is an option of the command
 
 
 def _report(calendar: Calendar | None, refused: Sequence[Refused], *, json: bool) -> None:
-    """What became of an import; without a calendar nothing was imported."""
+    """Print the result of an import; without a calendar nothing was imported."""
     if json:
         console.emit_json({"calendar": calendar, "refused": refused})
         return

@@ -1,12 +1,13 @@
-"""`guide`: import a restaurant guide, list its versions, return to the last one."""
+"""`guide`: import a restaurant guide, list its versions, roll back to the previous one."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -15,6 +16,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from location_context.cli import console
+from location_context.cli.database import open_database
 from location_context.errors import OperatorError
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.sections.guide.imports.importer import (
@@ -26,30 +28,25 @@ from location_context.sections.guide.imports.importer import (
 )
 from location_context.sections.guide.imports.sources import fetch, fetch_wikidata
 from location_context.sections.guide.labels import read_labels
+from location_context.sections.guide.records import GuideVersion
 from location_context.sections.licences import CC0
 from location_context.stay import system_clock
-from location_context.storage.database import Database
 from location_context.storage.guide import SqlGuideStore
 from location_context.upstream.http import http_client
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from location_context.sections.guide.records import GuideVersion
-
 commands = typer.Typer(
     add_completion=False,
-    help="Import a restaurant guide, list its versions, return to the last one.",
+    help="Import a restaurant guide, list its versions, roll back to the previous one.",
     no_args_is_help=True,
 )
 
-_SHOWN = 20  # refused rows named to people; --json has them all
+_MAX_LISTED = 20  # rejected rows printed for people; --json lists all
 Source = Annotated[str | None, typer.Argument(metavar="FILE|URL", help="CSV, GeoJSON, SPARQL.")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Wanted:
-    """What an import was asked for."""
+class _ImportOptions:
+    """The options of an import."""
 
     source: str | None
     sample: bool
@@ -66,24 +63,26 @@ class _Wanted:
 def import_(  # noqa: PLR0913  each option is an argument
     source: Source = None,
     *,
-    sample: Annotated[bool, typer.Option("--sample", help="The sample of the package.")] = False,
-    wikidata: Annotated[bool, typer.Option("--wikidata", help="Ask Wikidata (CC0).")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Refuse at any wrong row.")] = False,
+    sample: Annotated[bool, typer.Option("--sample", help="The sample of this package.")] = False,
+    wikidata: Annotated[bool, typer.Option("--wikidata", help="Query Wikidata (CC0).")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Reject a file with an invalid row.")
+    ] = False,
     labels: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Your own words for the tiers.")
+        Path | None, typer.Option(metavar="FILE", help="Your own labels for the tiers.")
     ] = None,
     dated: Annotated[
-        str | None, typer.Option(metavar="DATE", help="The day the data is of.")
+        str | None, typer.Option(metavar="DATE", help="The date the data describes.")
     ] = None,
-    attribution: Annotated[str, typer.Option(help="The notice its licence asks for.")] = "",
-    attribution_url: Annotated[str | None, typer.Option(help="Its address.")] = None,
-    license_: Annotated[str | None, typer.Option("--license", help="Its name.")] = None,
+    attribution: Annotated[str, typer.Option(help="The attribution its licence requires.")] = "",
+    attribution_url: Annotated[str | None, typer.Option(help="Address of the source.")] = None,
+    license_: Annotated[str | None, typer.Option("--license", help="Name of the licence.")] = None,
     json: console.Json = False,
 ) -> None:
-    """Import a dataset and serve it; running servers change over within seconds."""
+    """Import a dataset and serve it; running servers switch to it within seconds."""
     if [source is not None, sample, wikidata].count(True) != 1:
         raise OperatorError("Give one of: a file or address, --sample, --wikidata.")
-    wanted = _Wanted(
+    options = _ImportOptions(
         source=source,
         sample=sample,
         wikidata=wikidata,
@@ -95,7 +94,7 @@ def import_(  # noqa: PLR0913  each option is an argument
         license=license_,
     )
     try:
-        report = console.run(_import(wanted))
+        report = console.run(_import(options))
     except ImportRejected as rejected:
         _print_report(rejected.report, json=json)
         raise
@@ -104,7 +103,7 @@ def import_(  # noqa: PLR0913  each option is an argument
 
 @commands.command("list")
 def list_(*, json: console.Json = False) -> None:
-    """Show the versions kept, newest first."""
+    """List the stored versions, newest first."""
 
     async def work() -> list[GuideVersion]:
         async with _guides() as guides:
@@ -112,22 +111,28 @@ def list_(*, json: console.Json = False) -> None:
 
     versions = console.run(work())
     if json:
-        console.emit_json([_shown(version) for version in versions])
+        console.emit_json([_as_json(version) for version in versions])
         return
     table = Table("version", "serves", "of", "restaurants", "kind", "source", "imported", box=None)
     for version in versions:
-        told = version.provenance
+        provenance = version.provenance
         serves = "yes" if version.active else ""
         rows, when = f"{version.rows:,}", f"{version.imported_at:%Y-%m-%d %H:%M}"
         table.add_row(
-            str(version.number), serves, str(told.dated), rows, told.kind, escape(told.source), when
+            str(version.number),
+            serves,
+            str(provenance.dated),
+            rows,
+            provenance.kind,
+            escape(provenance.source),
+            when,
         )
     console.out().print(table)
 
 
 @commands.command()
 def rollback(*, json: console.Json = False) -> None:
-    """Return to the version that the present one replaced."""
+    """Roll back to the version before the current one."""
 
     async def work() -> GuideVersion:
         async with _guides() as guides:
@@ -135,23 +140,23 @@ def rollback(*, json: console.Json = False) -> None:
 
     version = console.run(work())
     if json:
-        console.emit_json(_shown(version))
+        console.emit_json(_as_json(version))
     else:
         told = f"Version {version.number} serves again ({version.rows:,} restaurants)."
         console.out().print(told, markup=False)
 
 
-async def _import(wanted: _Wanted) -> ImportReport:
+async def _import(options: _ImportOptions) -> ImportReport:
     settings = console.settings()
-    metadata = _metadata(wanted)
+    metadata = _metadata(options)
     async with _guides() as guides, http_client(settings.user_agent) as client:
         importer = Importer(guides, system_clock, _countries())
-        if wanted.sample:
+        if options.sample:
             return (await import_sample(importer))[1]
-        if wanted.source is None:
+        if options.source is None:
             dataset = await fetch_wikidata(client, settings)
         else:
-            dataset = await fetch(client, wanted.source, settings)
+            dataset = await fetch(client, options.source, settings)
         dated = metadata.dated or dataset.dated
         metadata = replace(metadata, source=dataset.source, dated=dated)
         with Progress(console=console.err(), transient=True) as bar:
@@ -159,7 +164,7 @@ async def _import(wanted: _Wanted) -> ImportReport:
             _, report = await importer.run(
                 dataset.data,
                 metadata,
-                strict=wanted.strict,
+                strict=options.strict,
                 progress=lambda done, rows: bar.update(task, completed=done, total=rows),
             )
         return report
@@ -170,16 +175,16 @@ def _countries() -> Callable[[float, float], str | None]:
     return lambda lat, lng: gazetteer.point(lat, lng).country
 
 
-def _metadata(wanted: _Wanted) -> ImportMetadata:
+def _metadata(options: _ImportOptions) -> ImportMetadata:
     """What the options say, checked before anything is fetched."""
-    cc0 = wanted.wikidata
+    cc0 = options.wikidata
     return ImportMetadata(
         source="",
-        dated=_date(wanted.dated),
-        attribution=wanted.attribution or ("Wikidata" if cc0 else ""),
-        attribution_url=wanted.attribution_url or ("https://www.wikidata.org/" if cc0 else None),
-        license=wanted.license or (CC0.name if cc0 else None),
-        labels=read_labels(wanted.labels) if wanted.labels else {},
+        dated=_date(options.dated),
+        attribution=options.attribution or ("Wikidata" if cc0 else ""),
+        attribution_url=options.attribution_url or ("https://www.wikidata.org/" if cc0 else None),
+        license=options.license or (CC0.name if cc0 else None),
+        labels=read_labels(options.labels) if options.labels else {},
     )
 
 
@@ -192,21 +197,18 @@ def _date(text: str | None) -> date | None:
 
 @asynccontextmanager
 async def _guides() -> AsyncIterator[SqlGuideStore]:
-    database = await Database.open(console.settings())
-    try:
+    async with open_database() as (_, database):
         yield SqlGuideStore(database)
-    finally:
-        await database.close()
 
 
 def _print_report(report: ImportReport, *, json: bool) -> None:
     if json:
         console.emit_json(report)
         return
-    for row in report.refused[:_SHOWN]:
+    for row in report.refused[:_MAX_LISTED]:
         line = f"{report.counted_in} {row.line}: {row.reason}"
         console.err().print(line, style="yellow", markup=False)
-    if (more := len(report.refused) - _SHOWN) > 0:
+    if (more := len(report.refused) - _MAX_LISTED) > 0:
         console.err().print(f"… and {more:,} more; --json lists them all.", markup=False)
     tiers = ", ".join(f"{count:,} {tier}" for tier, count in report.by_tier.items())
     rows = f"{report.rows:,} rows ({report.kind}): {report.taken:,} restaurants"
@@ -216,6 +218,6 @@ def _print_report(report: ImportReport, *, json: bool) -> None:
         console.out().print(f"Version {report.version} serves: {tiers}.", markup=False)
 
 
-def _shown(version: GuideVersion) -> dict[str, Any]:
+def _as_json(version: GuideVersion) -> dict[str, Any]:
     shown = msgspec.structs.asdict(version)
     return {"version": shown.pop("number"), **shown}

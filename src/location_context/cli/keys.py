@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 from rich.table import Column, Table
 
-from location_context.access.keys import PER_DAY, PER_MINUTE
+from location_context.access.keys import PER_DAY, PER_MINUTE, ApiKey, ApiKeys, MintedKey
 from location_context.cli import console
+from location_context.cli.database import open_database
 from location_context.errors import OperatorError
 from location_context.stay import system_clock
 from location_context.storage.access import open_keys
-from location_context.storage.database import Database
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from location_context.access.keys import ApiKey, ApiKeys, MintedKey
 
 commands = typer.Typer(
     add_completion=False, help="Create, list, revoke and rotate API keys.", no_args_is_help=True
 )
 
-_MOST = 2_000_000_000
-PerMinute = Annotated[int, typer.Option(min=1, max=_MOST, help="Requests in a minute.")]
-PerDay = Annotated[int, typer.Option(min=1, max=_MOST, help="Requests in a UTC day.")]
+MAX_QUOTA = 2_000_000_000
+PerMinute = Annotated[int, typer.Option(min=1, max=MAX_QUOTA, help="Requests per minute.")]
+PerDay = Annotated[int, typer.Option(min=1, max=MAX_QUOTA, help="Requests per UTC day.")]
 Expires = Annotated[
     str | None, typer.Option(metavar="DATE", help="Last UTC date on which the key works.")
 ]
@@ -46,8 +42,8 @@ def create(  # noqa: PLR0913  each is an option of the command
     new: console.New = False,
     json: console.Json = False,
 ) -> None:
-    """Make a key and print it once, alone on the last line."""
-    expires_at = _end_of(expires) if expires else None
+    """Create a key and print it once, alone on the last line."""
+    expires_at = _end_of_day(expires) if expires else None
 
     async def work() -> MintedKey:
         async with _keys(new=new) as keys:
@@ -60,13 +56,13 @@ def create(  # noqa: PLR0913  each is an option of the command
 
 @commands.command("list")
 def list_(*, json: console.Json = False) -> None:
-    """Show every key that was ever made."""
+    """List all keys, revoked and expired ones included."""
 
     async def work() -> list[ApiKey]:
         async with _keys() as keys:
             return list(await keys.list())
 
-    records = [_shown(record) for record in console.run(work())]
+    records = [_public_fields(record) for record in console.run(work())]
     if json:
         console.emit_json(records)
         return
@@ -83,7 +79,7 @@ def list_(*, json: console.Json = False) -> None:
 
 @commands.command()
 def revoke(key_id: KeyId, *, json: console.Json = False) -> None:
-    """End a key; every server refuses it within five seconds."""
+    """Revoke a key; every server rejects it within five seconds."""
 
     async def work() -> ApiKey:
         async with _keys() as keys:
@@ -91,7 +87,7 @@ def revoke(key_id: KeyId, *, json: console.Json = False) -> None:
 
     record = console.run(work())
     if json:
-        console.emit_json(_shown(record))
+        console.emit_json(_public_fields(record))
     else:
         console.out().print(f"The key {record.id} ({record.name}) is revoked.", markup=False)
 
@@ -101,11 +97,11 @@ def rotate(
     key_id: KeyId,
     *,
     grace: Annotated[
-        float, typer.Option(min=0, max=87_600, help="Hours that the old key works on.")
+        float, typer.Option(min=0, max=87_600, help="Hours for which the old key keeps working.")
     ] = 24,
     json: console.Json = False,
 ) -> None:
-    """Make a key in place of another, which works for the grace time longer."""
+    """Replace a key; the old one keeps working for the grace period."""
 
     async def work() -> MintedKey:
         async with _keys() as keys:
@@ -116,16 +112,12 @@ def rotate(
 
 @asynccontextmanager
 async def _keys(*, new: bool = False) -> AsyncIterator[ApiKeys]:
-    settings = console.settings(new=new)
-    database = await Database.open(settings)
-    try:
+    async with open_database(new=new) as (settings, database):
         yield await open_keys(settings, database, system_clock)
-    finally:
-        await database.close()
 
 
-def _end_of(text: str) -> datetime:
-    """The moment at which a date ends in UTC."""
+def _end_of_day(text: str) -> datetime:
+    """The moment at which the UTC date ends."""
     try:
         day = date.fromisoformat(text)
         return datetime.combine(day + timedelta(days=1), time(), UTC)
@@ -135,20 +127,20 @@ def _end_of(text: str) -> datetime:
 
 def _print_minted(minted: MintedKey, *, json: bool) -> None:
     if json:
-        console.emit_json({"key": minted.secret, **_shown(minted.record)})
+        console.emit_json({"key": minted.secret, **_public_fields(minted.record)})
         return
     record = minted.record
     ends = f", until {record.expires_at:%Y-%m-%d %H:%M} UTC" if record.expires_at else ""
     console.out().print(
         f"{record.id} for {record.name}: {record.per_minute} a minute, {record.per_day} a day{ends}"
-        "\nThis is the only time the key is shown:",
+        "\nThe key is shown only this once:",
         markup=False,
     )
     sys.stdout.write(minted.secret + "\n")
 
 
-def _shown(record: ApiKey) -> dict[str, Any]:
-    """What is shown of a key: everything but its digest."""
+def _public_fields(record: ApiKey) -> dict[str, Any]:
+    """Everything but the digest."""
     return {
         "id": record.id,
         "name": record.name,

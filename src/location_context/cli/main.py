@@ -1,7 +1,7 @@
-"""The command `location-context`: the list of its commands, and the file of the one that runs.
+"""The command `location-context`: the list of its commands; only the one that runs is imported.
 
-The command NAME lies in `cli/NAME.py` as `commands`. Only the one asked for is imported: all of
-them together are the whole service, which takes a second or two.
+The command NAME is `commands` in `cli/NAME.py`, or NAME in the module that `MODULES` gives.
+Importing all of them would import the whole service, which takes a second or two.
 """
 
 from __future__ import annotations
@@ -18,24 +18,25 @@ from location_context.cli import console
 from location_context.errors import LocationContextError
 from location_context.web import logs
 
-COMMANDS = {  # in the order of `--help`, with the words its own file says
-    "setup": "Prepare everything for a first start; what is there already is left as it is.",
+COMMANDS = {  # in the order of `--help`, with the first line of each command's docstring
+    "setup": "Prepare everything for a first start; what already exists is left as it is.",
     "serve": "Serve the sections, the widget and the documents until SIGTERM or Ctrl-C.",
     "keys": "Create, list, revoke and rotate API keys.",
-    "guide": "Import a restaurant guide, list its versions, return to the last one.",
-    "events": "Import events of your own, and keep feeds.",
+    "guide": "Import a restaurant guide, list its versions, roll back to the previous one.",
+    "events": "Import your own events and manage feeds.",
     "climate": "Climate data: the fallback grid, and the archive for many places.",
     "read": "Read a section for a point and a stay, as the server would answer it.",
-    "warm": "Fill what the sections keep for the places and stays of a file.",
-    "doctor": "Check settings, storage, datasets and providers; exit code 1 if something failed.",
+    "warm": "Fill the caches for the places and stays in a file.",
+    "doctor": "Check settings, storage, datasets and providers; exit with 1 if a check failed.",
     "backup": "Copy the database of a running service, its pepper and grid into one file.",
-    "restore": "Put back what a backup holds, where there is no data yet.",
-    "migrate": "Bring the schema of the database up to date; run again after it was broken off.",
+    "restore": "Restore a backup into a data directory that holds no data yet.",
+    "migrate": "Bring the database schema up to date; safe to run again after an interruption.",
 }
+MODULES = {"backup": "database", "restore": "database", "migrate": "database"}
 
 
 class _Commands(TyperGroup):
-    """The commands of the table; the file of one is imported when it is to run."""
+    """The commands of the table; a command's module is imported when it runs."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -47,9 +48,10 @@ class _Commands(TyperGroup):
 
 
 def load(name: str) -> Any:
-    """The command itself, with its options or its own commands."""
-    module = import_module(f"location_context.cli.{name}")
-    return typer.main.get_command(module.commands)
+    """The command itself, with its options or subcommands."""
+    module = import_module(f"location_context.cli.{MODULES.get(name, name)}")
+    commands = getattr(module, name if name in MODULES else "commands")
+    return typer.main.get_command(commands)
 
 
 def _version(*, wanted: bool) -> None:

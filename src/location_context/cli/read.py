@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated
 from urllib.parse import urlencode
 
 import typer
@@ -19,16 +20,10 @@ from location_context.parameters import (
     parse,
 )
 from location_context.sections import registry
-from location_context.sections.contract import Query
-from location_context.service import read_all
+from location_context.sections.cached_section import CachedSection
+from location_context.sections.contract import Applicable, NotApplicable, Query
+from location_context.service import Service, read_all
 from location_context.upstream.deadline import Deadline
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from location_context.sections.cached_section import CachedSection
-    from location_context.sections.contract import Applicable, NotApplicable
-    from location_context.service import Service
 
 commands = typer.Typer(add_completion=False)
 

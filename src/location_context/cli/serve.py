@@ -1,14 +1,15 @@
 """`serve`: the HTTP service under granian.
 
-Everything is opened once before the workers start, so that a wrong setting or an old schema ends
-in a sentence and not in a crash loop, and the notices for the operator are printed.
+Everything is opened once before the workers start, so that an invalid setting or an old schema
+gives an error message instead of a crash loop, and the warnings for the operator are printed.
 """
 
 from __future__ import annotations
 
 import os
 import socket
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import Annotated
 
 import structlog
 import typer
@@ -24,14 +25,11 @@ from location_context.settings import PREFIX, Settings, unknown
 from location_context.web import logs
 from location_context.web.status import status
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 commands = typer.Typer(add_completion=False)
 
-HEADERS_WITHIN = 15_000  # milliseconds in which a client must have sent its headers
-LISTENING = 2048  # connections waiting or open; far above what the guard admits
-KILL_AFTER = 20  # seconds a worker may take to end
+HEADER_READ_TIMEOUT = 15_000  # milliseconds in which a client must have sent its headers
+MAX_CONNECTIONS = 2048  # waiting or open; far above what the concurrency limit admits
+WORKER_KILL_TIMEOUT = 20  # seconds a worker may take to end
 
 Host = Annotated[str, typer.Option(help="Address to listen on.")]
 Port = Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")]
@@ -52,15 +50,21 @@ def serve(
     _check_port(host, port)
     notices = console.run(_notices(settings))
     if workers > 1 and not settings.redis_url:
-        notices = [*notices, f"Each of the {workers} workers counts quotas alone: set REDIS_URL"]
-    notices = [*notices, *(f"{name} is no setting; ignored" for name in unknown(os.environ))]
+        notices = [
+            *notices,
+            f"Each of the {workers} workers counts quotas on its own: set REDIS_URL",
+        ]
+    notices = [
+        *notices,
+        *(f"{name} is not a setting and is ignored" for name in unknown(os.environ)),
+    ]
     _announce(settings, [console.hint(notice) for notice in notices])
     os.environ[PREFIX + "BUDGET_SHARE"] = str(settings.budget_share / workers)
     _server(host, port, workers).serve()
 
 
 def _announce(settings: Settings, notices: Sequence[str]) -> None:
-    """The notices, the address and the data directory: in the log's format, as all that follows."""
+    """Print warnings, address and data directory in the format of the log."""
     address, folder = settings.public_url, settings.data_dir.absolute()
     said = f"Serving at {address}, data directory {folder}"
     if settings.log_format == "json":
@@ -100,13 +104,13 @@ def _server(host: str, port: int, workers: int) -> MPServer:
         factory=True,
         http=HTTPModes.http1,
         websockets=False,
-        backlog=LISTENING,
-        backpressure=LISTENING,
-        http1_settings=HTTP1Settings(header_read_timeout=HEADERS_WITHIN),
+        backlog=MAX_CONNECTIONS,
+        backpressure=MAX_CONNECTIONS,
+        http1_settings=HTTP1Settings(header_read_timeout=HEADER_READ_TIMEOUT),
         log_level=LogLevels.warning,
         log_dictconfig=logs.GRANIAN,
         respawn_failed_workers=True,
-        workers_kill_timeout=KILL_AFTER,
+        workers_kill_timeout=WORKER_KILL_TIMEOUT,
     )
 
 
@@ -116,7 +120,7 @@ async def _notices(settings: Settings) -> Sequence[str]:
 
 
 def _check_port(host: str, port: int) -> None:
-    """Refuse a port in use: the server would share it silently."""
+    """Reject a port in use, which the server would share silently."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,18 +1,19 @@
-"""`setup`: what a first start needs, each step only where it was not done yet.
+"""`setup`: what a first start needs; steps already result are skipped.
 
 The data directory and database, the sample guide, the fallback climate grid and a first API key,
-which is printed once with a `curl` line that works as it stands once `serve` runs.
+which is printed once with a `curl` line that works as soon as `serve` runs.
 """
 
 from __future__ import annotations
 
 import sys
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import msgspec
 import typer
 
+from location_context.access.keys import ApiKeys
 from location_context.cli import console
 from location_context.cli.serve import Host, Port, Workers, local_address
 from location_context.errors import OperatorError
@@ -20,25 +21,22 @@ from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.sections.guide.imports.importer import Importer, import_sample
 from location_context.sections.weather.climatology import grid
 from location_context.sections.weather.climatology.fallback import FallbackGrid
+from location_context.settings import Settings
 from location_context.stay import system_clock
 from location_context.storage.access import open_keys
 from location_context.storage.database import Database
 from location_context.storage.guide import SqlGuideStore
 
-if TYPE_CHECKING:
-    from location_context.access.keys import ApiKeys
-    from location_context.settings import Settings
-
 commands = typer.Typer(add_completion=False)
 
 FIRST_KEY = "first key"
 WithoutFallback = Annotated[
-    bool, typer.Option("--without-fallback", help="Do not make the fallback climate grid.")
+    bool, typer.Option("--without-fallback", help="Skip building the fallback climate grid.")
 ]
 
 
-class Done(msgspec.Struct):
-    """What a setup did. `key` is only there when it was just made."""
+class SetupResult(msgspec.Struct):
+    """What a setup did. `key` is null unless it was just created."""
 
     data_dir: str
     guide_imported: bool
@@ -54,17 +52,17 @@ def setup(  # noqa: PLR0913  each is an option of the command
     without_fallback: WithoutFallback = False,
     host: Host = "127.0.0.1",
     port: Port = 8000,
-    workers: Workers = 1,  # noqa: ARG001  taken so that setup and serve take the same options
+    workers: Workers = 1,  # noqa: ARG001  accepted so that setup and serve share their options
     new: console.New = False,
     json: console.Json = False,
 ) -> None:
-    """Prepare everything for a first start; what is there already is left as it is."""
+    """Prepare everything for a first start; what already exists is left as it is."""
     settings = console.settings(new=new)
     _make_data_dir(settings)
     imported, key = console.run(_store(settings))
     fallback = False if without_fallback else _fallback(settings)
     address = local_address(host, port)
-    done = Done(
+    result = SetupResult(
         data_dir=str(settings.data_dir.absolute()),
         guide_imported=imported,
         fallback_made=fallback,
@@ -73,12 +71,12 @@ def setup(  # noqa: PLR0913  each is an option of the command
         page=f"{address}/",
     )
     if json:
-        console.emit_json(done)
+        console.emit_json(result)
     else:
-        _print(done)
+        _print(result)
 
 
-def _say(sentence: str) -> None:
+def _print_step(sentence: str) -> None:
     console.err().print(sentence, markup=False)
 
 
@@ -87,12 +85,12 @@ def _make_data_dir(settings: Settings) -> None:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OperatorError(
-            f"The data directory {settings.data_dir} cannot be made: {error.strerror}"
+            f"The data directory {settings.data_dir} cannot be created: {error.strerror}"
         ) from None
 
 
 async def _store(settings: Settings) -> tuple[bool, str | None]:
-    """The database with a guide and a key in it; whether the sample was imported, and a new key."""
+    """Fill the database; whether the sample was imported, and a new key if one was created."""
     database = await Database.open(settings)
     try:
         imported = await _sample_guide(SqlGuideStore(database))
@@ -105,7 +103,7 @@ async def _store(settings: Settings) -> tuple[bool, str | None]:
 async def _sample_guide(guides: SqlGuideStore) -> bool:
     if await guides.active() is not None:
         return False
-    _say("Importing the sample guide …")
+    _print_step("Importing the sample guide …")
     gazetteer = Gazetteer.load()
     importer = Importer(guides, system_clock, lambda lat, lng: gazetteer.point(lat, lng).country)
     await import_sample(importer)
@@ -119,11 +117,11 @@ async def _first_key(keys: ApiKeys) -> str | None:
 
 
 def _fallback(settings: Settings) -> bool:
-    """Make the grid if it is missing; without it the service still serves."""
+    """Build the grid if it is missing; the service runs without it too."""
     if FallbackGrid(settings.data_dir).made:
         return False
     try:
-        grid.make(settings.data_dir, _say)
+        grid.make(settings.data_dir, _print_step)
     except OperatorError as error:
         warning = (
             f"Warning: the fallback climate grid was not made, so that weather needs a provider: "
@@ -135,7 +133,7 @@ def _fallback(settings: Settings) -> bool:
 
 
 def _curl(address: str, key: str, settings: Settings) -> str:
-    """A line that works: weather where its fallback is there, else what needs nothing outside."""
+    """A line that works offline: weather if the fallback grid exists, otherwise astronomy."""
     section = "weather" if FallbackGrid(settings.data_dir).made else "astronomy"
     start = system_clock().date() + timedelta(days=7)
     stay = f"start={start}&end={start + timedelta(days=3)}"
@@ -143,12 +141,12 @@ def _curl(address: str, key: str, settings: Settings) -> str:
     return f'curl -H "Authorization: Bearer {key}" "{address}/v1/pulse/{section}?{query}"'
 
 
-def _print(done: Done) -> None:
-    """People's version, on stdout; the curl line is written raw so that it is never wrapped."""
-    if done.curl:
+def _print(result: SetupResult) -> None:
+    """Output for people, on stdout; the curl line is written raw so that it is never wrapped."""
+    if result.curl:
         sys.stdout.write(
-            f"A first API key, shown only this once:\n\n  {done.key}\n\n"
-            f"Try it once the server runs:\n\n  {done.curl}\n\n"
+            f"A first API key, shown only this once:\n\n  {result.key}\n\n"
+            f"Try it once the server runs:\n\n  {result.curl}\n\n"
         )
-    sys.stdout.write(f"The page that builds widgets: {done.page}\n")
+    sys.stdout.write(f"The page that builds widgets: {result.page}\n")
     sys.stdout.flush()

@@ -9,20 +9,17 @@ from __future__ import annotations
 import math
 import unicodedata
 from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib import resources
 from sys import intern
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import Self, TypeVar
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from location_context.point import EARTH_RADIUS_KM
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
 
 _PLAIN = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe"} | dict.fromkeys("-'’", " ")

@@ -10,11 +10,8 @@ boxes in the sea.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 Outline = tuple[tuple[float, float], ...]  # (lng, lat) corners, the last joined to the first
 

@@ -6,17 +6,15 @@ rest. At sea the zone is the nautical one and there is no country.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from location_context.gazetteer.cities import Cities, City
 from location_context.gazetteer.countries import corrected, zone_countries
 from location_context.gazetteer.regions import iso_regions, refined
 from location_context.gazetteer.zones import boundary_zone
 from location_context.point import Point, canonical
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["City", "Gazetteer"]
 

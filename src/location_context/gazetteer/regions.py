@@ -8,12 +8,9 @@ region. Alsace and Moselle, whose holidays differ from the rest of their region,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from location_context.gazetteer.countries import Outline, inside
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _TABLE = {
     "AD": "02 03 04 05 06 07 08",

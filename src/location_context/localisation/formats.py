@@ -7,19 +7,14 @@ no-break spaces, ranges use an en dash, and a negative number carries a true min
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from babel import dates, numbers, units
+from babel import Locale, dates, numbers, units
 from babel.lists import format_list
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import date, datetime
-
-    from babel import Locale
-
-    from location_context.localisation.language import Language
+from location_context.localisation.language import Language
 
 NO_BREAK, MINUS = "\u00a0", "\u2212"
 EN_DASH = "\u2013\u2060"  # with a word joiner: no line ends after it

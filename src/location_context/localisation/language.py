@@ -10,9 +10,10 @@ from __future__ import annotations
 import gettext
 import io
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from babel import Locale
 from babel.core import UnknownLocaleError
@@ -20,9 +21,6 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
 from location_context.errors import InvalidLanguage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 SOURCE = "en"
 _TAG = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")

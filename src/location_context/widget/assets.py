@@ -5,16 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import TYPE_CHECKING, Self
+from typing import Self
 from urllib.parse import urlsplit
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 _PACKAGE = "location_context"
 _ICON = re.compile(r'<svg viewBox="([^"]+)">(.*)</svg>', re.DOTALL)

@@ -6,11 +6,14 @@ A card is named after its section; a new section adds its line here and its `car
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
 import structlog
 
+from location_context.localisation.formats import Formats
 from location_context.sections.astronomy.card import card as astronomy
 from location_context.sections.astronomy.response import AstronomyBody
 from location_context.sections.contract import Applicable, foremost
@@ -20,14 +23,7 @@ from location_context.sections.guide.card import card as guide
 from location_context.sections.guide.response import GuideBody
 from location_context.sections.weather.card import card as weather
 from location_context.sections.weather.response import WeatherBody
-from location_context.widget.reading import FORECASTING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    from location_context.localisation.formats import Formats
-    from location_context.widget.reading import Read
+from location_context.widget.reading import FORECASTING, Read
 
 SIDE_BY_SIDE = {"guide", "events"}
 

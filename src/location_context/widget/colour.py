@@ -7,13 +7,11 @@ them, so that no accent, however pale, makes words hard to read.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from location_context.widget.oklch import Oklch, contrast
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 Scheme: TypeAlias = Literal["light", "dark"]
 

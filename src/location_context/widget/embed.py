@@ -11,17 +11,13 @@ asked to repeat themselves with `{"type":"pulse:measure","version":1}`.
 from __future__ import annotations
 
 from importlib import resources
-from typing import TYPE_CHECKING
 
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from location_context.service import Service
 from location_context.widget.assets import squeezed
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-    from location_context.service import Service
 
 HEADERS = {
     "Cache-Control": "public, max-age=86400, stale-while-revalidate=60, stale-if-error=3600",

@@ -8,18 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC
-from typing import TYPE_CHECKING
 
-from location_context.sections.contract import Applicable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from location_context.localisation.formats import Formats
-    from location_context.sections.contract import Attribution
-    from location_context.widget.reading import Read
+from location_context.localisation.formats import Formats
+from location_context.sections.contract import Applicable, Attribution
+from location_context.widget.reading import Read
 
 
 @dataclass(frozen=True)

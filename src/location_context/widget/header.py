@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
-from typing import TYPE_CHECKING
 
-from location_context.point import distance_km
-
-if TYPE_CHECKING:
-    from location_context.gazetteer.gazetteer import Gazetteer
-    from location_context.localisation.formats import Formats
-    from location_context.parameters import Parameters
-    from location_context.point import Point
-    from location_context.stay import Stay
+from location_context.gazetteer.gazetteer import Gazetteer
+from location_context.localisation.formats import Formats
+from location_context.parameters import Parameters
+from location_context.point import Point, distance_km
+from location_context.stay import Stay
 
 NEAR_KM = 25.0
 

@@ -8,22 +8,18 @@ for it, and a section that was not asked yet counts as there.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from location_context.parameters import Parameters
 from location_context.sections.contract import Applicable, Query
-from location_context.stay import horizon
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from location_context.parameters import Parameters
-    from location_context.service import Service
-    from location_context.stay import Stay
+from location_context.service import Service
+from location_context.stay import Stay, horizon
 
 WIDTH = 720  # px of a page's column, where none is given
 PAST = frozenset({"weather", "events"})  # what says nothing of a stay that is over

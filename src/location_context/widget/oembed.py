@@ -7,12 +7,13 @@ parameters, and fetches nothing. `discovery` is the link for the head of the wid
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 from urllib.parse import quote, urlsplit
 
 import msgspec
 from markupsafe import Markup
 from msgspec import Meta
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -24,16 +25,11 @@ from location_context.errors import (
     MissingParameter,
     NotFound,
 )
-from location_context.parameters import WIDGET, decode, parse, refuse_misspelt, shown
+from location_context.parameters import WIDGET, Parameters, decode, parse, refuse_misspelt, shown
 from location_context.sections.contract import Text, WebAddress
+from location_context.service import Service
+from location_context.settings import Settings
 from location_context.widget import heights, snippet
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-    from location_context.parameters import Parameters
-    from location_context.service import Service
-    from location_context.settings import Settings
 
 NAMES = ("url", "maxwidth", "maxheight", "format")
 PROVIDER = "Location Context"

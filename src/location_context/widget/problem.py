@@ -7,24 +7,18 @@ the detail is the message that a developer gets in JSON, in English.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+from starlette.requests import Request
 from starlette.responses import Response
 
 from location_context.errors import InvalidRequest, PublicError
 from location_context.localisation.formats import Formats
-from location_context.parameters import DEFAULT_ACCENT, decode
-from location_context.widget.render import Content, Look, Trouble
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from starlette.requests import Request
-
-    from location_context.localisation.language import Language, Languages
-    from location_context.parameters import Theme
-    from location_context.widget.render import Renderer
+from location_context.localisation.language import Language, Languages
+from location_context.parameters import DEFAULT_ACCENT, Theme, decode
+from location_context.widget.render import Content, Look, Renderer, Trouble
 
 FRAME_HEADERS = {
     "Cross-Origin-Embedder-Policy": "require-corp",  # else hosts that have it may not frame us

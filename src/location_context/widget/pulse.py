@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from location_context.localisation.formats import Formats
-from location_context.parameters import WIDGET, parse
+from location_context.parameters import WIDGET, Parameters, parse
 from location_context.sections.contract import Query
+from location_context.service import Service
 from location_context.upstream.deadline import Deadline
 from location_context.widget import oembed, snippet
 from location_context.widget.cards import rows, weather_shown
 from location_context.widget.footer import footer
 from location_context.widget.header import header
 from location_context.widget.problem import FRAME_HEADERS
-from location_context.widget.reading import read
-from location_context.widget.render import Content, Look, Renderer
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-    from location_context.parameters import Parameters
-    from location_context.service import Service
-    from location_context.widget.reading import Read
-    from location_context.widget.render import Page
+from location_context.widget.reading import Read, read
+from location_context.widget.render import Content, Look, Page, Renderer
 
 PATH = "/v1/pulse"
 

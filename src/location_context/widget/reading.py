@@ -7,20 +7,14 @@ the near part, so that its first days can be shown as a forecast.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from datetime import datetime
 
-from location_context.sections.contract import Applicable
-from location_context.service import read_all
+from location_context.sections.contract import Applicable, Query, SectionResult
+from location_context.service import Service, read_all
 from location_context.stay import Stay, horizon
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from datetime import datetime
-
-    from location_context.sections.contract import Query, SectionResult
-    from location_context.service import Service
-    from location_context.upstream.deadline import Deadline
+from location_context.upstream.deadline import Deadline
 
 FORECASTING = "weather"
 LESS_THAN_WHOLE = 60

@@ -6,22 +6,18 @@ no `style` attributes, and the policy names the hash of the one style block and 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
+from location_context.localisation.formats import Formats
+from location_context.parameters import Theme
 from location_context.widget.assets import Assets, Sprite, digest, linker
+from location_context.widget.cards import Shown
 from location_context.widget.colour import variables
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from markupsafe import Markup
-
-    from location_context.localisation.formats import Formats
-    from location_context.parameters import Theme
-    from location_context.widget.cards import Shown
-    from location_context.widget.footer import Footer
-    from location_context.widget.header import Header
+from location_context.widget.footer import Footer
+from location_context.widget.header import Header
 
 
 @dataclass(frozen=True, kw_only=True)

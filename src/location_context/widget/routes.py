@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from location_context.errors import PublicError
+from location_context.service import Service
 from location_context.widget import embed, oembed
 from location_context.widget.builder import page
 from location_context.widget.problem import problem
 from location_context.widget.pulse import Widget
 from location_context.widget.render import Renderer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from starlette.requests import Request
-    from starlette.responses import Response
-    from starlette.routing import Route
-
-    from location_context.errors import PublicError
-    from location_context.service import Service
 
 
 @dataclass(frozen=True)

@@ -7,18 +7,13 @@ Absolute addresses come from the setting PUBLIC_URL alone.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
-from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
-from location_context.parameters import DEFAULT_ACCENT
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from location_context.localisation.language import Language
-    from location_context.parameters import Parameters
-    from location_context.settings import Settings
+from location_context.localisation.language import Language
+from location_context.parameters import DEFAULT_ACCENT, Parameters
+from location_context.settings import Settings
 
 SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox"
 

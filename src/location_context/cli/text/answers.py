@@ -5,25 +5,18 @@ What is shown is the part of an answer that is read first; `--json` has all of i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from datetime import datetime
 
+from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Column, Table
 
 from location_context.sections.astronomy.response import AstronomyBody
 from location_context.sections.contract import Applicable, NotApplicable
-from location_context.sections.events.response import EventsBody
+from location_context.sections.events.response import Event, EventsBody
 from location_context.sections.guide.response import GuideBody
-from location_context.sections.weather.response import WeatherBody
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-
-    from rich.console import RenderableType
-
-    from location_context.sections.events.response import Event
-    from location_context.sections.weather.response import Day
+from location_context.sections.weather.response import Day, WeatherBody
 
 NOTHING = "–"
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from babel.numbers import format_decimal
 
-from location_context.widget.colour import ACCENT_RATIO, palette
+from location_context.localisation.language import Language
+from location_context.parameters import Theme
+from location_context.widget.colour import ACCENT_RATIO, Scheme, palette
 from location_context.widget.oklch import contrast
-
-if TYPE_CHECKING:
-    from location_context.localisation.language import Language
-    from location_context.parameters import Theme
-    from location_context.widget.colour import Scheme
 
 SWATCHES = ("#0f766e", "#1d4ed8", "#7c3aed", "#be123c", "#b45309", "#1e3a5f")
 

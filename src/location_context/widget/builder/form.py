@@ -7,33 +7,28 @@ apart. A swatch goes before the hex field; without dates the stay is a week that
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from datetime import date, timedelta
 from urllib.parse import urlencode
 
 from anyio import to_thread
 
 from location_context.errors import InvalidRequest
+from location_context.gazetteer.gazetteer import City
+from location_context.localisation.language import Language
 from location_context.parameters import (
     DEFAULT_ACCENT,
     LONGEST_PLACE,
     POINT,
     WIDGET,
+    Parameters,
     decode,
     parse,
 )
+from location_context.service import Service
 from location_context.widget.builder import words
 from location_context.widget.snippet import degrees
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import date
-
-    from location_context.gazetteer.gazetteer import City
-    from location_context.localisation.language import Language
-    from location_context.parameters import Parameters
-    from location_context.service import Service
 
 FIRST_SEEN = {"place": "San Sebastián", "lat": "43.3183", "lng": "-1.9812"}
 FIELDS = ("place", "lat", "lng", "start", "end", "theme", "accent", "units", "lang")

@@ -11,27 +11,22 @@ import base64
 import hashlib
 import re
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from babel import Locale
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from location_context import __version__
-from location_context.parameters import DEFAULT_ACCENT
+from location_context.localisation.language import Language, Languages
+from location_context.parameters import DEFAULT_ACCENT, Parameters
 from location_context.sections.licences import CC_BY
+from location_context.service import Service
 from location_context.widget import heights, snippet
 from location_context.widget.builder import accent, form, places, words
 from location_context.widget.colour import palette, variables
-
-if TYPE_CHECKING:
-    from jinja2 import Template
-    from starlette.requests import Request
-
-    from location_context.localisation.language import Language, Languages
-    from location_context.parameters import Parameters
-    from location_context.service import Service
 
 WIDTHS = (360, 560)
 _MARKS = re.compile(r'(</?(?:iframe|script)|(?<=height=")\d+)')

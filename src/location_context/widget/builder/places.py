@@ -8,26 +8,20 @@ toward the same limit per address as widgets do.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import msgspec
 from anyio import to_thread
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from location_context.localisation.language import SOURCE
+from location_context.gazetteer.gazetteer import City
+from location_context.localisation.language import SOURCE, Language
 from location_context.parameters import LONGEST_PLACE, decode
+from location_context.service import Service
 from location_context.widget.builder.words import matches
 from location_context.widget.snippet import degrees
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from starlette.requests import Request
-
-    from location_context.gazetteer.gazetteer import City
-    from location_context.localisation.language import Language
-    from location_context.service import Service
 
 LIMIT = 7
 WRITTEN_REGIONS = frozenset({"US", "CA", "AU", "BR"})  # where people write the region's letters

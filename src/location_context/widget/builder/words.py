@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from datetime import date
 
 from babel.numbers import format_decimal
 
-from location_context.stay import horizon
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import date
-
-    from location_context.localisation.language import Language
-    from location_context.stay import Stay
+from location_context.localisation.language import Language
+from location_context.stay import Stay, horizon
 
 
 def page(language: Language) -> Mapping[str, str]:
