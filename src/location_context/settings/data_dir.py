@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DATABASE_FILE, PEPPER_FILE = "location-context.sqlite3", "key-pepper"
+GRID_FILE = "climate_fallback.npy"  # the fallback climate grid
 _NAME, _RECORD = "location-context", "first-store"
 
 

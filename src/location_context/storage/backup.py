@@ -19,9 +19,8 @@ from urllib.parse import quote
 from sqlalchemy import make_url
 
 from location_context.errors import OperatorError, StorageError
-from location_context.sections.weather.climatology.fallback import FILE as GRID_FILE
 from location_context.settings import Settings
-from location_context.settings.data_dir import DATABASE_FILE, PEPPER_FILE, holds_store
+from location_context.settings.data_dir import DATABASE_FILE, GRID_FILE, PEPPER_FILE, holds_store
 
 _SIDE_FILES = (PEPPER_FILE, GRID_FILE)  # in the data directory, each where it is there
 

@@ -12,7 +12,8 @@ import pytest
 from location_context.errors import OperatorError
 from location_context.point import Point
 from location_context.sections.weather.climatology import grid
-from location_context.sections.weather.climatology.fallback import FILE, SHAPE, FallbackGrid
+from location_context.sections.weather.climatology.fallback import SHAPE, FallbackGrid
+from location_context.settings.data_dir import GRID_FILE as FILE
 from location_context.stay import Stay
 from tests.sections.weather.conftest import write_grid
 

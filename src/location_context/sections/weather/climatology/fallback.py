@@ -16,6 +16,7 @@ import structlog
 
 from location_context.sections.weather.notices import ITU
 from location_context.sections.weather.records import LIMITS, Grid, Outlook
+from location_context.settings.data_dir import GRID_FILE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from location_context.point import Point
     from location_context.stay import Stay
 
-FILE = "climate_fallback.npy"
 STEP = 0.75
 SHAPE = (2, 12, 241, 481)
 NAME = "ITU-R"
@@ -37,7 +37,7 @@ class FallbackGrid:
     """The grid in the data directory; there when the file is."""
 
     def __init__(self, data_dir: Path) -> None:
-        self.path = data_dir / FILE
+        self.path = data_dir / GRID_FILE
         self._values: NDArray[np.int16] | None = None
         self._made: int | None = None
 
@@ -84,7 +84,7 @@ class FallbackGrid:
         except (OSError, ValueError, EOFError):
             values = None
         if values is None or values.shape != SHAPE or values.dtype != np.int16:
-            structlog.get_logger().warning("fallback_grid_damaged", file=FILE)
+            structlog.get_logger().warning("fallback_grid_damaged", file=GRID_FILE)
             return None
         return np.asarray(values)
 

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from location_context.errors import OperatorError
-from location_context.sections.weather.climatology.fallback import FILE, SHAPE, STEP
+from location_context.sections.weather.climatology.fallback import SHAPE, STEP
+from location_context.settings.data_dir import GRID_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -171,7 +172,7 @@ def write(values: NDArray[np.int16], data_dir: Path) -> Path:
     Raises:
         OperatorError: the directory cannot be written.
     """
-    path = data_dir / FILE
+    path = data_dir / GRID_FILE
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=data_dir, suffix=".part", delete=False) as part:
