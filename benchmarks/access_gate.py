@@ -18,7 +18,7 @@ from location_context.access.keys import mint
 from location_context.errors import PublicError
 from location_context.settings import Secret, Settings
 from location_context.stay import system_clock
-from location_context.storage.access import SqlApiKeyStore, open_gate, open_keys
+from location_context.storage.access import SqlApiKeyStore, open_api_keys, open_authenticator
 from location_context.storage.database import Database
 
 if TYPE_CHECKING:
@@ -35,22 +35,26 @@ async def microseconds(work: Callable[[], Awaitable[object]], rounds: int) -> fl
     return (time.perf_counter() - began) / rounds * 1e6
 
 
-async def gate(settings: Settings, label: str) -> None:
+async def authenticator(settings: Settings, label: str) -> None:
     database = await Database.open(settings)
-    keys = await open_keys(settings, database, system_clock)
+    keys = await open_api_keys(settings, database, system_clock)
     made = await keys.create("Benchmark", per_minute=10**9, per_day=10**9)
     unknown = [f"Bearer {mint()}" for _ in range(2000)]
-    async with open_gate(settings, database, system_clock) as opened:
+    async with open_authenticator(settings, database, system_clock) as opened:
         headers = [f"Bearer {made.secret}"]
-        await opened.admit(headers, False, "203.0.113.7")
+        await opened.authenticate(headers, False, "203.0.113.7")
         print(f"{label}: let in with a key", end=" ")
-        print(f"{await microseconds(lambda: opened.admit(headers, False, 'a'), 3000):8.0f} us")
+        print(
+            f"{await microseconds(lambda: opened.authenticate(headers, False, 'a'), 3000):8.0f} us"
+        )
         print(f"{label}: widget by address", end=" ")
-        print(f"{await microseconds(lambda: opened.admit_widget('203.0.113.7'), 3000):8.0f} us")
-        junk = await microseconds(lambda: opened.admit(["Bearer x"], False, "a"), 3000)
+        print(f"{await microseconds(lambda: opened.limit_widget('203.0.113.7'), 3000):8.0f} us")
+        junk = await microseconds(lambda: opened.authenticate(["Bearer x"], False, "a"), 3000)
         print(f"{label}: junk refused      {junk:8.0f} us")
         flood = iter(unknown)
-        cost = await microseconds(lambda: opened.admit([next(flood)], False, "1.1.1.1"), 2000)
+        cost = await microseconds(
+            lambda: opened.authenticate([next(flood)], False, "1.1.1.1"), 2000
+        )
         print(f"{label}: 2,000 unknown keys{cost:8.0f} us each")
     await database.close()
 
@@ -69,8 +73,8 @@ async def database(settings: Settings) -> None:
 async def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(data_dir=Path(folder))
-        await gate(settings, "memory")
-        await gate(Settings(data_dir=Path(folder), redis_url=Secret(REDIS)), "Redis ")
+        await authenticator(settings, "memory")
+        await authenticator(Settings(data_dir=Path(folder), redis_url=Secret(REDIS)), "Redis ")
         await database(settings)
 
 

@@ -22,7 +22,7 @@ from location_context.sections.section import Section, SectionContext
 from location_context.service import Service
 from location_context.settings import Settings
 from location_context.stay import system_clock
-from location_context.storage.access import open_gate
+from location_context.storage.access import open_authenticator
 from location_context.storage.database import Database
 from location_context.storage.events import SqlEventStore
 from location_context.storage.guide import SqlGuideStore
@@ -63,7 +63,9 @@ async def open_service(
         database = await Database.open(settings)
         stack.push_async_callback(database.close)
         redis = open_redis(settings, stack)
-        gate = await stack.enter_async_context(open_gate(settings, database, clock, redis))
+        authenticator = await stack.enter_async_context(
+            open_authenticator(settings, database, clock, redis)
+        )
         hosts = Hosts(slots_maker(settings, redis))
         if sections is None:
             sections = await _open_sections(settings, clock, database, hosts, stack)
@@ -71,7 +73,9 @@ async def open_service(
         for one in cached:
             stack.push_async_callback(one.close)
         if prepared:
-            await asyncio.gather(gate.prepare(), *(one.section.prepare() for one in cached))
+            await asyncio.gather(
+                authenticator.prepare(), *(one.section.prepare() for one in cached)
+            )
         yield Service(
             settings=settings,
             clock=clock,
@@ -79,7 +83,7 @@ async def open_service(
             gazetteer=await asyncio.to_thread(Gazetteer.load),
             languages=Languages.load(),
             sections=cached,
-            gate=gate,
+            authenticator=authenticator,
             hosts=hosts,
             proxies=TrustedProxies(settings.trusted_proxies),
         )

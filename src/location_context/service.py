@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 
 from location_context.access.address import TrustedProxies
-from location_context.access.gate import Gate
+from location_context.access.authenticator import Authenticator
 from location_context.errors import LocationContextError
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.localisation.language import Languages
@@ -34,7 +34,7 @@ class Service:
     gazetteer: Gazetteer
     languages: Languages
     sections: tuple[CachedSection, ...]
-    gate: Gate
+    authenticator: Authenticator
     hosts: Hosts
     proxies: TrustedProxies
 

@@ -1,4 +1,4 @@
-"""The client's address behind proxies, and its disguise."""
+"""The client's address behind proxies, and its pseudonym."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
-from location_context.access.address import Disguise, TrustedProxies
+from location_context.access.address import ClientPseudonymiser, TrustedProxies
 from location_context.access.quota import MemoryCounter
 from tests.moved_clock import MovedClock
 
@@ -52,47 +52,47 @@ def test_a_forwarded_header_from_an_untrusted_peer_is_warned_of_once_without_the
         for _ in range(3):
             proxies.client("203.0.113.7", ["1.1.1.1"])
     assert [line["event"] for line in logs] == ["forwarded_header_ignored"]
-    assert "203.0.113.7" not in str(logs) + str(proxies.notice)
-    assert "1.1.1.1" not in str(logs) + str(proxies.notice)
+    assert "203.0.113.7" not in str(logs) + str(proxies.warning)
+    assert "1.1.1.1" not in str(logs) + str(proxies.warning)
 
 
 def test_the_notice_has_the_line_to_set_as_soon_as_a_proxy_of_one_s_own_network_sends_it() -> None:
     proxies = TrustedProxies(["10.0.0.0/8"])
-    assert proxies.notice is None
+    assert proxies.warning is None
     proxies.client("10.0.0.1", ["1.1.1.1"])
     proxies.client("203.0.113.7", [])
-    assert proxies.notice is None
+    assert proxies.warning is None
     with structlog.testing.capture_logs() as logs:
         for peer in ("203.0.113.7", "203.0.113.8", "::ffff:172.18.0.5", "192.168.1.1"):
             proxies.client(peer, ["1.1.1.1\nLOCATION_CONTEXT_KEY_PEPPER=x"])
     line = "LOCATION_CONTEXT_TRUSTED_PROXIES=10.0.0.0/8,172.18.0.5/32"
-    assert proxies.notice is not None
-    assert proxies.notice.endswith(line)
+    assert proxies.warning is not None
+    assert proxies.warning.endswith(line)
     assert [entry["set"] for entry in logs][1:] == [line]
-    assert "PEPPER" not in str(logs) + proxies.notice
+    assert "PEPPER" not in str(logs) + proxies.warning
 
 
-def disguise(clock: MovedClock) -> Disguise:
-    return Disguise(MemoryCounter(clock), clock)
+def pseudonymiser(clock: MovedClock) -> ClientPseudonymiser:
+    return ClientPseudonymiser(MemoryCounter(clock), clock)
 
 
 @pytest.mark.anyio
 async def test_an_ipv6_client_is_its_network_of_64_bits() -> None:
-    names = disguise(MovedClock())
-    assert await names.name("2001:db8::1") == await names.name("2001:db8::ffff:2")
-    assert await names.name("2001:db8::1") != await names.name("2001:db8:0:1::1")
-    assert await names.name("203.0.113.7") != await names.name("203.0.113.8")
-    assert await names.name("::ffff:203.0.113.7") == await names.name("203.0.113.7")
+    names = pseudonymiser(MovedClock())
+    assert await names.pseudonym("2001:db8::1") == await names.pseudonym("2001:db8::ffff:2")
+    assert await names.pseudonym("2001:db8::1") != await names.pseudonym("2001:db8:0:1::1")
+    assert await names.pseudonym("203.0.113.7") != await names.pseudonym("203.0.113.8")
+    assert await names.pseudonym("::ffff:203.0.113.7") == await names.pseudonym("203.0.113.7")
 
 
 @pytest.mark.anyio
 async def test_a_name_lasts_until_midnight_and_another_secret_gives_another() -> None:
     clock = MovedClock()
-    names = disguise(clock)
-    today = await names.name("203.0.113.7")
+    names = pseudonymiser(clock)
+    today = await names.pseudonym("203.0.113.7")
     assert "203" not in today
     clock.advance(11 * 3600)
-    assert await names.name("203.0.113.7") == today
+    assert await names.pseudonym("203.0.113.7") == today
     clock.advance(3600)
-    assert await names.name("203.0.113.7") != today
-    assert await disguise(MovedClock()).name("203.0.113.7") != today
+    assert await names.pseudonym("203.0.113.7") != today
+    assert await pseudonymiser(MovedClock()).pseudonym("203.0.113.7") != today

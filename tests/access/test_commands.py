@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from location_context.access.keys import well_formed
+from location_context.access.keys import is_well_formed
 
 if TYPE_CHECKING:
     from location_context.settings import Settings
@@ -49,9 +49,9 @@ def command(environment: dict[str, str], *words: str, code: int = 0) -> str:
 def test_a_key_goes_through_its_life(environment: dict[str, str]) -> None:
     printed = command(environment, "keys", "create", "Hotel [red]", "--expires", "2027-01-01")
     secret = printed.splitlines()[-1]
-    assert well_formed(secret)
+    assert is_well_formed(secret)
     made = msgspec.json.decode(command(environment, "keys", "create", "Other", "--json"))
-    assert well_formed(made["key"])
+    assert is_well_formed(made["key"])
     rotated = msgspec.json.decode(command(environment, "keys", "rotate", made["id"], "--json"))
     command(environment, "keys", "revoke", rotated["id"])
     listed = msgspec.json.decode(command(environment, "keys", "list", "--json"))

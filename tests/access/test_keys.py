@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from location_context.access.keys import ApiKeys, digest, mint, well_formed
+from location_context.access.keys import ApiKeys, digest, is_well_formed, mint
 from location_context.errors import OperatorError
 from location_context.storage.access import SqlApiKeyStore
 from tests.moved_clock import MovedClock
@@ -53,21 +53,21 @@ def test_no_two_keys_are_equal() -> None:
 def test_every_mistyped_character_is_told_without_a_look_up(place: int, typed: str) -> None:
     key = mint()
     mistyped = key[:place] + typed + key[place + 1 :]
-    assert well_formed(mistyped) == (mistyped == key)
+    assert is_well_formed(mistyped) == (mistyped == key)
 
 
 @given(st.text(max_size=100))
 def test_text_that_is_no_key_is_refused_and_never_raises(text: str) -> None:
-    assert not well_formed(text)
+    assert not is_well_formed(text)
 
 
 @pytest.mark.parametrize("junk", ["", "lc_live_", "lc_live_" + "é" * 49, "x" * 10_000])
 def test_junk_is_not_well_formed(junk: str) -> None:
-    assert not well_formed(junk)
+    assert not is_well_formed(junk)
 
 
 def test_a_newline_after_a_key_is_not_part_of_it() -> None:
-    assert not well_formed(mint() + "\n")
+    assert not is_well_formed(mint() + "\n")
 
 
 def test_what_is_kept_depends_on_the_pepper() -> None:

@@ -15,7 +15,7 @@ import pytest
 from location_context.access.keys import ApiKeys, MintedKey, mint
 from location_context.settings import Secret, Settings
 from location_context.stay import system_clock
-from location_context.storage.access import open_keys
+from location_context.storage.access import open_api_keys
 from location_context.storage.database import Database
 from location_context.storage.redis import RedisLink
 from tests.moved_clock import MovedClock
@@ -38,7 +38,7 @@ class Operator:
     async def _with_keys(self, work):
         database = await Database.open(self._settings)
         try:
-            keys = await open_keys(self._settings, database, system_clock)
+            keys = await open_api_keys(self._settings, database, system_clock)
             return await work(keys)
         finally:
             await database.close()

@@ -17,7 +17,7 @@ from location_context.access.keys import digest
 from location_context.settings import Settings
 from location_context.settings.data_dir import DATABASE_FILE, PEPPER_FILE
 from location_context.stay import system_clock
-from location_context.storage.access import open_keys
+from location_context.storage.access import open_api_keys
 from location_context.storage.database import Database
 from tests.sections.weather.conftest import write_grid
 from tests.web.commands import command
@@ -39,7 +39,7 @@ def test_a_backup_of_a_live_database_holds_its_newest_key_which_works_after_rest
 
     async def work() -> str:
         database = await Database.open(Settings(data_dir=house))
-        keys = await open_keys(Settings(data_dir=house), database, system_clock)
+        keys = await open_api_keys(Settings(data_dir=house), database, system_clock)
         secret = (await keys.create("newest")).secret
         shutil.copy(house / DATABASE_FILE, tmp_path / "plain.sqlite3")
         await asyncio.to_thread(command, house, "backup", str(file))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import text
 
-from location_context.access.keyring import Keyring
+from location_context.access.key_cache import ApiKeyCache
 from location_context.errors import StorageError
 from location_context.settings import Secret, Settings
 from location_context.storage.access import SqlApiKeyStore
@@ -68,7 +68,7 @@ async def test_a_postgresql_that_falls_silent_holds_nobody_longer_than_its_patie
         settings = Settings(data_dir=tmp_path, database_url=Secret(proxy.url))
         database = await Database.open(settings)
         clock = MovedClock()
-        keyring = Keyring(SqlApiKeyStore(database), now=clock.seconds)
+        keyring = ApiKeyCache(SqlApiKeyStore(database), now=clock.seconds)
         await SqlApiKeyStore(database).add(a_key("known"))
         known = await keyring.find(a_key("known").digest)
         proxy.freeze()

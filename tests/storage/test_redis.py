@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 MINUTE = Limit("minute", 10, 60)
-LONG = 60.0  # seconds of patience, so that a busy machine is not taken for a silent Redis
+LONG = 60.0  # seconds of patience, so that a busy machine is not result for a silent Redis
 
 
 @pytest.fixture
@@ -47,9 +47,9 @@ async def test_replicas_share_one_count_and_one_secret(
 ) -> None:
     one, two = replica(), replica()
     for _ in range(5):
-        assert (await one.take("key", (MINUTE,))).allowed
-        assert (await two.take("key", (MINUTE,))).allowed
-    assert not (await one.take("key", (MINUTE,))).allowed
+        assert (await one.consume("key", (MINUTE,))).allowed
+        assert (await two.consume("key", (MINUTE,))).allowed
+    assert not (await one.consume("key", (MINUTE,))).allowed
     assert await one.secret("address:today") == await two.secret("address:today")
 
 
@@ -57,7 +57,7 @@ async def test_everything_in_redis_ends_by_itself(
     replica: Callable[[], RedisCounter], redis_url: str, redis_prefix: str
 ) -> None:
     counter = replica()
-    await counter.take("widget:someone", (MINUTE,))
+    await counter.consume("widget:someone", (MINUTE,))
     await counter.secret("address:today")
     async with redis.asyncio.Redis.from_url(redis_url) as client:
         lives = {key: await client.pttl(key) async for key in client.scan_iter(f"{redis_prefix}*")}
@@ -72,16 +72,16 @@ async def test_when_redis_goes_this_process_counts_on_and_says_so(
     async with Proxy(redis_url) as proxy:
         counter = replica(proxy.url)
         for _ in range(6):
-            assert (await counter.take("key", (MINUTE,))).allowed
+            assert (await counter.consume("key", (MINUTE,))).allowed
         await proxy.stop()
         with structlog.testing.capture_logs() as logs:
-            allowed = [(await counter.take("key", (MINUTE,))).allowed for _ in range(10)]
+            allowed = [(await counter.consume("key", (MINUTE,))).allowed for _ in range(10)]
         assert allowed == [True] * 4 + [False] * 6
         assert counter.degraded
         assert [line["event"] for line in logs] == ["quota_store_gone"]
         await proxy.start()
         counter._link.retry_now()
-        assert (await counter.take("key", (MINUTE,))).allowed
+        assert (await counter.consume("key", (MINUTE,))).allowed
         assert not counter.degraded
 
 
@@ -90,18 +90,18 @@ async def test_a_redis_that_is_silent_costs_its_patience_once_and_not_each_reque
 ) -> None:
     async with Proxy(redis_url) as proxy:
         counter = replica(proxy.url, TIMEOUT)
-        await counter.take("key", (MINUTE,))
+        await counter.consume("key", (MINUTE,))
         proxy.freeze()
         began = time.monotonic()
-        at_once = await asyncio.gather(*(counter.take("key", (MINUTE,)) for _ in range(500)))
-        assert sum(taken.allowed for taken in at_once) == 9
+        at_once = await asyncio.gather(*(counter.consume("key", (MINUTE,)) for _ in range(500)))
+        assert sum(result.allowed for result in at_once) == 9
         assert time.monotonic() - began < 15 * TIMEOUT  # sixteen at a time would take twice that
         counter._link.retry_now()
-        trying = asyncio.create_task(counter.take("key", (MINUTE,)))
+        trying = asyncio.create_task(counter.consume("key", (MINUTE,)))
         await asyncio.sleep(0)
         for _ in range(100):
             with pytest.raises(StopIteration):  # it ends without waiting for anything
-                counter.take("another", (MINUTE,)).send(None)
+                counter.consume("another", (MINUTE,)).send(None)
         await trying
         proxy.thaw()
 
@@ -130,19 +130,19 @@ def test_redis_and_memory_give_the_same_answer_whatever_is_done(
         prefix = f"{redis_prefix}{uuid.uuid4().hex}:"
         link = RedisLink(Secret(redis_url), prefix, LONG)
         shared, here = RedisCounter(link, clock), MemoryCounter(clock)
-        taken = []
+        result = []
         for step in steps:
             if isinstance(step, int):
                 clock.advance(step / 1000)
             elif step == "take":
-                one, other = await shared.take("key", LIMITS), await here.take("key", LIMITS)
+                one, other = await shared.consume("key", LIMITS), await here.consume("key", LIMITS)
                 assert one.allowed == other.allowed
                 assert one.headers == other.headers
-                taken += [(one, other)] if one.allowed else []
-            elif taken:
-                one, other = taken.pop(0)
-                await shared.give_back("key", one)
-                await here.give_back("key", other)
+                result += [(one, other)] if one.allowed else []
+            elif result:
+                one, other = result.pop(0)
+                await shared.refund("key", one)
+                await here.refund("key", other)
         await link.close()
 
     asyncio.run(both())
@@ -152,8 +152,8 @@ async def test_a_redis_that_was_never_there_stops_nobody(
     replica: Callable[..., RedisCounter],
 ) -> None:
     counter = replica("redis://127.0.0.1:1/0")
-    taken = await counter.take("key", (MINUTE,))
-    assert taken.allowed
+    result = await counter.consume("key", (MINUTE,))
+    assert result.allowed
     assert counter.degraded
-    await counter.give_back("key", taken)
+    await counter.refund("key", result)
     assert await counter.secret("address:today")

@@ -12,7 +12,7 @@ import pytest
 
 from location_context.settings import Settings
 from location_context.stay import system_clock
-from location_context.storage.access import open_keys
+from location_context.storage.access import open_api_keys
 from location_context.storage.database import Database
 from tests.serving import Served, serve
 from tests.web.sections import Broken, Empty, Harbour, Tides
@@ -27,7 +27,7 @@ def make_key(settings: Settings, *, per_minute: int = 100_000) -> str:
     async def work() -> str:
         database = await Database.open(settings)
         try:
-            keys = await open_keys(settings, database, system_clock)
+            keys = await open_api_keys(settings, database, system_clock)
             minted = await keys.create("a test", per_minute=per_minute, per_day=1_000_000)
             return minted.secret
         finally:

@@ -1,7 +1,7 @@
-"""The client's address: which one counts behind proxies, and how it is disguised.
+"""The client's address: which one counts behind proxies, and how it is pseudonymised.
 
 An address is believed only as far as the chain of trusted proxies reaches: the right-most one in
-X-Forwarded-For that is not theirs. It is never kept: the limiter sees an HMAC of it (of the /64
+X-Forwarded-For that is not theirs. It is never stored: the limiter sees an HMAC of it (of the /64
 of an IPv6 address) under a secret that is random and renewed every day.
 """
 
@@ -10,21 +10,18 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 import structlog
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from location_context.access.quota import Counter
-    from location_context.stay import Clock
+from location_context.access.quota import Counter
+from location_context.stay import Clock
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-_LONGEST_CHAIN = 32
-_OWN = tuple(  # where an operator's proxies stand, and no guest's address is given away
+MAX_CHAIN = 32
+_PRIVATE = tuple(  # networks of an operator's proxies; naming one reveals no guest's address
     ipaddress.ip_network(network)
     for network in (
         "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16",
@@ -52,14 +49,14 @@ class TrustedProxies:
     """The proxies whose X-Forwarded-For is believed.
 
     Attributes:
-        notice: for the operator, once the header came from a peer that is not trusted; else None.
+        warning: for the operator, once the header came from a peer that is not trusted; else None.
     """
 
     def __init__(self, cidrs: Iterable[str]) -> None:
         self._cidrs = tuple(cidrs)
         self._networks: list[Network] = [ipaddress.ip_network(c, strict=False) for c in self._cidrs]
-        self._named = False  # whether the notice names a peer
-        self.notice: str | None = None
+        self._peer_named = False  # whether the warning names a peer
+        self.warning: str | None = None
 
     def trust(self, address: Address | None) -> bool:
         return address is not None and any(address in network for network in self._networks)
@@ -72,10 +69,10 @@ class TrustedProxies:
         """
         found = parse(peer)
         if not self.trust(found):
-            if forwarded_for and not self._named:
-                self._tell(found)
+            if forwarded_for and not self._peer_named:
+                self._warn(found)
             return str(found) if found else peer
-        chain = ",".join(forwarded_for).split(",")[-_LONGEST_CHAIN:]
+        chain = ",".join(forwarded_for).split(",")[-MAX_CHAIN:]
         for element in reversed(chain):
             if (address := parse(element)) is None:
                 break
@@ -84,33 +81,35 @@ class TrustedProxies:
                 break
         return str(found)
 
-    def _tell(self, peer: Address | None) -> None:
-        """Note that this peer forwards; a later one is named if this one may not be.
+    def _warn(self, peer: Address | None) -> None:
+        """Set the warning about this peer; a later one is named if this one may not be.
 
         A guest can send the header too, so that a peer outside of private networks is not named,
-        nothing of the header is, and it is said and logged twice at most.
+        nothing of the header is either, and the warning is logged twice at most.
         """
-        self._named = peer is not None and any(peer in network for network in _OWN)
-        if self.notice and not self._named:
+        self._peer_named = peer is not None and any(peer in network for network in _PRIVATE)
+        if self.warning and not self._peer_named:
             return
-        whose = f"{peer}/{peer.max_prefixlen}" if peer and self._named else "<your proxy's CIDR>"
+        whose = (
+            f"{peer}/{peer.max_prefixlen}" if peer and self._peer_named else "<your proxy's CIDR>"
+        )
         line = f"LOCATION_CONTEXT_TRUSTED_PROXIES={','.join((*self._cidrs, whose))}"
-        self.notice = (
+        self.warning = (
             "X-Forwarded-For came from a peer that is not trusted and was ignored. If that is your "
             f"proxy, all guests behind it count as one client until you set {line}"
         )
         structlog.get_logger().warning("forwarded_header_ignored", set=line)
 
 
-class Disguise:
-    """Turns an address into a name that tells clients apart for a day, and nothing else."""
+class ClientPseudonymiser:
+    """Replaces an address by a pseudonym that distinguishes clients for a day, and nothing else."""
 
     def __init__(self, counter: Counter, clock: Clock) -> None:
         self._counter = counter
         self._clock = clock
 
-    async def name(self, address: str) -> str:
-        """The same name for the same client (IPv6 by its /64) until midnight UTC."""
+    async def pseudonym(self, address: str) -> str:
+        """The same for the same client (IPv6 by its /64) until midnight UTC."""
         day = self._clock().date().isoformat()
         secret = await self._counter.secret(f"address:{day}")
         return hmac.digest(secret, _client(address), hashlib.sha256).hex()[:32]

@@ -1,8 +1,8 @@
-"""API keys: how one is made, told from junk, kept and ended.
+"""API keys: how one is made, checked, stored and ended.
 
 A key is `lc_live_`, 43 base62 characters of 32 random bytes, and 6 of the CRC32 of all before it,
 so that a mistyped key is refused without a look-up and a leaked one is found by secret scanners.
-Only its HMAC-SHA-256 under the pepper is kept: whoever reads the database holds no key.
+Only its HMAC-SHA-256 under the pepper is stored, so that a copy of the database holds no keys.
 """
 
 from __future__ import annotations
@@ -13,20 +13,16 @@ import re
 import secrets
 import string
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import TYPE_CHECKING, Literal, Protocol
+from datetime import datetime, timedelta
+from typing import Literal, Protocol
 
 from location_context.errors import OperatorError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import timedelta
-
-    from location_context.stay import Clock
+from location_context.stay import Clock
 
 PREFIX = "lc_live_"
-PER_MINUTE, PER_DAY = 600, 50_000
+DEFAULT_PER_MINUTE, DEFAULT_PER_DAY = 600, 50_000
 _BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _FORM = re.compile(rf"{PREFIX}[0-9A-Za-z]{{49}}", re.ASCII)
 _RANDOM_CHARACTERS, _CHECK_CHARACTERS = 43, 6
@@ -36,13 +32,13 @@ KeyStatus = Literal["active", "expired", "revoked"]
 
 @dataclass(frozen=True, kw_only=True)
 class ApiKey:
-    """What is kept of a key. `replaced_by` is the id of the key that a rotation made."""
+    """The record of a key. `replaced_by` is the id of the key that a rotation made."""
 
     id: str
     name: str
     digest: bytes = field(repr=False)
-    per_minute: int = PER_MINUTE
-    per_day: int = PER_DAY
+    per_minute: int = DEFAULT_PER_MINUTE
+    per_day: int = DEFAULT_PER_DAY
     created_at: datetime
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
@@ -58,14 +54,14 @@ class ApiKey:
 
 @dataclass(frozen=True)
 class MintedKey:
-    """A key just made, and the only time its secret is held."""
+    """A new key; its secret is never available again."""
 
     record: ApiKey
     secret: str = field(repr=False)
 
 
 class KeyStore(Protocol):
-    """Where keys are kept. Every change gives `version` a new value."""
+    """Where keys are stored. Every change gives `version` a new value."""
 
     @property
     def damaged(self) -> Sequence[str]:
@@ -85,7 +81,7 @@ class KeyStore(Protocol):
         ...
 
     async def rotate(self, key_id: str, until: datetime, successor: ApiKey) -> None:
-        """Keep `successor`, and end the key at `until` unless it ends before, as one change."""
+        """Store `successor`, and end the key at `until` unless it ends before, as one change."""
         ...
 
     async def pepper_check(self) -> str | None: ...
@@ -99,15 +95,15 @@ def mint() -> str:
     return body + _check(body)
 
 
-def well_formed(key: str) -> bool:
-    """Whether the key has the form and its checksum; no look-up is needed to say no."""
+def is_well_formed(key: str) -> bool:
+    """Whether the form and the checksum are right; if not, no look-up is needed."""
     if not _FORM.fullmatch(key):
         return False
     return key[-_CHECK_CHARACTERS:] == _check(key[:-_CHECK_CHARACTERS])
 
 
 def digest(pepper: bytes, key: str) -> bytes:
-    """What is kept of a key."""
+    """What is stored instead of a key."""
     return hmac.digest(pepper, key.encode(), hashlib.sha256)
 
 
@@ -124,7 +120,7 @@ def _base62(number: int, width: int) -> str:
 
 
 class ApiKeys:
-    """What the operator does with keys."""
+    """The operations on keys that the operator has."""
 
     def __init__(self, store: KeyStore, pepper: bytes, clock: Clock) -> None:
         self._store = store
@@ -135,18 +131,18 @@ class ApiKeys:
         self,
         name: str,
         *,
-        per_minute: int = PER_MINUTE,
-        per_day: int = PER_DAY,
+        per_minute: int = DEFAULT_PER_MINUTE,
+        per_day: int = DEFAULT_PER_DAY,
         expires_at: datetime | None = None,
     ) -> MintedKey:
         """Make a key.
 
         Raises:
-            OperatorError: the name is empty or too long, or the end is not in the future.
+            OperatorError: the name is empty or too long, or the expiry is not in the future.
         """
         name = " ".join(name.split())
         if not 1 <= len(name) <= 200 or not name.isprintable():
-            raise OperatorError("The name of a key needs 1 to 200 printable characters.")
+            raise OperatorError("The name of a key must have 1 to 200 printable characters.")
         if expires_at is not None and expires_at <= self._clock():
             raise OperatorError("A key must expire in the future.")
         minted = self._mint(
@@ -174,7 +170,7 @@ class ApiKeys:
             OperatorError: there is no such key.
         """
         if (record := await self._store.revoke(key_id, self._clock())) is None:
-            raise _unknown(key_id)
+            raise _unknown_key(key_id)
         return record
 
     async def rotate(self, key_id: str, grace: timedelta) -> MintedKey:
@@ -186,7 +182,7 @@ class ApiKeys:
         now = self._clock()
         old = next((key for key in await self._store.all() if key.id == key_id), None)
         if old is None:
-            raise _unknown(key_id)
+            raise _unknown_key(key_id)
         if old.status(now) != "active":
             raise OperatorError(f"The key {key_id} is {old.status(now)}; create a new one.")
         if old.replaced_by is not None:
@@ -203,7 +199,7 @@ class ApiKeys:
         return MintedKey(replace(record, id=key_id, digest=digest(self._pepper, secret)), secret)
 
 
-def _unknown(key_id: str) -> OperatorError:
+def _unknown_key(key_id: str) -> OperatorError:
     if PREFIX in key_id:  # a key is never repeated, not even to its operator's terminal
-        return OperatorError("That is a key itself; give its id, which `keys list` shows.")
+        return OperatorError("This is a key itself; give its id, which `keys list` shows.")
     return OperatorError(f"There is no key {key_id[:64]!r}; `keys list` shows them.")

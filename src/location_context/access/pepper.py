@@ -1,7 +1,7 @@
-"""The pepper: the secret under which keys are kept, and the proof that it is the right one.
+"""The pepper: the secret under which keys are stored, and the check that it is the right one.
 
-Given as a setting, or made once in the data directory for its owner's eyes only. A check value
-beside the keys tells a wrong pepper at start, before every key would be refused.
+Given as a setting, or made once in the data directory, readable by its owner alone. A check value
+beside the keys reveals a wrong pepper at start, before every key would be refused.
 """
 
 from __future__ import annotations
@@ -10,18 +10,14 @@ import hashlib
 import hmac
 import os
 import secrets
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 
+from location_context.access.keys import KeyStore
 from location_context.errors import OperatorError
+from location_context.settings import Settings
 from location_context.settings.data_dir import PEPPER_FILE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from location_context.access.keys import KeyStore
-    from location_context.settings import Settings
 
 
 async def open_pepper(settings: Settings, store: KeyStore) -> bytes:
@@ -41,12 +37,12 @@ async def open_pepper(settings: Settings, store: KeyStore) -> bytes:
                 "LOCATION_CONTEXT_KEY_PEPPER to it. Without it the stored keys cannot be checked."
             )
         pepper = await anyio.to_thread.run_sync(_make, path)
-    await _prove(store, pepper, check, "LOCATION_CONTEXT_KEY_PEPPER" if given else str(path))
+    await _verify(store, pepper, check, "LOCATION_CONTEXT_KEY_PEPPER" if given else str(path))
     return pepper
 
 
-async def _prove(store: KeyStore, pepper: bytes, check: str | None, origin: str) -> None:
-    """See that the pepper is the one of the stored keys; nothing is written when it is."""
+async def _verify(store: KeyStore, pepper: bytes, check: str | None, origin: str) -> None:
+    """Check that the pepper is the one of the stored keys; nothing is written if it is."""
     if check is not None and hmac.compare_digest(check, _check(pepper)):
         return
     if check is not None and await store.all():
@@ -87,5 +83,5 @@ def _make(path: Path) -> bytes:
         finally:
             draft.unlink()
     except OSError as error:
-        raise OperatorError(f"The pepper {path} cannot be made: {error.strerror}") from None
+        raise OperatorError(f"The pepper {path} cannot be written: {error.strerror}") from None
     return _read(path)

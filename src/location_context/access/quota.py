@@ -1,8 +1,8 @@
-"""Quotas: how many requests a subject may make in each window, counted exactly.
+"""Quotas: how many requests a subject may make in each time window, counted exactly.
 
-A window opens with its first request; a minute lasts 60 seconds, a day until midnight UTC. All
-windows of a subject are taken from together or not at all. A request that should not count is
-given back. When the clock is set back, a window that would now last too long is cut to its
+A window opens with its first request; a minute lasts 60 seconds, a day until midnight UTC. A
+request is counted in all windows of its subject or in none; one that should not count is
+refunded. When the clock is set back, a window that would now last too long is cut to its
 length and keeps its count, so that nobody is locked out and nobody gets a second quota.
 """
 
@@ -11,16 +11,14 @@ from __future__ import annotations
 import math
 import secrets
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from location_context.stay import Clock
 
-    from location_context.stay import Clock
-
-_CLOCK_SLACK = 2 * 3600
+CLOCK_SLACK_SECONDS = 2 * 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,53 +37,53 @@ class Limit:
         return (datetime.combine(today + timedelta(days=1), time(), UTC) - now).total_seconds()
 
     @property
-    def longest(self) -> float:
-        """More seconds than this left in a window mean that the clock was set back."""
-        return float(self.seconds + (_CLOCK_SLACK if self.seconds == 86400 else 0))
+    def max_remaining(self) -> float:
+        """The most seconds left in a window; more mean that the clock was set back."""
+        return float(self.seconds + (CLOCK_SLACK_SECONDS if self.seconds == 86400 else 0))
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What was used of a limit; `ends` is a POSIX timestamp in seconds."""
+    """How much of a limit is used; `ends` is a POSIX timestamp in seconds."""
 
     limit: Limit
     used: int
     ends: float
 
     @property
-    def spent(self) -> bool:
+    def is_used_up(self) -> bool:
         return self.used >= self.limit.quota
 
     def at(self, now: datetime) -> Window:
-        """This window now: as it is, anew when it has ended, or cut when the clock went back."""
+        """This window now: unchanged, a new one if it has ended, cut if the clock went back."""
         left = self.ends - now.timestamp()
         if left <= 0:
-            return opened(self.limit, now)
-        if left > self.limit.longest:
+            return open_window(self.limit, now)
+        if left > self.limit.max_remaining:
             return replace(self, ends=now.timestamp() + self.limit.length(now))
         return self
 
 
-def opened(limit: Limit, now: datetime) -> Window:
+def open_window(limit: Limit, now: datetime) -> Window:
     """A window that opens now."""
     return Window(limit, 0, now.timestamp() + limit.length(now))
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """The outcome for one request: whether it may pass, and the windows after it."""
+class RateLimitResult:
+    """The result for one request: whether it is allowed, and the windows after it."""
 
     allowed: bool
     windows: tuple[Window, ...]
-    at: datetime
+    now: datetime
 
     def seconds_left(self, window: Window) -> int:
-        return max(1, math.ceil(window.ends - self.at.timestamp()))
+        return max(1, math.ceil(window.ends - self.now.timestamp()))
 
     @property
     def retry_after(self) -> int:
-        """Seconds until every spent window has ended."""
-        return max((self.seconds_left(w) for w in self.windows if w.spent), default=1)
+        """Seconds until every used-up window has ended."""
+        return max((self.seconds_left(w) for w in self.windows if w.is_used_up), default=1)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -104,15 +102,15 @@ class Counter(Protocol):
 
     @property
     def degraded(self) -> bool:
-        """Whether the shared store is gone, and this process counts on its own."""
+        """Whether the shared store is unreachable, and this process counts on its own."""
         ...
 
-    async def take(self, subject: str, limits: Sequence[Limit]) -> Taken:
+    async def consume(self, subject: str, limits: Sequence[Limit]) -> RateLimitResult:
         """Count one request of `subject` if every window has room."""
         ...
 
-    async def give_back(self, subject: str, taken: Taken) -> None:
-        """Uncount a request, unless its window has ended."""
+    async def refund(self, subject: str, result: RateLimitResult) -> None:
+        """Take back the count of a request, unless its window has ended."""
         ...
 
     async def secret(self, name: str) -> bytes:
@@ -125,7 +123,7 @@ class Counter(Protocol):
 class MemoryCounter:
     """Counts in this process.
 
-    The number of subjects held is bounded for each kind (each set of limits), so that a flood of
+    The number of subjects is bounded for each kind (each set of limits), so that a flood of
     client addresses never drives out the count of a key.
     """
 
@@ -137,33 +135,38 @@ class MemoryCounter:
         self._kinds: dict[tuple[str, ...], OrderedDict[str, tuple[Window, ...]]] = {}
         self._secrets: OrderedDict[str, bytes] = OrderedDict()
 
-    async def take(self, subject: str, limits: Sequence[Limit]) -> Taken:
+    async def consume(self, subject: str, limits: Sequence[Limit]) -> RateLimitResult:
         now = self._clock()
-        held = self._kind(limits).get(subject) or tuple(opened(limit, now) for limit in limits)
-        windows = tuple(
-            replace(window, limit=limit).at(now) for window, limit in zip(held, limits, strict=True)
+        stored = self._kind(limits).get(subject) or tuple(
+            open_window(limit, now) for limit in limits
         )
-        allowed = not any(window.spent for window in windows)
+        windows = tuple(
+            replace(window, limit=limit).at(now)
+            for window, limit in zip(stored, limits, strict=True)
+        )
+        allowed = not any(window.is_used_up for window in windows)
         if allowed:
             windows = tuple(replace(window, used=window.used + 1) for window in windows)
-        taken = Taken(allowed, windows, now)
-        self.hold(subject, taken)
-        return taken
+        result = RateLimitResult(allowed, windows, now)
+        self.record(subject, result)
+        return result
 
-    def hold(self, subject: str, taken: Taken) -> None:
-        """Go on from windows that may have been counted elsewhere."""
-        kind = self._kind([window.limit for window in taken.windows])
-        kind[subject] = taken.windows
+    def record(self, subject: str, result: RateLimitResult) -> None:
+        """Continue from windows that may have been counted elsewhere."""
+        kind = self._kind([window.limit for window in result.windows])
+        kind[subject] = result.windows
         kind.move_to_end(subject)
-        while len(kind) > self._subjects or _all_ended(next(iter(kind.values())), taken.at):
+        while len(kind) > self._subjects or _have_all_ended(next(iter(kind.values())), result.now):
             kind.popitem(last=False)
 
-    async def give_back(self, subject: str, taken: Taken) -> None:
-        kind = self._kind([window.limit for window in taken.windows])
+    async def refund(self, subject: str, result: RateLimitResult) -> None:
+        kind = self._kind([window.limit for window in result.windows])
         if subject in kind:
             kind[subject] = tuple(
-                replace(held, used=max(0, held.used - 1)) if held.ends == given.ends else held
-                for held, given in zip(kind[subject], taken.windows, strict=True)
+                replace(stored, used=max(0, stored.used - 1))
+                if stored.ends == given.ends
+                else stored
+                for stored, given in zip(kind[subject], result.windows, strict=True)
             )
 
     async def secret(self, name: str) -> bytes:
@@ -183,5 +186,5 @@ class MemoryCounter:
         return self._kinds.setdefault(tuple(limit.name for limit in limits), OrderedDict())
 
 
-def _all_ended(windows: tuple[Window, ...], now: datetime) -> bool:
+def _have_all_ended(windows: tuple[Window, ...], now: datetime) -> bool:
     return all(window.ends <= now.timestamp() for window in windows)

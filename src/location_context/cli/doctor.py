@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 import typer
 
-from location_context.access.gate import damaged_key
+from location_context.access.authenticator import damaged_key_warning
 from location_context.access.pepper import open_pepper
 from location_context.app import open_service
 from location_context.cli import checks, console
@@ -138,7 +138,9 @@ async def _keys(settings: Settings) -> Finding:
     finally:
         await database.close()
     if damaged:
-        return Finding("keys", "warning", "; ".join(damaged_key(key_id) for key_id in damaged))
+        return Finding(
+            "keys", "warning", "; ".join(damaged_key_warning(key_id) for key_id in damaged)
+        )
     if not count:
         return Finding("keys", "warning", "none yet: location-context keys create NAME")
     return Finding("keys", "ok", f"{count} in all, and the pepper fits them")

@@ -12,12 +12,18 @@ import typer
 from rich.markup import escape
 from rich.table import Column, Table
 
-from location_context.access.keys import PER_DAY, PER_MINUTE, ApiKey, ApiKeys, MintedKey
+from location_context.access.keys import (
+    DEFAULT_PER_DAY,
+    DEFAULT_PER_MINUTE,
+    ApiKey,
+    ApiKeys,
+    MintedKey,
+)
 from location_context.cli import console
 from location_context.cli.database import open_database
 from location_context.errors import OperatorError
 from location_context.stay import system_clock
-from location_context.storage.access import open_keys
+from location_context.storage.access import open_api_keys
 
 commands = typer.Typer(
     add_completion=False, help="Create, list, revoke and rotate API keys.", no_args_is_help=True
@@ -36,8 +42,8 @@ KeyId = Annotated[str, typer.Argument(metavar="ID", help="The key's id, as `keys
 def create(  # noqa: PLR0913  each is an option of the command
     name: Annotated[str, typer.Argument(help="Whose key it is.")],
     *,
-    per_minute: PerMinute = PER_MINUTE,
-    per_day: PerDay = PER_DAY,
+    per_minute: PerMinute = DEFAULT_PER_MINUTE,
+    per_day: PerDay = DEFAULT_PER_DAY,
     expires: Expires = None,
     new: console.New = False,
     json: console.Json = False,
@@ -113,7 +119,7 @@ def rotate(
 @asynccontextmanager
 async def _keys(*, new: bool = False) -> AsyncIterator[ApiKeys]:
     async with open_database(new=new) as (settings, database):
-        yield await open_keys(settings, database, system_clock)
+        yield await open_api_keys(settings, database, system_clock)
 
 
 def _end_of_day(text: str) -> datetime:

@@ -23,7 +23,7 @@ from location_context.sections.weather.climatology import grid
 from location_context.sections.weather.climatology.fallback import FallbackGrid
 from location_context.settings import Settings
 from location_context.stay import system_clock
-from location_context.storage.access import open_keys
+from location_context.storage.access import open_api_keys
 from location_context.storage.database import Database
 from location_context.storage.guide import SqlGuideStore
 
@@ -94,7 +94,7 @@ async def _store(settings: Settings) -> tuple[bool, str | None]:
     database = await Database.open(settings)
     try:
         imported = await _sample_guide(SqlGuideStore(database))
-        key = await _first_key(await open_keys(settings, database, system_clock))
+        key = await _first_key(await open_api_keys(settings, database, system_clock))
     finally:
         await database.close()
     return imported, key

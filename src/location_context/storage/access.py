@@ -16,13 +16,12 @@ import msgspec
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from location_context.access.address import Disguise
-from location_context.access.gate import Gate
-from location_context.access.keyring import Keyring
+from location_context.access.address import ClientPseudonymiser
+from location_context.access.authenticator import Authenticator, FailedAuthLimiter
+from location_context.access.key_cache import ApiKeyCache
 from location_context.access.keys import ApiKey, ApiKeys
 from location_context.access.pepper import open_pepper
 from location_context.access.quota import Counter, MemoryCounter
-from location_context.access.slowdown import Slowdown
 from location_context.errors import StorageError
 from location_context.settings import Settings
 from location_context.stay import Clock
@@ -144,7 +143,7 @@ def _key(row: Mapping[Any, Any]) -> ApiKey:
     return key
 
 
-async def open_keys(settings: Settings, database: Database, clock: Clock) -> ApiKeys:
+async def open_api_keys(settings: Settings, database: Database, clock: Clock) -> ApiKeys:
     """The operations on keys that the operator has.
 
     Raises:
@@ -155,10 +154,10 @@ async def open_keys(settings: Settings, database: Database, clock: Clock) -> Api
 
 
 @asynccontextmanager
-async def open_gate(
+async def open_authenticator(
     settings: Settings, database: Database, clock: Clock, redis: RedisLink | None = None
-) -> AsyncIterator[Gate]:
-    """The gate of a server, which counts in `redis`, else in this process.
+) -> AsyncIterator[Authenticator]:
+    """The authenticator of a server, which counts in `redis`, else in this process.
 
     Raises:
         OperatorError: the pepper is missing or does not fit the stored keys.
@@ -169,12 +168,12 @@ async def open_gate(
     if redis is not None:
         counter = RedisCounter(redis, clock)
     try:
-        yield Gate(
-            keyring=Keyring(store),
+        yield Authenticator(
+            key_cache=ApiKeyCache(store),
             pepper=pepper,
             counter=counter,
-            disguise=Disguise(counter, clock),
-            slowdown=Slowdown(),
+            pseudonymiser=ClientPseudonymiser(counter, clock),
+            failed_auth=FailedAuthLimiter(),
             clock=clock,
             widget_per_minute=settings.widget_per_minute,
         )

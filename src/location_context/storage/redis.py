@@ -22,7 +22,7 @@ from redis.commands.core import AsyncScript
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
-from location_context.access.quota import Limit, MemoryCounter, Taken, Window
+from location_context.access.quota import Limit, MemoryCounter, RateLimitResult, Window
 from location_context.settings import Secret
 from location_context.stay import Clock
 from location_context.upstream.host import Slots
@@ -140,38 +140,40 @@ class RedisCounter:
         self._clock = clock
         self._local = MemoryCounter(clock)
         self._secret: tuple[str, bytes] = ("", b"")
-        self._take = link.script(_CONSUME_SCRIPT)
-        self._give_back = link.script(_REFUND_SCRIPT)
+        self._consume_script = link.script(_CONSUME_SCRIPT)
+        self._refund_script = link.script(_REFUND_SCRIPT)
 
     @property
     def degraded(self) -> bool:
         return self._link.degraded
 
-    async def take(self, subject: str, limits: Sequence[Limit]) -> Taken:
+    async def consume(self, subject: str, limits: Sequence[Limit]) -> RateLimitResult:
         now = self._clock()
         arguments: list[str | int] = [int(now.timestamp() * 1000)]
         for limit in limits:
             length = int(limit.length(now) * 1000)
-            arguments += [limit.name, limit.quota, length, int(limit.longest * 1000)]
+            arguments += [limit.name, limit.quota, length, int(limit.max_remaining * 1000)]
         reply = await self._link.execute(
-            lambda: self._take([self._link.prefix + subject], arguments)
+            lambda: self._consume_script([self._link.prefix + subject], arguments)
         )
         if reply is None:
-            return await self._local.take(subject, limits)
+            return await self._local.consume(subject, limits)
         allowed, *counts = reply
         windows = tuple(
             Window(limit, counts[2 * i], counts[2 * i + 1] / 1000) for i, limit in enumerate(limits)
         )
-        taken = Taken(bool(allowed), windows, now)
-        self._local.hold(subject, taken)
-        return taken
+        result = RateLimitResult(bool(allowed), windows, now)
+        self._local.record(subject, result)
+        return result
 
-    async def give_back(self, subject: str, taken: Taken) -> None:
+    async def refund(self, subject: str, result: RateLimitResult) -> None:
         arguments: list[str | int] = []
-        for window in taken.windows:
+        for window in result.windows:
             arguments += [window.limit.name, round(window.ends * 1000)]
-        await self._link.execute(lambda: self._give_back([self._link.prefix + subject], arguments))
-        await self._local.give_back(subject, taken)
+        await self._link.execute(
+            lambda: self._refund_script([self._link.prefix + subject], arguments)
+        )
+        await self._local.refund(subject, result)
 
     async def secret(self, name: str) -> bytes:
         if self._secret[0] == name:

@@ -1,4 +1,4 @@
-"""Auth: what the gate needs to know of a request: its key and its client's address."""
+"""What the authenticator needs to know of a request: its key and its client's address."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from starlette.types import Scope
 
     from location_context.access.address import TrustedProxies
-    from location_context.access.gate import Admitted, Gate
+    from location_context.access.authenticator import Authenticator, Grant
 
 _KEY_NAMES = {"api_key", "apikey", "api-key", "key", "access_token", "token"}
 _KEY_PREFIX = "lc_live_"
@@ -35,15 +35,17 @@ def key_in_query(query: bytes) -> bool:
     )
 
 
-async def admit(gate: Gate, proxies: TrustedProxies, request: Request) -> Admitted:
-    """Let a request with an API key in; the front adds its quota headers to the answer.
+async def authenticate(
+    authenticator: Authenticator, proxies: TrustedProxies, request: Request
+) -> Grant:
+    """Authenticate a request; its quota headers are added to the answer.
 
     Raises:
-        MissingApiKey, InvalidApiKey, RateLimitExceeded, ServiceOverloaded: as the gate says.
+        MissingApiKey, InvalidApiKey, RateLimitExceeded, ServiceOverloaded: see there.
     """
     scope = request.scope
     sent = header_values(scope, b"authorization")
     misplaced = not sent and key_in_query(scope["query_string"])
-    admitted = await gate.admit(sent, misplaced, client_address(scope, proxies))
-    request.state.admitted = admitted
-    return admitted
+    grant = await authenticator.authenticate(sent, misplaced, client_address(scope, proxies))
+    request.state.grant = grant
+    return grant

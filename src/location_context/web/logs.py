@@ -113,7 +113,7 @@ def answered(
 ) -> None:
     """The line for one answer. A path that is none of ours may hold anything, and is not shown."""
     state = request.scope["state"]
-    admitted = state.get("admitted")
+    grant = state.get("grant")
     structlog.get_logger().info(
         "answered",
         request_id=request_id,
@@ -122,5 +122,5 @@ def answered(
         status=response.status_code,
         ms=round(seconds * 1000, 1),
         near=state.get("near"),
-        key_id=admitted.key_id if admitted else None,
+        key_id=grant.key_id if grant else None,
     )

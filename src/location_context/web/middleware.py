@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import Receive, Scope, Send
 
-    from location_context.access.gate import Admitted
+    from location_context.access.authenticator import Grant
     from location_context.web.endpoint import Endpoint
 
 
@@ -130,14 +130,14 @@ class Front:
     @staticmethod
     async def _quota(request: Request, response: Response) -> None:
         """Quota headers on what counts; a 5xx is uncounted."""
-        admitted: Admitted | None = request.scope["state"].get("admitted")
-        if admitted is None:
+        grant: Grant | None = request.scope["state"].get("grant")
+        if grant is None:
             return
         if response.status_code >= 500:
-            await admitted.give_back()
+            await grant.refund()
             return
         response.raw_headers.extend(
-            (name.lower().encode(), value.encode()) for name, value in admitted.headers.items()
+            (name.lower().encode(), value.encode()) for name, value in grant.headers.items()
         )
 
 

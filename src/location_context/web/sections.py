@@ -27,7 +27,7 @@ def section_endpoint(service: Service, section: CachedSection) -> Endpoint:
     english = service.languages.english
 
     async def handle(request: Request) -> Response:
-        await auth.admit(service.gate, service.proxies, request)
+        await auth.authenticate(service.authenticator, service.proxies, request)
         given = parse(request.scope["query_string"], names, service.languages)
         language = given.language or english
         point = service.gazetteer.point(given.lat, given.lng)

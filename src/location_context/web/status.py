@@ -118,7 +118,7 @@ async def status(service: Service, imported: Imported | None = None) -> StatusBo
     notices_told = notices(service)
     if datasets is None:
         notices_told.append("The database does not answer")
-    degraded = service.gate.degraded or datasets is None
+    degraded = service.authenticator.degraded or datasets is None
     return StatusBody(
         status=_overall([s.status for s in sections.values()], degraded=degraded),
         version=__version__,
@@ -146,9 +146,9 @@ async def _datasets(service: Service) -> Datasets | None:
 def notices(service: Service) -> list[str]:
     """What the operator should see."""
     told = [notice for one in service.sections for notice in one.section.warnings()]
-    told += service.gate.notices()
-    if service.proxies.notice:
-        told.append(service.proxies.notice)
+    told += service.authenticator.warnings()
+    if service.proxies.warning:
+        told.append(service.proxies.warning)
     return list(dict.fromkeys(told))
 
 

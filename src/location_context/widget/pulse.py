@@ -39,7 +39,7 @@ class Widget:
             PublicError: as the contract says; `problem` makes a page of it.
         """
         service = self._service
-        await service.gate.admit_widget(self._client(request))
+        await service.authenticator.limit_widget(self._client(request))
         given = parse(request.scope["query_string"], WIDGET, service.languages)
         language = given.language or service.languages.accept(
             request.headers.get("accept-language", "")

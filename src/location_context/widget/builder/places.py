@@ -52,7 +52,7 @@ def routes(service: Service) -> list[Route]:
     async def search(request: Request) -> Response:
         peer = request.client.host if request.client else ""
         client = service.proxies.client(peer, request.headers.getlist("x-forwarded-for"))
-        await service.gate.admit_widget(client)
+        await service.authenticator.limit_widget(client)
         given = dict(decode(request.scope["query_string"]))
         language = service.languages.choose(given.get("lang") or SOURCE)
         text = given.get("q", "").strip()[:LONGEST_PLACE]

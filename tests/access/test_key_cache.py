@@ -1,4 +1,4 @@
-"""The keyring: revoked keys stop in time, floods cost little, and a lost store is ridden out."""
+"""The key_cache: revoked keys stop in time, floods cost little, and a lost store is ridden out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from location_context.access.keyring import FRESH, Keyring
+from location_context.access.key_cache import REFRESH_SECONDS, ApiKeyCache
 from location_context.access.keys import ApiKeys, digest, mint
 from location_context.errors import ServiceOverloaded
 from tests.access.memory_store import MemoryKeys
@@ -28,8 +28,8 @@ def store() -> MemoryKeys:
 
 
 @pytest.fixture
-def keyring(store: MemoryKeys, clock: MovedClock) -> Keyring:
-    return Keyring(store, now=clock.seconds)
+def key_cache(store: MemoryKeys, clock: MovedClock) -> ApiKeyCache:
+    return ApiKeyCache(store, now=clock.seconds)
 
 
 @pytest.fixture
@@ -40,8 +40,8 @@ def keys(store: MemoryKeys, clock: MovedClock) -> ApiKeys:
 async def test_a_revoked_key_stops_within_five_seconds_on_every_replica(
     store: MemoryKeys, keys: ApiKeys, clock: MovedClock
 ) -> None:
-    assert FRESH < 5
-    replicas = [Keyring(store, now=clock.seconds) for _ in range(3)]
+    assert REFRESH_SECONDS < 5
+    replicas = [ApiKeyCache(store, now=clock.seconds) for _ in range(3)]
     minted = await keys.create("Hotel")
     for replica in replicas:
         found = await replica.find(minted.record.digest)
@@ -56,32 +56,32 @@ async def test_a_revoked_key_stops_within_five_seconds_on_every_replica(
 
 
 async def test_a_key_made_a_moment_ago_is_found(
-    keyring: Keyring, keys: ApiKeys, clock: MovedClock
+    key_cache: ApiKeyCache, keys: ApiKeys, clock: MovedClock
 ) -> None:
-    assert await keyring.find(digest(PEPPER, mint())) is None
+    assert await key_cache.find(digest(PEPPER, mint())) is None
     minted = await keys.create("Hotel")
     clock.advance(0.001)
-    assert await keyring.find_new(minted.record.digest, slowed=False) == minted.record
+    assert await key_cache.find_new(minted.record.digest, slowed=False) == minted.record
 
 
 async def test_the_slowed_share_twenty_look_ups_a_second(
-    keyring: Keyring, store: MemoryKeys, clock: MovedClock
+    key_cache: ApiKeyCache, store: MemoryKeys, clock: MovedClock
 ) -> None:
     for _ in range(1000):
-        assert await keyring.find_new(digest(PEPPER, mint()), slowed=True) is None
+        assert await key_cache.find_new(digest(PEPPER, mint()), slowed=True) is None
         clock.advance(0.001)
     assert store.asked <= 20
 
 
 async def test_many_who_look_for_a_new_key_share_a_look_up(
-    keyring: Keyring, store: MemoryKeys, keys: ApiKeys, clock: MovedClock
+    key_cache: ApiKeyCache, store: MemoryKeys, keys: ApiKeys, clock: MovedClock
 ) -> None:
-    await keyring.find(b"")
+    await key_cache.find(b"")
     minted = await keys.create("Hotel")
     clock.advance(0.001)
     store.answering.clear()
     callers = [
-        asyncio.create_task(keyring.find_new(minted.record.digest, slowed=False))
+        asyncio.create_task(key_cache.find_new(minted.record.digest, slowed=False))
         for _ in range(200)
     ]
     await asyncio.sleep(0)
@@ -91,71 +91,71 @@ async def test_many_who_look_for_a_new_key_share_a_look_up(
 
 
 async def test_many_requests_at_once_ask_the_store_once(
-    keyring: Keyring, store: MemoryKeys, keys: ApiKeys
+    key_cache: ApiKeyCache, store: MemoryKeys, keys: ApiKeys
 ) -> None:
     minted = await keys.create("Hotel")
-    found = await asyncio.gather(*(keyring.find(minted.record.digest) for _ in range(200)))
+    found = await asyncio.gather(*(key_cache.find(minted.record.digest) for _ in range(200)))
     assert set(found) == {minted.record}
     assert store.asked == 1
 
 
 async def test_a_store_that_is_gone_for_a_minute_stops_nobody(
-    keyring: Keyring, store: MemoryKeys, keys: ApiKeys, clock: MovedClock
+    key_cache: ApiKeyCache, store: MemoryKeys, keys: ApiKeys, clock: MovedClock
 ) -> None:
     minted = await keys.create("Hotel")
-    await keyring.find(minted.record.digest)
+    await key_cache.find(minted.record.digest)
     store.gone = True
     for _ in range(55):
         clock.advance(1)
-        assert await keyring.find(minted.record.digest) == minted.record
+        assert await key_cache.find(minted.record.digest) == minted.record
     assert store.asked <= 1 + 55 / 2 + 1
     clock.advance(10)
     with pytest.raises(ServiceOverloaded):
-        await keyring.find(minted.record.digest)
+        await key_cache.find(minted.record.digest)
     store.gone = False
     clock.advance(2)
-    assert await keyring.find(minted.record.digest) == minted.record
+    assert await key_cache.find(minted.record.digest) == minted.record
 
 
 async def test_nobody_is_called_unknown_while_the_store_is_gone(
-    keyring: Keyring, store: MemoryKeys, clock: MovedClock
+    key_cache: ApiKeyCache, store: MemoryKeys, clock: MovedClock
 ) -> None:
-    await keyring.find(b"")
+    await key_cache.find(b"")
     store.gone = True
     clock.advance(1)
     with pytest.raises(ServiceOverloaded):
-        await keyring.find_new(b"", slowed=False)
+        await key_cache.find_new(b"", slowed=False)
 
 
 async def test_a_store_that_accepts_and_never_answers_costs_one_request_its_patience(
-    keyring: Keyring, store: MemoryKeys, keys: ApiKeys, clock: MovedClock
+    key_cache: ApiKeyCache, store: MemoryKeys, keys: ApiKeys, clock: MovedClock
 ) -> None:
     minted = await keys.create("Hotel")
-    await keyring.find(minted.record.digest)
+    await key_cache.find(minted.record.digest)
     store.answering.clear()
     clock.advance(3)
-    trying = asyncio.create_task(keyring.find(minted.record.digest))
+    trying = asyncio.create_task(key_cache.find(minted.record.digest))
     await asyncio.sleep(0)
     for _ in range(100):
         with pytest.raises(StopIteration) as ended:  # it ends without waiting for anything
-            keyring.find(minted.record.digest).send(None)
+            key_cache.find(minted.record.digest).send(None)
         assert ended.value.value == minted.record
     assert await trying == minted.record
     clock.advance(3)
-    trying = asyncio.create_task(keyring.find(minted.record.digest))
+    trying = asyncio.create_task(key_cache.find(minted.record.digest))
     await asyncio.sleep(0)
     with pytest.raises(StopIteration):
-        keyring.find(minted.record.digest).send(None)
+        key_cache.find(minted.record.digest).send(None)
     store.answering.set()
     assert await trying == minted.record
 
 
 async def test_a_caller_that_goes_away_leaves_the_look_up_to_the_next(
-    keyring: Keyring, store: MemoryKeys, keys: ApiKeys
+    key_cache: ApiKeyCache, store: MemoryKeys, keys: ApiKeys
 ) -> None:
     minted = await keys.create("Hotel")
     store.answering.clear()
-    callers = [asyncio.create_task(keyring.find(minted.record.digest)) for _ in range(3)]
+    callers = [asyncio.create_task(key_cache.find(minted.record.digest)) for _ in range(3)]
     await asyncio.sleep(0)
     callers[0].cancel()
     store.answering.set()

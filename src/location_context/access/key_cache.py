@@ -1,35 +1,31 @@
-"""Keyring: every key in memory, at most a moment old, so that a request costs no look-up.
+"""ApiKeyCache: every key in memory, a few seconds old at most, so that requests need no look-up.
 
-The store is asked for its version at most every two seconds, and read anew only when that
+The store is asked for its version at most every two seconds, and read again only when that has
 changed: a key that is revoked anywhere stops here within five seconds. A key that is not known is
-looked for again, since it may have been made a moment ago; all who wait share one look-up. While
-the store does not answer, what is known holds for a minute: nobody can revoke a key then either.
+looked for again, since it may be new; concurrent requests share one look-up. While the store does
+not answer, the cached keys stay valid for a minute: nobody can revoke a key then either.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
 import structlog
 
+from location_context.access.keys import ApiKey, KeyStore
 from location_context.errors import ServiceOverloaded, StorageError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from location_context.access.keys import ApiKey, KeyStore
-
-FRESH = 2.0
-_OLDEST = 4.5  # within the five seconds in which a revoked key must stop
-_SLOWED = 0.05
-_HELD_WITHOUT_STORE = 60.0
-_PATIENCE = 1.0
-_RETRY_AFTER_FAILURE = 2.0
+REFRESH_SECONDS = 2.0
+MAX_AGE_SECONDS = 4.5  # a revoked key must stop within five seconds
+SLOWED_REFRESH_SECONDS = 0.05  # twenty look-ups a second for all slowed clients
+MAX_OUTAGE_SECONDS = 60.0
+READ_TIMEOUT = 1.0
+RETRY_AFTER_FAILURE_SECONDS = 2.0
 
 
-class Keyring:
+class ApiKeyCache:
     """The keys by digest. Seconds are on the monotonic clock."""
 
     def __init__(self, store: KeyStore, now: Callable[[], float] = time.monotonic) -> None:
@@ -40,7 +36,7 @@ class Keyring:
         self._version: str | None = None
         self._read_at = float("-inf")
         self._tried_at = float("-inf")
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def prepare(self) -> None:
         """Read the keys before the first request, for as long as the store takes.
@@ -55,57 +51,59 @@ class Keyring:
             structlog.get_logger().warning("keys_not_read", why=error.message)
 
     async def find(self, digest: bytes) -> ApiKey | None:
-        """The key with this digest, as the store had it at most five seconds ago.
+        """The key with this digest, as it was in the store at most five seconds ago.
 
         Raises:
             ServiceOverloaded: the store has not answered for a minute.
         """
-        if not self._seen_to():
-            await self._refresh(self._now() - FRESH)
-        self._still_held()
+        if not self._is_being_refreshed():
+            await self._refresh(self._now() - REFRESH_SECONDS)
+        self._require_recent()
         return self._keys.get(digest)
 
     async def find_new(self, digest: bytes, *, slowed: bool) -> ApiKey | None:
-        """The key with this digest, as the store has it now; for the slowed, a moment ago.
+        """The key with this digest, as it is in the store now; for slowed clients, a moment ago.
 
         Raises:
             ServiceOverloaded: the store does not answer.
         """
-        await self._refresh(self._now() - (_SLOWED if slowed else 0.0))
+        await self._refresh(self._now() - (SLOWED_REFRESH_SECONDS if slowed else 0.0))
         if (key := self._keys.get(digest)) is None and self._failing:
-            raise _unchecked()  # it may be a key that was made since
+            raise _unavailable()  # the key may have been made since
         return key
 
-    def _seen_to(self) -> bool:
-        """Whether another request is reading, and what is held will do until it has."""
-        return self._turn.locked() and (self._failing or self._now() - self._read_at < _OLDEST)
+    def _is_being_refreshed(self) -> bool:
+        """Whether another request is reading, and the cache is recent enough until then."""
+        return self._lock.locked() and (
+            self._failing or self._now() - self._read_at < MAX_AGE_SECONDS
+        )
 
     @property
     def _failing(self) -> bool:
         return self._tried_at > self._read_at
 
-    def _still_held(self) -> None:
-        if self._now() - self._read_at > _HELD_WITHOUT_STORE:
-            raise _unchecked()
+    def _require_recent(self) -> None:
+        if self._now() - self._read_at > MAX_OUTAGE_SECONDS:
+            raise _unavailable()
 
     async def _refresh(self, since: float) -> None:
-        """See that what is held was read at `since` or later, as far as the store answers."""
+        """Make sure the cache was read at `since` or later, as far as the store answers."""
         if self._read_at >= since:
             return
-        async with self._turn:
+        async with self._lock:
             now = self._now()
-            if self._read_at < since and now - self._tried_at >= _RETRY_AFTER_FAILURE:
-                await self._try_reading(now)
+            if self._read_at < since and now - self._tried_at >= RETRY_AFTER_FAILURE_SECONDS:
+                await self._try_read(now)
 
-    async def _try_reading(self, now: float) -> None:
+    async def _try_read(self, now: float) -> None:
         reading = asyncio.ensure_future(self._read())
         reading.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(READ_TIMEOUT):
                 await asyncio.shield(reading)
             self._read_at = now
         except (StorageError, TimeoutError):
-            reading.cancel()  # not waited for: to close a silent connection takes seconds
+            reading.cancel()  # not awaited: closing a silent connection takes seconds
             self._tried_at = self._now()
             structlog.get_logger().warning("keys_not_read")
 
@@ -118,5 +116,5 @@ class Keyring:
                 structlog.get_logger().error("key_records_damaged", key_ids=self.damaged)
 
 
-def _unchecked() -> ServiceOverloaded:
+def _unavailable() -> ServiceOverloaded:
     return ServiceOverloaded("API keys cannot be checked at this moment.", retry_after=2)

@@ -7,12 +7,11 @@ import asyncio
 import pytest
 import structlog
 
-from location_context.access.address import Disguise
-from location_context.access.gate import Gate
-from location_context.access.keyring import Keyring
+from location_context.access.address import ClientPseudonymiser
+from location_context.access.authenticator import Authenticator, FailedAuthLimiter
+from location_context.access.key_cache import ApiKeyCache
 from location_context.access.keys import ApiKeys, mint
 from location_context.access.quota import MemoryCounter
-from location_context.access.slowdown import Slowdown
 from location_context.errors import InvalidApiKey, MissingApiKey, RateLimitExceeded
 from tests.access.memory_store import MemoryKeys
 from tests.moved_clock import MovedClock
@@ -30,12 +29,12 @@ class House:
         self.store = MemoryKeys()
         self.keys = ApiKeys(self.store, PEPPER, self.clock)
         counter = MemoryCounter(self.clock)
-        self.gate = Gate(
-            keyring=Keyring(self.store, now=self.clock.seconds),
+        self.authenticator = Authenticator(
+            key_cache=ApiKeyCache(self.store, now=self.clock.seconds),
             pepper=PEPPER,
             counter=counter,
-            disguise=Disguise(counter, self.clock),
-            slowdown=Slowdown(now=self.clock.seconds),
+            pseudonymiser=ClientPseudonymiser(counter, self.clock),
+            failed_auth=FailedAuthLimiter(now=self.clock.seconds),
             clock=self.clock,
             widget_per_minute=120,
         )
@@ -44,7 +43,7 @@ class House:
         return (await self.keys.create("Hotel", **limits)).secret
 
     async def come_with(self, *headers: str, key_in_query: bool = False, client: str = HERE):
-        return await self.gate.admit(list(headers), key_in_query, client)
+        return await self.authenticator.authenticate(list(headers), key_in_query, client)
 
 
 @pytest.fixture
@@ -83,18 +82,18 @@ async def test_a_wrong_checksum_is_refused_without_a_look_up(house: House) -> No
 
 async def test_two_authorization_headers_are_refused(house: House) -> None:
     key = await house.key()
-    with pytest.raises(InvalidApiKey, match="More than one"):
+    with pytest.raises(InvalidApiKey, match="more than one"):
         await house.come_with(f"Bearer {key}", f"Bearer {key}")
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "Bearer ", "  Bearer"])
 async def test_the_case_of_the_scheme_does_not_matter(house: House, scheme: str) -> None:
-    admitted = await house.come_with(f"{scheme} {await house.key()}")
-    assert admitted.headers["RateLimit"] == '"minute";r=599;t=60, "day";r=49999;t=43200'
+    grant = await house.come_with(f"{scheme} {await house.key()}")
+    assert grant.headers["RateLimit"] == '"minute";r=599;t=60, "day";r=49999;t=43200'
 
 
 async def test_a_key_in_the_query_is_told_to_use_the_header(house: House) -> None:
-    with pytest.raises(MissingApiKey, match="must not stand in the address"):
+    with pytest.raises(MissingApiKey, match="must not be part of the URL"):
         await house.come_with(key_in_query=True)
     assert await house.come_with(f"Bearer {await house.key()}", key_in_query=True)
 
@@ -149,7 +148,7 @@ async def test_a_quota_is_exact_and_retry_after_obeyed_succeeds(house: House) ->
 
 async def test_a_5xx_is_given_back(house: House) -> None:
     header = f"Bearer {await house.key(per_minute=1)}"
-    await (await house.come_with(header)).give_back()
+    await (await house.come_with(header)).refund()
     assert await house.come_with(header)
 
 
@@ -164,11 +163,11 @@ async def test_refused_requests_do_not_count(house: House) -> None:
 
 async def test_the_widget_is_counted_by_address_and_ipv6_by_its_network(house: House) -> None:
     for number in range(120):
-        await house.gate.admit_widget(f"2001:db8::{number:x}")
+        await house.authenticator.limit_widget(f"2001:db8::{number:x}")
     with pytest.raises(RateLimitExceeded):
-        await house.gate.admit_widget("2001:db8::ffff")
-    await house.gate.admit_widget("2001:db8:0:1::1")
-    await house.gate.admit_widget(HERE)
+        await house.authenticator.limit_widget("2001:db8::ffff")
+    await house.authenticator.limit_widget("2001:db8:0:1::1")
+    await house.authenticator.limit_widget(HERE)
 
 
 async def test_no_key_and_no_address_is_ever_logged_or_said(house: House) -> None:

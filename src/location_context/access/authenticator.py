@@ -1,0 +1,188 @@
+"""Authenticator: decides on a request by its API key and quota, or by its client's address.
+
+What counts: a request is counted once it is authenticated, and refunded when its answer is a 5xx.
+So 200, 304, 400 and HEAD count; 404 and 405 never come here; 401 and 429 are not counted.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from location_context.access.address import ClientPseudonymiser
+from location_context.access.key_cache import ApiKeyCache
+from location_context.access.keys import ApiKey, digest, is_well_formed
+from location_context.access.quota import Counter, Limit, RateLimitResult
+from location_context.errors import InvalidApiKey, MissingApiKey, RateLimitExceeded
+from location_context.lru import LRUCache
+from location_context.stay import Clock
+
+MAX_WARNINGS = 5  # damaged keys that are named one by one
+_FORM = "`Authorization: Bearer <api-key>`"
+
+
+@dataclass(frozen=True)
+class Grant:
+    """An authenticated request, and the quota headers that its answer carries."""
+
+    key_id: str
+    headers: Mapping[str, str]
+    _counter: Counter = field(repr=False)
+    _result: RateLimitResult = field(repr=False)
+
+    async def refund(self) -> None:
+        """Do not count it after all: its answer is a 5xx."""
+        await self._counter.refund(self.key_id, self._result)
+
+
+class FailedAuthLimiter:
+    """Slows down addresses that try unknown keys: `burst` attempts, then one every `seconds`.
+
+    Only unknown keys count; a known key passes whatever its address did before. At most `addresses`
+    are remembered.
+    """
+
+    def __init__(
+        self,
+        burst: int = 20,
+        seconds: float = 3.0,
+        addresses: int = 10_000,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._burst = burst
+        self._seconds = seconds
+        self._now = now
+        self._full_at = LRUCache[str, float](addresses)
+
+    def attempt(self, address: str) -> int:
+        """Use up one attempt; 0 when there was one, else the seconds until there is one."""
+        now = self._now()
+        full_at = max(now, self._full_at.get(address) or now)
+        wait = full_at + self._seconds - (now + self._burst * self._seconds)
+        if wait <= 0:
+            full_at += self._seconds
+        self._full_at.put(address, full_at)
+        return max(0, math.ceil(wait))
+
+    def __len__(self) -> int:
+        return len(self._full_at)
+
+
+class Authenticator:
+    """Requests with a key (`authenticate`), and the widget's by address (`limit_widget`)."""
+
+    def __init__(  # noqa: PLR0913  the parts it is made of
+        self,
+        *,
+        key_cache: ApiKeyCache,
+        pepper: bytes,
+        counter: Counter,
+        pseudonymiser: ClientPseudonymiser,
+        failed_auth: FailedAuthLimiter,
+        clock: Clock,
+        widget_per_minute: int,
+    ) -> None:
+        self._key_cache = key_cache
+        self._pepper = pepper
+        self._counter = counter
+        self._pseudonymiser = pseudonymiser
+        self._failed_auth = failed_auth
+        self._clock = clock
+        self._widget_limits = (Limit("minute", widget_per_minute, 60),)
+
+    @property
+    def degraded(self) -> bool:
+        """Whether quotas are counted in this process alone, or records of keys are damaged."""
+        return self._counter.degraded or bool(self._key_cache.damaged)
+
+    async def prepare(self) -> None:
+        """Read the keys, so that no request waits for it."""
+        await self._key_cache.prepare()
+
+    def warnings(self) -> list[str]:
+        """Sentences for the operator."""
+        damaged = self._key_cache.damaged
+        found = [damaged_key_warning(key_id) for key_id in damaged[:MAX_WARNINGS]]
+        if (more := len(damaged) - MAX_WARNINGS) > 0:
+            found.append(f"{more} more records of API keys are damaged; these keys are refused")
+        if self._counter.degraded:
+            found.append("Redis does not answer; quotas are counted in each process alone")
+        return found
+
+    async def authenticate(
+        self, authorization_headers: Sequence[str], key_in_query: bool, client: str
+    ) -> Grant:
+        """Check the API key of a request and count it. `client` is the client's address.
+
+        Raises:
+            MissingApiKey: the header holds no key.
+            InvalidApiKey: the key is not one that works.
+            RateLimitExceeded: its quota is used up, or the client tried too many unknown keys.
+            ServiceOverloaded: keys cannot be checked at this moment.
+        """
+        key = await self._verify(_bearer(authorization_headers, key_in_query), client)
+        limits = (Limit("minute", key.per_minute, 60), Limit("day", key.per_day, 86400))
+        result = await self._counter.consume(key.id, limits)
+        if not result.allowed:
+            used_up = next(w.limit for w in reversed(result.windows) if w.is_used_up)
+            raise RateLimitExceeded(
+                f"The quota of {used_up.quota} requests a {used_up.name} is used up.",
+                result.retry_after,
+                result.headers,
+            )
+        return Grant(key.id, result.headers, self._counter, result)
+
+    async def limit_widget(self, client: str) -> None:
+        """Count a widget's request by the client's address.
+
+        Raises:
+            RateLimitExceeded: too many in this minute.
+        """
+        subject = "widget:" + await self._pseudonymiser.pseudonym(client)
+        result = await self._counter.consume(subject, self._widget_limits)
+        if not result.allowed:
+            raise RateLimitExceeded(
+                "Too many requests from this address; try again in a moment.", result.retry_after
+            )
+
+    async def _verify(self, secret: str, client: str) -> ApiKey:
+        if not is_well_formed(secret):
+            raise InvalidApiKey("The provided API key is not recognised.")
+        key_digest = digest(self._pepper, secret)
+        key = await self._key_cache.find(key_digest) or await self._find_new(key_digest, client)
+        if (status := key.status(self._clock())) != "active":
+            raise InvalidApiKey(f"The provided API key is not recognised: it is {status}.")
+        return key
+
+    async def _find_new(self, key_digest: bytes, client: str) -> ApiKey:
+        """A key made a moment ago; clients that try unknown ones are slowed down."""
+        wait = self._failed_auth.attempt(await self._pseudonymiser.pseudonym(client))
+        if key := await self._key_cache.find_new(key_digest, slowed=wait > 0):
+            return key
+        if wait:
+            raise RateLimitExceeded("Too many unknown API keys from this address.", wait)
+        raise InvalidApiKey("The provided API key is not recognised.")
+
+
+def damaged_key_warning(key_id: str) -> str:
+    """The warning about a key whose record cannot be read."""
+    return (
+        f"The record of API key {key_id} is damaged, and the key refused: restore a backup, or "
+        "make its owner another key"
+    )
+
+
+def _bearer(headers: Sequence[str], key_in_query: bool) -> str:
+    """The key in the Authorization header (RFC 6750)."""
+    if len(headers) > 1:
+        raise InvalidApiKey("There is more than one Authorization header; send exactly one.")
+    scheme, _, secret = (headers[0] if headers else "").strip().partition(" ")
+    if scheme.lower() == "bearer" and secret.strip():
+        return secret.strip()
+    if key_in_query and not headers:
+        raise MissingApiKey(
+            f"An API key must not be part of the URL: send it in the header, as {_FORM}."
+        )
+    raise MissingApiKey(f"The API key is missing: send it in the header, as {_FORM}.")
