@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from location_context.sections.contract import SectionResult
-from location_context.sections.events.attribution import notices
+from location_context.sections.events.attribution import TICKETMASTER_LOGO, notices
 from location_context.sections.events.cells import cell, slot
 from location_context.sections.events.providers import base
 from location_context.sections.events.providers.rate_limiter import IntervalLimiter
@@ -122,6 +122,13 @@ def test_each_provider_is_named_in_the_words_that_it_asks_for():
         "Open Database License (ODbL), https://opendatacommons.org/licenses/odbl/1-0/"
     )
     assert ours.license == "ODbL 1.0"
+
+
+async def test_who_has_a_ticketmaster_key_is_told_of_the_rule_about_its_logo(opening):
+    async with opening() as opened:
+        assert opened.section.warnings() == []
+    async with opening(ticketmaster_url="http://127.0.0.1:9", **TICKETMASTER) as opened:
+        assert opened.section.warnings() == [TICKETMASTER_LOGO]
 
 
 async def test_a_provider_that_never_answers_costs_a_deadline_once(opening):

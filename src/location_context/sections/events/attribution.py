@@ -15,6 +15,10 @@ from location_context.sections.licences import MIT, ODBL
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+TICKETMASTER_LOGO = (
+    "Ticketmaster: its branding guide asks for its logo on every page that shows its events; the "
+    "widget shows its name with a link, so place the logo on the page around it"
+)
 _NOTICES = {
     "holidays": Attribution(
         name="holidays",

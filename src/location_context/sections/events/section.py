@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 import structlog
 
 from location_context.sections.contract import SectionResult, StayBody, foremost
-from location_context.sections.events.attribution import notices
+from location_context.sections.events.attribution import TICKETMASTER_LOGO, notices
 from location_context.sections.events.imports.feeds import Feeds
 from location_context.sections.events.merging.merge import merge
 from location_context.sections.events.presenter import to_response
@@ -142,7 +142,10 @@ class Events(Section[EventsBody]):
         return await self._calendars.dataset()
 
     def warnings(self) -> list[str]:
-        return self._calendars.warnings()
+        found = self._calendars.warnings()
+        if any(p.name == "ticketmaster" and p.status != "not_configured" for p in self.providers()):
+            found.append(TICKETMASTER_LOGO)
+        return found
 
     async def run(self) -> None:
         """Refresh the feeds while the server runs; give up what is under way when it ends."""
