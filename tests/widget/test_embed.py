@@ -24,6 +24,12 @@ OSCILLATES = (
 addEventListener("resize", () => { if (turns++ < 2000) say(innerHeight === 300 ? 400 : 300); });
 say(300);</script>"""
 )
+SWINGS = """<!doctype html><style>html,body{margin:0}</style><p>widget</p><script>
+const say = (height) => parent.postMessage({type: "pulse:resize", version: 1, height}, "*");
+const other = () => say(innerHeight === 302 ? 300 : 302);
+addEventListener("resize", () => setTimeout(other, 100));
+addEventListener("message", ({data}) => data && data.type === "pulse:measure" && say(300));
+say(300);</script>"""
 NO_HEIGHTS = [0, -1, 0.5, 20_001, 1e9, "500", None, [500], {"valueOf": 500}, True]
 NO_MESSAGES = [
     *({"type": "pulse:resize", "version": 1, "height": height} for height in NO_HEIGHTS),
@@ -178,7 +184,7 @@ def test_a_widget_that_answers_each_height_with_another_comes_to_rest(site, embe
     counter = """<script>let spoken = 0; addEventListener("message", () => spoken++)</script>"""
     watched = embedded(counter + frame(site, 'style="border:0"') + script(site), widget=OSCILLATES)
     page = watched.page
-    page.wait_for_function("spoken >= 20")
+    page.wait_for_function("spoken >= 6")
     page.wait_for_function(
         """() => new Promise((done) => {
             const before = spoken;
@@ -187,6 +193,18 @@ def test_a_widget_that_answers_each_height_with_another_comes_to_rest(site, embe
     )
     assert page.evaluate("spoken") < 60
     assert page.evaluate(HEIGHT) == 400
+
+
+def test_a_slow_swing_between_two_heights_comes_to_rest_at_the_taller(site, embedded):
+    """As where the host's scrollbar comes with one height of the widget and goes with the other."""
+    counter = """<script>let spoken = 0, last; addEventListener("message", () => {
+        spoken++; last = performance.now(); });</script>"""
+    watched = embedded(counter + frame(site, 'style="border:0"') + script(site), widget=SWINGS)
+    page = watched.page
+    page.wait_for_function("spoken >= 4")
+    page.wait_for_function("performance.now() - last > 2000", timeout=15_000)
+    assert page.evaluate("spoken") < 30
+    assert page.evaluate(HEIGHT) == 302
 
 
 @pytest.mark.parametrize("late", ["display:none", "width:0"])

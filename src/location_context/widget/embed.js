@@ -22,15 +22,19 @@
     if (frame.clientWidth < 100) return narrow.observe(frame);
     const now = performance.now();
     let last = seen.get(frame);
-    if (!last) seen.set(frame, last = { since: -1e9, asked: -1e9 });
-    if (now - last.since > 1000) Object.assign(last, { since: now, count: 0, height: 0 });
-    // A host whose layout answers each height with another width would go on for ever: only grow,
-    // and ask once more when it is calm, for a window that was dragged.
-    if (++last.count > 20 && height < last.height) {
+    if (!last) seen.set(frame, last = {});
+    if (!(now - last.since < 1000)) last.since = now, last.falls = last.turns = 0;
+    const falls = height < last.height;
+    if (falls && last.rose) last.since = now, last.turns++;
+    // A host whose layout answers each height with another width, such as one whose scrollbar comes
+    // and goes, would go on for ever: only grow, and ask once more when it is calm, for a window
+    // that was dragged.
+    if (falls && (++last.falls > 20 || last.turns > 2)) {
       clearTimeout(last.timer);
-      if (now - last.asked > 1e4) last.timer = setTimeout(() => { last.asked = performance.now(); ask(frame); }, 1100);
+      if (!(now - last.asked < 1e4)) last.timer = setTimeout(() => { last.asked = performance.now(); ask(frame); }, 1100);
       return;
     }
+    last.rose = !falls;
     last.height = height;
     frame.style.height = Math.ceil(height) + edges(frame) + "px";
   });
