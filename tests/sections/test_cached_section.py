@@ -35,7 +35,7 @@ def failing(section: Tides, error: Exception) -> None:
 
 
 async def landed(kept: CachedSection) -> None:
-    while len(kept._flights):  # noqa: ASYNC110  the loop itself is what is waited for
+    while len(kept._cache.in_flight):  # noqa: ASYNC110  the loop itself is what is waited for
         await asyncio.sleep(0)
 
 
@@ -179,7 +179,8 @@ async def test_it_holds_no_more_bytes_than_it_may_and_drops_the_longest_unused()
     for query in queries:
         await kept.read(query, soon())
         await kept.read(queries[0], soon())
-    assert sum(len(k.result.payload) for k in kept._entries.values()) == kept._bytes <= 10_000
+    entries = kept._cache.entries
+    assert sum(len(e.value.payload) for _, e in entries.items()) == entries.size <= 10_000
     assert tides.reads == 50
 
 
@@ -204,4 +205,4 @@ async def test_closing_ends_what_is_under_way() -> None:
     with pytest.raises(UpstreamUnavailable):
         await kept.read(QUERY, Deadline.after(0.01))
     await kept.close()
-    assert len(kept._flights) == 0
+    assert len(kept._cache.in_flight) == 0

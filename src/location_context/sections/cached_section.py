@@ -1,17 +1,15 @@
-"""CachedSection: a section whose results are entry for as long as they are true.
+"""CachedSection: a section with a cache of its results.
 
 A fresh result is given as it stands. For 60 s after, the old one is given while a new one is read.
 Later the section is read again; when that fails, the old one is given for up to an hour, marked
 `stale`. Neither of these crosses midnight at the point, since `today` is part of an answer. One
-read per key is under way at a time, and it outlives its callers.
+read per key is under way at a time, and it outlives its callers. Widget traffic and keyed calls are
+read apart, since how patient a read is hangs on its caller.
 """
 
-from __future__ import annotations
-
-from collections import OrderedDict
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -26,28 +24,14 @@ from location_context.errors import (
 from location_context.sections.contract import Applicable, Query, SectionResult
 from location_context.sections.section import Section
 from location_context.stay import Clock
+from location_context.upstream.cached_source import CachedSource, Entry
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.single_flight import SingleFlight
 
-WHILE_REVALIDATING = timedelta(seconds=60)
-ON_ERROR = timedelta(hours=1)
-INCOMPLETE = timedelta(seconds=5)  # what lacked something is asked for again soon
+REVALIDATE_TTL = timedelta(seconds=60)
+STALE_IF_ERROR_TTL = timedelta(hours=1)
+INCOMPLETE_TTL = timedelta(seconds=5)  # what lacked something is asked for again soon
 BACKGROUND_SECONDS = 10.0
 MAX_BYTES = 32_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A result, the local date it was made on, until when it is fresh, and for whom."""
-
-    result: SectionResult
-    made_on: date
-    fresh_until: datetime
-    public: bool
-
-    def serves(self, query: Query) -> bool:
-        """Widget traffic may have been refused half a budget; keyed calls ask for themselves."""
-        return self.result.complete or query.public or not self.public
 
 
 class CachedSection:
@@ -62,12 +46,17 @@ class CachedSection:
         self.section = section
         self.last_read_failed = False
         self._clock = clock
-        self._max_bytes = max_bytes
-        self._bytes = 0
-        self._generation = 0
-        self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
-        self._flights: SingleFlight[SectionResult] = SingleFlight()
-        section.on_change(self.clear)
+        self._cache: CachedSource[Hashable, SectionResult] = CachedSource(
+            clock,
+            fresh=lambda _key, result, _fetched_at: result.fresh_until,
+            stale=None,  # hangs on midnight at the point
+            max_size=max_bytes,
+            size_of=lambda result: len(result.payload),
+            is_complete=lambda result: result.complete,
+            retry_incomplete=INCOMPLETE_TTL,
+            join_public=False,
+        )
+        section.on_change(self._cache.clear)
 
     @property
     def name(self) -> str:
@@ -78,51 +67,40 @@ class CachedSection:
         return self.section.dated
 
     async def read(self, query: Query, deadline: Deadline) -> SectionResult:
-        """The result for a query, kept or new.
+        """The result for a query, cached or new.
 
         Raises:
-            UpstreamUnavailable: the section holds nothing, and nothing is kept.
+            UpstreamUnavailable: the section has nothing to give, and nothing is cached.
         """
         query = query if self.dated else replace(query, stay=None)
-        key, now = _key(query), self._clock()
-        entry = self._entries.get(key)
-        if entry is not None and entry.serves(query):
-            self._entries.move_to_end(key)
-            if now < entry.fresh_until:
-                return entry.result
-            if self._same_day(entry, query) and now < entry.fresh_until + WHILE_REVALIDATING:
-                self._start(key, query, Deadline.after(BACKGROUND_SECONDS))
-                return entry.result
-        return await self._renew(key, query, deadline, entry)
-
-    def peek(self, query: Query) -> SectionResult | None:
-        """The result kept for a query, fresh or not; nothing is read for it."""
-        entry = self._entries.get(_key(query if self.dated else replace(query, stay=None)))
-        return entry.result if entry else None
-
-    async def _renew(
-        self, key: Hashable, query: Query, deadline: Deadline, entry: _Entry | None
-    ) -> SectionResult:
-        """A new result; the kept one, marked stale, when there is none to be had."""
+        key, public = _key(query), query.public
+        cached = self._cache.peek(key)
+        if cached and cached.serves(public=public) and self._usable(cached, query, REVALIDATE_TTL):
+            if self._clock() >= cached.retry_at:
+                later = Deadline.after(BACKGROUND_SECONDS)
+                self._cache.start(key, lambda: self._fetch(query, later), public=public)
+            return cached.value
         try:
-            return await self._flights.run(
-                (key, query.public), lambda: self._fetch(key, query, deadline), deadline
+            entry = await self._cache.get_fresh(
+                key, lambda: self._fetch(query, deadline), deadline, public=public
             )
         except (LocationContextError, TimeoutError) as error:
-            if entry is not None and self._usable(entry, query):
-                return _stale(entry.result)
+            if cached and self._usable(cached, query, STALE_IF_ERROR_TTL):
+                return _stale(cached.value)
             self.last_read_failed = True
             if isinstance(error, TimeoutError | ProviderError | StorageError):
                 raise UpstreamUnavailable(
                     f"The {self.name} section could not be read in time and holds nothing.", 5
                 ) from None
             raise
+        return entry.value
 
-    def _start(self, key: Hashable, query: Query, deadline: Deadline) -> None:
-        self._flights.start((key, query.public), lambda: self._fetch(key, query, deadline))
+    def peek(self, query: Query) -> SectionResult | None:
+        """The result cached for a query, fresh or not; nothing is read for it."""
+        entry = self._cache.peek(_key(query if self.dated else replace(query, stay=None)))
+        return entry.value if entry else None
 
-    async def _fetch(self, key: Hashable, query: Query, deadline: Deadline) -> SectionResult:
-        generation = self._generation
+    async def _fetch(self, query: Query, deadline: Deadline) -> SectionResult:
         try:
             result = await self.section.read(query, deadline)
         except Exception as error:
@@ -130,40 +108,17 @@ class CachedSection:
                 structlog.get_logger().exception("section_failed", section=self.name)
             raise
         self.last_read_failed = False
-        if generation == self._generation:
-            self._keep(key, query, result)
         return result
 
-    def _keep(self, key: Hashable, query: Query, result: SectionResult) -> None:
+    def _usable(self, entry: Entry[SectionResult], query: Query, beyond: timedelta) -> bool:
+        """Whether it is fresh, or no older than that and of the same day at the point."""
         now = self._clock()
-        until = result.fresh_until
-        if not result.complete:
-            until = min(until, now + INCOMPLETE)
-        self._drop(key)
-        self._entries[key] = _Entry(result, query.point.today(now), until, query.public)
-        self._bytes += len(result.payload)
-        while self._bytes > self._max_bytes:
-            self._drop(next(iter(self._entries)))
-
-    def _drop(self, key: Hashable) -> None:
-        if (entry := self._entries.pop(key, None)) is not None:
-            self._bytes -= len(entry.result.payload)
-
-    def _same_day(self, entry: _Entry, query: Query) -> bool:
-        return query.point.today(self._clock()) == entry.made_on
-
-    def _usable(self, entry: _Entry, query: Query) -> bool:
-        return self._same_day(entry, query) and self._clock() < entry.fresh_until + ON_ERROR
-
-    def clear(self) -> None:
-        """Drop every result: another dataset serves."""
-        self._entries.clear()
-        self._bytes = 0
-        self._generation += 1
+        same_day = query.point.today(now) == query.point.today(entry.fetched_at)
+        return now < entry.retry_at or (same_day and now < entry.retry_at + beyond)
 
     async def close(self) -> None:
         """End what is under way, of the section too."""
-        await self._flights.close()
+        await self._cache.close()
         await self.section.close()
 
 

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from location_context.upstream.client import ProviderClient
 
 
-def provider_state(upstream: ProviderClient) -> ProviderState:
+def provider_state(client: ProviderClient) -> ProviderState:
     return ProviderState(
-        name=upstream.name,
-        status=_status(upstream),
-        last_success_at=upstream.last_success_at,
-        last_error_code=upstream.last_error_code,
-        last_error=upstream.last_error.message if upstream.last_error else None,
-        breaker=upstream.breaker.state if upstream.configured else None,
+        name=client.name,
+        status=_status(client),
+        last_success_at=client.last_success_at,
+        last_error_code=client.last_error_code,
+        last_error=client.last_error.message if client.last_error else None,
+        breaker=client.breaker.state if client.configured else None,
     )
 
 
@@ -32,11 +32,11 @@ def degraded_by(error: BaseException) -> DegradedReason:
     return "provider_unavailable"
 
 
-def _status(upstream: ProviderClient) -> ProviderStatus:
-    if not (upstream.configured and upstream.is_in_plan):
+def _status(client: ProviderClient) -> ProviderStatus:
+    if not (client.configured and client.is_in_plan):
         return "not_configured"
-    if not upstream.available:
+    if not client.available:
         return "outage"
-    if upstream.last_error_code is not None:
+    if client.last_error_code is not None:
         return "degraded"
-    return "operational" if upstream.last_success_at else "unknown"
+    return "operational" if client.last_success_at else "unknown"

@@ -176,7 +176,7 @@ class Guide(Section[GuideBody]):
             self._failure = error.message
 
     def providers(self) -> Sequence[ProviderState]:
-        return [provider_state(self._router.upstream)]
+        return [provider_state(self._router.client)]
 
     async def dataset(self) -> DatasetState | None:
         try:

@@ -10,13 +10,14 @@ means nothing, and keeps the estimate too.
 from __future__ import annotations
 
 import math
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from location_context.errors import ProviderError, ProviderResponseInvalid
 from location_context.sections.guide.response import Travel
 from location_context.sections.providers import degraded_by
+from location_context.upstream.cached_source import CachedSource
 from location_context.upstream.client import ClientLimits, ProviderClient
-from location_context.upstream.single_flight import SingleFlight
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +36,8 @@ _CIRCUITY = 1.25
 _WALKING = 4.8
 _DRIVING = ((5.0, 30.0), (15.0, 60.0), (math.inf, 100.0))
 _LONGEST_SECONDS = 86_400.0
+DURATIONS_TTL = timedelta(hours=1)  # a server without traffic answers the same until its next map
+MAX_DURATIONS = 50_000  # of all tables together
 _FARTHEST_ROAD = 1000.0  # m from a place to its road; beyond, the road is another place's
 
 
@@ -58,14 +61,21 @@ class Router:
     """An OSRM server, asked once for all restaurants of an answer."""
 
     def __init__(self, settings: Settings, clock: Clock, client: httpx2.AsyncClient) -> None:
-        self.upstream = ProviderClient(
+        self.client = ProviderClient(
             "osrm",
             settings.osrm_url.rstrip("/"),
             client,
             clock,
             limits=ClientLimits(timeout=5.0, max_bytes=200_000),
         )
-        self._flights: SingleFlight[list[float | None]] = SingleFlight()
+        self._durations: CachedSource[str, list[float | None]] = CachedSource(
+            clock,
+            fresh=DURATIONS_TTL,
+            stale=DURATIONS_TTL,
+            max_size=MAX_DURATIONS,
+            size_of=lambda durations: len(durations) + 1,
+            client=self.client,
+        )
 
     async def travel(
         self, point: Point, found: Sequence[Found], deadline: Deadline, *, public: bool
@@ -73,7 +83,7 @@ class Router:
         """The way to each, and why drives that could be routed were not."""
         ways = [estimate(km) for km, _, _ in found]
         drives = [n for n, way in enumerate(ways) if way.kind == "drive"]
-        if not drives or not self.upstream.configured:
+        if not drives or not self.client.configured:
             return ways, None
         try:
             seconds = await self._seconds(point, [found[n] for n in drives], deadline, public)
@@ -92,14 +102,15 @@ class Router:
 
         async def fetch() -> list[float | None]:
             params = {"sources": "0", "annotations": "duration"}
-            return await self.upstream.get_json(
+            return await self.client.get_json(
                 params, lambda answer: _durations(answer, len(found)), path=path, public=public
             )
 
-        return await self.upstream.wait_for(lambda by: self._flights.run(path, fetch, by), deadline)
+        entry = await self._durations.get(path, fetch, deadline, public=public)
+        return entry.value
 
     async def close(self) -> None:
-        await self._flights.close()
+        await self._durations.close()
 
 
 def _durations(answer: Any, count: int) -> list[float | None]:

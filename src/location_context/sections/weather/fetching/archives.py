@@ -20,8 +20,8 @@ from location_context.errors import (
     ProviderNotInPlan,
     ProviderResponseInvalid,
 )
+from location_context.lru import LRUCache
 from location_context.sections.providers import degraded_by
-from location_context.sections.recent import Recent
 from location_context.sections.weather.climatology import climatology
 from location_context.sections.weather.climatology.years import (
     YEARS,
@@ -66,7 +66,7 @@ class Archives:
         self.providers = [one for one in providers if one.upstream.configured]
         self.holdings = holdings
         self.clock = clock
-        self.made: Recent[tuple[str, str, Stay, date], Outlook] = Recent(_OUTLOOKS)
+        self.made: LRUCache[tuple[str, str, Stay, date], Outlook] = LRUCache(_OUTLOOKS)
         self._flights: SingleFlight[None] = SingleFlight()
 
     async def outlook(self, query: Query, deadline: Deadline) -> Outlook | None:

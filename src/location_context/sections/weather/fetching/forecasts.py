@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from location_context.errors import ProviderBackoff, ProviderError
+from location_context.lru import LRUCache
 from location_context.sections.providers import degraded_by
-from location_context.sections.recent import Recent
 from location_context.sections.weather.cells import Cell, cell_of
 from location_context.sections.weather.providers.contract import Forecast
 from location_context.sections.weather.records import Outlook
@@ -59,7 +59,7 @@ class Forecasts:
         self._clock = clock
         self._learned = learned
         self._answers = answers
-        self._kept: Recent[Key, Forecast] = Recent(_SIZE)
+        self._kept: LRUCache[Key, Forecast] = LRUCache(_SIZE)
         self._flights: SingleFlight[Forecast] = SingleFlight()
 
     async def outlook(self, query: Query, deadline: Deadline) -> Outlook | None:

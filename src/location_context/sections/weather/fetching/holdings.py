@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from location_context.errors import StorageError
-from location_context.sections.recent import Recent
+from location_context.lru import LRUCache
 from location_context.sections.weather.providers.contract import settled
 from location_context.sections.weather.records import Month, MonthRow
 from location_context.upstream.single_flight import SingleFlight
@@ -39,9 +39,9 @@ class Holdings:
     def __init__(self, store: ClimateStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._months: Recent[tuple[str, str, int], dict[int, Month]] = Recent(_CELL_MONTHS)
-        self._heights: Recent[tuple[float, float], float] = Recent(_HEIGHTS)
-        self._read_at: Recent[tuple[str, str, int], float] = Recent(_CELL_MONTHS)
+        self._months: LRUCache[tuple[str, str, int], dict[int, Month]] = LRUCache(_CELL_MONTHS)
+        self._heights: LRUCache[tuple[float, float], float] = LRUCache(_HEIGHTS)
+        self._read_at: LRUCache[tuple[str, str, int], float] = LRUCache(_CELL_MONTHS)
         self._readings: SingleFlight[None] = SingleFlight()
         self._writings: SingleFlight[None] = SingleFlight()
         self._unkept: list[tuple[str, str, Month]] = []

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from location_context.sections.recent import Recent
+from location_context.lru import LRUCache
 from location_context.sections.weather.cells import FORECAST_DEGREES
 from location_context.sections.weather.notices import MET_NORWAY
 from location_context.sections.weather.providers.contract import Forecast
@@ -68,7 +68,7 @@ class MetNorway:
         )  # fmt: skip
         self._clock = clock
         self._warned = False
-        self._held: Recent[Cell, _Held] = Recent(_SIZE)
+        self._held: LRUCache[Cell, _Held] = LRUCache(_SIZE)
 
     async def forecast(self, cell: Cell, today: date, past_days: int, *, public: bool) -> Forecast:
         """The forecast of a cell, in days of the cell's zone.
