@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from location_context.widget.colour import palette, variables
-from location_context.widget.oklch import Oklch, contrast
+from location_context.widget.colour import Oklch, contrast, palette, variables
 
 GROUNDS = ("surface", "ground", "tint", "sunk")
 accents = st.integers(0, 0xFFFFFF).map(lambda n: f"#{n:06x}")

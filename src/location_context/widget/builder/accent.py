@@ -8,8 +8,7 @@ from babel.numbers import format_decimal
 
 from location_context.localisation.language import Language
 from location_context.parameters import Theme
-from location_context.widget.colour import ACCENT_RATIO, Scheme, palette
-from location_context.widget.oklch import contrast
+from location_context.widget.colour import ACCENT_RATIO, Scheme, contrast, palette
 
 SWATCHES = ("#0f766e", "#1d4ed8", "#7c3aed", "#be123c", "#b45309", "#1e3a5f")
 
