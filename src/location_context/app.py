@@ -35,7 +35,7 @@ from location_context.web.endpoint import Endpoint
 from location_context.web.middleware import Front
 from location_context.web.routes import endpoints
 from location_context.widget.oembed import OEmbed
-from location_context.widget.routes import routes as widget_routes
+from location_context.widget.pulse import routes as widget_routes
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence

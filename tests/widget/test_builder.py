@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from location_context.localisation.language import Languages
-from location_context.widget.builder import accent
+from location_context.widget.builder import form
 from tests.widget.site import DONOSTIA
 
 CODE = re.compile(r"<pre[^>]*><code>(.*?)</code></pre>", re.DOTALL)
@@ -176,7 +176,7 @@ def test_the_hex_field_counts_when_no_swatch_is_chosen(site):
     ],
 )  # fmt: skip
 def test_the_accent_says_its_measured_ratio(colour, theme, words):
-    said = accent.measured(colour, theme, Languages({}).english)
+    said = form.measured(colour, theme, Languages({}).english)
     assert len(said) == len(words)
     for one, beginning in zip(said, words, strict=True):
         assert one.sentence.startswith(beginning)

@@ -14,7 +14,7 @@ from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.localisation.language import Languages
 from location_context.parameters import WIDGET, parse
 from location_context.settings import Settings
-from location_context.widget import oembed, snippet
+from location_context.widget import embedding, oembed
 from tests.moved_clock import MovedClock
 from tests.widget.site import DONOSTIA, Site
 
@@ -146,8 +146,8 @@ def test_whatever_the_place_is_the_snippet_has_two_tags_and_leads_back_to_it(pla
         parameters = parse(urlencode(fields, errors="replace").encode(), WIDGET, languages)
     except PublicError:
         return
-    title = snippet.title(parameters.place, languages.english)
-    html = snippet.iframe(settings, parameters, title, 2000) + snippet.script(settings)
+    title = embedding.title(parameters.place, languages.english)
+    html = embedding.iframe(settings, parameters, title, 2000) + embedding.script(settings)
     (frame, attributes), (script, _) = Tags(html).tags
     assert (frame, script) == ("iframe", "script")
     assert attributes["title"] == title
@@ -160,7 +160,7 @@ def test_discovery_leads_from_a_widget_to_its_embed(site):
     languages, settings = Languages({}), Settings(public_url=site.url)
     parameters = parse(urlencode({**DONOSTIA, "place": 'A "b" <c>'}).encode(), WIDGET, languages)
     link = oembed.discovery(
-        settings, parameters, snippet.title(parameters.place, languages.english)
+        settings, parameters, embedding.title(parameters.place, languages.english)
     )
     ((tag, attributes),) = Tags(str(link)).tags
     assert (tag, attributes["rel"], attributes["type"]) == (

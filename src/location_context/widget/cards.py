@@ -23,13 +23,13 @@ from location_context.sections.guide.card import card as guide
 from location_context.sections.guide.response import GuideBody
 from location_context.sections.weather.card import card as weather
 from location_context.sections.weather.response import WeatherBody
-from location_context.widget.reading import FORECASTING, Read
+from location_context.widget.section_results import FORECASTING, SectionResults
 
 SIDE_BY_SIDE = {"guide", "events"}
 
 
 @dataclass(frozen=True)
-class Shown:
+class CardView:
     """A card with its section's name and its template."""
 
     name: str
@@ -40,20 +40,20 @@ class Shown:
         return f"sections/{self.name}/card/card.html"
 
 
-def rows(read: Read, words: Formats, now: datetime) -> list[list[Shown]]:
+def rows(results: SectionResults, words: Formats, now: datetime) -> list[list[CardView]]:
     """The cards by row: restaurants and events stand side by side when both are there."""
     found = []
-    for name, reading in read.readings.items():
-        body = reading.body if reading else read.near if name == FORECASTING else None
+    for name, reading in results.by_section.items():
+        body = reading.body if reading else results.forecast_part if name == FORECASTING else None
         if isinstance(body, Applicable):
-            card = _shown(name, body, read.near, words, now)
-            found += [Shown(name, card)] if card else []
+            card = _shown(name, body, results.forecast_part, words, now)
+            found += [CardView(name, card)] if card else []
     return _paired(found)
 
 
-def weather_shown(read: Read) -> dict[str, str]:
+def weather_shown(results: SectionResults) -> dict[str, str]:
     """Which weather the page shows: its kinds in their order, and why it is less than was due."""
-    parts = [body for body in read.bodies if isinstance(body, WeatherBody)]
+    parts = [body for body in results.bodies if isinstance(body, WeatherBody)]
     shown = parts if parts and parts[0].mode == "forecast" else parts[-1:]
     kinds = dict.fromkeys(body.basis.kind for body in shown)
     reason = foremost(body.degraded_reason for body in parts)
@@ -61,20 +61,22 @@ def weather_shown(read: Read) -> dict[str, str]:
 
 
 def _shown(
-    name: str, body: Applicable, near: Applicable | None, words: Formats, now: datetime
+    name: str, body: Applicable, forecast_part: Applicable | None, words: Formats, now: datetime
 ) -> Any:
     """The section's card; None when it has none or it breaks, so that the others still show."""
     try:
-        return _card(body, near, words, now)
+        return _card(body, forecast_part, words, now)
     except Exception:  # noqa: BLE001  one broken card must not blank the guest's page
         structlog.get_logger().exception("card_failed", section=name)
         return None
 
 
-def _card(body: Applicable, near: Applicable | None, words: Formats, now: datetime) -> Any:
+def _card(body: Applicable, forecast_part: Applicable | None, words: Formats, now: datetime) -> Any:
     match body:
         case WeatherBody():
-            return weather.card(body, near if isinstance(near, WeatherBody) else None, words, now)
+            return weather.card(
+                body, forecast_part if isinstance(forecast_part, WeatherBody) else None, words, now
+            )
         case AstronomyBody():
             return astronomy.card(body, words)
         case GuideBody():
@@ -84,7 +86,7 @@ def _card(body: Applicable, near: Applicable | None, words: Formats, now: dateti
     return None
 
 
-def _paired(found: Sequence[Shown]) -> list[list[Shown]]:
+def _paired(found: Sequence[CardView]) -> list[list[CardView]]:
     side = [one for one in found if one.name in SIDE_BY_SIDE]
     result = [[one] for one in found if one.name not in SIDE_BY_SIDE]
     return [*result, side] if side else result

@@ -14,7 +14,7 @@ from datetime import UTC
 
 from location_context.localisation.formats import Formats
 from location_context.sections.contract import Applicable, Attribution
-from location_context.widget.reading import Read
+from location_context.widget.section_results import SectionResults
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Footer:
     as_of: str
 
 
-def footer(read: Read, words: Formats) -> Footer | None:
+def footer(results: SectionResults, words: Formats) -> Footer | None:
     """Every notice once; what several sections owe to a source stands after them all."""
     labels = {
         "weather": words.gettext("Weather:"),
@@ -63,7 +63,7 @@ def footer(read: Read, words: Formats) -> Footer | None:
         "guide": words.gettext("Restaurants:"),
         "events": words.gettext("Events:"),
     }
-    told = _told(read)
+    told = _told(results)
     times = Counter(text for notices in told.values() for text in notices)
     shared = {text: one for notices in told.values() for text, one in notices.items()
               if times[text] > 1}  # fmt: skip
@@ -76,14 +76,17 @@ def footer(read: Read, words: Formats) -> Footer | None:
         for label, notices in (*lines, ("", shared.values()))
         if notices
     ]
-    return Footer(lines=shown, as_of=_as_of(read, words)) if shown else None
+    return Footer(lines=shown, as_of=_as_of(results, words)) if shown else None
 
 
-def _told(read: Read) -> dict[str, dict[str, Attribution]]:
+def _told(results: SectionResults) -> dict[str, dict[str, Attribution]]:
     """The notices of each section, by their text."""
     told = {}
-    for name, reading in read.readings.items():
-        bodies = [read.near if name == "weather" else None, reading.body if reading else None]
+    for name, reading in results.by_section.items():
+        bodies = [
+            results.forecast_part if name == "weather" else None,
+            reading.body if reading else None,
+        ]
         told[name] = {
             one.text: one
             for body in bodies
@@ -125,9 +128,9 @@ def _cut(text: str, marks: Sequence[tuple[re.Match[str], str | None]]) -> list[P
     return [part for part in (*parts, Part(text[at:])) if part.text]
 
 
-def _as_of(read: Read, words: Formats) -> str:
+def _as_of(results: SectionResults, words: Formats) -> str:
     """When the newest of the data was true: weather's forecast, else the newest there is."""
-    known = [body.as_of for body in read.bodies if body.as_of is not None]
+    known = [body.as_of for body in results.bodies if body.as_of is not None]
     if not known:
         return ""
     return words.gettext("Data as of {moment} UTC.").format(

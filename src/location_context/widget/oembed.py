@@ -29,7 +29,7 @@ from location_context.parameters import WIDGET, Parameters, decode, parse, refus
 from location_context.sections.contract import Text, WebAddress
 from location_context.service import Service
 from location_context.settings import Settings
-from location_context.widget import heights, snippet
+from location_context.widget import embedding, heights
 
 NAMES = ("url", "maxwidth", "maxheight", "format")
 PROVIDER = "Location Context"
@@ -76,13 +76,13 @@ def read(service: Service, query: bytes) -> OEmbed:
     width = min(heights.WIDTH, _pixels(asked, "maxwidth"))
     wanted = heights.reserved(service, given, width)
     height = min(wanted, _pixels(asked, "maxheight"))
-    words = snippet.title(given.place, given.language or service.languages.english)
-    lines = [snippet.iframe(service.settings, given, words, height, width)]
+    words = embedding.title(given.place, given.language or service.languages.english)
+    lines = [embedding.iframe(service.settings, given, words, height, width)]
     if height == wanted:  # the script would make it taller than it may be
-        lines.append(snippet.script(service.settings))
+        lines.append(embedding.script(service.settings))
     return OEmbed(
         title=words,
-        provider_url=snippet.public_url(service.settings, "/"),
+        provider_url=embedding.public_url(service.settings, "/"),
         html="\n".join(lines),
         width=width,
         height=height,
@@ -91,8 +91,8 @@ def read(service: Service, query: bytes) -> OEmbed:
 
 def discovery(settings: Settings, given: Parameters, words: str) -> Markup:
     """The `<link>` by which content systems find this endpoint from a widget's page."""
-    address = snippet.public_url(settings, f"/v1/pulse?{snippet.widget_query(given)}")
-    endpoint = snippet.public_url(settings, f"/v1/oembed?url={quote(address, safe='')}")
+    address = embedding.public_url(settings, f"/v1/pulse?{embedding.widget_query(given)}")
+    endpoint = embedding.public_url(settings, f"/v1/oembed?url={quote(address, safe='')}")
     return Markup(
         '<link rel="alternate" type="application/json+oembed" href="{}" title="{}">'
     ).format(endpoint, words)
@@ -119,7 +119,7 @@ def _asked(query: bytes) -> dict[str, str]:
 
 def _widget(service: Service, address: str) -> Parameters:
     """The checked parameters of a widget's address."""
-    root = snippet.public_url(service.settings, "/v1/pulse")
+    root = embedding.public_url(service.settings, "/v1/pulse")
     try:
         parts = urlsplit(address)
         ours = _place(address) == _place(root)

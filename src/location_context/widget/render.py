@@ -14,14 +14,14 @@ from markupsafe import Markup
 from location_context.localisation.formats import Formats
 from location_context.parameters import Theme
 from location_context.widget.assets import Assets, Sprite, digest, linker
-from location_context.widget.cards import Shown
+from location_context.widget.cards import CardView
 from location_context.widget.colour import variables
 from location_context.widget.footer import Footer
 from location_context.widget.header import Header
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
+class Appearance:
     """The host's choice of theme and accent."""
 
     theme: Theme = "light"
@@ -43,7 +43,7 @@ class Look:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trouble:
+class ErrorView:
     """What went wrong, for the one card of an error page."""
 
     label: str
@@ -59,10 +59,10 @@ class Content:
 
     title: str
     header: Header | None = None
-    rows: Sequence[Sequence[Shown]] = ()
+    rows: Sequence[Sequence[CardView]] = ()
     sentence: str = ""
     footer: Footer | None = None
-    problem: Trouble | None = None
+    problem: ErrorView | None = None
     discovery: Markup | str = ""
     described: Mapping[str, str] = field(default_factory=dict)  # told to a parent that asks
 
@@ -81,7 +81,7 @@ class Renderer:
 
     assets: Assets = field(default_factory=Assets.load)
 
-    def page(self, content: Content, words: Formats, look: Look) -> Page:
+    def page(self, content: Content, words: Formats, look: Appearance) -> Page:
         cards = [one.card for row in content.rows for one in row]
         own = "".join(getattr(card, "style", "") for card in cards)
         style = f"{look.style}{self.assets.style}{own}"

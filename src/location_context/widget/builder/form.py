@@ -13,6 +13,7 @@ from datetime import date, timedelta
 from urllib.parse import urlencode
 
 from anyio import to_thread
+from babel.numbers import format_decimal
 
 from location_context.errors import InvalidRequest
 from location_context.gazetteer.gazetteer import City
@@ -23,12 +24,65 @@ from location_context.parameters import (
     POINT,
     WIDGET,
     Parameters,
+    Theme,
     decode,
     parse,
 )
 from location_context.service import Service
-from location_context.widget.builder import words
-from location_context.widget.snippet import degrees
+from location_context.widget.builder import text
+from location_context.widget.colour import ACCENT_RATIO, Scheme, contrast, palette
+from location_context.widget.embedding import degrees
+
+SWATCHES = ("#0f766e", "#1d4ed8", "#7c3aed", "#be123c", "#b45309", "#1e3a5f")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One sentence on the accent in one scheme; `fine` when text in it can be read."""
+
+    fine: bool
+    sentence: str
+
+
+def measured(accent: str, theme: Theme, language: Language) -> list[Measured]:
+    """What is said of the accent: once for each scheme that the theme can show."""
+    schemes: tuple[Scheme, ...] = ("light", "dark") if theme == "auto" else (theme,)
+    return [_measure(long_form(accent), scheme, language) for scheme in schemes]
+
+
+def _measure(accent: str, scheme: Scheme, language: Language) -> Measured:
+    colours = palette(accent, scheme)
+    used, surface = colours["accent"], colours["surface"]
+    gettext = language.gettext
+    if scheme == "light":
+        plain = gettext("{ratio}:1 on white, readable as it is.")
+        mended = gettext("{ratio}:1 on white, so text takes {colour}, {better}:1.")
+    else:
+        plain = gettext("{ratio}:1 on dark, readable as it is.")
+        mended = gettext("{ratio}:1 on dark, so text takes {colour}, {better}:1.")
+    fine = contrast(accent, surface) >= ACCENT_RATIO
+    sentence = plain if fine else mended
+    values = {
+        "{ratio}": _ratio(accent, surface, language),
+        "{better}": _ratio(used, surface, language),
+        "{colour}": f"\u2066{used}\u2069" if language.direction == "rtl" else used,
+    }
+    for mark, value in values.items():
+        sentence = sentence.replace(mark, value)
+    return Measured(fine, sentence)
+
+
+def _ratio(one: str, other: str, language: Language) -> str:
+    """A contrast with one digit, rounded down, so that it never promises too much."""
+    tenths = int(contrast(one, other) * 10)
+    return str(format_decimal(tenths / 10, "0.0", locale=language.locale))
+
+
+def long_form(accent: str) -> str:
+    """`#abc` as `#aabbcc`, in lower case."""
+    digits = accent.lower().lstrip("#")
+    return "#" + (digits if len(digits) == 6 else "".join(2 * digit for digit in digits))
+
 
 FIRST_SEEN = {"place": "San Sebastián", "lat": "43.3183", "lng": "-1.9812"}
 FIELDS = ("place", "lat", "lng", "start", "end", "theme", "accent", "units", "lang")
@@ -82,7 +136,7 @@ def shown_before(fields: dict[str, str]) -> str:
 
 
 async def _find(service: Service, fields: dict[str, str], was: str) -> Found:
-    """Look the name up when it came without coordinates, or in the place of another name."""
+    """Appearance the name up when it came without coordinates, or in the place of another name."""
     name, before = fields["place"], (fields["lat"], fields["lng"])
     renamed = was.startswith(f"{before[0]},{before[1]},") and was != shown_before(fields)
     if not 0 < len(name) <= LONGEST_PLACE or (any(before) and not renamed):
@@ -112,7 +166,7 @@ def _checked(service: Service, fields: dict[str, str], found: Found, language: L
     except InvalidRequest as error:
         field = _field(error)
         return replace(
-            form, wrong_field=field, wrong=words.wrong(error.code, field, error.message, language)
+            form, wrong_field=field, wrong=text.wrong(error.code, field, error.message, language)
         )
 
 

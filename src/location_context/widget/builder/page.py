@@ -24,8 +24,8 @@ from location_context.localisation.language import Language, Languages
 from location_context.parameters import DEFAULT_ACCENT, Parameters
 from location_context.sections.licences import CC_BY
 from location_context.service import Service
-from location_context.widget import heights, snippet
-from location_context.widget.builder import accent, form, places, words
+from location_context.widget import embedding, heights
+from location_context.widget.builder import form, places, text
 from location_context.widget.colour import palette, variables
 
 WIDTHS = (360, 560)
@@ -81,21 +81,21 @@ class Page:
         given, fields = state.given, state.fields
         stay = given.stay if given else None
         return {
-            "words": words.page(language),
+            "words": text.page(language),
             "language": language,
             "version": __version__,
             "places_licence": CC_BY,  # GeoNames'
             "state": state,
             "fields": fields,
             "was": form.shown_before(fields),
-            "zone": words.zone(state.timezone, language) if state.timezone else "",
-            "nights": words.nights(stay, language) if stay else "",
-            "mode": words.mode(stay, state.today, language) if stay else "",
-            "shown": words.shown(language),
+            "zone": text.zone(state.timezone, language) if state.timezone else "",
+            "nights": text.nights(stay, language) if stay else "",
+            "mode": text.mode(stay, state.today, language) if stay else "",
+            "shown": text.shown(language),
             "others": _others(state, language),
             "default_accent": DEFAULT_ACCENT,
-            "swatches": accent.SWATCHES,
-            "measured": accent.measured(given.accent, given.theme, language) if given else [],
+            "swatches": form.SWATCHES,
+            "measured": form.measured(given.accent, given.theme, language) if given else [],
             "languages": _named(self._service.languages, given),
             "sections": ("weather", "astronomy", "guide", "events"),
             "embed": _embed(self._service, given, language) if given else None,
@@ -104,18 +104,18 @@ class Page:
 
 def _embed(service: Service, given: Parameters, language: Language) -> dict[str, Any]:
     """The two lines, in parts for their colours, and the preview."""
-    title = snippet.title(given.place, given.language or language)
+    title = embedding.title(given.place, given.language or language)
     height = heights.reserved(service, given)
     lines = [
-        snippet.iframe(service.settings, given, title, height),
-        snippet.script(service.settings),
+        embedding.iframe(service.settings, given, title, height),
+        embedding.script(service.settings),
     ]
     return {
         "lines": [_MARKS.split(line) for line in lines],
-        "preview": f"v1/pulse?{snippet.widget_query(given)}",
+        "preview": f"v1/pulse?{embedding.widget_query(given)}",
         "title": title,
         "height": height,
-        "sandbox": snippet.SANDBOX,
+        "sandbox": embedding.SANDBOX,
     }
 
 
@@ -127,13 +127,13 @@ def _others(state: form.Form, language: Language) -> list[dict[str, str]]:
         {
             "name": place.name,
             "detail": place.detail,
-            "to": snippet.query({**fields, **form.place_fields(city)}),
+            "to": embedding.query({**fields, **form.place_fields(city)}),
         }
         for city, place in list(named)[1:]
     ]
     if found.before:
         lat, lng = found.before
-        kept = snippet.query({**fields, "place": found.name, "lat": lat, "lng": lng})
+        kept = embedding.query({**fields, "place": found.name, "lat": lat, "lng": lng})
         links.append({"name": found.name, "detail": f"{lat}, {lng}", "to": kept})
     return links
 

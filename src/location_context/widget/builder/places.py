@@ -20,8 +20,8 @@ from location_context.gazetteer.gazetteer import City
 from location_context.localisation.language import SOURCE, Language
 from location_context.parameters import LONGEST_PLACE, decode
 from location_context.service import Service
-from location_context.widget.builder.words import matches
-from location_context.widget.snippet import degrees
+from location_context.widget.builder.text import matches
+from location_context.widget.embedding import degrees
 
 LIMIT = 7
 WRITTEN_REGIONS = frozenset({"US", "CA", "AU", "BR"})  # where people write the region's letters

@@ -1,19 +1,57 @@
-"""Snippet: the address of a widget and the two lines that embed it, for the builder and oEmbed.
+"""Embedding: the address of a widget, the two lines of its snippet, and the script `/v1/embed.js`.
 
 The iframe comes with its height reserved, so that nothing below it jumps while it loads, and is
 sandboxed: its script runs without this host's origin, and its links open in tabs of their own.
 Absolute addresses come from the setting PUBLIC_URL alone.
+
+The script keeps every widget on a host's page as tall as its content. It accepts a message only
+from the window of an iframe whose address is the widget on the script's own origin, and only a
+height from 1 to 20,000 px: the height of the content, to which the iframe's padding and border are
+added. A hidden iframe, or one without a width yet, is left alone. Widgets that sent their height
+before the script loaded or before they had a width, and all widgets after a resize of the host's
+window (browsers suspend those out of sight), are asked for it again with
+`{"type":"pulse:measure","version":1}`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
+from importlib import resources
 from urllib.parse import quote, urlencode
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from location_context.localisation.language import Language
 from location_context.parameters import DEFAULT_ACCENT, Parameters
 from location_context.settings import Settings
+from location_context.widget.assets import squeezed
+
+SCRIPT_HEADERS = {
+    "Cache-Control": "public, max-age=86400, stale-while-revalidate=60, stale-if-error=3600",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors *",
+    "Cross-Origin-Resource-Policy": "cross-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Robots-Tag": "noindex",
+}
+
+
+def source() -> str:
+    """The script, as small as it is sent."""
+    file = resources.files("location_context.widget").joinpath("embed.js")
+    return squeezed(file.read_text("utf-8"), "\n")
+
+
+def script_routes() -> list[Route]:
+    body = source()
+
+    async def embed(_request: Request) -> Response:
+        return Response(body, headers=SCRIPT_HEADERS, media_type="text/javascript")
+
+    return [Route("/v1/embed.js", embed)]
+
 
 SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox"
 

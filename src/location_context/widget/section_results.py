@@ -1,7 +1,7 @@
-"""Reading: every section for a widget, side by side under one deadline.
+"""Section results: every section for a widget, read concurrently under one deadline.
 
-Of a stay that reaches over the forecast's horizon weather is asked twice, for the whole and for
-the near part, so that its first days can be shown as a forecast.
+For a stay that crosses the forecast horizon, weather is read twice: for the whole stay and for the
+part within the horizon, so that the first days can be shown as a forecast.
 """
 
 from __future__ import annotations
@@ -17,49 +17,52 @@ from location_context.stay import Stay, horizon
 from location_context.upstream.deadline import Deadline
 
 FORECASTING = "weather"
-LESS_THAN_WHOLE = 60
+INCOMPLETE_MAX_AGE = 60
 
 
 @dataclass(frozen=True)
-class Read:
-    """Readings by section, None for one that held nothing; `near` is the forecast's part."""
+class SectionResults:
+    """Results by section, None for a section without an answer.
 
-    readings: Mapping[str, SectionResult | None]
-    near_reading: SectionResult | None
+    `forecast_part` is the weather of the days within the horizon when the stay crosses it.
+    """
+
+    by_section: Mapping[str, SectionResult | None]
+    forecast_part_result: SectionResult | None
 
     @property
-    def near(self) -> Applicable | None:
-        body = self.near_reading.body if self.near_reading else None
+    def forecast_part(self) -> Applicable | None:
+        body = self.forecast_part_result.body if self.forecast_part_result else None
         return body if isinstance(body, Applicable) else None
 
     @property
     def bodies(self) -> list[Applicable]:
         """What is applicable, the near part of the weather first."""
-        found = [reading.body for reading in self.readings.values() if reading]
-        near = [self.near] if self.near else []
+        found = [reading.body for reading in self.by_section.values() if reading]
+        near = [self.forecast_part] if self.forecast_part else []
         return near + [body for body in found if isinstance(body, Applicable)]
 
     def cache_control(self, now: datetime) -> str:
         """The least freshness of all; a minute when anything is missing or lacks something."""
-        known: Iterable[SectionResult | None] = [*self.readings.values()]
-        parts = [one for one in [*known, self.near_reading] if one is not None]
-        if None in self.readings.values() or not all(one.complete for one in parts):
-            return f"public, max-age={LESS_THAN_WHOLE}"
+        known: Iterable[SectionResult | None] = [*self.by_section.values()]
+        parts = [one for one in [*known, self.forecast_part_result] if one is not None]
+        if None in self.by_section.values() or not all(one.complete for one in parts):
+            return f"public, max-age={INCOMPLETE_MAX_AGE}"
         until = min((one.fresh_until for one in parts), default=now)
         left = max(0, int((until - now).total_seconds()))
         return f"public, max-age={left}, stale-while-revalidate=60, stale-if-error=3600"
 
 
-async def read(service: Service, query: Query, deadline: Deadline) -> Read:
+async def read(service: Service, query: Query, deadline: Deadline) -> SectionResults:
     """All sections, and the near part of a straddling stay."""
     near = _near_part(query, service.clock())
     if near is None:
-        return Read(await read_all(service.sections, query, deadline), None)
+        return SectionResults(await read_all(service.sections, query, deadline), None)
     forecasting = [one for one in service.sections if one.name == FORECASTING]
     readings, part = await asyncio.gather(
         read_all(service.sections, query, deadline), read_all(forecasting, near, deadline)
     )
-    return Read(readings, part.get(FORECASTING))
+    return SectionResults(readings, part.get(FORECASTING))
 
 
 def _near_part(query: Query, now: datetime) -> Query | None:

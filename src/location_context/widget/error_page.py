@@ -18,7 +18,7 @@ from location_context.errors import InvalidRequest, PublicError
 from location_context.localisation.formats import Formats
 from location_context.localisation.language import Language, Languages
 from location_context.parameters import DEFAULT_ACCENT, Theme, decode
-from location_context.widget.render import Content, Look, Renderer, Trouble
+from location_context.widget.render import Appearance, Content, ErrorView, Renderer
 
 FRAME_HEADERS = {
     "Cross-Origin-Embedder-Policy": "require-corp",  # else hosts that have it may not frame us
@@ -39,14 +39,16 @@ def problem(
         with suppress(PublicError):
             given = dict(decode(request.scope["query_string"]))
         words = Formats(_language(given, request, languages))
-        trouble = Trouble(
+        trouble = ErrorView(
             label=words.gettext("Cannot show this stay"),
             sentence=sentence(error, words),
             detail=error.message if isinstance(error, InvalidRequest) else "",
             code=error.code,
             request_id=request_id,
         )
-        page = renderer.page(Content(title=trouble.label, problem=trouble), words, _look(given))
+        page = renderer.page(
+            Content(title=trouble.label, problem=trouble), words, _appearance(given)
+        )
         headers = {
             "Cache-Control": "no-store",
             "Content-Language": words.language.tag,
@@ -59,9 +61,9 @@ def problem(
     return answer
 
 
-def _look(given: Mapping[str, str]) -> Look:
+def _appearance(given: Mapping[str, str]) -> Appearance:
     theme, accent = given.get("theme", ""), given.get("accent", "")
-    return Look(
+    return Appearance(
         theme=cast("Theme", theme if theme in {"light", "dark", "auto"} else "light"),
         accent=accent if _ACCENT.fullmatch(accent) else DEFAULT_ACCENT,
     )
