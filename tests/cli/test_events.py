@@ -98,6 +98,7 @@ def test_what_cannot_be_read_exits_1_with_each_reason_and_leaves_what_is_there(
         if as_json:
             told = json.loads(result.stdout)
             assert (told["calendar"], len(told["refused"])) == (None, 1)
+            assert set(told["refused"][0]) == {"where", "why"}
         (listed,) = json.loads(run("list", "--json").stdout)
         assert listed["rows"] == 3
 

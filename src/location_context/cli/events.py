@@ -16,13 +16,13 @@ from location_context.errors import OperatorError
 from location_context.gazetteer.countries import main_zone
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.point import canonical
-from location_context.sections.events.imports.entries import Refused
+from location_context.sections.events.imports.entries import RejectedEntry
 from location_context.sections.events.imports.feeds import Feeds
 from location_context.sections.events.imports.importer import (
-    Imported,
-    ImportRefused,
+    ImportedCalendar,
+    ImportRejected,
     calendar_id,
-    named,
+    canonical_source,
 )
 from location_context.sections.events.records import Calendar
 from location_context.sections.events.response import Category
@@ -140,10 +140,10 @@ def _import(calendar: Calendar, *, allow_empty: bool, json: bool) -> None:
     try:
         with _progress() as progress:
             imported = console.run(_fetch(calendar, allow_empty=allow_empty, progress=progress))
-    except ImportRefused as refusal:
-        _report(None, refusal.refused, json=json)
+    except ImportRejected as error:
+        _report(None, error.rejected, json=json)
         raise
-    _report(imported.calendar, imported.refused, json=json)
+    _report(imported.calendar, imported.rejected, json=json)
 
 
 @contextmanager
@@ -164,9 +164,9 @@ def _progress() -> Iterator[Callable[[int], None]]:
 
 async def _fetch(
     calendar: Calendar, *, allow_empty: bool, progress: Callable[[int], None]
-) -> Imported:
+) -> ImportedCalendar:
     async with _feeds() as feeds:
-        return await feeds.take(calendar, allow_empty=allow_empty, progress=progress)
+        return await feeds.import_calendar(calendar, allow_empty=allow_empty, progress=progress)
 
 
 async def _list() -> list[Calendar]:
@@ -206,7 +206,7 @@ def _calendar(  # noqa: PLR0913  each is an option of the command
             raise OperatorError("--lat or --lng is out of bounds: -90..90 and -180..180")
         lat, lng = canonical(lat, lng)
         timezone = Gazetteer.load().point(lat, lng).timezone
-    source = source if kind == "feed" else named(source)
+    source = source if kind == "feed" else canonical_source(source)
     return Calendar(
         id=calendar_id(source),
         kind="feed" if kind == "feed" else "import",
@@ -221,15 +221,15 @@ def _calendar(  # noqa: PLR0913  each is an option of the command
     )
 
 
-def _report(calendar: Calendar | None, refused: Sequence[Refused], *, json: bool) -> None:
+def _report(calendar: Calendar | None, rejected: Sequence[RejectedEntry], *, json: bool) -> None:
     """Print the result of an import; without a calendar nothing was imported."""
     if json:
-        console.emit_json({"calendar": calendar, "refused": refused})
+        console.emit_json({"calendar": calendar, "refused": rejected})
         return
     if calendar:
         console.out().print(
             f"{calendar.rows:,} event{'s' * (calendar.rows != 1)} from a month back to three years "
-            f"ahead imported, {len(refused):,} refused."
+            f"ahead imported, {len(rejected):,} refused."
         )
-    for one in refused:
-        console.err().print(f"- {one.where}: {one.why}", markup=False)
+    for one in rejected:
+        console.err().print(f"- {one.location}: {one.reason}", markup=False)

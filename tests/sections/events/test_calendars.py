@@ -10,10 +10,9 @@ from dateutil.rrule import rrulestr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from location_context.sections.events.imports.entries import Entry, Refused, Window
-from location_context.sections.events.imports.ics.lines import calendars_of
-from location_context.sections.events.imports.ics.reading import read_ics
-from location_context.sections.events.imports.ics.zones import Zones
+from location_context.sections.events.imports.entries import CalendarEntry, RejectedEntry, Window
+from location_context.sections.events.imports.ics import read_ics
+from location_context.sections.events.imports.ics_repair import TimeZones, parse_calendars
 from location_context.sections.events.records import When
 from tests.sections.events.calendar_cases import FILES, SERIES, TIMES, ZONES, at, zone
 
@@ -40,10 +39,10 @@ def _shown(when: When | None) -> str:
 def test_a_strange_calendar_comes_out_as_it_is_meant(name: str):
     case = CASES[name]
     told = list(read_ics(case.data, WINDOW))
-    entries = [one for one in told if isinstance(one, Entry)]
+    entries = [one for one in told if isinstance(one, CalendarEntry)]
     shown = [f"{one.title}, {_shown(one.start)}, {_shown(one.end)}" for one in entries]
     assert sorted(shown) == sorted(case.shown)
-    refused = [one.why for one in told if isinstance(one, Refused)]
+    refused = [one.reason for one in told if isinstance(one, RejectedEntry)]
     assert sorted(refused) == sorted(case.refused)
 
 
@@ -51,18 +50,18 @@ def test_a_refusal_says_where_the_event_begins():
     data = at("DTSTART:20261205T190000Z") + at("DTSTART:soon").replace(
         b"SUMMARY:A", b"SUMMARY:Ball"
     )
-    (refused,) = (one for one in read_ics(data, WINDOW) if isinstance(one, Refused))
-    assert refused.where == "line 11: Ball"
+    (refused,) = (one for one in read_ics(data, WINDOW) if isinstance(one, RejectedEntry))
+    assert refused.location == "line 11: Ball"
 
 
 def test_a_zone_of_the_file_is_made_anew_after_an_alarm():
     """One that rang within it may have left its lock closed, for whoever comes next to wait at."""
-    (calendar,) = calendars_of(at("DTSTART:20261205", head=zone("Ours", "+0100", "+0200")))
-    zones, line = Zones(calendar.zones), "DTSTART;TZID=Ours:20261205T190000"
-    before = zones.rewritten(line)
-    assert before == zones.rewritten(line)
+    (calendar,) = parse_calendars(at("DTSTART:20261205", head=zone("Ours", "+0100", "+0200")))
+    zones, line = TimeZones(calendar.zones), "DTSTART;TZID=Ours:20261205T190000"
+    before = zones.rewrite(line)
+    assert before == zones.rewrite(line)
     zones.forget()
-    after = zones.rewritten(line)
+    after = zones.rewrite(line)
     assert before != after
     assert ";TZID=zone-" in after
 

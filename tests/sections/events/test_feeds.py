@@ -11,14 +11,14 @@ import httpx2
 import pytest
 
 from location_context.errors import OperatorError
-from location_context.sections.events.imports.expansion import Expansion, Task
 from location_context.sections.events.imports.feeds import Feeds
 from location_context.sections.events.imports.importer import (
-    ImportRefused,
+    ImportRejected,
     calendar_id,
     format_of,
     window_at,
 )
+from location_context.sections.events.imports.sandbox import Sandbox, Task
 from location_context.sections.events.records import Calendar
 from location_context.settings import Settings
 from tests.standins.server import Answered, StandIn
@@ -46,10 +46,10 @@ async def test_a_file_is_imported_and_answered(opening, tmp_path):
     file = tmp_path / "town.ics"
     file.write_bytes(ICS % b"Choir")
     async with opening() as opened:
-        imported = await opened.section._feeds.take(_calendar("import", str(file)))
+        imported = await opened.section._feeds.import_calendar(_calendar("import", str(file)))
         reading = await opened.read(PARIS, "2026-12-01", "2026-12-03")
         dataset = await opened.section.dataset()
-    assert (imported.calendar.rows, imported.refused) == (1, [])
+    assert (imported.calendar.rows, imported.rejected) == (1, [])
     (event,) = reading.body.events
     assert (event.title, event.start) == ("Choir", "2026-12-02T20:00:00+01:00")
     assert event.venue.distance == 0
@@ -62,7 +62,7 @@ async def test_an_import_again_replaces_what_the_same_file_gave(opening, tmp_pat
     async with opening() as opened:
         for title in (b"Choir", b"Organ"):
             file.write_bytes(ICS % title)
-            await opened.section._feeds.take(_calendar("import", str(file)))
+            await opened.section._feeds.import_calendar(_calendar("import", str(file)))
         assert await _titles(opened) == ["Organ"]
 
 
@@ -71,9 +71,9 @@ async def test_events_without_a_place_are_refused_unless_the_calendar_has_one(op
     file.write_bytes(ICS % b"Choir")
     async with opening() as opened:
         nowhere = Calendar(id="a", kind="import", source=str(file))
-        with pytest.raises(ImportRefused, match="names no place") as refusal:
-            await opened.section._feeds.take(nowhere)
-        assert len(refusal.value.refused) == 1
+        with pytest.raises(ImportRejected, match="names no place") as refusal:
+            await opened.section._feeds.import_calendar(nowhere)
+        assert len(refusal.value.rejected) == 1
         for country, region, expected in [
             ("FR", None, ["Choir"]), ("FR", "FR-IDF", ["Choir"]), ("FR", "FR-BRE", []),
             ("DE", None, []),
@@ -81,7 +81,7 @@ async def test_events_without_a_place_are_refused_unless_the_calendar_has_one(op
             where = Calendar(
                 id="a", kind="import", source=str(file), country=country, region=region
             )
-            await opened.section._feeds.take(where)
+            await opened.section._feeds.import_calendar(where)
             assert await _titles(opened) == expected
 
 
@@ -96,9 +96,9 @@ async def test_what_goes_on_for_years_or_for_ever_is_found(opening, tmp_path, pl
     )
     async with opening() as opened:
         calendar = _calendar("import", str(file), lat=place[0], lng=place[1])
-        imported = await opened.section._feeds.take(calendar)
+        imported = await opened.section._feeds.import_calendar(calendar)
         reading = await opened.read(place, "2026-12-01", "2026-12-03")
-    assert [one.where for one in imported.refused] == ["From the first day"]
+    assert [one.location for one in imported.rejected] == ["From the first day"]
     shown = {e.title for e in reading.body.events if e.sources == ["calendars"]}
     assert shown == {"Twenty years", "For ever"}
 
@@ -112,7 +112,7 @@ async def test_a_feed_is_asked_with_its_etag_and_kept_when_nothing_changed(openi
     with StandIn(respond).running() as server:
         async with opening(feeds_allow_private=True) as opened:
             feeds = opened.section._feeds
-            await feeds.take(_calendar("feed", server.url + "/a.ics"))
+            await feeds.import_calendar(_calendar("feed", server.url + "/a.ics"))
             assert await feeds.refresh_due() == 0
             opened.clock.move(hours=2)
             assert await feeds.refresh_due() == 1
@@ -124,7 +124,7 @@ async def test_a_feed_that_changed_is_read_anew_and_after_a_month_in_any_case(op
     with StandIn(lambda _: Answered(ICS % b"Choir", headers={"ETag": '"1"'})).running() as server:
         async with opening(feeds_allow_private=True) as opened:
             feeds = opened.section._feeds
-            await feeds.take(_calendar("feed", server.url + "/a.ics"))
+            await feeds.import_calendar(_calendar("feed", server.url + "/a.ics"))
             server.respond = lambda _: Answered(ICS % b"Organ", headers={"ETag": '"2"'})
             opened.clock.move(hours=2)
             await feeds.refresh_due()
@@ -146,7 +146,7 @@ async def test_a_feed_that_fails_keeps_its_events_and_says_why(opening, answer):
     with StandIn(lambda _: Answered(ICS % b"Choir")).running() as server:
         async with opening(feeds_allow_private=True) as opened:
             feeds = opened.section._feeds
-            await feeds.take(_calendar("feed", server.url + "/a.ics"))
+            await feeds.import_calendar(_calendar("feed", server.url + "/a.ics"))
             server.respond = lambda _: answer
             opened.clock.move(hours=2)
             await feeds.refresh_due()
@@ -169,7 +169,7 @@ async def test_a_feed_that_fails_as_nobody_foresaw_does_not_end_the_refreshing(
         async with opening(feeds_allow_private=True) as opened:
             feeds = opened.section._feeds
             for name in ("a", "b"):
-                await feeds.take(_calendar("feed", f"{server.url}/{name}.ics"))
+                await feeds.import_calendar(_calendar("feed", f"{server.url}/{name}.ics"))
             monkeypatch.setattr(subprocess, "Popen", None)  # no process can be started
             opened.clock.move(hours=2)
             assert await feeds.refresh_due() == 2
@@ -181,14 +181,16 @@ async def test_a_feed_inside_is_refused_unless_a_setting_allows_it(opening):
     with StandIn(lambda _: Answered(ICS % b"Choir")).running() as server:
         async with opening() as opened:
             with pytest.raises(OperatorError, match="private"):
-                await opened.section._feeds.take(_calendar("feed", server.url + "/a.ics"))
+                await opened.section._feeds.import_calendar(
+                    _calendar("feed", server.url + "/a.ics")
+                )
         assert server.asked == []
 
 
 async def test_a_feed_needs_an_address(opening, tmp_path):
     async with opening() as opened:
         with pytest.raises(OperatorError, match="needs an address"):
-            await opened.section._feeds.take(_calendar("feed", str(tmp_path / "a.ics")))
+            await opened.section._feeds.import_calendar(_calendar("feed", str(tmp_path / "a.ics")))
 
 
 async def test_a_removed_feed_is_gone_with_its_events(opening, tmp_path):
@@ -196,7 +198,7 @@ async def test_a_removed_feed_is_gone_with_its_events(opening, tmp_path):
     file.write_bytes(ICS % b"Choir")
     async with opening() as opened:
         feeds = opened.section._feeds
-        await feeds.take(_calendar("import", str(file)))
+        await feeds.import_calendar(_calendar("import", str(file)))
         assert await feeds.remove(str(file))
         assert not await feeds.remove(str(file))
         assert await _titles(opened) == []
@@ -205,7 +207,7 @@ async def test_a_removed_feed_is_gone_with_its_events(opening, tmp_path):
 async def test_two_servers_refresh_a_feed_once(opening, tmp_path):
     with StandIn(lambda _: Answered(ICS % b"Choir")).running() as server:
         async with opening(feeds_allow_private=True) as opened:
-            await opened.section._feeds.take(_calendar("feed", server.url + "/a.ics"))
+            await opened.section._feeds.import_calendar(_calendar("feed", server.url + "/a.ics"))
             opened.clock.move(hours=2)
             async with httpx2.AsyncClient() as client:
                 settings = Settings(data_dir=tmp_path, feeds_allow_private=True)
@@ -219,7 +221,7 @@ async def test_the_server_refreshes_feeds_by_itself_while_it_runs(opening):
     asked_again = threading.Event()
     with StandIn(lambda _: Answered(ICS % b"Choir")).running() as server:
         async with opening(feeds_allow_private=True) as opened:
-            await opened.section._feeds.take(_calendar("feed", server.url + "/a.ics"))
+            await opened.section._feeds.import_calendar(_calendar("feed", server.url + "/a.ics"))
             server.respond = lambda _: (asked_again.set(), Answered(ICS % b"Organ"))[1]
             opened.clock.move(hours=2)
             running = asyncio.create_task(opened.section.run())
@@ -241,7 +243,7 @@ def test_the_reading_process_does_not_see_the_keys_of_the_server(monkeypatch):
 
     monkeypatch.setattr(subprocess, "Popen", Watched)
     task = Task.of("ics", window_at(date(2026, 11, 21), None))
-    assert list(Expansion(ICS % b"Choir", task).read())
+    assert list(Sandbox(ICS % b"Choir", task).parse_in_subprocess())
     assert seen
     assert "canary" not in str(seen)
 

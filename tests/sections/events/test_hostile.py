@@ -10,13 +10,12 @@ import msgspec
 import pytest
 
 from location_context.sections.events.imports.entries import Window
-from location_context.sections.events.imports.expansion import Task
 from location_context.sections.events.imports.importer import (
-    ImportRefused,
+    ImportRejected,
     calendar_id,
     read_calendar,
 )
-from location_context.sections.events.imports.reader import MOST_ENTRIES, MOST_REFUSED
+from location_context.sections.events.imports.sandbox import MAX_ENTRIES, MAX_REJECTED, Task
 from location_context.sections.events.records import Calendar
 from tests.sections.events.hostile import CALENDARS, EVENTS, PAGES, TABLES
 
@@ -40,15 +39,15 @@ async def _titles_and_refused(
 ) -> tuple[set[str], list[str]]:
     task = Task.of(kind, WINDOW)
     if bound == WITHIN_THE_PARSER:
-        task = msgspec.structs.replace(task, processor=WITHIN_THE_PARSER)
+        task = msgspec.structs.replace(task, cpu_seconds=WITHIN_THE_PARSER)
     before = _processor()
     try:
         imported = await read_calendar(OWN, data, task, NOW)
-    except ImportRefused as refusal:
-        return set(), [one.why for one in refusal.refused] or [refusal.message]
+    except ImportRejected as refusal:
+        return set(), [one.reason for one in refusal.rejected] or [refusal.message]
     finally:
         assert _processor() - before < bound + 1
-    return {told.title for _, _, told in imported.rows}, [one.why for one in imported.refused]
+    return {told.title for _, _, told in imported.rows}, [one.reason for one in imported.rejected]
 
 
 @pytest.mark.parametrize("name", EVENTS)
@@ -78,7 +77,7 @@ async def test_a_hostile_page_ends_in_time_with_a_reason(name: str):
 async def test_a_hostile_table_ends_in_time_and_tells_no_more_than_anybody_reads(name: str):
     titles, refused = await _titles_and_refused(TABLES[name](), "csv")
     assert titles <= {"x"}  # the rows after a quote that never closes
-    assert 0 < len(refused) <= MOST_REFUSED + 2
+    assert 0 < len(refused) <= MAX_REJECTED + 2
 
 
 def _table(count: int) -> str:
@@ -102,9 +101,9 @@ async def test_of_a_hundred_thousand_events_all_that_fit_the_bound_are_stored_an
     file.write_text(flood(100_000))
     async with opening() as opened:
         source = Calendar(id=calendar_id("x"), kind="import", source=str(file), lat=48.1, lng=11.5)
-        imported = await opened.section._feeds.take(source)
+        imported = await opened.section._feeds.import_calendar(source)
         (held,) = await opened.section._feeds.calendars()
-    assert imported.calendar.rows == held.rows == MOST_ENTRIES
-    assert [(refused.where, refused.why) for refused in imported.refused] == [
+    assert imported.calendar.rows == held.rows == MAX_ENTRIES
+    assert [(refused.location, refused.reason) for refused in imported.rejected] == [
         ("the rest", "it holds more than 50,000 events; the first 50,000 are kept")
     ]

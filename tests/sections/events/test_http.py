@@ -33,7 +33,7 @@ async def _import(settings: Settings, clock: MovableClock, source: str) -> None:
         feeds = Feeds(settings, clock, client, SqlEventStore(database))
         calendar = Calendar(id=calendar_id(source), kind="import", source=source,
                             timezone="Europe/Berlin")  # fmt: skip
-        await feeds.take(calendar)
+        await feeds.import_calendar(calendar)
     await database.close()
 
 

@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from location_context.sections.events.imports.entries import Entry, Refused, Window
-from location_context.sections.events.imports.expansion import Expansion, Task
-from location_context.sections.events.imports.ics.reading import read_ics
+from location_context.sections.events.imports.entries import CalendarEntry, RejectedEntry, Window
+from location_context.sections.events.imports.ics import read_ics
+from location_context.sections.events.imports.sandbox import Sandbox, Task
 from tests.sections.events import calendar_oracle
 from tests.sections.events.hostile import calendar
 
@@ -19,13 +19,13 @@ ZONE = "Europe/Berlin"
 WINDOW = Window(date(2026, 11, 1), date(2027, 10, 31), ZONE)
 
 
-def _read(data: bytes, window: Window = WINDOW) -> tuple[list[Entry], list[Refused]]:
+def _read(data: bytes, window: Window = WINDOW) -> tuple[list[CalendarEntry], list[RejectedEntry]]:
     told = list(read_ics(data, window))
-    entries = [one for one in told if isinstance(one, Entry)]
-    return entries, [one for one in told if isinstance(one, Refused)]
+    entries = [one for one in told if isinstance(one, CalendarEntry)]
+    return entries, [one for one in told if isinstance(one, RejectedEntry)]
 
 
-def _comparable(entry: Entry, window: Window) -> tuple | None:
+def _comparable(entry: CalendarEntry, window: Window) -> tuple | None:
     last = entry.end.day if entry.end else entry.start.day
     if entry.start.day > window.last or last < window.first:
         return None
@@ -51,7 +51,7 @@ def test_real_calendars_hold_what_an_independent_expansion_finds(shared_data):
             entries, refused = _read(data, window)
             mine = {told for entry in entries if (told := _comparable(entry, window))}
             assert mine == calendar_oracle.expand(text, window.first, window.last, ZONE), file.name
-            assert {r.why for r in refused} <= {"it has no title"}, file.name
+            assert {r.reason for r in refused} <= {"it has no title"}, file.name
             compared += len(mine)
             untitled += len(refused)
     print(f"42 calendars: {compared} occurrences as expected, {untitled} refused without a title")
@@ -61,8 +61,8 @@ def test_real_calendars_hold_what_an_independent_expansion_finds(shared_data):
 def test_a_real_calendar_of_five_thousand_events_is_read_in_its_process(shared_data):
     data = (shared_data / "events" / "ics" / "issue42_benchmark_large.ics").read_bytes()
     window = Window(date(2019, 1, 1), date(2019, 12, 31), ZONE)
-    told = list(Expansion(data, Task.of("ics", window)).read())
-    assert len([one for one in told if isinstance(one, Entry)]) > 300
+    told = list(Sandbox(data, Task.of("ics", window)).parse_in_subprocess())
+    assert len([one for one in told if isinstance(one, CalendarEntry)]) > 300
 
 
 def test_a_rule_by_the_hour_or_minute_is_read_while_its_dates_are_few():
@@ -72,10 +72,13 @@ def test_a_rule_by_the_hour_or_minute_is_read_while_its_dates_are_few():
         "UID:b\nSUMMARY:Shuttle\nDTSTART:20261205T090000Z\nRRULE:FREQ=MINUTELY;INTERVAL=20;COUNT=6",
         "UID:c\nSUMMARY:Chime\nDTSTART:20200101T000000Z\nRRULE:FREQ=HOURLY",
     )
-    told = list(Expansion(data, Task.of("ics", WINDOW)).read())
-    titles = [one.title for one in told if isinstance(one, Entry)]
+    told = list(Sandbox(data, Task.of("ics", WINDOW)).parse_in_subprocess())
+    titles = [one.title for one in told if isinstance(one, CalendarEntry)]
     assert (titles.count("Guided tour"), titles.count("Shuttle")) == (8, 6)
-    assert len([one for one in told if isinstance(one, Refused) and "Chime" in one.where]) == 1
+    assert (
+        len([one for one in told if isinstance(one, RejectedEntry) and "Chime" in one.location])
+        == 1
+    )
 
 
 def test_all_that_follows_can_be_moved_at_once():

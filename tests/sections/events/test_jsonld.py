@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from location_context.sections.events.imports.entries import Entry, Refused, Window
-from location_context.sections.events.imports.expansion import Expansion, Task
+from location_context.sections.events.imports.entries import CalendarEntry, RejectedEntry, Window
 from location_context.sections.events.imports.jsonld import read_jsonld
+from location_context.sections.events.imports.sandbox import Sandbox, Task
 from tests.sections.events.hostile import page
 
 WINDOW = Window(date(2026, 11, 1), date(2027, 10, 31), "Europe/Paris")
@@ -25,15 +25,15 @@ EVENT = {
 }  # fmt: skip
 
 
-def _split(told) -> tuple[list[Entry], list[Refused]]:
+def _split(told) -> tuple[list[CalendarEntry], list[RejectedEntry]]:
     told = list(told)
     return (
-        [one for one in told if isinstance(one, Entry)],
-        [one for one in told if isinstance(one, Refused)],
+        [one for one in told if isinstance(one, CalendarEntry)],
+        [one for one in told if isinstance(one, RejectedEntry)],
     )
 
 
-def _read(value: object) -> list[Entry]:
+def _read(value: object) -> list[CalendarEntry]:
     return _split(read_jsonld(msgspec.json.encode(value), WINDOW))[0]
 
 
@@ -137,9 +137,9 @@ def test_what_came_before_a_broken_script_is_kept():
     data = page(
         msgspec.json.encode(EVENT), b"{broken", msgspec.json.encode(EVENT | {"name": "Air"})
     )
-    entries, refused = _split(Expansion(data, Task.of("jsonld", WINDOW)).read())
+    entries, refused = _split(Sandbox(data, Task.of("jsonld", WINDOW)).parse_in_subprocess())
     assert [entry.title for entry in entries] == ["Phoenix", "Air"]
-    assert [one.where for one in refused] == ["script 2"]
+    assert [one.location for one in refused] == ["script 2"]
 
 
 def test_events_of_one_address_are_several():

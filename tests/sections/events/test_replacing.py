@@ -11,7 +11,7 @@ import time
 import pytest
 
 from location_context.errors import OperatorError
-from location_context.sections.events.imports import expansion
+from location_context.sections.events.imports import sandbox
 from location_context.sections.events.imports.importer import calendar_id
 from location_context.sections.events.records import Calendar
 from location_context.upstream import deadline
@@ -66,11 +66,11 @@ async def test_what_cannot_be_read_changes_nothing(opening, tmp_path, name, file
         feeds = opened.section._feeds
         for allow_empty in (False, True):
             file.write_bytes(GOOD)
-            await feeds.take(_calendar("import", str(file)))
+            await feeds.import_calendar(_calendar("import", str(file)))
             held = await feeds.calendars()
             file.write_bytes(UNREADABLE[name])
             with pytest.raises(OperatorError, match="othing was changed"):
-                await feeds.take(_calendar("import", str(file)), allow_empty=allow_empty)
+                await feeds.import_calendar(_calendar("import", str(file)), allow_empty=allow_empty)
             assert await feeds.calendars() == held
             assert await _titles(opened) == ["Choir"]
 
@@ -81,7 +81,7 @@ async def test_what_cannot_be_read_is_no_new_import(opening, tmp_path, name):
     file.write_bytes(UNREADABLE[name])
     async with opening() as opened:
         with pytest.raises(OperatorError):
-            await opened.section._feeds.take(_calendar("import", str(file)))
+            await opened.section._feeds.import_calendar(_calendar("import", str(file)))
         assert await opened.section._feeds.calendars() == []
 
 
@@ -93,13 +93,13 @@ async def test_a_calendar_without_events_empties_only_where_that_is_allowed(
     file.write_bytes(GOOD)
     async with opening() as opened:
         feeds = opened.section._feeds
-        await feeds.take(_calendar("import", str(file)))
+        await feeds.import_calendar(_calendar("import", str(file)))
         file.write_bytes(WITHOUT_EVENTS[name])
         with pytest.raises(OperatorError, match="--allow-empty"):
-            await feeds.take(_calendar("import", str(file)))
+            await feeds.import_calendar(_calendar("import", str(file)))
         assert await _titles(opened) == ["Choir"]
-        imported = await feeds.take(_calendar("import", str(file)), allow_empty=True)
-        assert (imported.calendar.rows, imported.refused) == (0, [])
+        imported = await feeds.import_calendar(_calendar("import", str(file)), allow_empty=True)
+        assert (imported.calendar.rows, imported.rejected) == (0, [])
         assert await _titles(opened) == []
 
 
@@ -110,7 +110,7 @@ async def test_a_feed_that_answers_200_with_no_calendar_keeps_its_events_and_say
     with StandIn(lambda _: Answered(GOOD)).running() as server:
         async with opening(feeds_allow_private=True) as opened:
             feeds = opened.section._feeds
-            await feeds.take(_calendar("feed", server.url + "/a.ics"))
+            await feeds.import_calendar(_calendar("feed", server.url + "/a.ics"))
             server.respond = lambda _: Answered(UNREADABLE[name])
             for _ in range(3):
                 opened.clock.move(hours=2)
@@ -119,7 +119,7 @@ async def test_a_feed_that_answers_200_with_no_calendar_keeps_its_events_and_say
                 assert listed.failed_with
                 assert await _titles(opened) == ["Choir"]
             with pytest.raises(OperatorError):  # nor when the operator adds it once more
-                await feeds.take(_calendar("feed", server.url + "/a.ics"))
+                await feeds.import_calendar(_calendar("feed", server.url + "/a.ics"))
             assert await _titles(opened) == ["Choir"]
 
 
@@ -136,7 +136,7 @@ async def test_a_feed_is_emptied_when_it_came_without_events_twice_in_a_row(open
     with StandIn(respond).running() as server:
         async with opening(feeds_allow_private=True) as opened:
             feeds = opened.section._feeds
-            await feeds.take(_calendar("feed", server.url + "/a"))
+            await feeds.import_calendar(_calendar("feed", server.url + "/a"))
             empty = Answered(WITHOUT_EVENTS[name], headers={"ETag": '"2"'})
             broken = Answered(status=500)
             good = answers[0]
@@ -155,7 +155,7 @@ async def test_a_feed_is_emptied_when_it_came_without_events_twice_in_a_row(open
 
 async def test_a_part_never_replaces_a_whole(opening, tmp_path, monkeypatch):
     """The reading is stopped after it told an event."""
-    monkeypatch.setitem(expansion.PROCESSOR_SECONDS, "jsonld", 1)
+    monkeypatch.setitem(sandbox.CPU_SECONDS, "jsonld", 1)
     file = tmp_path / "town.html"
     good = (
         b'<script type="application/ld+json">'
@@ -164,11 +164,11 @@ async def test_a_part_never_replaces_a_whole(opening, tmp_path, monkeypatch):
     async with opening() as opened:
         feeds = opened.section._feeds
         file.write_bytes(b"<html>" + good % b"Choir" + good % b"Organ")
-        await feeds.take(_calendar("import", str(file)))
+        await feeds.import_calendar(_calendar("import", str(file)))
         assert sorted(await _titles(opened)) == ["Choir", "Organ"]
         file.write_bytes(good % b"Choir" + PAGES["a tag of 300,000 attributes"]())
         with pytest.raises(OperatorError, match="more than 1 second of the processor"):
-            await feeds.take(_calendar("import", str(file)))
+            await feeds.import_calendar(_calendar("import", str(file)))
         assert sorted(await _titles(opened)) == ["Choir", "Organ"]
 
 
@@ -190,10 +190,10 @@ async def test_twenty_thousand_rows_are_all_read_while_the_wall_clock_runs_away(
     async with opening() as opened:
         monkeypatch.setattr(deadline, "time", Busy)
         counted: list[int] = []
-        imported = await opened.section._feeds.take(
+        imported = await opened.section._feeds.import_calendar(
             _calendar("import", str(file)), progress=counted.append
         )
-    assert (imported.calendar.rows, imported.refused) == (20_000, [])
+    assert (imported.calendar.rows, imported.rejected) == (20_000, [])
     assert counted == sorted(counted)
     assert counted[-1] == 20_000
 
@@ -216,11 +216,11 @@ def _stopped_at_once(monkeypatch) -> queue.Queue[subprocess.Popen]:
 async def test_a_child_that_only_sleeps_is_ended(opening, tmp_path, monkeypatch):
     file = tmp_path / "town.ics"
     file.write_bytes(GOOD)
-    monkeypatch.setattr(expansion, "WALL_SECONDS", 0.2)
+    monkeypatch.setattr(sandbox, "WALL_SECONDS", 0.2)
     started = _stopped_at_once(monkeypatch)
     async with opening() as opened:
         with pytest.raises(OperatorError, match=r"more than 0\.2 seconds"):
-            await opened.section._feeds.take(_calendar("import", str(file)))
+            await opened.section._feeds.import_calendar(_calendar("import", str(file)))
     assert started.get().returncode == -signal.SIGKILL
 
 
@@ -230,7 +230,9 @@ async def test_who_gives_up_an_import_ends_its_child(opening, tmp_path, monkeypa
     file.write_bytes(GOOD)
     started = _stopped_at_once(monkeypatch)
     async with opening() as opened:
-        taking = asyncio.create_task(opened.section._feeds.take(_calendar("import", str(file))))
+        taking = asyncio.create_task(
+            opened.section._feeds.import_calendar(_calendar("import", str(file)))
+        )
         child = await asyncio.to_thread(started.get)
         taking.cancel()
         with pytest.raises(asyncio.CancelledError):

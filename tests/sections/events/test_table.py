@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from location_context.sections.events.imports.entries import Entry, Refused, Window
+from location_context.sections.events.imports.entries import CalendarEntry, RejectedEntry, Window
 from location_context.sections.events.imports.table import read_table
 
 WINDOW = Window(date(2026, 11, 1), date(2027, 10, 31), "Europe/Paris")
 
 
-def _read(data: bytes) -> tuple[list[Entry], list[Refused]]:
+def _read(data: bytes) -> tuple[list[CalendarEntry], list[RejectedEntry]]:
     told = list(read_table(data, WINDOW))
-    entries = [one for one in told if isinstance(one, Entry)]
-    return entries, [one for one in told if isinstance(one, Refused)]
+    entries = [one for one in told if isinstance(one, CalendarEntry)]
+    return entries, [one for one in told if isinstance(one, RejectedEntry)]
 
 
 TABLE = """\
@@ -39,7 +39,7 @@ def test_a_table_is_read_row_by_row_and_bad_rows_are_named():
         ("Market", True, "community"), ("Choir", False, "concert"),
     ]  # fmt: skip
     assert entries[1].start.at == datetime(2026, 12, 5, 18, 30, tzinfo=UTC)
-    assert [(r.where, r.why) for r in refused] == [
+    assert [(r.location, r.reason) for r in refused] == [
         ("line 4", "it has no title"),
         ("line 5", "its dates cannot be read: tomorrow"),
         ("line 6", "it ends before it starts"),
@@ -95,7 +95,7 @@ def test_a_row_that_is_none_costs_no_other():
     table = f"title,start\nChoir,2026-12-05\n{'x' * 200_000},2026-12-05\nOrgan,2026-12-06\n"
     entries, refused = _read(table.encode())
     assert [entry.title for entry in entries] == ["Choir", "Organ"]
-    assert [one.where for one in refused] == ["line 3"]
+    assert [one.location for one in refused] == ["line 3"]
 
 
 cells = st.text(

@@ -1,12 +1,14 @@
 """Entries: events as calendars, pages and tables hold them, before they have a place and an id.
 
-`ics`, `jsonld` and `table` read them, in a process of their own (`expansion`).
+`ics`, `jsonld` and `table` read them, in a process of their own (`sandbox`).
 """
 
 from __future__ import annotations
 
+import codecs
+from collections.abc import Iterator
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -15,9 +17,6 @@ from location_context.gazetteer.zones import zone_at
 from location_context.sections.events.fields import single_line
 from location_context.sections.events.records import When
 from location_context.sections.events.response import Category, EventStatus, Price
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Format = Literal["ics", "jsonld", "csv"]
 
@@ -33,8 +32,8 @@ class Window(msgspec.Struct, frozen=True):
     timezone: str
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One occurrence. `uid` names it in its source; `venue` and `address` are words."""
+class CalendarEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One occurrence. `uid` names it in its source; `venue` and `address` are texts."""
 
     uid: str
     title: str
@@ -52,28 +51,34 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     price: Price | None = None
 
 
-class Refused(msgspec.Struct, frozen=True):
-    """What could not be read: where it stands, and why."""
+class RejectedEntry(msgspec.Struct, frozen=True, rename={"location": "where", "reason": "why"}):
+    """What could not be read: where it stands in the source, and why.
 
-    where: str
-    why: str
+    The `events` commands print it as JSON, whose fields are `where` and `why`.
+    """
+
+    location: str
+    reason: str
 
 
-def guarded(told: Iterator[Entry | Refused], where: str) -> Iterator[Entry | Refused]:
-    """What is told of one event; that nobody foresaw how it is broken costs no other."""
+Entries = Iterator[CalendarEntry | RejectedEntry]
+
+
+def guard(entries: Entries, location: str) -> Entries:
+    """The entries of one event; one that is broken in an unforeseen way costs no other."""
     try:
-        yield from told
+        yield from entries
     except Exception as error:  # noqa: BLE001  see above
-        yield Refused(where, f"it cannot be read: {single_line(error, 120)}")
+        yield RejectedEntry(location, f"it cannot be read: {single_line(error, 120)}")
 
 
-def own_zone(place: tuple[float, float]) -> ZoneInfo:
-    """The zone whose clocks are kept at a place."""
+def zone_of_place(place: tuple[float, float]) -> ZoneInfo:
+    """The time zone at a latitude and longitude."""
     return ZoneInfo(zone_at(*place))
 
 
-def when(text: str, zone: ZoneInfo) -> When:
-    """A date or a moment as ISO 8601 has it; one without offset is on the clock of `zone`.
+def parse_when(text: str, zone: ZoneInfo) -> When:
+    """A date or a moment in ISO 8601; one without offset is in `zone`.
 
     Raises:
         ValueError: it is neither.
@@ -81,8 +86,8 @@ def when(text: str, zone: ZoneInfo) -> When:
     text = text.strip()
     if len(text) <= 10 and "T" not in text:
         return When(date.fromisoformat(text))
-    given = datetime.fromisoformat(text.replace(" ", "T", 1))
-    return When.of(given if given.tzinfo else given.replace(tzinfo=zone))
+    moment = datetime.fromisoformat(text.replace(" ", "T", 1))
+    return When.of(moment if moment.tzinfo else moment.replace(tzinfo=zone))
 
 
 def is_within(start: When, end: When | None, window: Window) -> bool:
@@ -92,10 +97,40 @@ def is_within(start: When, end: When | None, window: Window) -> bool:
     return start.day <= window.last + day and last >= window.first - day
 
 
-def amount(given: object) -> float | None:
-    """A price, if it is a number that can be one."""
+def parse_price(low: object, high: object, currency: object) -> Price | None:
+    """A price range, if either end is a number that can be a price."""
+    bounds = _amount(low), _amount(high)
+    if bounds == (None, None):
+        return None
+    return Price(min=bounds[0], max=bounds[1], currency=single_line(currency, 3))
+
+
+def _amount(value: object) -> float | None:
     try:
-        number = float(str(given).replace(",", "."))
+        number = float(str(value).replace(",", "."))
     except ValueError:
         return None
     return number if 0 <= number < 1e9 else None
+
+
+def to_utf8(data: bytes) -> bytes:
+    """UTF-16 recoded, a mark dropped; bytes that are not UTF-8 stay, for `decode_line`."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return _recode(data, "utf-16")
+    if data[1:2] == b"\0" != data[:1]:
+        return _recode(data, "utf-16-le")
+    if data[:1] == b"\0" != data[1:2]:
+        return _recode(data, "utf-16-be")
+    return data.removeprefix(codecs.BOM_UTF8)
+
+
+def decode_line(line: bytes) -> str:
+    """A line as UTF-8, or as Windows wrote it before that."""
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return line.decode("cp1252", "replace")
+
+
+def _recode(data: bytes, encoding: str) -> bytes:
+    return data.decode(encoding, "replace").encode("utf-8", "replace")

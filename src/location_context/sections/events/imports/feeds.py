@@ -1,9 +1,9 @@
 """Feeds: the operator's calendars by address, refreshed hourly while the server runs.
 
-A feed is asked with the `ETag` and date it last gave, by one server of many. Every month it is read
-anew, since the window has moved on. What fails, or cannot be read, changes nothing and says why; a
-calendar without events takes the place of events only where that is allowed, or, for a feed, when
-it came so twice in a row: a calendar that is lost often comes as an empty one.
+A feed is requested with the `ETag` and date it last gave, by one server of many. Every month it is
+read again in any case, since the window has moved on. What fails, or cannot be read, changes
+nothing and says why; a calendar without events replaces events only where that is allowed, or, for
+a feed, when it came so twice in a row: a calendar that is lost often comes as an empty one.
 """
 
 from __future__ import annotations
@@ -17,32 +17,30 @@ import msgspec
 import structlog
 
 from location_context.errors import LocationContextError, OperatorError, ProviderError
-from location_context.sections.events.imports.expansion import Task
 from location_context.sections.events.imports.importer import (
-    Imported,
-    ImportRefused,
+    ImportedCalendar,
+    ImportRejected,
+    Progress,
     calendar_id,
+    canonical_source,
     format_of,
-    is_address,
-    named,
+    is_url,
     read_calendar,
     window_at,
 )
-from location_context.upstream.download import download
+from location_context.sections.events.imports.sandbox import Task
+from location_context.sections.events.records import Calendar, EventStore
+from location_context.settings import Settings
+from location_context.stay import Clock
+from location_context.upstream.download import Downloaded, download
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # only upstream may use the HTTP client
     import httpx2
 
-    from location_context.sections.events.imports.importer import Progress
-    from location_context.sections.events.records import Calendar, EventStore
-    from location_context.settings import Settings
-    from location_context.stay import Clock
-    from location_context.upstream.download import Downloaded
-
 MAX_BYTES = 16_000_000
-_EVERY = timedelta(hours=1)
-_READ_ANEW = timedelta(days=30)
-_TICK = 60.0
+_REFRESH_INTERVAL = timedelta(hours=1)
+_REREAD_AFTER = timedelta(days=30)  # even if unchanged: the window has moved on
+_POLL_SECONDS = 60.0
 _HOW_TO_EMPTY = {
     "import": "--allow-empty drops them.",
     "feed": "A feed is emptied when the server finds it so twice in a row; or: events feed remove",
@@ -60,29 +58,29 @@ class Feeds:
         self._client = client
         self._store = store
 
-    async def take(
+    async def import_calendar(
         self, calendar: Calendar, *, allow_empty: bool = False, progress: Progress | None = None
-    ) -> Imported:
+    ) -> ImportedCalendar:
         """Import a file or address now, in place of what it gave before.
 
         Raises:
-            ImportRefused: it cannot be read, or holds no event where it held some (unless
+            ImportRejected: it cannot be read, or holds no event where it held some (unless
                 `allow_empty`). Nothing is changed.
-            OperatorError: it is not there, or its address may not be asked.
+            OperatorError: it is not there, or its address is not allowed.
         """
-        calendar, data, content_type = await self._fetched(calendar)
+        calendar, data, content_type = await self._fetch(calendar)
         source = calendar.source
         try:
             imported = await self._read(calendar, data, content_type, progress)
-        except ImportRefused as refusal:
-            raise ImportRefused(
-                f"{source}: {refusal.message}. Nothing was changed.", refusal.refused
+        except ImportRejected as error:
+            raise ImportRejected(
+                f"{source}: {error.message}. Nothing was changed.", error.rejected
             ) from None
-        held = await self._held(calendar)
-        if not imported.rows and held and not allow_empty:
-            raise ImportRefused(
-                f"{source} holds no event from a month back to three years ahead, and gave {held} "
-                f"before. Nothing was changed. {_HOW_TO_EMPTY[calendar.kind]}"
+        former = await self._stored_rows(calendar)
+        if not imported.rows and former and not allow_empty:
+            raise ImportRejected(
+                f"{source} holds no event from a month back to three years ahead, and gave "
+                f"{former} before. Nothing was changed. {_HOW_TO_EMPTY[calendar.kind]}"
             )
         await self._store.replace(imported.calendar, imported.rows)
         return imported
@@ -92,28 +90,30 @@ class Feeds:
 
     async def remove(self, name: str) -> bool:
         """Drop a calendar by its id or source; whether it was there."""
-        return await self._store.remove(name) or await self._store.remove(calendar_id(named(name)))
+        return await self._store.remove(name) or await self._store.remove(
+            calendar_id(canonical_source(name))
+        )
 
     async def refresh(self, calendar: Calendar) -> None:
-        """Ask a feed again; what goes wrong is noted on it, never raised."""
+        """Request a feed again; what goes wrong is recorded on it, never raised."""
         try:
             downloaded = await self._download(calendar.source, self._conditions(calendar))
             if downloaded.status == 304:
-                well = msgspec.structs.replace(calendar, failed_with=None, came_empty=False)
-                await self._store.update_calendar(well)
+                unchanged = msgspec.structs.replace(calendar, failed_with=None, came_empty=False)
+                await self._store.update_calendar(unchanged)
             else:
-                await self._keep(calendar, downloaded)
+                await self._replace_events(calendar, downloaded)
         except LocationContextError as error:
-            await self._failed(calendar, error.message)
+            await self._record_failure(calendar, error.message)
         except Exception as error:  # noqa: BLE001  one feed must never end the refreshing of all
             structlog.get_logger().exception("feed_broke", feed=calendar.id)
-            await self._failed(calendar, f"it cannot be refreshed ({type(error).__name__})")
+            await self._record_failure(calendar, f"it cannot be refreshed ({type(error).__name__})")
 
     async def refresh_due(self) -> int:
         """Refresh every feed that is due, one after another; how many there were."""
         done = 0
         now = self._clock()
-        while (calendar := await self._store.claim(now, now - _EVERY)) is not None:
+        while (calendar := await self._store.claim(now, now - _REFRESH_INTERVAL)) is not None:
             await self.refresh(calendar)
             done += 1
         return done
@@ -125,28 +125,30 @@ class Feeds:
                 await self.refresh_due()
             except LocationContextError as error:
                 structlog.get_logger().warning("feeds_not_refreshed", why=error.message)
-            await asyncio.sleep(_TICK)
+            await asyncio.sleep(_POLL_SECONDS)
 
-    async def _failed(self, calendar: Calendar, why: str, *, came_empty: bool = False) -> None:
-        """Note it; the `ETag` stays that of the events which are kept."""
-        structlog.get_logger().warning("feed_failed", feed=calendar.id, why=why)
-        noted = msgspec.structs.replace(calendar, failed_with=why, came_empty=came_empty)
-        await self._store.update_calendar(noted)
+    async def _record_failure(
+        self, calendar: Calendar, reason: str, *, came_empty: bool = False
+    ) -> None:
+        """Record it; the `ETag` stays that of the events which are kept."""
+        structlog.get_logger().warning("feed_failed", feed=calendar.id, why=reason)
+        failed = msgspec.structs.replace(calendar, failed_with=reason, came_empty=came_empty)
+        await self._store.update_calendar(failed)
 
     def _conditions(self, calendar: Calendar) -> dict[str, str]:
-        fresh = calendar.imported_at and self._clock() - calendar.imported_at < _READ_ANEW
+        fresh = calendar.imported_at and self._clock() - calendar.imported_at < _REREAD_AFTER
         if not fresh:
             return {}
         given = {"If-None-Match": calendar.etag, "If-Modified-Since": calendar.last_modified}
         return {name: value for name, value in given.items() if value}
 
-    async def _fetched(self, calendar: Calendar) -> tuple[Calendar, bytes, str]:
-        """The calendar with the validators of what came, the bytes, and their type if told."""
+    async def _fetch(self, calendar: Calendar) -> tuple[Calendar, bytes, str]:
+        """The calendar with the validators of the response, the bytes, and their content type."""
         source = calendar.source
-        if not is_address(source):
+        if not is_url(source):
             if calendar.kind == "feed":
-                raise OperatorError(f"A feed needs an address; {source} is none (http or https)")
-            return calendar, await asyncio.to_thread(_file, source), ""
+                raise OperatorError(f"A feed needs an address; {source} is not one (http or https)")
+            return calendar, await asyncio.to_thread(_read_file, source), ""
         try:
             downloaded = await self._download(source, {})
         except ProviderError as error:
@@ -154,7 +156,7 @@ class Feeds:
                 f"{source} cannot be fetched: {error.message}. Nothing was changed."
             ) from None
         content_type = downloaded.headers.get("content-type", "")
-        return _validated(calendar, downloaded), downloaded.body, content_type
+        return _with_validators(calendar, downloaded), downloaded.body, content_type
 
     async def _download(self, url: str, headers: dict[str, str]) -> Downloaded:
         return await download(
@@ -165,42 +167,42 @@ class Feeds:
             headers=headers,
         )
 
-    async def _keep(self, calendar: Calendar, downloaded: Downloaded) -> None:
+    async def _replace_events(self, calendar: Calendar, downloaded: Downloaded) -> None:
         kind = downloaded.headers.get("content-type", "")
         try:
             imported = await self._read(
-                _validated(calendar, downloaded), downloaded.body, kind, None
+                _with_validators(calendar, downloaded), downloaded.body, kind, None
             )
-        except ImportRefused as refusal:
-            return await self._failed(calendar, f"{refusal.message}; its events stay")
+        except ImportRejected as error:
+            return await self._record_failure(calendar, f"{error.message}; its events stay")
         if not imported.rows and calendar.rows and not calendar.came_empty:
-            why = "it came without events; those it gave before stay unless it comes so again"
-            return await self._failed(calendar, why, came_empty=True)
+            reason = "it came without events; those it gave before stay unless it comes so again"
+            return await self._record_failure(calendar, reason, came_empty=True)
         return await self._store.replace(imported.calendar, imported.rows)
 
     async def _read(
         self, calendar: Calendar, data: bytes, content_type: str, progress: Progress | None
-    ) -> Imported:
+    ) -> ImportedCalendar:
         now = self._clock()
         window = window_at(now.date(), calendar.timezone)
         task = Task.of(format_of(calendar.source, data, content_type), window)
         return await read_calendar(calendar, data, task, now, progress)
 
-    async def _held(self, calendar: Calendar) -> int:
+    async def _stored_rows(self, calendar: Calendar) -> int:
         """How many events the same source gave before."""
         calendars = await self._store.calendars()
         return next((one.rows for one in calendars if one.id == calendar.id), 0)
 
 
-def _validated(calendar: Calendar, downloaded: Downloaded) -> Calendar:
-    """With the validators of the answer, for the next time it is asked."""
+def _with_validators(calendar: Calendar, downloaded: Downloaded) -> Calendar:
+    """With the validators of the response, for the next request."""
     headers = downloaded.headers
     return msgspec.structs.replace(
         calendar, etag=headers.get("etag"), last_modified=headers.get("last-modified")
     )
 
 
-def _file(source: str) -> bytes:
+def _read_file(source: str) -> bytes:
     try:
         path = Path(source)
         if path.stat().st_size > MAX_BYTES:

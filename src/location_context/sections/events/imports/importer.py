@@ -1,8 +1,8 @@
-"""Imports: the bytes of a calendar, page or table become stored events of one `Calendar`.
+"""Importer: the bytes of a calendar, page or table become stored events of one `Calendar`.
 
-An entry without coordinates goes where the calendar says: its point, its region or its country; a
-calendar that says nothing has such entries refused. What is read in part, or holds nothing but
-refusals, is an error and no import.
+An entry without coordinates goes where the calendar says: its point, its region or its country; if
+the calendar says nothing, such entries are rejected. What is read in part, or holds nothing but
+rejected entries, is an error and no import.
 """
 
 from __future__ import annotations
@@ -13,60 +13,64 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from location_context.errors import OperatorError
 from location_context.sections.addresses import web_address
 from location_context.sections.events.cells import LONGEST_DAYS, cell, country_cell, slot
-from location_context.sections.events.imports.encoding import utf8
-from location_context.sections.events.imports.entries import Entry, Format, Refused, Window
-from location_context.sections.events.imports.expansion import Expansion, Task
+from location_context.sections.events.imports.entries import (
+    CalendarEntry,
+    Format,
+    RejectedEntry,
+    Window,
+    to_utf8,
+)
+from location_context.sections.events.imports.sandbox import Sandbox, Task
 from location_context.sections.events.providers.calendars import Calendars
 from location_context.sections.events.records import Calendar, Place, ProviderEvent, When
 
-if TYPE_CHECKING:
-    from datetime import datetime
-
 Progress = Callable[[int], None]  # events read so far
 _NO_PLACE = "it names no place, and neither does the calendar"
-_EVERY = 1000
-_EARLIEST, _LATEST = date(1000, 1, 1), date(9000, 12, 31)  # "never" in other programs; zones shift
-_BEFORE, _AHEAD = timedelta(days=31), timedelta(days=3 * 366)
+_PROGRESS_EVERY = 1000  # events
+_MIN_DATE, _MAX_DATE = (
+    date(1000, 1, 1),
+    date(9000, 12, 31),
+)  # "never" in other programs; zones shift
+_WINDOW_BEFORE, _WINDOW_AHEAD = timedelta(days=31), timedelta(days=3 * 366)
 _EXTENSIONS: dict[str, Format] = {
     "ics": "ics", "ical": "ics", "ifb": "ics", "csv": "csv",
     "json": "jsonld", "jsonld": "jsonld", "html": "jsonld", "htm": "jsonld",
 }  # fmt: skip
 
 
-class ImportRefused(OperatorError):
-    """The whole of it is refused and changes nothing; `refused` tells of its parts."""
+class ImportRejected(OperatorError):
+    """The whole of a source is rejected, and nothing changed; `rejected` lists its entries."""
 
-    def __init__(self, message: str, refused: Sequence[Refused] = ()) -> None:
+    def __init__(self, message: str, rejected: Sequence[RejectedEntry] = ()) -> None:
         super().__init__(message)
-        self.refused = refused
+        self.rejected = rejected
 
 
 @dataclass(frozen=True)
-class Imported:
-    """A calendar as it will be kept: its events with cell and slot, and what was refused."""
+class ImportedCalendar:
+    """A calendar as it will be stored: its events with cell and slot, and what was rejected."""
 
     calendar: Calendar
     rows: list[tuple[int, int, ProviderEvent]]
-    refused: list[Refused]
+    rejected: list[RejectedEntry]
 
 
-def is_address(source: str) -> bool:
-    """Whether a source is an address and no file."""
+def is_url(source: str) -> bool:
+    """Whether a source is an address on the web, not a file."""
     return source.lower().startswith(("http://", "https://"))
 
 
-def named(source: str) -> str:
+def canonical_source(source: str) -> str:
     """The one name of a source: an address as it is, a file by its absolute path."""
-    if is_address(source):
+    if is_url(source):
         return source
     # a link keeps its own name: it may point to another file next year
     return os.path.abspath(Path(source).expanduser())  # noqa: PTH100  `resolve` follows links
@@ -79,7 +83,7 @@ def calendar_id(source: str) -> str:
 
 def format_of(source: str, data: bytes, content_type: str = "") -> Format:
     """The format, by what the bytes begin with, the type they came with, or their name."""
-    head = utf8(data[:2000]).lstrip(b" \t\r\n").upper()
+    head = to_utf8(data[:2000]).lstrip(b" \t\r\n").upper()
     if head.startswith(b"BEGIN:VCALENDAR"):
         return "ics"
     if head[:1] in {b"{", b"[", b"<"}:
@@ -92,91 +96,95 @@ def format_of(source: str, data: bytes, content_type: str = "") -> Format:
 
 def window_at(today: date, timezone: str | None) -> Window:
     """What is kept of a calendar: a month back and three years ahead."""
-    return Window(today - _BEFORE, today + _AHEAD, timezone or "UTC")
+    return Window(today - _WINDOW_BEFORE, today + _WINDOW_AHEAD, timezone or "UTC")
 
 
 async def read_calendar(
     calendar: Calendar, data: bytes, task: Task, now: datetime, progress: Progress | None = None
-) -> Imported:
-    """Expand the bytes and file what comes out.
+) -> ImportedCalendar:
+    """Read the bytes in a process of their own, and place what comes out.
 
     Raises:
-        ImportRefused: it could not be read to its end, or nothing in it could.
+        ImportRejected: it could not be read to its end, or nothing in it could.
     """
-    expansion = Expansion(data, task)
+    sandbox = Sandbox(data, task)
     try:
-        rows, refused = await asyncio.to_thread(_filing, calendar, expansion, task.window, progress)
+        rows, rejected = await asyncio.to_thread(_rows, calendar, sandbox, task.window, progress)
     except OperatorError as error:
-        raise ImportRefused(error.message) from None
+        raise ImportRejected(error.message) from None
     finally:
-        expansion.give_up()  # who was cancelled does not wait for it
-    if refused and not rows:
-        raise ImportRefused(f"nothing in it could be read ({refused[0].why})", refused)
-    kept = msgspec.structs.replace(
+        sandbox.cancel()  # who was cancelled does not wait for it
+    if rejected and not rows:
+        raise ImportRejected(f"nothing in it could be read ({rejected[0].reason})", rejected)
+    calendar = msgspec.structs.replace(
         calendar, rows=len(rows), imported_at=now, checked_at=now, failed_with=None,
         came_empty=False,
     )  # fmt: skip
-    return Imported(kept, rows, refused)
+    return ImportedCalendar(calendar, rows, rejected)
 
 
-def _filing(
-    calendar: Calendar, expansion: Expansion, window: Window, progress: Progress | None
-) -> tuple[list[tuple[int, int, ProviderEvent]], list[Refused]]:
+def _rows(
+    calendar: Calendar, sandbox: Sandbox, window: Window, progress: Progress | None
+) -> tuple[list[tuple[int, int, ProviderEvent]], list[RejectedEntry]]:
     rows: dict[str, tuple[int, int, ProviderEvent]] = {}
-    refused: list[Refused] = []
-    read = 0
-    with closing(expansion.read()) as all_told:
-        for told in all_told:
-            if isinstance(told, Refused):
-                refused.append(told)
+    rejected: list[RejectedEntry] = []
+    count = 0
+    with closing(sandbox.parse_in_subprocess()) as entries:
+        for entry in entries:
+            if isinstance(entry, RejectedEntry):
+                rejected.append(entry)
                 continue
-            if told.start.day.year < _EARLIEST.year:
-                refused.append(Refused(told.title[:60], f"its start is before {_EARLIEST}"))
-            elif row := _filed(told, calendar, window):
+            if entry.start.day.year < _MIN_DATE.year:
+                reason = f"its start is before {_MIN_DATE}"
+                rejected.append(RejectedEntry(entry.title[:60], reason))
+            elif row := _row(entry, calendar, window):
                 rows[row[2].id] = row
             else:
-                refused.append(Refused(told.title[:60], _NO_PLACE))
-            read += 1
-            if progress and read % _EVERY == 0:
-                progress(read)
-    return list(rows.values()), refused
+                rejected.append(RejectedEntry(entry.title[:60], _NO_PLACE))
+            count += 1
+            if progress and count % _PROGRESS_EVERY == 0:
+                progress(count)
+    return list(rows.values()), rejected
 
 
-def _filed(
-    entry: Entry, calendar: Calendar, window: Window
+def _row(
+    entry: CalendarEntry, calendar: Calendar, window: Window
 ) -> tuple[int, int, ProviderEvent] | None:
     """The event with the cell and slot it is filed under; None without a place."""
     lat, lng = (entry.lat, entry.lng) if entry.lat is not None else (calendar.lat, calendar.lng)
-    told = _told(entry, calendar, lat, lng)
-    when = _slot(told, window)
+    event = _event(entry, calendar, lat, lng)
     if lat is not None and lng is not None:
-        return cell(lat, lng), when, told
+        return cell(lat, lng), _slot(event, window), event
     if calendar.country:
-        return country_cell(calendar.country), when, told
+        return country_cell(calendar.country), _slot(event, window), event
     return None
 
 
-def _slot(told: ProviderEvent, window: Window) -> int:
+def _slot(event: ProviderEvent, window: Window) -> int:
     """The slot of its days within the window: years before it would be too early to be found."""
-    end = told.end.day if told.end else told.start.day
-    first = max(told.start.day, min(window.first, end))
+    end = event.end.day if event.end else event.start.day
+    first = max(event.start.day, min(window.first, end))
     return slot(first, max(first, min(end, first + timedelta(days=LONGEST_DAYS - 1))))
 
 
-def _told(entry: Entry, calendar: Calendar, lat: float | None, lng: float | None) -> ProviderEvent:
+def _event(
+    entry: CalendarEntry, calendar: Calendar, lat: float | None, lng: float | None
+) -> ProviderEvent:
     name = f"{entry.uid} {entry.start.at or entry.start.day}"
     placed = lat is not None and lng is not None
-    named = placed or entry.venue or entry.address
+    has_place = placed or entry.venue or entry.address
     return ProviderEvent(
         id=f"{calendar.id}:{hashlib.blake2b(name.encode(), digest_size=10).hexdigest()}",
         source=Calendars.name,
         title=entry.title,
         category=entry.category or calendar.category or "other",
         start=entry.start,
-        end=entry.end if entry.end is None or entry.end.day <= _LATEST else When(_LATEST),
+        end=entry.end if entry.end is None or entry.end.day <= _MAX_DATE else When(_MAX_DATE),
         all_day=entry.all_day,
         status=entry.status,
-        place=Place(name=entry.venue, address=entry.address, lat=lat, lng=lng) if named else None,
+        place=Place(name=entry.venue, address=entry.address, lat=lat, lng=lng)
+        if has_place
+        else None,
         scope="point" if placed else "region" if calendar.region else "country",
         country=None if placed else calendar.country,
         regions=(calendar.region,) if calendar.region and not placed else (),

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import lxml.etree
@@ -17,75 +18,67 @@ import msgspec
 
 from location_context.sections.events.fields import (
     MAX_TITLE_LENGTH,
+    MAX_URL_LENGTH,
     parse_coordinates,
     single_line,
     strip_markup,
 )
-from location_context.sections.events.imports.encoding import utf8
 from location_context.sections.events.imports.entries import (
-    Entry,
-    Refused,
+    CalendarEntry,
+    Entries,
+    RejectedEntry,
     Window,
-    amount,
-    guarded,
+    guard,
     is_within,
-    own_zone,
-    when,
+    parse_price,
+    parse_when,
+    to_utf8,
+    zone_of_place,
 )
-from location_context.sections.events.response import Category, EventStatus, Price
+from location_context.sections.events.records import When
+from location_context.sections.events.response import Category, Price
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from location_context.sections.events.records import When
-
-_TYPES: dict[str, Category] = {
-    "MusicEvent": "concert",
-    "Festival": "festival",
-    "SportsEvent": "sport",
-    "TheaterEvent": "performing_arts",
-    "DanceEvent": "performing_arts",
-    "ComedyEvent": "performing_arts",
-    "LiteraryEvent": "performing_arts",
-    "ScreeningEvent": "performing_arts",
-    "ExhibitionEvent": "exhibition",
-    "VisualArtsEvent": "exhibition",
-    "BusinessEvent": "conference",
-    "EducationEvent": "conference",
-    "ConferenceEvent": "conference",
-    "Hackathon": "conference",
-    "SocialEvent": "community",
-    "FoodEvent": "community",
-    "ChildrensEvent": "community",
-    "SaleEvent": "other",
-    "Event": "other",
-}
+_CATEGORIES: dict[str, Category] = {
+    "MusicEvent": "concert", "Festival": "festival", "SportsEvent": "sport",
+    "TheaterEvent": "performing_arts", "DanceEvent": "performing_arts",
+    "ComedyEvent": "performing_arts", "LiteraryEvent": "performing_arts",
+    "ScreeningEvent": "performing_arts", "ExhibitionEvent": "exhibition",
+    "VisualArtsEvent": "exhibition", "BusinessEvent": "conference",
+    "EducationEvent": "conference", "ConferenceEvent": "conference", "Hackathon": "conference",
+    "SocialEvent": "community", "FoodEvent": "community", "ChildrensEvent": "community",
+    "SaleEvent": "other", "Event": "other",
+}  # fmt: skip
 
 
-def read_jsonld(data: bytes, window: Window) -> Iterator[Entry | Refused]:
+def read_jsonld(data: bytes, window: Window) -> Entries:
     """The events of a page or a file."""
     zone = ZoneInfo(window.timezone)
     found = False
-    for number, script in enumerate(_scripts(utf8(data)), start=1):
+    for number, script in enumerate(_scripts(to_utf8(data)), start=1):
         try:
-            graph = _decoded(script)
+            graph = _decode(script)
         except (ValueError, RecursionError) as error:
-            yield Refused(f"script {number}", f"it is not JSON: {single_line(error, 120)}")
+            yield RejectedEntry(f"script {number}", f"it is not JSON: {single_line(error, 120)}")
             continue
         for node in _events(graph):
             found = True
-            yield from guarded(_entry(node, zone, window), f"an event of script {number}")
-        found = found or _is_empty(graph)
+            yield from guard(_entry(node, zone, window), f"an event of script {number}")
+        found = found or (graph.get("@graph") if isinstance(graph, dict) else graph) == []
     if not found:
-        yield Refused("the page", "it holds no event of schema.org with a date")
+        yield RejectedEntry("the page", "it holds no event of schema.org with a date")
 
 
 def _scripts(data: bytes) -> Iterator[bytes]:
     if data.lstrip()[:1] in {b"{", b"["}:
         yield data
         return
+    try:  # a page in UTF-8 is read as that whatever it says of itself
+        data.decode()
+        encoding = "utf-8"
+    except UnicodeDecodeError:
+        encoding = None
     try:
-        page = lxml.html.document_fromstring(data, parser=lxml.html.HTMLParser(encoding=_of(data)))
+        page = lxml.html.document_fromstring(data, parser=lxml.html.HTMLParser(encoding=encoding))
     except (lxml.etree.LxmlError, ValueError):
         return
     for script in page.iter("script"):
@@ -94,16 +87,7 @@ def _scripts(data: bytes) -> Iterator[bytes]:
             yield (script.text or "").strip().encode()
 
 
-def _of(page: bytes) -> str | None:
-    """UTF-8 where a page is that, which the parser would not ask; else what it says of itself."""
-    try:
-        page.decode()
-    except UnicodeDecodeError:
-        return None
-    return "utf-8"
-
-
-def _decoded(script: bytes) -> Any:
+def _decode(script: bytes) -> Any:
     """The value of a script, also where a text in it holds a line break, as many pages have it."""
     try:
         return msgspec.json.decode(script)
@@ -111,22 +95,17 @@ def _decoded(script: bytes) -> Any:
         return json.loads(script, strict=False)
 
 
-def _is_empty(graph: Any) -> bool:
-    """Whether it is a list of events without any."""
-    return (graph.get("@graph") if isinstance(graph, dict) else graph) == []
-
-
 def _events(graph: Any) -> Iterator[dict[str, Any]]:
     """Every node that is an event, wherever it stands."""
-    waiting = deque([graph])
-    while waiting:
-        node = waiting.popleft()
+    queue = deque([graph])
+    while queue:
+        node = queue.popleft()
         if isinstance(node, list):
-            waiting.extend(one for one in node if isinstance(one, (list, dict)))
+            queue.extend(one for one in node if isinstance(one, (list, dict)))
         elif isinstance(node, dict):
-            if _types(node) & _TYPES.keys() and "startDate" in node:
+            if _types(node) & _CATEGORIES.keys() and "startDate" in node:
                 yield node
-            waiting.extend(
+            queue.extend(
                 v for k, v in node.items() if k != "@context" and isinstance(v, (list, dict))
             )
 
@@ -134,49 +113,46 @@ def _events(graph: Any) -> Iterator[dict[str, Any]]:
 def _types(node: dict[str, Any]) -> set[str]:
     given = node.get("@type")
     names = given if isinstance(given, list) else [given]
-    return {name.rpartition("/")[2].rpartition(":")[2] for name in names if isinstance(name, str)}
+    return {_local_name(name) for name in names if isinstance(name, str)}
 
 
-def _entry(node: dict[str, Any], zone: ZoneInfo, window: Window) -> Iterator[Entry | Refused]:
+def _local_name(value: Any) -> str:
+    """The last part of an address or a prefixed name."""
+    return str(value or "").rpartition("/")[2].rpartition(":")[2]
+
+
+def _entry(node: dict[str, Any], zone: ZoneInfo, window: Window) -> Entries:
     title = strip_markup(_text(node.get("name")), MAX_TITLE_LENGTH)
     if title is None:
-        yield Refused("an event", "it has no name")
+        yield RejectedEntry("an event", "it has no name")
         return
-    status = _last(node.get("eventStatus"))
+    status = _local_name(node.get("eventStatus"))
     if status == "EventCancelled":
         return
-    if _last(node.get("eventAttendanceMode")) == "OnlineEventAttendanceMode":
-        yield Refused(title[:60], "it takes place online only")
+    if _local_name(node.get("eventAttendanceMode")) == "OnlineEventAttendanceMode":
+        yield RejectedEntry(title[:60], "it takes place online only")
         return
-    if (point := _geo(_first(node.get("location")))) is not None:
-        zone = own_zone(point)
+    place = _first_object(node.get("location"))
+    if (point := _coordinates(place)) is not None:
+        zone = zone_of_place(point)
     try:
-        start = when(_text(node["startDate"]) or "", zone)
-        end = when(_text(node["endDate"]) or "", zone) if node.get("endDate") else None
+        start = parse_when(_text(node["startDate"]) or "", zone)
+        end = parse_when(_text(node["endDate"]) or "", zone) if node.get("endDate") else None
     except ValueError:
-        yield Refused(
-            title[:60], f"its dates cannot be read: {single_line(_text(node['startDate']), 40)}"
-        )
+        start_text = single_line(_text(node["startDate"]), 40)
+        yield RejectedEntry(title[:60], f"its dates cannot be read: {start_text}")
         return
-    if is_within(start, end, window):
-        yield _read(node, title, start, end, status)
-
-
-def _read(node: dict[str, Any], title: str, start: When, end: When | None, status: str) -> Entry:
-    place = _first(node.get("location"))
-    point = _geo(place)
-    shown: EventStatus = "postponed" if status == "EventPostponed" else "confirmed"
-    whole_days = start.at is None and end is not None and end.at is None
-    return Entry(
+    if not is_within(start, end, window):
+        return
+    categories = sorted({_CATEGORIES[t] for t in _types(node) & _CATEGORIES.keys()} - {"other"})
+    yield CalendarEntry(
         uid=_uid(node, title, place),
         title=title,
         start=start,
-        end=_end(start, end),
-        all_day=whole_days,
-        status=shown,
-        category=next(
-            iter(sorted({_TYPES[t] for t in _types(node) & _TYPES.keys()} - {"other"})), None
-        ),
+        end=end if end is not None and _is_in_order(start, end) else None,
+        all_day=start.at is None and end is not None and end.at is None,
+        status="postponed" if status == "EventPostponed" else "confirmed",
+        category=categories[0] if categories else None,
         venue=strip_markup(place.get("name")),
         address=_address(place.get("address")),
         lat=point[0] if point else None,
@@ -187,25 +163,21 @@ def _read(node: dict[str, Any], title: str, start: When, end: When | None, statu
     )
 
 
+def _is_in_order(start: When, end: When) -> bool:
+    return end.day >= start.day and not (end.at and start.at and end.at <= start.at)
+
+
 def _uid(node: dict[str, Any], title: str, place: dict[str, Any]) -> str:
-    """A name of its own; a page gives all its events its own address."""
+    """A name of its own, since a page gives all its events its own address."""
     named = _text(node.get("@id")) or _text(node.get("url"))
-    at = _text(place.get("name")), _address(place.get("address")), str(_geo(place) or "")
+    at = _text(place.get("name")), _address(place.get("address")), str(_coordinates(place) or "")
     return " ".join(filter(None, (named, title, *at)))
 
 
-def _end(start: When, end: When | None) -> When | None:
-    if end is None or end.day < start.day:
-        return None
-    if end.at and start.at and end.at <= start.at:
-        return None
-    return end
-
-
-def _first(value: Any) -> dict[str, Any]:
-    """The first object of a list, an object itself, or words as an object's name."""
+def _first_object(value: Any) -> dict[str, Any]:
+    """The first object of a list, an object itself, or a text as an object's name."""
     if isinstance(value, list):
-        return next((one for one in map(_first, value) if one), {})
+        return next((one for one in map(_first_object, value) if one), {})
     if isinstance(value, str):
         return {"name": value}
     if isinstance(value, dict) and "VirtualLocation" not in _types(value):
@@ -213,15 +185,15 @@ def _first(value: Any) -> dict[str, Any]:
     return {}
 
 
-def _geo(place: dict[str, Any]) -> tuple[float, float] | None:
-    geo = _first(place.get("geo")) or place
+def _coordinates(place: dict[str, Any]) -> tuple[float, float] | None:
+    geo = _first_object(place.get("geo")) or place
     return parse_coordinates(geo.get("latitude"), geo.get("longitude"))
 
 
 def _address(value: Any) -> str | None:
     if isinstance(value, str):
         return strip_markup(value)
-    given = _first(value)
+    given = _first_object(value)
     parts = [given.get(name) for name in ("streetAddress", "postalCode", "addressLocality")]
     return strip_markup(", ".join(str(part) for part in parts if part))
 
@@ -232,21 +204,16 @@ def _image(value: Any) -> str | None:
 
 
 def _text(value: Any) -> str | None:
-    """Words: themselves, the first of a list, or the value of a value object."""
+    """A text itself, the first of a list, or the value of a value object."""
     one = value[0] if isinstance(value, list) and value else value
     one = one.get("@value") if isinstance(one, dict) else one
-    return single_line(one, 2000) if isinstance(one, str) else None
+    return single_line(one, MAX_URL_LENGTH) if isinstance(one, str) else None
 
 
 def _price(value: Any) -> Price | None:
     offers = value if isinstance(value, list) else [value]
     for offer in (one for one in offers if isinstance(one, dict)):
-        low = amount(offer.get("lowPrice", offer.get("price")))
-        high = amount(offer.get("highPrice", offer.get("price")))
-        if low is not None or high is not None:
-            return Price(min=low, max=high, currency=single_line(offer.get("priceCurrency"), 3))
+        low, high = (offer.get(name, offer.get("price")) for name in ("lowPrice", "highPrice"))
+        if price := parse_price(low, high, offer.get("priceCurrency")):
+            return price
     return None
-
-
-def _last(value: Any) -> str:
-    return str(value or "").rpartition("/")[2].rpartition(":")[2]

@@ -2,58 +2,57 @@
 
 Columns: title and start are needed; end, category, venue, address, lat, lng, url, image, id,
 price_min, price_max and currency may be there. Dates are ISO 8601; a row of dates alone is all-day.
-A time without an offset is on the clock of the row's own coordinates, else on the table's.
+A time without an offset is in the zone of the row's own coordinates, else of the table.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 from zoneinfo import ZoneInfo
 
 from location_context.sections.events.fields import (
     MAX_TITLE_LENGTH,
+    MAX_URL_LENGTH,
     category_of,
     parse_coordinates,
     single_line,
     strip_markup,
 )
-from location_context.sections.events.imports.encoding import text, utf8
 from location_context.sections.events.imports.entries import (
-    Entry,
-    Refused,
+    CalendarEntry,
+    Entries,
+    RejectedEntry,
     Window,
-    amount,
-    guarded,
+    decode_line,
+    guard,
     is_within,
-    own_zone,
-    when,
+    parse_price,
+    parse_when,
+    to_utf8,
+    zone_of_place,
 )
-from location_context.sections.events.response import Price
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-_NAMING = ("start", "venue", "address", "lat", "lng")  # what tells two rows without id apart
+_IDENTIFYING = ("start", "venue", "address", "lat", "lng")  # tell two rows without id apart
 
 
-def read_table(data: bytes, window: Window) -> Iterator[Entry | Refused]:
-    """The rows; what cannot be read is told with its line."""
-    rows = _rows(text(utf8(data)))
+def read_table(data: bytes, window: Window) -> Entries:
+    """The rows; what cannot be read is rejected with its line."""
+    rows = _rows(decode_line(to_utf8(data)))
     header = next(rows, None)
-    named = [name.strip().lower() for name in header[1]] if header and header[1] else []
-    if missing := {"title", "start"} - set(named):
-        yield Refused("line 1", f"the header lacks {' and '.join(sorted(missing))}")
+    columns = [name.strip().lower() for name in header[1]] if header and header[1] else []
+    if missing := {"title", "start"} - set(columns):
+        yield RejectedEntry("line 1", f"the header lacks {' and '.join(sorted(missing))}")
         return
     zone = ZoneInfo(window.timezone)
     for number, row in rows:
-        where = f"line {number}"
+        location = f"line {number}"
         if row is None:
-            yield Refused(where, "it is not CSV, or a quote before it is not closed")
+            yield RejectedEntry(location, "it is not CSV, or a quote before it is not closed")
         elif row:
-            given = dict(zip(named, row, strict=False))
-            yield from guarded(_entry(given, where, zone, window), where)
+            values = dict(zip(columns, row, strict=False))
+            yield from guard(_entry(values, location, zone, window), location)
 
 
 def _rows(table: str) -> Iterator[tuple[int, list[str] | None]]:
@@ -71,32 +70,31 @@ def _rows(table: str) -> Iterator[tuple[int, list[str] | None]]:
             yield reader.line_num, row
 
 
-def _entry(
-    row: Mapping[str, str], line: str, zone: ZoneInfo, window: Window
-) -> Iterator[Entry | Refused]:
+def _entry(row: Mapping[str, str], location: str, zone: ZoneInfo, window: Window) -> Entries:
     title = strip_markup(row.get("title"), MAX_TITLE_LENGTH)
     if title is None:
-        yield Refused(line, "it has no title")
+        yield RejectedEntry(location, "it has no title")
         return
     place = parse_coordinates(row.get("lat"), row.get("lng"))
     if place is None and (row.get("lat") or row.get("lng")):
-        yield Refused(line, "its coordinates cannot be read")
+        yield RejectedEntry(location, "its coordinates cannot be read")
         return
     if place is not None:
-        zone = own_zone(place)
+        zone = zone_of_place(place)
     try:
-        start = when(row.get("start") or "", zone)
-        end = when(row["end"], zone) if (row.get("end") or "").strip() else None
+        start = parse_when(row.get("start") or "", zone)
+        end = parse_when(row["end"], zone) if (row.get("end") or "").strip() else None
     except ValueError:
-        yield Refused(line, f"its dates cannot be read: {single_line(row.get('start'), 40)}")
+        start_text = single_line(row.get("start"), 40)
+        yield RejectedEntry(location, f"its dates cannot be read: {start_text}")
         return
     if end is not None and (end.day < start.day or (end.at and start.at and end.at < start.at)):
-        yield Refused(line, "it ends before it starts")
+        yield RejectedEntry(location, "it ends before it starts")
         return
     if not is_within(start, end, window):
         return
-    yield Entry(
-        uid=row.get("id") or " ".join([title, *(row.get(name) or "" for name in _NAMING)]),
+    yield CalendarEntry(
+        uid=row.get("id") or " ".join([title, *(row.get(name) or "" for name in _IDENTIFYING)]),
         title=title,
         start=start,
         end=end or (start if start.at is None else None),
@@ -106,14 +104,7 @@ def _entry(
         address=strip_markup(row.get("address")),
         lat=place[0] if place else None,
         lng=place[1] if place else None,
-        url=single_line(row.get("url"), 2000),
-        image=single_line(row.get("image"), 2000),
-        price=_price(row),
+        url=single_line(row.get("url"), MAX_URL_LENGTH),
+        image=single_line(row.get("image"), MAX_URL_LENGTH),
+        price=parse_price(row.get("price_min"), row.get("price_max"), row.get("currency")),
     )
-
-
-def _price(row: Mapping[str, str]) -> Price | None:
-    low, high = amount(row.get("price_min")), amount(row.get("price_max"))
-    if low is None and high is None:
-        return None
-    return Price(min=low, max=high, currency=single_line(row.get("currency"), 3))
