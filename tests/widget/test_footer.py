@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from html import unescape
 
+import msgspec
 import pytest
 
 from location_context.sections.astronomy.section import ATTRIBUTION as EPHEMERIS
@@ -16,6 +18,7 @@ from location_context.sections.weather.notices import (
     NASA_POWER,
     OPEN_METEO,
     copernicus,
+    nasa_power,
 )
 from location_context.widget.footer import Part, source
 from tests.widget.full import FORECAST, STAY
@@ -68,6 +71,16 @@ def test_adapted_is_said_in_the_visitors_language(full, language, word):
     assert f"CC BY 4.0</a></bdi>, {word}".replace(", ", "، " if language == "ar" else ", ") in (
         footer_of(full, lang=language)
     )
+
+
+def test_a_notice_that_ends_with_a_full_stop_is_followed_by_no_comma(full, monkeypatch):
+    sample, notice = full.sample("weather"), nasa_power(date(2026, 11, 21), "2.9.7")
+    make = sample.make
+    monkeypatch.setattr(
+        sample, "make", lambda query: msgspec.structs.replace(make(query), attribution=[notice])
+    )
+    said = text_of(footer_of(full, {**FORECAST, "lat": "44.4"}, lang="en"))
+    assert said.startswith(f"Weather: NASA POWER: {notice.text} (adapted) Sky:")
 
 
 def test_what_several_sections_owe_to_a_source_stands_once_after_them_all(full):
