@@ -18,7 +18,7 @@ from location_context.sections.contract import (
     SectionResult,
     StayBody,
 )
-from location_context.sections.section import Section
+from location_context.sections.section import DatasetInfo, Section
 from location_context.sections.units import Measure
 from location_context.stay import Clock, system_clock
 from location_context.upstream.deadline import Deadline
@@ -160,6 +160,7 @@ class Harbour(Tides):
     name = "harbour"
     dated = False
     response = PlainBody
+    dataset_info = DatasetInfo(name="harbours", description="Made up.", hint="none")
 
     def body(self, query: Query) -> Applicable:
         assert query.stay is None

@@ -44,7 +44,7 @@ def test_status_tells_sections_datasets_and_notices(client: Client) -> None:
         "status", "version", "started_at", "notices", "sections", "datasets"
     }  # fmt: skip
     assert set(body["sections"]) == {"tides", "harbour", "broken", "empty"}
-    assert set(body["datasets"]) == {"guide", "events", "climate"}
+    assert body["datasets"] == {"harbours": None}
     assert "Tides are made up." in body["notices"]
     assert response.headers["cache-control"] == "no-store"
     assert response.headers["access-control-allow-origin"] == "*"

@@ -14,10 +14,10 @@ from sqlalchemy.engine import Engine
 
 from location_context.sections.cached_section import CachedSection
 from location_context.settings import Settings
-from location_context.web.status import Datasets, Imported
+from location_context.web.status import Imported
 from tests.serving import serve
 from tests.web.conftest import HTTP
-from tests.web.sections import Ticking, Tides
+from tests.web.sections import Harbour, Ticking
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def test_status_never_looks_into_the_climate_table_and_asks_once_for_all(
     assert len([text for text in seen if "climate_extent" in text]) == 1
 
 
-class Counting(Tides):
+class Counting(Harbour):
     """A section whose dataset fails as often as it is told to."""
 
     def __init__(self) -> None:
@@ -77,5 +77,5 @@ async def test_what_was_imported_is_asked_every_30_s_and_after_a_failure_soon_ag
         (0.0, 1, True), (29.0, 1, True), (30.0, 2, False), (31.0, 2, False), (32.0, 3, True),
     ):  # fmt: skip
         now[0], section.failing = moment, not answers
-        assert (await imported.read() == Datasets()) is answers
+        assert (await imported.read() == {"harbours": None}) is answers
         assert section.asked == asked

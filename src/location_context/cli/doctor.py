@@ -21,7 +21,7 @@ from location_context.cli import checks, console
 from location_context.cli.checks import Finding, Outcome
 from location_context.errors import LocationContextError
 from location_context.sections.contract import ProviderState, Query
-from location_context.sections.section import Section
+from location_context.sections.section import DatasetInfo, Section
 from location_context.sections.weather.climatology.fallback import FallbackGrid
 from location_context.service import Service, read_all
 from location_context.settings import Settings
@@ -49,11 +49,6 @@ _ADVICE = {  # by the code of a provider's last error
     "nothing to ask no more",
 }
 _OUTCOMES: dict[str, Outcome] = {"operational": "ok", "not_configured": "info", "unknown": "info"}
-_WITHOUT_ROWS = {
-    "guide": "none: location-context guide import FILE",
-    "events": "none of your own: location-context events import FILE",
-    "climate": "no month kept yet, and no fallback grid: location-context climate fallback",
-}
 _MARKS: dict[Outcome, tuple[str, str]] = {
     "ok": ("✓", "green"),
     "info": ("–", "default"),
@@ -155,20 +150,22 @@ async def _service(settings: Settings) -> AsyncIterator[Finding]:
             yield Finding(f"section {name}", "ok" if held[name] else "failed", said)
             for provider in section.providers:
                 yield _provider(provider)
-        for name, dataset in msgspec.structs.asdict(state.datasets).items():
-            yield _dataset(settings, name, dataset.rows if dataset else 0)
+        for info in (cached.section.dataset_info for cached in service.sections):
+            if info:
+                dataset = state.datasets[info.name]
+                yield _dataset(settings, info, dataset.rows if dataset else 0)
         for notice in state.notices:
             yield Finding("notice", "warning", notice)
 
 
-def _dataset(settings: Settings, name: str, rows: int) -> Finding:
-    """What is kept of a dataset; events and climate are as well without rows of their own."""
-    check = f"dataset {name}"
+def _dataset(settings: Settings, info: DatasetInfo, rows: int) -> Finding:
+    """What is kept of a dataset."""
+    check = f"dataset {info.name}"
     if rows:
         return Finding(check, "ok", f"{rows} rows")
-    if name == "climate" and FallbackGrid(settings.data_dir).made:
+    if info.name == "climate" and FallbackGrid(settings.data_dir).made:
         return Finding(check, "info", "no month kept yet; the fallback grid is there")
-    return Finding(check, "info" if name == "events" else "warning", _WITHOUT_ROWS[name])
+    return Finding(check, "warning" if info.required else "info", info.hint)
 
 
 def _provider(provider: ProviderState) -> Finding:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 import typer
+from rich.console import RenderableType
+from rich.markup import escape
+from rich.table import Column, Table
 
 from location_context.app import open_service
 from location_context.cli import console
-from location_context.cli.text.answers import shown
 from location_context.errors import OperatorError
 from location_context.parameters import (
     DATED_SECTION,
@@ -22,6 +24,7 @@ from location_context.parameters import (
 from location_context.sections import registry
 from location_context.sections.cached_section import CachedSection
 from location_context.sections.contract import Applicable, NotApplicable, Query
+from location_context.sections.section import Section, TextTable
 from location_context.service import Service, read_all
 from location_context.upstream.deadline import Deadline
 
@@ -73,18 +76,19 @@ def read(  # noqa: PLR0913  the parameters of the endpoints
     given = {"lat": lat, "lng": lng, "start": start, "end": end, "units": units, "lang": lang}
     answers = console.run(_read(section, given))
     if json:
-        console.emit_json(answers if section == ALL else answers[section])
+        bodies = {one.name: body for one, body in answers}
+        console.emit_json(bodies if section == ALL else bodies[section])
         return
     out = console.out()
     if not out.is_terminal:
         out.width = PIPED
-    for number, (name, body) in enumerate(answers.items()):
-        out.print(*([""] if number else []), *shown(name, body), sep="\n")
+    for number, (one, body) in enumerate(answers):
+        out.print(*([""] if number else []), *_printable(one, body), sep="\n")
 
 
 async def _read(
     name: str, given: Mapping[str, str]
-) -> Mapping[str, Applicable | NotApplicable | None]:
+) -> list[tuple[Section[Any], Applicable | NotApplicable | None]]:
     async with open_service(console.settings()) as service:
         sections = _chosen(service, name)
         dated = any(section.dated for section in sections)
@@ -93,9 +97,12 @@ async def _read(
         query = query_for(service, checked)
         deadline = Deadline.after(service.settings.json_deadline)
         if name != ALL:
-            return {name: (await sections[0].read(query, deadline)).body}
-        readings = await read_all(sections, query, deadline)
-        return {name: reading.body if reading else None for name, reading in readings.items()}
+            return [(sections[0].section, (await sections[0].read(query, deadline)).body)]
+        results = await read_all(sections, query, deadline)
+        return [
+            (one.section, result.body if (result := results[one.name]) else None)
+            for one in sections
+        ]
 
 
 def query_for(service: Service, checked: Parameters) -> Query:
@@ -111,3 +118,32 @@ def _chosen(service: Service, name: str) -> list[CachedSection]:
         names = ", ".join(section.name for section in service.sections)
         raise OperatorError(f"There is no section {name[:40]!r}; accepted: {names}, {ALL}.")
     return chosen
+
+
+def _printable(
+    section: Section[Any], body: Applicable | NotApplicable | None
+) -> Iterator[RenderableType]:
+    """One section's answer for a person: what is read first of it; `--json` has all of it."""
+    yield f"[bold]{section.name}[/bold]"
+    if body is None:
+        yield "The section could not be read in time and holds nothing."
+    elif isinstance(body, NotApplicable):
+        yield escape(body.message)
+    else:
+        point = body.point
+        where = [f"{point.lat}, {point.lng}", point.timezone, point.region or point.country]
+        yield " · ".join(escape(part) for part in where if part)
+        for part in section.text(body):
+            yield escape(part) if isinstance(part, str) else _table(part)
+        if body.degraded_reason:
+            yield f"Less than was due: {body.degraded_reason}"
+        for notice in body.attribution:
+            yield f"[dim]{escape(notice.text)}[/dim]"
+
+
+def _table(content: TextTable) -> Table:
+    columns = (Column(name, overflow="fold") for name in content.columns)
+    table = Table(*columns, box=None, pad_edge=False)
+    for row in content.rows:
+        table.add_row(*map(escape, row))
+    return table

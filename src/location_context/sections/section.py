@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 Body = TypeVar("Body", bound=Applicable)
 DEFAULT_ORDER = 1000  # after the sections of this package
+UNKNOWN = "–"  # in the tables of `read`, for what is null
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,23 @@ class PlainCard:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DatasetInfo:
+    """How status and `doctor` speak of a section's dataset.
+
+    Attributes:
+        name: its key in `datasets` of `/v1/status`.
+        description: what it is, for the API reference.
+        hint: what `doctor` says while it is empty.
+        required: whether an empty one is a warning to the operator.
+    """
+
+    name: str
+    description: str
+    hint: str
+    required: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
 class TextTable:
     """A table as `location-context read` prints it."""
 
@@ -134,9 +152,7 @@ class Section(ABC, Generic[Body]):
         description: what a developer should know of its answers, for the API reference.
         samples: the examples of the API reference: the query parameters that ask for each, by the
             example's name. The answers are kept in `sample.json` beside the section's module.
-        dataset_name: what `/v1/status` calls its imported dataset; empty where it has none.
-        dataset_hint: what `doctor` says while the dataset is empty.
-        dataset_required: whether an empty dataset is a warning to the operator.
+        dataset_info: what its imported dataset is called; None where it has none.
         answers_past: whether it has something to say of a stay that is over.
         splits_at_horizon: whether the widget asks twice of a stay that reaches over the forecast's
             horizon: for the whole stay, and for the days within.
@@ -152,9 +168,7 @@ class Section(ABC, Generic[Body]):
     title: str = ""
     description: str = ""
     samples: Mapping[str, Mapping[str, str]] = {}
-    dataset_name: str = ""
-    dataset_hint: str = ""
-    dataset_required: bool = True
+    dataset_info: DatasetInfo | None = None
     answers_past: bool = True
     splits_at_horizon: bool = False
     half_width: bool = False

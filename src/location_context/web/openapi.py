@@ -18,7 +18,7 @@ from location_context.web import openapi_parts as parts
 from location_context.web import openapi_schemas as schemas
 from location_context.web.endpoint import Endpoint
 from location_context.web.problems import JSON, ErrorEnvelope
-from location_context.web.status import HealthBody, StatusBody
+from location_context.web.status import HealthBody, StatusBody, documented_status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ def endpoint(document: Document) -> Endpoint:
 def document(public_url: str, sections: Sequence[Section[Any]], oembed: type) -> Document:
     """The whole document; `oembed` is the Struct that `/v1/oembed` answers."""
     bodies = [t for section in sections for t in (section.response, section.not_applicable_type)]
-    types = [*dict.fromkeys(bodies), ErrorEnvelope, HealthBody, StatusBody, oembed]
+    types = [*dict.fromkeys(bodies), ErrorEnvelope, HealthBody, documented_status(sections), oembed]
     base = public_url.rstrip("/")
     return {
         "openapi": "3.1.0",
@@ -93,8 +93,8 @@ def _section_paths(sections: Sequence[Section[Any]]) -> Document:
             "get": {
                 "tags": ["Sections"],
                 "operationId": section.name,
-                "summary": parts.SECTIONS.get(section.name, (section.name, ""))[0],
-                "description": parts.SECTIONS.get(section.name, ("", ""))[1],
+                "summary": section.title or section.name,
+                "description": section.description,
                 "security": [{"apiKey": []}],
                 "parameters": _parameters(DATED_SECTION if section.dated else UNDATED_SECTION),
                 "responses": _section_responses(section),

@@ -26,31 +26,6 @@ TAGS = [
     {"name": "Widget", "description": "HTML for an iframe, without a key."},
     {"name": "Service", "description": "How the service is, without a key."},
 ]
-SECTIONS = {
-    "weather": (
-        "Weather: a forecast for each day, or ten-year climatology",
-        """A stay whose last day is at most 15 days after today at the point is answered with a
-forecast; one beyond with the climatology of the same dates. `mode` tells which; the shape is the
-same. Where no forecast can be had, climatology or a monthly mean stands in, and `degraded` says so.
-A stay that crosses the horizon is best asked for in two parts, split at `forecast_until`.""",
-    ),
-    "astronomy": (
-        "Astronomy: Sun, Moon, darkness and planets for each day",
-        """Computed for the point at sea level with standard refraction. Highlights are what
-happens in the sky during the stay and can be seen from the point.""",
-    ),
-    "guide": (
-        "Restaurant guide: restaurants by tier, highest first",
-        """Each tier has its own radius: the higher the tier, the longer the way it is worth. Dates
-play no part and are ignored.""",
-    ),
-    "events": (
-        "Events: holidays and events that touch the stay",
-        """At most 50, at most 10 a day; `omitted` counts the rest. `coverage` tells which providers
-could be asked and which have more events than were read (`partial`), and `degraded` whether one of
-them is missing.""",
-    ),
-}
 ANSWER = "The section, or the reason why it is not applicable; `type` tells which."
 WIDGET_TEXT = (
     "Renders every section that is applicable for the point and the dates. It tells the embedding "

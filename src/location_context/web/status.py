@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from location_context.sections.cached_section import CachedSection
+    from location_context.sections.section import Section
     from location_context.service import Service
 
 Overall = Literal["operational", "degraded", "outage"]
 _HEADERS = {"Cache-Control": "no-store", "Access-Control-Allow-Origin": "*"}
 _PATIENCE = 1.0  # seconds for the database
 _KEPT, _KEPT_FAILURE = 30.0, 2.0  # seconds
-_DATASET_NAMES = {"weather": "climate"}
 
 
 class HealthBody(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,12 +49,7 @@ class SectionState(msgspec.Struct, frozen=True, kw_only=True):
     providers: Annotated[list[ProviderState], Meta(description="Each provider it asks.")]
 
 
-class Datasets(msgspec.Struct, frozen=True, kw_only=True):
-    """What was imported; null where nothing was."""
-
-    guide: Annotated[DatasetState | None, Meta(description="The restaurant guide.")] = None
-    events: Annotated[DatasetState | None, Meta(description="Imported calendars.")] = None
-    climate: Annotated[DatasetState | None, Meta(description="The climate fallback.")] = None
+Datasets: TypeAlias = dict[str, DatasetState | None]
 
 
 class StatusBody(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,22 +120,42 @@ async def status(service: Service, imported: Imported | None = None) -> StatusBo
         started_at=service.started_at,
         notices=notices_told,
         sections=sections,
-        datasets=datasets or Datasets(),
+        datasets=datasets or dict.fromkeys(_dataset_names(service)),
     )
+
+
+def documented_status(sections: Sequence[Section[Any]]) -> type[msgspec.Struct]:
+    """`StatusBody` for the API reference, with each section's dataset as a field of its own."""
+    fields = [
+        (info.name, Annotated[DatasetState | None, Meta(description=info.description)], None)
+        for section in sections
+        if (info := section.dataset_info)
+    ]
+    said = {"__doc__": "What was imported; null where nothing was."}
+    datasets = msgspec.defstruct("Datasets", fields, namespace=said)
+    field = ("datasets", Annotated[datasets, Meta(description="What was imported.")])
+    return msgspec.defstruct(
+        "StatusBody", [field], bases=(StatusBody,), kw_only=True,
+        namespace={"__doc__": StatusBody.__doc__},
+    )  # fmt: skip
+
+
+def _dataset_names(service: Service) -> list[str]:
+    infos = (cached.section.dataset_info for cached in service.sections)
+    return [info.name for info in infos if info]
 
 
 async def _datasets(service: Service) -> Datasets | None:
     """What was imported; None while the database does not answer."""
-    found = {}
+    found: Datasets = {}
     try:
         async with asyncio.timeout(_PATIENCE):
             for section in (cached.section for cached in service.sections):
-                name = _DATASET_NAMES.get(section.name, section.name)
-                found[name] = await section.dataset()
+                if section.dataset_info:
+                    found[section.dataset_info.name] = await section.dataset()
     except (StorageError, TimeoutError):
         return None
-    known = {name: value for name, value in found.items() if name in Datasets.__struct_fields__}
-    return Datasets(**known)
+    return found
 
 
 def notices(service: Service) -> list[str]:

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import TYPE_CHECKING, Self
 
+from location_context.sections.astronomy import terminal
 from location_context.sections.astronomy.highlights.highlights import Highlights
 from location_context.sections.astronomy.record import needed, record
 from location_context.sections.astronomy.response import AstronomyBody
@@ -19,11 +20,11 @@ from location_context.sections.astronomy.sky.ephemeris import Ephemeris, months_
 from location_context.sections.astronomy.sky.local_days import local_days
 from location_context.sections.contract import Attribution, SectionResult, StayBody
 from location_context.sections.placed import point_body, point_notices
-from location_context.sections.section import Section, SectionContext
+from location_context.sections.section import Section, SectionContext, TextTable
 from location_context.sections.units import Measure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from location_context.sections.astronomy.sky.local_days import LocalDay
     from location_context.sections.contract import Query
@@ -51,6 +52,11 @@ class Astronomy(Section[AstronomyBody]):
     dated = True
     response = AstronomyBody
     order = 200
+    title = "Astronomy: Sun, Moon, darkness and planets for each day"
+    description = (
+        "Computed for the point at sea level with standard refraction. Highlights are what "
+        "happens in the sky during the stay and can be seen from the point."
+    )
 
     def __init__(self, ephemeris: Ephemeris, clock: Clock) -> None:
         self._ephemeris = ephemeris
@@ -98,3 +104,6 @@ class Astronomy(Section[AstronomyBody]):
                 await loop.run_in_executor(self._worker, self._ephemeris.month, month)
                 await asyncio.sleep(_PAUSE_SECONDS)
             await asyncio.sleep(_AGAIN_SECONDS)
+
+    def text(self, body: AstronomyBody) -> Iterator[str | TextTable]:
+        return terminal.text(body)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 import structlog
 
 from location_context.sections.contract import SectionResult, StayBody, foremost
+from location_context.sections.events import terminal
 from location_context.sections.events.attribution import TICKETMASTER_LOGO, notices
 from location_context.sections.events.imports.feeds import Feeds
 from location_context.sections.events.merging.merge import merge
@@ -28,11 +29,11 @@ from location_context.sections.events.relevance import relevant_events
 from location_context.sections.events.response import Coverage, EventsBody, NoEvents
 from location_context.sections.events.selection import select_events
 from location_context.sections.placed import point_body, point_notices
-from location_context.sections.section import Section, SectionContext
+from location_context.sections.section import DatasetInfo, Section, SectionContext, TextTable
 from location_context.sections.units import Measure
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from location_context.point import Point
     from location_context.sections.contract import DatasetState, ProviderState, Query
@@ -53,6 +54,20 @@ class Events(Section[EventsBody]):
     response = EventsBody
     not_applicable_type = NoEvents
     order = 400
+    title = "Events: holidays and events that touch the stay"
+    description = (
+        "At most 50, at most 10 a day; `omitted` counts the rest. `coverage` tells which "
+        "providers could be asked and which have more events than were read (`partial`), and "
+        "`degraded` whether one of them is missing."
+    )
+    dataset_info = DatasetInfo(
+        name="events",
+        description="Imported calendars.",
+        hint="none of your own: location-context events import FILE",
+        required=False,
+    )
+    answers_past = False
+    half_width = True
 
     def __init__(
         self, providers: Sequence[Provider], calendars: Calendars, feeds: Feeds, *,
@@ -157,6 +172,9 @@ class Events(Section[EventsBody]):
     async def close(self) -> None:
         for provider in self._providers:
             await provider.close()
+
+    def text(self, body: EventsBody) -> Iterator[str | TextTable]:
+        return terminal.text(body)
 
 
 async def _fetch(provider: Provider, query: Query, deadline: Deadline) -> ProviderResult:

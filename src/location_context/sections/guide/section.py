@@ -21,16 +21,17 @@ from location_context.sections.contract import (
     Query,
     SectionResult,
 )
+from location_context.sections.guide import terminal
 from location_context.sections.guide.presenter import Presenter
 from location_context.sections.guide.records import GuideStore, GuideVersion
 from location_context.sections.guide.response import GuideBody
 from location_context.sections.guide.restaurant_index import RestaurantIndex
 from location_context.sections.guide.travel import Router
 from location_context.sections.providers import provider_state
-from location_context.sections.section import Section, SectionContext
+from location_context.sections.section import DatasetInfo, Section, SectionContext, TextTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from location_context.sections.contract import NotApplicableReason, ProviderState
     from location_context.stay import Clock
@@ -60,6 +61,17 @@ class Guide(Section[GuideBody]):
     dated = False
     response = GuideBody
     order = 300
+    title = "Restaurant guide: restaurants by tier, highest first"
+    description = (
+        "Each tier has its own radius: the higher the tier, the longer the way it is worth. Dates "
+        "play no part and are ignored."
+    )
+    dataset_info = DatasetInfo(
+        name="guide",
+        description="The restaurant guide.",
+        hint="none: location-context guide import FILE",
+    )
+    half_width = True
 
     def __init__(
         self, store: GuideStore, clock: Clock, radii: Sequence[float], router: Router
@@ -206,3 +218,6 @@ class Guide(Section[GuideBody]):
             sentence = f"The sample guide of {year} serves; it is not current. "
             found.append(sentence + "Load your own: location-context guide import FILE")
         return found
+
+    def text(self, body: GuideBody) -> Iterator[str | TextTable]:
+        return terminal.text(body)

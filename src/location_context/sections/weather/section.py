@@ -21,7 +21,8 @@ from location_context.sections.contract import (
 )
 from location_context.sections.open_meteo import open_meteo_host
 from location_context.sections.providers import degraded_by, provider_state
-from location_context.sections.section import Section, SectionContext
+from location_context.sections.section import DatasetInfo, Section, SectionContext, TextTable
+from location_context.sections.weather import terminal
 from location_context.sections.weather.answer import Answer
 from location_context.sections.weather.climatology.fallback import MODEL, FallbackGrid
 from location_context.sections.weather.fetching.archives import Archives
@@ -37,7 +38,7 @@ from location_context.sections.weather.response import WeatherBody
 from location_context.upstream.fallback_chain import Attempt, FallbackChain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from location_context.sections.contract import DegradedReason, ProviderState
     from location_context.sections.weather.records import Outlook
@@ -81,6 +82,21 @@ class Weather(Section[WeatherBody]):
     dated = True
     response = WeatherBody
     order = 100
+    title = "Weather: a forecast for each day, or ten-year climatology"
+    description = (
+        "A stay whose last day is at most 15 days after today at the point is answered with a "
+        "forecast; one beyond with the climatology of the same dates. `mode` tells which; the "
+        "shape is the same. Where no forecast can be had, climatology or a monthly mean stands "
+        "in, and `degraded` says so. A stay that crosses the horizon is best asked for in two "
+        "parts, split at `forecast_until`."
+    )
+    dataset_info = DatasetInfo(
+        name="climate",
+        description="The climate fallback.",
+        hint="no month kept yet, and no fallback grid: location-context climate fallback",
+    )
+    answers_past = False
+    splits_at_horizon = True
 
     def __init__(self, parts: Parts, clock: Clock) -> None:
         self.archives = parts.archives
@@ -238,6 +254,9 @@ class Weather(Section[WeatherBody]):
         """End what is under way, and finish writing what is to be kept."""
         for part in (self._forecasts, self._heights, self.archives):
             await part.close()
+
+    def text(self, body: WeatherBody) -> Iterator[str | TextTable]:
+        return terminal.text(body)
 
 
 def with_history(forecast: Outlook, held: Outlook) -> Outlook:
