@@ -7,8 +7,9 @@ there is the beginning.
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,38 +17,27 @@ from typing import Any
 
 import msgspec
 
+from location_context.sections import registry
 from location_context.sections.contract import Applicable, Query
+from location_context.sections.section import Section
 from location_context.settings import Settings
 from tests.moved_clock import MovedClock
 from tests.serving import serve
 from tests.web.conftest import Client, make_key
 from tests.web.sections import Broken, Slow, Tides
-from tests.web.whole import AT_SEA, OFF, PARIS, PAST, STAY, whole
+from tests.web.whole import OFF, STAY, whole
 
+FOLDER = Path(__file__).parents[2] / "src" / "location_context" / "web" / "examples"
 PUBLIC = "http://127.0.0.1:8000"
 VERSION = "1.0.0"
 REQUEST_ID = "req_4f6c1f0e2b7a9d3c5e8f1a2b"
-LATER = {**PARIS, "start": "2026-12-24", "end": "2026-12-25"}
 WIDGET = f"{PUBLIC}/v1/pulse?lat=48.8566&lng=2.3522&start=2026-11-28&end=2026-12-01"
-ANSWERS = [
+PUBLIC_ANSWERS = [
     # operation, name of the example, path, parameters
-    ("weather", "forecast", "/v1/pulse/weather", STAY),
-    ("weather", "not_applicable", "/v1/pulse/weather", PAST),
-    ("astronomy", "applicable", "/v1/pulse/astronomy", {**STAY, "start": "2026-12-01"}),
-    ("guide", "applicable", "/v1/pulse/guide", {"lat": "43.3183", "lng": "-1.9812"}),
-    ("guide", "not_applicable", "/v1/pulse/guide", AT_SEA),
-    ("events", "applicable", "/v1/pulse/events", STAY),
-    ("events", "not_applicable", "/v1/pulse/events", {**STAY, **AT_SEA}),
     ("health", "ok", "/v1/health", {}),
     ("status", "operational", "/v1/status", {}),
     ("embed", "script", "/v1/embed.js", {}),
     ("oembed", "widget", "/v1/oembed", {"url": WIDGET}),
-    (
-        "weather",
-        "climatology",
-        "/v1/pulse/weather",
-        LATER,
-    ),  # after status, which counts what it keeps
 ]
 WRONG = [
     # code, path, changed parameters
@@ -71,7 +61,9 @@ def made(folder: Path) -> dict[str, Any]:
     """Every file of examples by its name: operation to examples, and the errors by code."""
     files: dict[str, Any] = {"errors": {}, "pages": {}}
     with whole(folder / "whole") as client:
-        for operation, name, path, params in ANSWERS:
+        first, rest = section_answers()
+        # the status shows what the first answers left, before others add to it
+        for operation, name, path, params in (*first, *PUBLIC_ANSWERS, *rest):
             answer = client.get(path, params)
             assert answer.status_code == 200, answer.text
             files.setdefault(operation, {})[name] = _body(answer)
@@ -90,6 +82,26 @@ def made(folder: Path) -> dict[str, Any]:
         assert answer.status_code == int(status), (status, answer.text)
         files["pages"][status] = _page(answer)
     return files
+
+
+Asked = tuple[str, str, str, Mapping[str, str]]
+
+
+def section_answers() -> tuple[list[Asked], list[Asked]]:
+    """The first sample of every section, and the others, each with its path."""
+    asked = [
+        [(one.name, name, f"/v1/pulse/{one.name}", params) for name, params in one.samples.items()]
+        for one in registry.load(registry.SECTIONS, Section)
+    ]
+    return [one[0] for one in asked if one], [sample for one in asked for sample in one[1:]]
+
+
+def file_of(name: str) -> Path:
+    """Where examples are kept: those of a section beside its module."""
+    for section in registry.load(registry.SECTIONS, Section):
+        if section.name == name:
+            return Path(inspect.getfile(section)).with_name("sample.json")
+    return FOLDER / f"{name}.json"
 
 
 def encoded(content: Any) -> str:

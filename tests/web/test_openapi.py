@@ -14,11 +14,11 @@ import jsonschema_rs
 import msgspec
 import pytest
 
+from location_context.sections import registry
 from location_context.web.problems import ErrorEnvelope
-from tests.web.examples import encoded, made
+from tests.web.examples import FOLDER, encoded, file_of, made
 from tests.web.whole import whole
 
-FOLDER = Path(__file__).parents[2] / "src" / "location_context" / "web" / "examples"
 IDENTIFIER = re.compile(r"[A-Z][A-Z0-9_]*")
 UNSEEN = {"method_not_allowed", "invalid_place", "invalid_theme", "invalid_accent"}
 
@@ -120,7 +120,7 @@ def test_no_field_of_any_structure_is_ever_missing(document) -> None:
 
 def test_the_type_of_an_answer_tells_which_of_its_shapes_it_has(document) -> None:
     schemas = document["components"]["schemas"]
-    for section in ("weather", "astronomy", "guide", "events"):
+    for section in registry.names():
         answer = schemas[f"{section.title()}Answer"]
         mapping = answer["discriminator"]["mapping"]
         assert set(mapping) == {section, "not_applicable"}
@@ -175,5 +175,6 @@ def test_every_error_example_is_an_envelope() -> None:
 
 def test_the_examples_are_what_the_application_answers(tmp_path: Path) -> None:
     files = {name: encoded(content) for name, content in made(tmp_path).items()}
-    kept = {file.stem: file.read_text(encoding="utf-8") for file in FOLDER.glob("*.json")}
+    kept = {name: file_of(name).read_text(encoding="utf-8") for name in files}
+    assert {file.stem for file in FOLDER.glob("*.json")} <= set(files)
     assert kept == files, "python scripts/examples.py makes them anew"

@@ -8,11 +8,15 @@ this package are registered the same way.
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, TypeVar
+
+import msgspec
 
 from location_context.localisation.formats import Formats
 from location_context.localisation.language import Language
@@ -33,8 +37,12 @@ from location_context.upstream.shared_cache import SharedCache
 if TYPE_CHECKING:
     import httpx2  # outside `upstream` the HTTP client is known by its type alone
 
+Samples: TypeAlias = Mapping[str, Mapping[str, str]]
 Body = TypeVar("Body", bound=Applicable)
 DEFAULT_ORDER = 1000  # after the sections of this package
+# points that samples ask for
+PARIS = {"lat": "48.8566", "lng": "2.3522"}
+AT_SEA = {"lat": "-45", "lng": "-130"}
 UNKNOWN = "–"  # in the tables of `read`, for what is null
 
 
@@ -167,7 +175,7 @@ class Section(ABC, Generic[Body]):
     order: int = DEFAULT_ORDER
     title: str = ""
     description: str = ""
-    samples: Mapping[str, Mapping[str, str]] = {}
+    samples: ClassVar[Samples] = {}
     dataset_info: DatasetInfo | None = None
     answers_past: bool = True
     splits_at_horizon: bool = False
@@ -179,6 +187,13 @@ class Section(ABC, Generic[Body]):
         """The section of a process; by default it is made from nothing."""
         del context
         return cls()
+
+    @classmethod
+    def sample(cls) -> Mapping[str, Any]:
+        """The answers in `sample.json` beside its module, by the names of `samples`."""
+        file = Path(inspect.getfile(cls)).with_name("sample.json")
+        kept: dict[str, Any] = msgspec.json.decode(file.read_bytes()) if file.is_file() else {}
+        return kept
 
     @abstractmethod
     async def read(self, query: Query, deadline: Deadline) -> SectionResult:

@@ -105,7 +105,7 @@ def _section_paths(sections: Sequence[Section[Any]]) -> Document:
 
 
 def _answer_name(section: Section[Any]) -> str:
-    return f"{section.name.title()}Answer"
+    return f"{''.join(map(str.title, section.name.split('_')))}Answer"
 
 
 def _answers(sections: Sequence[Section[Any]]) -> Document:
@@ -125,7 +125,9 @@ def _section_responses(section: Section[Any]) -> Document:
         "200": {
             "description": "The section, or the reason why it is not applicable.",
             "headers": _headers("X-Request-Id", *quota, *caching, "Content-Language"),
-            "content": _content(_ref("schemas", _answer_name(section)), examples.of(section.name)),
+            "content": _content(
+                _ref("schemas", _answer_name(section)), examples.shown(section.sample())
+            ),
         },
         "304": {
             "description": "What the client holds (If-None-Match) is still true.",

@@ -1,11 +1,13 @@
 """The examples of the OpenAPI document: real answers, kept in `examples/` (scripts/examples.py).
 
-A file holds an operation's good answers by name; `errors` holds an envelope for each code, `pages`
-a page of the widget for each status of an error. Pages and what is large are shortened.
+Those of a section are kept in its own folder. A file holds an operation's good answers by name;
+`errors` holds an envelope for each code, `pages` a page of the widget for each status of an error.
+Pages and what is large are shortened.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
@@ -20,8 +22,12 @@ def of(operation: str, *names: str) -> Examples:
     if not file.is_file():
         return {}
     kept: dict[str, Any] = msgspec.json.decode(file.read_bytes())
+    return shown({name: kept[name] for name in kept if name in names or not names})
+
+
+def shown(samples: Mapping[str, Any]) -> Examples:
+    """Examples by their names, as OpenAPI has them."""
     return {
         name: {"summary": name.replace("_", " ").capitalize(), "value": value}
-        for name, value in kept.items()
-        if name in names or not names
+        for name, value in samples.items()
     }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from location_context.sections.astronomy import terminal
 from location_context.sections.astronomy.highlights.highlights import Highlights
@@ -20,7 +20,7 @@ from location_context.sections.astronomy.sky.ephemeris import Ephemeris, months_
 from location_context.sections.astronomy.sky.local_days import local_days
 from location_context.sections.contract import Attribution, SectionResult, StayBody
 from location_context.sections.placed import point_body, point_notices
-from location_context.sections.section import Section, SectionContext, TextTable
+from location_context.sections.section import PARIS, Samples, Section, SectionContext, TextTable
 from location_context.sections.units import Measure
 
 if TYPE_CHECKING:
@@ -57,6 +57,9 @@ class Astronomy(Section[AstronomyBody]):
         "Computed for the point at sea level with standard refraction. Highlights are what "
         "happens in the sky during the stay and can be seen from the point."
     )
+    samples: ClassVar[Samples] = {
+        "applicable": {**PARIS, "start": "2026-12-01", "end": "2026-12-01"}
+    }
 
     def __init__(self, ephemeris: Ephemeris, clock: Clock) -> None:
         self._ephemeris = ephemeris

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import datetime, time, timedelta
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import structlog
 
@@ -29,7 +29,15 @@ from location_context.sections.events.relevance import relevant_events
 from location_context.sections.events.response import Coverage, EventsBody, NoEvents
 from location_context.sections.events.selection import select_events
 from location_context.sections.placed import point_body, point_notices
-from location_context.sections.section import DatasetInfo, Section, SectionContext, TextTable
+from location_context.sections.section import (
+    AT_SEA,
+    PARIS,
+    DatasetInfo,
+    Samples,
+    Section,
+    SectionContext,
+    TextTable,
+)
 from location_context.sections.units import Measure
 
 if TYPE_CHECKING:
@@ -60,6 +68,10 @@ class Events(Section[EventsBody]):
         "providers could be asked and which have more events than were read (`partial`), and "
         "`degraded` whether one of them is missing."
     )
+    samples: ClassVar[Samples] = {
+        "applicable": {**PARIS, "start": "2026-11-28", "end": "2026-12-01"},
+        "not_applicable": {**AT_SEA, "start": "2026-11-28", "end": "2026-12-01"},
+    }
     dataset_info = DatasetInfo(
         name="events",
         description="Imported calendars.",

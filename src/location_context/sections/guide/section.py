@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import structlog
 
@@ -28,7 +28,14 @@ from location_context.sections.guide.response import GuideBody
 from location_context.sections.guide.restaurant_index import RestaurantIndex
 from location_context.sections.guide.travel import Router
 from location_context.sections.providers import provider_state
-from location_context.sections.section import DatasetInfo, Section, SectionContext, TextTable
+from location_context.sections.section import (
+    AT_SEA,
+    DatasetInfo,
+    Samples,
+    Section,
+    SectionContext,
+    TextTable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -66,6 +73,10 @@ class Guide(Section[GuideBody]):
         "Each tier has its own radius: the higher the tier, the longer the way it is worth. Dates "
         "play no part and are ignored."
     )
+    samples: ClassVar[Samples] = {
+        "applicable": {"lat": "43.3183", "lng": "-1.9812"},
+        "not_applicable": AT_SEA,
+    }
     dataset_info = DatasetInfo(
         name="guide",
         description="The restaurant guide.",

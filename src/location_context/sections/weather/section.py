@@ -10,7 +10,7 @@ import asyncio
 import math
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from location_context.errors import ProviderError, StorageError, UpstreamUnavailable
 from location_context.sections.contract import (
@@ -21,7 +21,14 @@ from location_context.sections.contract import (
 )
 from location_context.sections.open_meteo import open_meteo_host
 from location_context.sections.providers import degraded_by, provider_state
-from location_context.sections.section import DatasetInfo, Section, SectionContext, TextTable
+from location_context.sections.section import (
+    PARIS,
+    DatasetInfo,
+    Samples,
+    Section,
+    SectionContext,
+    TextTable,
+)
 from location_context.sections.weather import terminal
 from location_context.sections.weather.answer import Answer
 from location_context.sections.weather.climatology.fallback import MODEL, FallbackGrid
@@ -90,6 +97,11 @@ class Weather(Section[WeatherBody]):
         "in, and `degraded` says so. A stay that crosses the horizon is best asked for in two "
         "parts, split at `forecast_until`."
     )
+    samples: ClassVar[Samples] = {
+        "forecast": {**PARIS, "start": "2026-11-28", "end": "2026-12-01"},
+        "not_applicable": {**PARIS, "start": "2026-10-01", "end": "2026-10-03"},
+        "climatology": {**PARIS, "start": "2026-12-24", "end": "2026-12-25"},
+    }
     dataset_info = DatasetInfo(
         name="climate",
         description="The climate fallback.",
