@@ -19,7 +19,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from location_context.gazetteer.cities import folded
-from location_context.gazetteer.countries import zone_countries
+from location_context.gazetteer.zones import zone_countries
 from location_context.point import distance_km
 
 _SAME_CITY_KM = 25

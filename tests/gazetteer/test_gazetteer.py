@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from location_context.gazetteer.countries import main_zone, zone_countries
 from location_context.gazetteer.gazetteer import Gazetteer
-from location_context.gazetteer.zones import nautical, zone_at
+from location_context.gazetteer.zones import main_zone, nautical, zone_at, zone_countries
 
 PLACES = {  # name: lat, lng, zone, country, region
     "Hanoi": (21.03, 105.85, "Asia/Ho_Chi_Minh", "VN", None),

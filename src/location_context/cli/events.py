@@ -13,8 +13,8 @@ from rich.table import Table
 from location_context.cli import console
 from location_context.cli.database import open_database
 from location_context.errors import OperatorError
-from location_context.gazetteer.countries import main_zone
 from location_context.gazetteer.gazetteer import Gazetteer
+from location_context.gazetteer.zones import main_zone
 from location_context.point import canonical
 from location_context.sections.events.imports.entries import RejectedEntry
 from location_context.sections.events.imports.feeds import Feeds

@@ -1,6 +1,6 @@
 """Gazetteer: the zone, country and region at any point of Earth, and cities by name, all offline.
 
-Zones are OpenStreetMap's boundaries as tzfpy carries them; see `countries` and `regions` for the
+Zones are OpenStreetMap's boundaries as tzfpy carries them; see `zones` and `regions` for the
 rest. At sea the zone is the nautical one and there is no country.
 """
 
@@ -11,14 +11,13 @@ from functools import lru_cache
 from typing import Self
 
 from location_context.gazetteer.cities import Cities, City
-from location_context.gazetteer.countries import corrected, zone_countries
 from location_context.gazetteer.regions import iso_regions, refined
-from location_context.gazetteer.zones import boundary_zone
+from location_context.gazetteer.zones import boundary_zone, corrected, zone_countries
 from location_context.point import Point, canonical
 
 __all__ = ["City", "Gazetteer"]
 
-_KEPT = 16_384
+MAX_CACHED_POINTS = 16_384
 
 
 class Gazetteer:
@@ -27,8 +26,8 @@ class Gazetteer:
     def __init__(self, countries: Mapping[str, str], cities: Cities) -> None:
         self._countries = countries
         self._cities = cities
-        self._located = lru_cache(maxsize=_KEPT)(self._locate)
-        self._around = lru_cache(maxsize=_KEPT)(cities.around)
+        self._located = lru_cache(maxsize=MAX_CACHED_POINTS)(self._locate)
+        self._around = lru_cache(maxsize=MAX_CACHED_POINTS)(cities.around)
 
     @classmethod
     def load(cls) -> Self:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from location_context.gazetteer.countries import Outline, inside
+from location_context.gazetteer.zones import Outline, inside
 
 _TABLE = {
     "AD": "02 03 04 05 06 07 08",

@@ -1,14 +1,96 @@
-"""The zone at any point of Earth, without the country and region it lies in.
+"""Zones: the time zone at any point on Earth, and the country a zone lies in.
 
 Zones are OpenStreetMap's boundaries as tzfpy carries them; at sea the zone is the nautical one.
+Countries come from tzdata's `zone.tab`, corrected by boundary, never city by city, where a zone
+spans several: northern Vietnam uses Bangkok's zone and Kosovo Belgrade's, Jan Mayen Oslo's, the
+base at Guantánamo New York's; Malawi's zone covers its lake to Tanzania's shore; Antarctica south
+of 60°S is itself, whichever clock a station uses. The outline of Kosovo is generalised to about
+3 km where it meets Serbia; elsewhere the neighbour has its own zone, so the outline runs outside.
+Bouvet, Heard and McDonald, uninhabited, are boxes in the sea.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from importlib import resources
+
 import tzfpy
 
-from location_context.gazetteer.countries import corrected
 from location_context.point import canonical
+
+Outline = tuple[tuple[float, float], ...]  # (lng, lat) corners, the last joined to the first
+
+KOSOVO: Outline = (
+    (20.80, 41.70), (20.40, 41.80), (20.40, 42.20), (20.00, 42.50), (20.0707, 42.5886),
+    (20.2576, 42.8128), (20.4968, 42.8847), (20.6351, 43.2167), (20.8145, 43.2721),
+    (20.9565, 43.1309), (21.1434, 43.0687), (21.2742, 42.9096), (21.4387, 42.8626),
+    (21.6330, 42.6772), (21.7751, 42.6827), (21.6629, 42.4392), (21.5433, 42.3203),
+    (21.5766, 42.2452), (21.50, 42.10), (21.20, 41.95),
+)  # fmt: skip
+_ANTARCTIC = -60.0
+_ISLANDS = ((-54.48, -54.37, 3.26, 3.46, "BV"), (-53.22, -52.92, 73.2, 73.9, "HM"))
+_LAKE_MALAWI = (-11.57, 34.45)  # north of Mozambique, and east of the middle of the lake
+_NORTHERN_VIETNAM = ((18.6, 101.6), (16.5, 105.0))  # north of, and east of: Laos lies between
+
+
+def zone_countries() -> Mapping[str, str]:
+    """ISO 3166-1 alpha-2 by IANA zone, from the pinned tzdata package."""
+    text = (resources.files("tzdata.zoneinfo") / "zone.tab").read_text(encoding="utf-8")
+    rows = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
+    return {row[2].strip(): row[0] for row in rows if len(row) >= 3}
+
+
+def main_zone(country: str) -> str | None:
+    """The zone that `zone.tab` lists first for a country: the one most of its people live by."""
+    return next((zone for zone, code in zone_countries().items() if code == country), None)
+
+
+def corrected(lat: float, lng: float, zone: str, country: str | None) -> tuple[str, str | None]:
+    """Zone and country at a point, given what the zone alone says."""
+    if lat < _ANTARCTIC and not is_nautical(zone):
+        return zone, "AQ"
+    if (rule := _RULES.get(zone)) is not None and rule[0](lat, lng):
+        return rule[1], rule[2]
+    if is_nautical(zone):
+        return zone, _uninhabited(lat, lng)
+    return zone, country
+
+
+def _uninhabited(lat: float, lng: float) -> str | None:
+    """The islands of two countries that have a code, but no zone of their own."""
+    found = (c for s, n, w, e, c in _ISLANDS if s < lat < n and w < lng < e)
+    return next(found, None)
+
+
+_RULES: Mapping[str, tuple[Callable[[float, float], bool], str, str]] = {
+    "Africa/Blantyre": (
+        lambda lat, lng: lat > _LAKE_MALAWI[0] and lng > _LAKE_MALAWI[1],
+        "Africa/Dar_es_Salaam",
+        "TZ",
+    ),
+    "America/New_York": (lambda lat, _: lat < 21, "America/New_York", "CU"),
+    "Asia/Bangkok": (
+        lambda lat, lng: any(lat > north and lng > east for north, east in _NORTHERN_VIETNAM),
+        "Asia/Ho_Chi_Minh",
+        "VN",
+    ),
+    "Europe/Belgrade": (lambda lat, lng: inside(KOSOVO, lat, lng), "Europe/Belgrade", "XK"),
+    "Europe/Oslo": (lambda _, lng: lng < 0, "Europe/Oslo", "SJ"),
+}
+
+
+def is_nautical(zone: str) -> bool:
+    """Whether a zone is one of the sea's, `Etc/GMT` with or without hours."""
+    return zone.startswith("Etc/GMT")
+
+
+def inside(outline: Sequence[tuple[float, float]], lat: float, lng: float) -> bool:
+    """Whether a point lies inside an outline (crossings of a ray to the west)."""
+    crossings = 0
+    for (x, y), (next_x, next_y) in zip(outline, (*outline[1:], outline[0]), strict=True):
+        if (y > lat) != (next_y > lat):
+            crossings += lng < x + (next_x - x) * (lat - y) / (next_y - y)
+    return crossings % 2 == 1
 
 
 def zone_at(lat: float, lng: float) -> str:
