@@ -1,7 +1,7 @@
-"""Gather every message the code says and bring the catalogues up to date.
+"""Extract the messages from the code and update the catalogues.
 
-New messages come in untranslated and what is no longer said goes; `tests/test_catalogues.py` fails
-until every message is translated. Usage: python scripts/messages.py
+New messages are appended untranslated, unused ones are removed, and the others keep their order;
+`tests/test_catalogues.py` fails until all are translated. Usage: python scripts/messages.py
 """
 
 from __future__ import annotations
@@ -19,35 +19,41 @@ KEYWORDS = {"gettext": None, "ngettext": (1, 2), "pgettext": ((1, "c"), 2), "_":
 
 
 # header fields that nobody fills in, or that change with every run
-_UNTRUE = tuple(
+_OMITTED_HEADERS = tuple(
     f'"{name}'
     for name in ("Project-Id", "Report-Msgid", "POT-C", "PO-R", "Last-T", "Language-T", "Gen")
 )
 
 
 def gather(source: Path) -> Catalog:
-    """What the code under `source` says."""
+    """The messages in the code under `source`."""
     catalogue = Catalog()
     for _, _, message, _, context in extract_from_dir(source, METHODS, OPTIONS, KEYWORDS):
         catalogue.add(message, context=context)
     return catalogue
 
 
-def update(file: Path, said: Catalog) -> int:
-    """Write the catalogue anew; how many messages it lacks."""
+def update(file: Path, extracted: Catalog) -> int:
+    """Rewrite the catalogue; the number of messages without a translation."""
     with file.open("rb") as stream:
-        known = read_po(stream)
-    known.update(said, no_fuzzy_matching=True)
-    known.obsolete.clear()
+        catalogue = read_po(stream)
+    for message in list(catalogue):
+        if message.id and extracted.get(message.id, message.context) is None:
+            catalogue.delete(message.id, message.context)
+    for message in extracted:
+        if message.id and catalogue.get(message.id, message.context) is None:
+            catalogue.add(message.id, context=message.context)
+    catalogue.obsolete.clear()
     written = io.BytesIO()
-    write_po(written, known, width=100, omit_header=False, include_previous=False)
+    write_po(written, catalogue, width=100, omit_header=False, include_previous=False)
     lines = written.getvalue().decode().splitlines(keepends=True)
-    file.write_text("".join(one for one in lines if not one.startswith(_UNTRUE)), "utf-8")
-    return sum(1 for message in known if message.id and not any(message.string or ()))
+    kept_lines = (line for line in lines if not line.startswith(_OMITTED_HEADERS))
+    file.write_text("".join(kept_lines), "utf-8")
+    return sum(1 for message in catalogue if message.id and not any(message.string or ()))
 
 
 if __name__ == "__main__":
     root = Path(__file__).parents[1]
-    everything = gather(root / "src")
+    extracted = gather(root / "src")
     for path in sorted((root / "src/location_context/localisation/locale").glob("*.po")):
-        print(f"{path.stem}: {update(path, everything)} to translate")
+        print(f"{path.stem}: {update(path, extracted)} to translate")

@@ -164,3 +164,20 @@ def test_every_message_can_be_gathered_from_the_code():
         for call, hidden in calls(file):
             assert isinstance(call.args[0], ast.Constant), (file.name, ast.unparse(call))
             assert not hidden, (file.name, ast.unparse(call))
+
+
+def test_new_messages_are_appended_and_the_others_keep_their_order(tmp_path):
+    file = tmp_path / "de.po"
+    file.write_bytes((FOLDER / "de.po").read_bytes())
+    before = [key(message) for message in messages(catalogue("de"))]
+    gone, *kept = before
+    extracted = Catalog()
+    new = [("{count} new thing", "{count} new things"), "Only here"]
+    for name, context in [*((one, None) for one in new), *reversed(kept)]:
+        extracted.add(name, context=context)
+    update = runpy.run_path(str(ROOT / "scripts/messages.py"))["update"]
+    assert update(file, extracted) == len(new)
+    with file.open("rb") as written:
+        after = [key(message) for message in messages(read_po(written, locale="de"))]
+    assert after == [*kept, *((one, None) for one in new)]
+    assert gone not in after
