@@ -43,6 +43,8 @@ def test_what_is_not_configured_or_not_needed_is_neither_ticked_nor_warned_of(ho
     assert found["dataset climate"] == ("info", "no month kept yet; the fallback grid is there")
     assert found["dataset events"][0] == "info"
     assert found["dataset guide"][0] == "ok"
+    assert found["data directory"][0] == "ok"
+    assert str(house) in found["data directory"][1]
     assert "✓ provider osrm" not in command(house, "doctor").stdout
 
 

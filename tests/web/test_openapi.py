@@ -118,6 +118,25 @@ def test_no_field_of_any_structure_is_ever_missing(document) -> None:
         assert set(schema.get("required", [])) == set(schema.get("properties", {})), name
 
 
+def test_codes_and_reasons_are_enumerated_and_each_is_explained_in_the_document_and_its_page(
+    document, tmp_path: Path
+) -> None:
+    schemas = document["components"]["schemas"]
+    reason = schemas["NotApplicable"]["properties"]["reason"]
+    degraded = schemas["WeatherBody"]["properties"]["degraded_reason"]
+    code = schemas["ErrorBody"]["properties"]["code"]
+    assert schemas["NoEvents"]["properties"]["reason"]["enum"] == reason["enum"]
+    assert "stay_in_past" in reason["enum"]
+    with whole(tmp_path) as client:
+        page = client.get("/v1/docs").text
+    for one in (reason, degraded):
+        values = [value for value in one["enum"] if value]
+        assert values
+        assert [value for value in values if f"`{value}`: " not in one["description"]] == []
+        assert [value for value in values if f"<code>{value}</code>" not in page] == []
+    assert [value for value in code["enum"] if f"<code>{value}</code>" not in page] == []
+
+
 def test_the_type_of_an_answer_tells_which_of_its_shapes_it_has(document) -> None:
     schemas = document["components"]["schemas"]
     for section in registry.names():
