@@ -11,7 +11,8 @@ import pytest
 
 from location_context.sections.astronomy.section import ATTRIBUTION as EPHEMERIS
 from location_context.sections.contract import Attribution
-from location_context.sections.events.attribution import notices
+from location_context.sections.events.providers.holidays import Holidays
+from location_context.sections.events.providers.open_holidays import OpenHolidays
 from location_context.sections.weather.notices import (
     DEM,
     MET_NORWAY,
@@ -25,8 +26,8 @@ from tests.widget.full import FORECAST, STAY
 
 CC_BY = "https://creativecommons.org/licenses/by/4.0/"
 ODBL = "https://opendatacommons.org/licenses/odbl/1-0/"
-[OPEN_HOLIDAYS] = notices(["open_holidays"])
-[HOLIDAYS] = notices(["holidays"])
+OPEN_HOLIDAYS = OpenHolidays.attribution
+HOLIDAYS = Holidays.attribution
 
 
 def footer_of(full, given=STAY, **more: str) -> str:
@@ -148,6 +149,6 @@ def test_links_stand_on_the_names_in_a_notice(one, notice, licence):
 
 
 def test_no_notice_is_shown_with_its_words_changed():
-    for one in (OPEN_METEO, MET_NORWAY, NASA_POWER, DEM, copernicus(2026), *notices(["holidays"])):
+    for one in (OPEN_METEO, MET_NORWAY, NASA_POWER, DEM, copernicus(2026), HOLIDAYS):
         said = "".join(part.text for part in source(one).notice)
         assert said in {one.text, f"{one.name}: {one.text}"}

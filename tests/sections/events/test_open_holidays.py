@@ -94,7 +94,7 @@ async def test_a_row_is_shown_where_the_part_it_names_lies(opening):
     with StandIn(lambda _: Answered([])).running() as provider:
         async with opening(open_holidays_url=provider.url) as opened:
             opened.clock.now = datetime(2026, 1, 15, 8, tzinfo=UTC)
-            opened.section._providers[2]._source.client.host = Host()  # more than 30 a minute
+            opened.section._providers[2].client.host = Host()  # more than 30 a minute
             for place, row, _ in SHOWN:
                 provider.respond = lambda _, row=row: Answered([row])
                 opened.clock.move(days=8)  # so that it is asked anew

@@ -9,7 +9,8 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pytest
 
-from location_context.sections.events.providers.predicthq import parse_events
+from location_context.sections.events.fields import parse_rows
+from location_context.sections.events.providers.predicthq import parse_event
 from location_context.settings import Secret
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Budget, Host
@@ -23,7 +24,7 @@ DAY = ("2026-12-25", "2026-12-25")
 
 
 def _one(row: dict):
-    return next(iter(parse_events([row], PARIS)), None)
+    return next(parse_rows([row], lambda row: parse_event(row, PARIS)), None)
 
 
 # start, end, zone, and what is answered: start, end, whole days
@@ -138,7 +139,8 @@ def test_recorded_answers_become_right_local_dates_and_places(shared_data):
     compared = 0
     for recorded in msgspec.json.decode(file.read_bytes()):
         rows = (recorded.get("body") or {}).get("results") or []
-        told = {one.id: one for one in parse_events(rows, ZoneInfo("Etc/UTC"))}
+        parsed = parse_rows(rows, lambda row: parse_event(row, ZoneInfo("Etc/UTC")))
+        told = {one.id: one for one in parsed}
         for row in rows:
             one, zone = told[row["id"]], ZoneInfo(row["timezone"])
             given = datetime.fromisoformat(row["start"])
@@ -159,7 +161,8 @@ def test_newer_recorded_answers_become_the_local_times_that_they_name_themselves
     body = msgspec.json.decode(
         (folder / "saved_locations_test_test_event_result_set.json").read_bytes()
     )
-    told = {one.id: one for one in parse_events(body["results"], ZoneInfo("Etc/UTC"))}
+    parsed = parse_rows(body["results"], lambda row: parse_event(row, ZoneInfo("Etc/UTC")))
+    told = {one.id: one for one in parsed}
     shifted = 0
     for row in body["results"]:
         one, zone = told[row["id"]], ZoneInfo(row["timezone"])
@@ -249,7 +252,7 @@ async def test_a_plan_that_shows_no_more_is_partial(opening):
 
 async def test_a_further_page_that_the_budget_does_not_pay_leaves_the_highest_ranks(opening):
     async with _asking(opening, _ranked(700)) as (provider, opened, hear):
-        opened.section._providers[4]._source.client.host = Host(Budget({60.0: 1}))
+        opened.section._providers[4].client.host = Host(Budget({60.0: 1}))
         heard = await hear()
     assert (len(heard.events), heard.status, heard.is_complete) == (200, "partial", True)
     assert min(one.rank for one in heard.events) >= 71

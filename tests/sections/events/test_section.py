@@ -10,10 +10,15 @@ import msgspec
 import pytest
 
 from location_context.sections.contract import SectionResult
-from location_context.sections.events.attribution import TICKETMASTER_LOGO, notices
 from location_context.sections.events.cells import cell, slot
 from location_context.sections.events.providers import base
-from location_context.sections.events.providers.rate_limiter import IntervalLimiter
+from location_context.sections.events.providers.open_holidays import OpenHolidays
+from location_context.sections.events.providers.predicthq import PredictHQ
+from location_context.sections.events.providers.ticketmaster import (
+    LOGO_WARNING,
+    IntervalLimiter,
+    Ticketmaster,
+)
 from location_context.sections.events.records import Calendar, Place, ProviderEvent, When
 from location_context.settings import Secret
 from location_context.upstream.deadline import Deadline
@@ -111,7 +116,10 @@ async def test_the_same_concert_from_two_providers_is_one_with_both_sources(open
 
 
 def test_each_provider_is_named_in_the_words_that_it_asks_for():
-    told = {one.name: one for one in notices(["ticketmaster", "predicthq", "open_holidays"])}
+    told = {
+        one.name: one
+        for one in (one.attribution for one in (Ticketmaster, PredictHQ, OpenHolidays))
+    }
     assert told["PredictHQ"].text == "Events by PredictHQ"
     assert told["PredictHQ"].url == "https://www.predicthq.com/"
     assert told["Ticketmaster"].text == "Powered by Ticketmaster"
@@ -128,13 +136,13 @@ async def test_who_has_a_ticketmaster_key_is_told_of_the_rule_about_its_logo(ope
     async with opening() as opened:
         assert opened.section.warnings() == []
     async with opening(ticketmaster_url="http://127.0.0.1:9", **TICKETMASTER) as opened:
-        assert opened.section.warnings() == [TICKETMASTER_LOGO]
+        assert opened.section.warnings() == [LOGO_WARNING]
 
 
 async def test_a_provider_that_never_answers_costs_a_deadline_once(opening):
     with StandIn(lambda _: Answered(fault="hang")).running() as silent:
         async with opening(ticketmaster_url=silent.url, **TICKETMASTER) as opened:
-            ticketmaster = opened.section._providers[3]._source
+            ticketmaster = opened.section._providers[3]
             first = await opened.read(PARIS, "2026-12-24", "2026-12-26", seconds=3.0)
             still_asking = len(ticketmaster.cache.in_flight)
             began = time.monotonic()
@@ -156,7 +164,7 @@ async def test_what_came_late_is_there_for_the_next_caller(opening):
         async with opening(ticketmaster_url=slow.url, **TICKETMASTER) as opened:
             first = _body(await opened.read(PARIS, "2026-12-24", "2026-12-26", seconds=0.6))
             may_answer.set()
-            asked = opened.section._providers[3]._source
+            asked = opened.section._providers[3]
             for task in list(asked.cache.in_flight._tasks.values()):
                 await task
             second = _body(await opened.read(PARIS, "2026-12-24", "2026-12-26", seconds=0.6))
@@ -287,13 +295,13 @@ async def test_held_answers_have_bounds_and_the_oldest_go_first(opening, monkeyp
     with StandIn(ticketmaster.responding(rows)).running() as provider:
         async with opening(ticketmaster_url=provider.url, **TICKETMASTER) as opened:
             held = opened.section._providers[3]
-            held._limiter = IntervalLimiter(0)
+            held.limiter = IntervalLimiter(0)
             lats = [48.0 + n / 10 for n in range(6)]
             for lat in [*lats, lats[-1], lats[0]]:
                 query = opened.query((lat, 2.35), "2026-12-25", "2026-12-25")
                 await held.fetch_events(query, Deadline.after(60))
     assert len(provider.asked) == 7  # the last is still held, the first no longer
-    assert len(held._source.cache.entries) == 3
+    assert len(held.cache.entries) == 3
 
 
 async def test_what_is_no_answer_at_all_shows_in_the_provider_s_state(opening):

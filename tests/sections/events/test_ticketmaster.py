@@ -8,8 +8,9 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pytest
 
-from location_context.sections.events.providers.geohash import geohash
-from location_context.sections.events.providers.ticketmaster_parser import parse_events
+from location_context.sections.events.fields import parse_rows
+from location_context.sections.events.providers.ticketmaster import geohash
+from location_context.sections.events.providers.ticketmaster_parser import parse_event
 from location_context.settings import Secret
 from tests.standins.server import Answered, StandIn
 from tests.standins.ticketmaster import KEY, at, event, responding
@@ -23,7 +24,7 @@ NO_ZONE = {"venue": {"timezone": None}}
 
 
 def _one(row: dict):
-    return next(iter(parse_events([row], PARIS)), None)
+    return next(parse_rows([row], lambda row: parse_event(row, PARIS)), None)
 
 
 # start as given, changes of the row, the answer's start at the point
@@ -205,7 +206,8 @@ def test_recorded_answers_become_right_local_dates_and_places(shared_data):
     file = shared_data / "events" / "ticketmaster_discovery_v2_US_events_2020.json"
     body = msgspec.json.decode(file.read_bytes())
     rows = {row["id"]: row for row in body["_embedded"]["events"]}
-    told = {event.id: event for event in parse_events(rows.values(), ZoneInfo("Etc/UTC"))}
+    parsed = parse_rows(rows.values(), lambda row: parse_event(row, ZoneInfo("Etc/UTC")))
+    told = {event.id: event for event in parsed}
     assert told.keys() == rows.keys()
     shifted = 0
     for key, row in rows.items():

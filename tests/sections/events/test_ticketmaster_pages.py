@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from location_context.sections.events.providers.rate_limiter import IntervalLimiter
+from location_context.sections.events.providers.ticketmaster import IntervalLimiter
 from location_context.settings import Secret
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Budget
@@ -42,7 +42,7 @@ async def _asking(opening, respond):
     with StandIn(respond).running() as provider:
         key = {"ticketmaster_url": provider.url, "ticketmaster_api_key": Secret(KEY)}
         async with opening(**key) as opened:
-            opened.section._providers[3]._limiter = IntervalLimiter(0)
+            opened.section._providers[3].limiter = IntervalLimiter(0)
             yield opened, provider
 
 
@@ -149,7 +149,7 @@ async def test_an_answer_that_broke_off_is_asked_for_again_soon_and_keeps_what_i
 
 async def test_a_spent_day_s_budget_is_never_overdrawn(opening):
     async with _asking(opening, responding(_crowd(8, 160))) as (opened, provider):
-        upstream = opened.section._providers[3]._source.client
+        upstream = opened.section._providers[3].client
         upstream.host.budget = Budget({86400.0: 7})
         heard = await _told(opened, 8)
     assert len(provider.asked) == 7
@@ -196,7 +196,7 @@ def test_turns_are_never_more_than_four_in_a_second_however_late_they_wake(late,
 
 async def test_who_would_wait_too_long_for_a_turn_is_told_so_at_once(opening):
     async with _asking(opening, responding(_crowd(1, 1))) as (opened, provider):
-        limiter = opened.section._providers[3]._limiter = IntervalLimiter(60.0)
+        limiter = opened.section._providers[3].limiter = IntervalLimiter(60.0)
         await limiter.acquire()
         heard = await _told(opened, 1)
     assert (heard.status, provider.asked) == ("unavailable", [])

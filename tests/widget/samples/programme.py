@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from location_context.sections.contract import Query, StayBody
-from location_context.sections.events.attribution import notices
 from location_context.sections.events.response import (
     Category,
     Coverage,
@@ -16,13 +15,14 @@ from location_context.sections.events.response import (
     Price,
     Venue,
 )
+from location_context.sections.events.section import PROVIDERS
 from location_context.sections.placed import point_notices
 from location_context.sections.units import Measure
 from tests.widget.samples.place import point_of
 
 FREE, EIGHTEEN = (Price(min=least, max=most, currency="EUR") for least, most in ((0, 0), (18, 60)))
 LAST = 999
-SOURCES = ("holidays", "open_holidays", "ticketmaster", "predicthq")
+ATTRIBUTIONS = [one.attribution for one in PROVIDERS if one.attribution]
 
 
 class Row(NamedTuple):
@@ -68,7 +68,7 @@ def events(query: Query) -> EventsBody:
         units=measure.body,
         as_of=datetime(2026, 11, 20, 6, 10, tzinfo=UTC),
         stale=False,
-        attribution=[*notices(SOURCES), *point_notices(query.point)],
+        attribution=[*ATTRIBUTIONS, *point_notices(query.point)],
         stay=StayBody(start=stay.start, end=stay.end),
         radius=measure.distance(25.0) or 0.0,
         events=sorted(found, key=lambda e: e.start[:10]),

@@ -9,15 +9,18 @@ from __future__ import annotations
 import html
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from location_context.sections.events.records import Place, ProviderEvent
+from location_context.sections.events.records import Place, ProviderEvent, When
 from location_context.sections.events.response import Category
 
 MAX_TITLE_LENGTH, MAX_TEXT_LENGTH, MAX_URL_LENGTH = 300, 500, 2000
 _MIN_YEAR, _MAX_YEAR = 1900, 2100
+MAX_RANK = 100
+_PLACE_FIELDS = ("venue", "address", "lat", "lng")  # as `parse_place` takes them
 _BAD_ROW = (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError)
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,500}>")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
@@ -47,6 +50,88 @@ def parse_rows(
             continue
         if event is not None and _has_plausible_years(event):
             yield event
+
+
+def event_from_row(
+    row: Any, fields: Mapping[str, str], zone: ZoneInfo, **known: Any
+) -> ProviderEvent:
+    """The event of a provider's row, by a table of paths.
+
+    Args:
+        row: a JSON object.
+        fields: where each field stands in it, such as `{"title": "name", "lat": "venue.at.0"}`:
+            those of `ProviderEvent` but `place`, `regions` and `price`, and of the place `venue`
+            (its name), `address`, `lat` and `lng`. The fields `id`, `title` and `start` must come.
+        zone: the time zone of times that come without one.
+        known: fields of `ProviderEvent` that no path tells; `source` must come here.
+
+    Raises:
+        ValueError: it lacks what an event needs.
+
+    Example:
+        >>> fields = {"id": "uid", "title": "name.en", "start": "on"}
+        >>> row = {"uid": 3, "name": {"en": "Fair"}, "on": "2026-12-05"}
+        >>> event_from_row(row, fields, ZoneInfo("Europe/Paris"), source="town").start.day
+        datetime.date(2026, 12, 5)
+    """
+    parsers: dict[str, Callable[[Any], Any]] = {
+        "id": required_text,
+        "title": required_text,
+        "category": lambda words: category_of(str(words or "")) or "other",
+        "start": lambda text: parse_when(text, zone),
+        "end": lambda text: parse_when(text, zone) if text else None,
+        "all_day": bool,
+        "country": lambda code: optional_text(code, 2),
+        "rank": _rank,
+        "url": optional_url,
+        "image": optional_url,
+    }
+    values = {
+        name: parse(value_at(row, fields[name]))
+        for name, parse in parsers.items()
+        if name in fields and name not in known
+    }
+    if "place" not in known and not fields.keys().isdisjoint(_PLACE_FIELDS):
+        found = (value_at(row, fields[name]) if name in fields else None for name in _PLACE_FIELDS)
+        values["place"] = parse_place(*found)
+    values = {"category": "other", **values, **known}
+    if (end := values.get("end")) and not is_after(end, values["start"]):
+        values["end"] = None
+    return ProviderEvent(**values)
+
+
+def value_at(row: Any, path: str) -> Any:
+    """What stands at a path, keys and list indexes between dots; None where nothing does."""
+    for step in path.split("."):
+        if isinstance(row, list):
+            row = row[int(step)] if step.isdigit() and int(step) < len(row) else None
+        else:
+            row = row.get(step) if isinstance(row, dict) else None
+    return row
+
+
+def parse_when(text: object, zone: ZoneInfo) -> When:
+    """A date, or a moment in `zone`, of an ISO 8601 text; one without an offset is local there.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if not isinstance(text, str):
+        raise ValueError("a time is missing")  # noqa: TRY004  a bad row is a ValueError
+    if len(text) <= len("2026-12-05"):
+        return When(date.fromisoformat(text))
+    moment = datetime.fromisoformat(text)
+    return When.of(moment.astimezone(zone) if moment.tzinfo else moment.replace(tzinfo=zone))
+
+
+def is_after(end: When, start: When) -> bool:
+    """Whether an end makes sense: after the start, or a date not before it."""
+    return end.at > start.at if end.at and start.at else end.day >= start.day
+
+
+def _rank(value: object) -> float | None:
+    rank = optional_number(value)
+    return rank if rank is not None and 0 <= rank <= MAX_RANK else None
 
 
 def _has_plausible_years(event: ProviderEvent) -> bool:

@@ -1,30 +1,39 @@
-"""The events section: asks every provider side by side, joins what they tell, chooses and answers.
+"""The events section: asks all providers at once, merges their events, selects and presents them.
 
 Offline holidays and the operator's own calendars always answer; the others within the deadline, or
-from what is held, or not at all: `coverage` says which.
+from their cache, or not at all: `coverage` says which.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, time, timedelta
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import structlog
 
-from location_context.sections.contract import SectionResult, StayBody, foremost
+from location_context.sections.contract import (
+    Attribution,
+    DatasetState,
+    ProviderState,
+    Query,
+    SectionResult,
+    StayBody,
+    foremost,
+)
 from location_context.sections.events import terminal
-from location_context.sections.events.attribution import TICKETMASTER_LOGO, notices
 from location_context.sections.events.imports.feeds import Feeds
 from location_context.sections.events.merging.merge import merge
 from location_context.sections.events.presenter import to_response
-from location_context.sections.events.providers.base import ProviderResult
+from location_context.sections.events.providers.base import EventProvider, ProviderResult
 from location_context.sections.events.providers.calendars import Calendars
 from location_context.sections.events.providers.holidays import Holidays
 from location_context.sections.events.providers.open_holidays import OpenHolidays
 from location_context.sections.events.providers.predicthq import PredictHQ
 from location_context.sections.events.providers.subdivisions import is_observed_at
 from location_context.sections.events.providers.ticketmaster import Ticketmaster
+from location_context.sections.events.records import ProviderEvent
 from location_context.sections.events.relevance import relevant_events
 from location_context.sections.events.response import Coverage, EventsBody, NoEvents
 from location_context.sections.events.selection import select_events
@@ -39,19 +48,17 @@ from location_context.sections.section import (
     TextTable,
 )
 from location_context.sections.units import Measure
+from location_context.stay import Clock, Stay
+from location_context.upstream.deadline import Deadline
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from location_context.point import Point
-    from location_context.sections.contract import DatasetState, ProviderState, Query
-    from location_context.sections.events.providers.base import Provider
-    from location_context.sections.events.records import EventStore, ProviderEvent
-    from location_context.sections.events.relevance import LocalEvent
-    from location_context.stay import Clock, Stay
-    from location_context.upstream.deadline import Deadline
-
-_FRESH = timedelta(minutes=15)
+PROVIDERS: tuple[type[EventProvider], ...] = (
+    Holidays,
+    Calendars,
+    OpenHolidays,
+    Ticketmaster,
+    PredictHQ,
+)
+FRESH_TTL = timedelta(minutes=15)
 
 
 class Events(Section[EventsBody]):
@@ -82,100 +89,81 @@ class Events(Section[EventsBody]):
     half_width = True
 
     def __init__(
-        self, providers: Sequence[Provider], calendars: Calendars, feeds: Feeds, *,
-        radius: float, clock: Clock,
-    ) -> None:  # fmt: skip
+        self, providers: Sequence[EventProvider], feeds: Feeds, *, radius: float, clock: Clock
+    ) -> None:
         self._providers = providers
-        self._calendars = calendars
         self._feeds = feeds
         self._radius = radius
         self._clock = clock
 
     @classmethod
     def build(cls, context: SectionContext) -> Self:
-        """The section with every provider of the settings.
-
-        Answers are shared by processes: OpenHolidays' licence lets them be kept, the terms of
-        those who sell tickets or events do not.
-        """
-        settings, clock, client = context.settings, context.clock, context.client
-        store: EventStore = context.stores["events"]
-        calendars = Calendars(store, settings.events_radius, clock)
-        providers = (
-            Holidays(),
-            calendars,
-            OpenHolidays.build(settings, clock, client, context.shared_cache()),
-            Ticketmaster.build(settings, clock, client),
-            PredictHQ.build(settings, clock, client),
-        )
-        feeds = Feeds(settings, clock, client, store)
-        return cls(providers, calendars, feeds, radius=settings.events_radius, clock=clock)
+        settings, clock = context.settings, context.clock
+        providers = tuple(provider.build(context) for provider in PROVIDERS)
+        feeds = Feeds(settings, clock, context.client, context.stores["events"])
+        return cls(providers, feeds, radius=settings.events_radius, clock=clock)
 
     async def read(self, query: Query, deadline: Deadline) -> SectionResult:
-        """The events of the stay; never raises, since holidays are always at hand."""
+        """The events of the stay; it never raises, since holidays are always known."""
         assert query.stay is not None
         now = self._clock()
         if query.stay.is_past(query.point.today(now)):
             message = query.language.gettext("The stay has ended.")
             past = NoEvents(reason="stay_in_past", message=message, coverage=[])
             return SectionResult(past, now + timedelta(days=1))
-        results = dict(
-            zip(
-                (provider.name for provider in self._providers),
-                await asyncio.gather(*(_fetch(p, query, deadline) for p in self._providers)),
-                strict=True,
-            )
-        )
-        fresh_until = min(now + _FRESH, _midnight(query, now))
-        whole = all(answer.is_complete for answer in results.values())
-        return SectionResult(self._body(query, query.stay, results), fresh_until, whole)
+        found = await asyncio.gather(*(_fetch(one, query, deadline) for one in self._providers))
+        results = {one.name: result for one, result in zip(self._providers, found, strict=True)}
+        fresh_until = min(now + FRESH_TTL, _next_midnight(query, now))
+        complete = all(result.is_complete for result in found)
+        return SectionResult(self._body(query, query.stay, results), fresh_until, complete)
 
     def _body(
         self, query: Query, stay: Stay, results: Mapping[str, ProviderResult]
     ) -> EventsBody | NoEvents:
-        seen = merge(
-            relevant_events(_told(results, query.point, stay), query.point, stay, self._radius)
+        coverage = [Coverage(provider=name, status=one.status) for name, one in results.items()]
+        point, measure = query.point, Measure(query.units)
+        events = merge(
+            relevant_events(_provider_events(query, stay, results), point, stay, self._radius)
         )
-        coverage = [
-            Coverage(provider=name, status=result.status) for name, result in results.items()
-        ]
-        if not seen:
+        if not events:
             message = query.language.gettext("No event is known around the point during the stay.")
             return NoEvents(reason="no_events", message=message, coverage=coverage)
-        shown, omitted = select_events(seen, stay)
-        measure = Measure(query.units)
-        point = query.point
+        events, omitted = select_events(events, stay)
+        sources = {source for event in events for source in event.sources}
         return EventsBody(
             point=point_body(point),
             stay=StayBody(start=stay.start, end=stay.end),
             units=measure.body,
-            as_of=_as_of(shown, results),
-            stale=any(answer.status == "stale" for answer in results.values()),
-            degraded_reason=foremost(answer.degraded_reason for answer in results.values()),
-            attribution=[
-                *notices(source for event in shown for source in event.sources),
-                *point_notices(point),
-            ],
+            as_of=_oldest(results, sources),
+            stale=any(result.status == "stale" for result in results.values()),
+            degraded_reason=foremost(result.degraded_reason for result in results.values()),
+            attribution=[*self._attributions(sources), *point_notices(point)],
             radius=measure.distance(self._radius) or 0.0,
-            events=[to_response(event, query, stay, measure) for event in shown],
+            events=[to_response(event, query, stay, measure) for event in events],
             omitted=omitted,
             coverage=coverage,
-        )  # fmt: skip
+        )
+
+    def _attributions(self, sources: set[str]) -> list[Attribution]:
+        """The notices of the providers whose events are shown."""
+        used = (provider for provider in self._providers if provider.name in sources)
+        return [provider.attribution for provider in used if provider.attribution]
 
     def providers(self) -> list[ProviderState]:
         return [provider.state() for provider in self._providers]
 
     async def dataset(self) -> DatasetState | None:
-        return await self._calendars.dataset()
+        """That of the operator's own calendars."""
+        for provider in self._providers:
+            if (dataset := await provider.dataset()) is not None:
+                return dataset
+        return None
 
     def warnings(self) -> list[str]:
-        found = self._calendars.warnings()
-        if any(p.name == "ticketmaster" and p.status != "not_configured" for p in self.providers()):
-            found.append(TICKETMASTER_LOGO)
-        return found
+        return [warning for provider in self._providers for warning in provider.warnings()]
 
     async def run(self) -> None:
-        """Refresh the feeds while the server runs; give up what is under way when it ends."""
+        """Refresh the feeds while the server runs; cancel what is under way when it ends."""
         try:
             await self._feeds.run()
         finally:
@@ -189,8 +177,8 @@ class Events(Section[EventsBody]):
         return terminal.text(body)
 
 
-async def _fetch(provider: Provider, query: Query, deadline: Deadline) -> ProviderResult:
-    """What it tells; a mistake of ours in one provider costs its own events only."""
+async def _fetch(provider: EventProvider, query: Query, deadline: Deadline) -> ProviderResult:
+    """Its result; a bug in one provider costs its own events only."""
     try:
         return await provider.fetch_events(query, deadline)
     except Exception:  # noqa: BLE001  whatever it is, the other providers answer
@@ -198,38 +186,36 @@ async def _fetch(provider: Provider, query: Query, deadline: Deadline) -> Provid
         return ProviderResult("unavailable")
 
 
-def _told(results: Mapping[str, ProviderResult], point: Point, stay: Stay) -> list[ProviderEvent]:
-    """Everything told; where OpenHolidays tells school holidays, the library's are left out.
+def _provider_events(
+    query: Query, stay: Stay, results: Mapping[str, ProviderResult]
+) -> list[ProviderEvent]:
+    """All events; where OpenHolidays knows school holidays, the library's are left out.
 
     It knows some years ahead, and must know of one in the point's region that ends no earlier than
     the stay begins.
     """
-    better = any(
-        told.category == "school_holiday"
-        and (told.end or told.start).day >= stay.start
-        and is_observed_at(told.regions, point) is not False
-        for told in results["open_holidays"].events
+    schools = results[OpenHolidays.name].events if OpenHolidays.name in results else ()
+    is_known = any(
+        event.category == "school_holiday"
+        and (event.end or event.start).day >= stay.start
+        and is_observed_at(event.regions, query.point) is not False
+        for event in schools
     )
     return [
-        told
-        for name, answer in results.items()
-        for told in answer.events
-        if not (better and name == "holidays" and told.category == "school_holiday")
-    ]
-
-
-def _as_of(shown: Sequence[LocalEvent], results: Mapping[str, ProviderResult]) -> datetime | None:
-    """When the oldest answer used was true; holidays worked out offline have no such time."""
-    used = {source for event in shown for source in event.sources}
-    times = [
-        result.as_of
+        event
         for name, result in results.items()
-        if name in used and result.as_of is not None
+        for event in result.events
+        if not (is_known and name == Holidays.name and event.category == "school_holiday")
     ]
-    return min(times, default=None)
 
 
-def _midnight(query: Query, now: datetime) -> datetime:
+def _oldest(results: Mapping[str, ProviderResult], sources: set[str]) -> datetime | None:
+    """When the oldest result used was fetched; holidays computed offline have no such time."""
+    times = (result.as_of for name, result in results.items() if name in sources)
+    return min((time for time in times if time is not None), default=None)
+
+
+def _next_midnight(query: Query, now: datetime) -> datetime:
     """The next local midnight: from then on, today is another day."""
     tomorrow = query.point.today(now) + timedelta(days=1)
     return datetime.combine(tomorrow, time.min, tzinfo=query.point.zone)

@@ -1,25 +1,36 @@
-"""What a provider of events promises, and the cached source that the ones behind HTTP stand on."""
+"""What a provider of events promises, and the base class of those behind HTTP."""
 
-from collections.abc import AsyncIterator, Callable, Hashable, Sequence
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import ClassVar, Protocol
+from typing import Any, Self, TypeVar
 
 import msgspec
 
 from location_context.errors import ProviderError
-from location_context.sections.contract import DegradedReason, ProviderState, Query
+from location_context.sections.contract import (
+    Attribution,
+    DatasetState,
+    DegradedReason,
+    ProviderState,
+    Query,
+)
+from location_context.sections.events.fields import event_from_row, parse_rows, value_at
 from location_context.sections.events.records import ProviderEvent, When
 from location_context.sections.events.response import CoverageStatus
-from location_context.sections.providers import degraded_by
-from location_context.stay import Clock, Stay
+from location_context.sections.providers import degraded_by, provider_state
+from location_context.sections.section import DEFAULT_ORDER, SectionContext
+from location_context.settings import Settings
 from location_context.upstream.cached_source import CachedSource, Entry, Sharing
 from location_context.upstream.client import ProviderClient
 from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
-from location_context.upstream.shared_cache import SharedCache
+from location_context.upstream.host import DAY, MINUTE, Budget, Host
 
-Centre = tuple[float, float]
-MAX_CACHED_EVENTS = 50_000  # of all results together, about 60 MB
+Body = TypeVar("Body")
+MAX_CACHED_EVENTS = 50_000  # of all results of a provider together, about 60 MB
 
 
 @dataclass(frozen=True)
@@ -27,9 +38,9 @@ class ProviderResult:
     """What became of asking one provider.
 
     Attributes:
-        status: as the answer's `coverage` shows it.
+        status: as the response's `coverage` shows it.
         events: in the provider's order.
-        as_of: when they were fetched; None where they are worked out on the spot.
+        as_of: when they were fetched; None where they are computed on the spot.
         reason: why there is more or newer than this, which has not come; None if there is not.
     """
 
@@ -50,27 +61,63 @@ class ProviderResult:
         return self.degraded_reason is None
 
 
+class EventProvider(ABC):
+    """A source of events: `name`, `build` and `fetch_events` are required.
+
+    One behind HTTP is easier made from `HttpEventProvider`. A query asks all providers at once, and
+    their events are merged. A package registers its class in the entry-point group
+    `location_context.event_providers`.
+
+    Attributes:
+        name: its code in `coverage`, `sources` and `/v1/status`; also that of its entry point.
+        order: its place in lists; the lowest comes first.
+        attribution: the notice to show wherever one of its events is shown; None for none.
+    """
+
+    name: str
+    order: int = DEFAULT_ORDER
+    attribution: Attribution | None = None
+
+    @classmethod
+    @abstractmethod
+    def build(cls, context: SectionContext) -> Self:
+        """The provider of a process, from its settings, clock, HTTP client and stores."""
+
+    @abstractmethod
+    async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
+        """The events of the query's stay around its point, 0.3 s before the deadline.
+
+        It may give more: what is too far, at another time or observed elsewhere is left out later.
+        It raises nothing for its own failure: the status says it.
+        """
+
+    def state(self) -> ProviderState:
+        """How it answers now, for `/v1/status`; by default that of one that cannot fail."""
+        return ProviderState(
+            name=self.name,
+            status="operational",
+            last_success_at=None,
+            last_error_code=None,
+            breaker=None,
+        )
+
+    async def dataset(self) -> DatasetState | None:
+        """The imported dataset it answers from; None where there is none."""
+        return None
+
+    def warnings(self) -> Sequence[str]:
+        """Sentences that the operator should see."""
+        return ()
+
+    async def close(self) -> None:  # noqa: B027  most have nothing under way
+        """Cancel what is under way."""
+
+
 class Truncated:
     """Yielded after the pages of a result: the provider has more events, which are not read."""
 
 
 Page = Sequence[ProviderEvent] | Truncated
-
-
-class Provider(Protocol):
-    """A source of events. It raises nothing for its own failure: the status says it."""
-
-    name: ClassVar[str]
-
-    async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
-        """The events of the query's stay around its point."""
-        ...
-
-    def state(self) -> ProviderState: ...
-
-    async def close(self) -> None:
-        """Cancel what is under way."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -84,12 +131,12 @@ class EventBatch:
     truncated: bool = False
 
     @classmethod
-    def of(cls, page: Page) -> "EventBatch":
+    def of(cls, page: Page) -> EventBatch:
         if isinstance(page, Truncated):
             return cls(truncated=True)
         return cls({(event.id, event.start): event for event in page})
 
-    def merge(self, later: "EventBatch") -> "EventBatch":
+    def merge(self, later: EventBatch) -> EventBatch:
         """Both; of an event in both, the later."""
         return EventBatch(self.events | later.events, self.truncated or later.truncated)
 
@@ -99,94 +146,193 @@ class EventBatch:
         return len(self.events) + 1
 
 
-class EventSource:
-    """The events of one provider behind HTTP, on a `CachedSource`.
+class HttpEventProvider(EventProvider):
+    """A provider behind HTTP: its address, its parameters, and a table from its JSON to events.
 
-    Args:
-        client: the provider's client.
-        clock: the time, UTC.
-        fresh: how long a result is fresh.
-        stale: how long a result may be used when newer cannot be had.
-        shared: shares whole results with other processes; give it where the terms allow that.
+    Cache, budget, deadline, retries, breaker and late pages are taken care of. `name`, `url`,
+    `params` and `fields` are enough for one that answers in one page; one that pages overrides
+    `fetch_pages`, one whose rows need more than a table `parse_event`.
+
+    Attributes:
+        url: the address to ask; `configured_url` may take it from the settings instead.
+        budget: the most calls, by the seconds of a window. Public (widget) traffic gets half.
+        fresh: how long a result is used before it is fetched again.
+        stale: how long it may be used when newer cannot be had.
+        is_sharable: whether other processes may read its results; its terms must allow to store
+            them.
+        rows: the path of the list of rows in the body, such as `_embedded.events`.
+        fields: the path of each field in a row; see `event_from_row`.
+
+    Every instance has `client` (a `ProviderClient`), `clock` and `radius` (km).
+
+    Errors: `get_json` raises a `ProviderError` for whatever goes wrong outside, and so should an
+    own `fetch_pages`; pages that came before are used. A row without an id, a title or a start is
+    left out; a body of another shape is the provider's failure.
+
+    Example:
+        >>> class Harbour(HttpEventProvider):
+        ...     name = "harbour"
+        ...     url = "https://harbour.example/api/events"
+        ...     budget = {MINUTE: 30, DAY: 1000}
+        ...     attribution = Attribution(
+        ...         name="Harbour", url="https://harbour.example/", license="CC BY 4.0",
+        ...         text="Events by the harbour",
+        ...     )
+        ...     rows = "items"
+        ...     fields = {
+        ...         "id": "id", "title": "name", "category": "kind", "start": "begins",
+        ...         "end": "ends", "venue": "pier.name", "lat": "pier.at.0", "lng": "pier.at.1",
+        ...     }
+        ...     def params(self, query):
+        ...         lat, lng = rounded_point(query)
+        ...         return {
+        ...             "near": f"{lat},{lng}", "km": f"{self.radius:.0f}",
+        ...             "from": f"{query.stay.start}", "to": f"{query.stay.end}",
+        ...         }
+        >>> row = {
+        ...     "id": 7, "name": "Regatta", "kind": "sports", "begins": "2026-07-04T14:00",
+        ...     "pier": {"name": "West pier", "at": [53.54, 9.97]},
+        ... }
+        >>> from zoneinfo import ZoneInfo
+        >>> event = event_from_row(row, Harbour.fields, ZoneInfo("Europe/Berlin"), source="harbour")
+        >>> event.title, event.category, event.start.at.isoformat(), event.place.name
+        ('Regatta', 'sport', '2026-07-04T14:00:00+02:00', 'West pier')
     """
 
-    def __init__(
-        self,
-        client: ProviderClient,
-        clock: Clock,
-        *,
-        fresh: timedelta,
-        stale: timedelta,
-        shared: SharedCache | None = None,
-    ) -> None:
-        self.client = client
-        self._clock = clock
+    url: str = ""
+    budget: Mapping[float, float] = {MINUTE: 60, DAY: 1000}
+    fresh: timedelta = timedelta(hours=3)
+    stale: timedelta = timedelta(days=2)
+    is_sharable: bool = False
+    rows: str = ""
+    fields: Mapping[str, str] = {}
+
+    def __init__(self, context: SectionContext) -> None:
+        settings = context.settings
+        self.clock = context.clock
+        self.radius = settings.events_radius
+        self.client = ProviderClient(
+            self.name,
+            self.configured_url(settings),
+            context.client,
+            context.clock,
+            host=Host(Budget(dict(self.budget), share=settings.budget_share)),
+        )
         self.cache: CachedSource[Hashable, EventBatch] = CachedSource(
-            clock,
-            fresh=fresh,
-            stale=stale,
+            context.clock,
+            fresh=self.fresh,
+            stale=self.stale,
             max_size=MAX_CACHED_EVENTS,
             size_of=lambda batch: batch.size,
-            client=client,
+            client=self.client,
             merge=EventBatch.merge,
-            sharing=Sharing(shared, lambda key: (client.name, repr(key)), _pack, _unpack)
-            if shared
+            sharing=Sharing(context.shared_cache(), self._shared_name, _pack, _unpack)
+            if self.is_sharable
             else None,
         )
 
-    async def fetch_events(
-        self,
-        key: Hashable,
-        fetch: Callable[[], AsyncIterator[Page]],
-        query: Query,
-        deadline: Deadline,
-    ) -> ProviderResult:
-        """The events under `key`, from the cache or by `fetch`, which yields page after page."""
+    @classmethod
+    def build(cls, context: SectionContext) -> Self:
+        return cls(context)
+
+    def configured_url(self, settings: Settings) -> str:
+        """The address to ask; empty where the operator has not configured it (no key, say)."""
+        del settings
+        return self.url
+
+    def covers(self, query: Query) -> bool:
+        """Whether it can know events there; where it cannot, it is not asked."""
+        del query
+        return True
+
+    def cache_key(self, query: Query) -> Hashable:
+        """What a result depends on: equal keys share one. By default the place and the stay."""
+        return rounded_point(query), query.stay
+
+    def params(self, query: Query) -> Mapping[str, str]:
+        """The parameters of the call, for the default `fetch_pages`."""
+        raise NotImplementedError
+
+    async def fetch_pages(self, query: Query) -> AsyncIterator[Page]:
+        """Page after page of events; `Truncated` at the end if there are more than are read.
+
+        Raises:
+            ProviderError: a page could not be had.
+        """
+        rows = await self.get_json(query, self.params(query), self.read_rows)
+        yield list(parse_rows(rows, lambda row: self.parse_event(row, query)))
+
+    def read_rows(self, body: Any) -> list[Any]:
+        """The rows of a body; whatever this raises is the provider's failure."""
+        return msgspec.convert(value_at(body, self.rows) if self.rows else body, list[Any])
+
+    def parse_event(self, row: Any, query: Query) -> ProviderEvent | None:
+        """The event of a row; None for one to leave out.
+
+        Raises:
+            ValueError, KeyError, TypeError: it lacks what an event needs, and is left out too.
+        """
+        return event_from_row(row, self.fields, query.point.zone, source=self.name)
+
+    async def get_json(
+        self, query: Query, params: Mapping[str, str], parse: Callable[[Any], Body], **call: Any
+    ) -> Body:
+        """What `parse` makes of the answer to one call; arguments of `ProviderClient.get` follow.
+
+        Raises:
+            ProviderError: nothing usable came.
+        """
+        return await self.client.get_json(params, parse, public=query.public, **call)
+
+    async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
+        """The events under the query's key: cached, or what comes of `fetch_pages` in time."""
         if not self.client.configured:
             return ProviderResult("not_configured")
-
-        async def batches() -> AsyncIterator[EventBatch]:
-            empty = True
-            async for page in fetch():
-                empty = False
-                yield EventBatch.of(page)
-            if empty:  # no page at all: the provider has no event
-                yield EventBatch()
-
+        if not self.covers(query):
+            return ProviderResult("not_covered")
         try:
             entry = await self.cache.get(
-                key, batches, deadline.earlier(ANSWER_RESERVE), public=query.public
+                self.cache_key(query),
+                lambda: self._batches(query),
+                deadline.earlier(ANSWER_RESERVE),
+                public=query.public,
             )
         except (ProviderError, TimeoutError) as error:
             return ProviderResult("unavailable", reason=degraded_by(error))
         return self._result(entry)
 
-    async def fetch_nearby(
-        self,
-        fetch: Callable[[Centre, Stay, Query], AsyncIterator[Page]],
-        query: Query,
-        deadline: Deadline,
-    ) -> ProviderResult:
-        """Events of the stay around the point to a hundredth of a degree: neighbours share them."""
-        assert query.stay is not None
-        stay, centre = query.stay, (round(query.point.lat, 2), round(query.point.lng, 2))
-        return await self.fetch_events(
-            (centre, stay), lambda: fetch(centre, stay, query), query, deadline
-        )
+    async def _batches(self, query: Query) -> AsyncIterator[EventBatch]:
+        empty = True
+        async for page in self.fetch_pages(query):
+            empty = False
+            yield EventBatch.of(page)
+        if empty:  # no page at all: the provider has no event
+            yield EventBatch()
 
     def _result(self, entry: Entry[EventBatch]) -> ProviderResult:
-        stale = self._clock() >= entry.fresh_until
+        stale = self.clock() >= entry.fresh_until
         partial = not entry.complete or entry.value.truncated
         status: CoverageStatus = "stale" if stale else "partial" if partial else "ok"
         reason = degraded_by(entry.error) if entry.error else None
         return ProviderResult(status, list(entry.value.events.values()), entry.fetched_at, reason)
 
+    def _shared_name(self, key: Hashable) -> tuple[str, str]:
+        return self.name, repr(key)
+
+    def state(self) -> ProviderState:
+        return provider_state(self.client)
+
     async def close(self) -> None:
         await self.cache.close()
 
 
-class _Shared(msgspec.Struct, array_like=True):
-    """A whole result as other processes find it."""
+def rounded_point(query: Query) -> tuple[float, float]:
+    """Latitude and longitude to a hundredth of a degree, so that neighbours share a result."""
+    return round(query.point.lat, 2), round(query.point.lng, 2)
+
+
+class _SharedEvents(msgspec.Struct, array_like=True):
+    """A whole result as other processes find it; `again` is no longer read."""
 
     at: datetime
     again: datetime
@@ -196,13 +342,12 @@ class _Shared(msgspec.Struct, array_like=True):
 
 def _pack(batch: EventBatch, fetched_at: datetime) -> bytes:
     events = list(batch.events.values())
-    return msgspec.msgpack.encode(_Shared(fetched_at, fetched_at, events, batch.truncated))
+    return msgspec.msgpack.encode(_SharedEvents(fetched_at, fetched_at, events, batch.truncated))
 
 
 def _unpack(data: bytes) -> tuple[EventBatch, datetime] | None:
     try:
-        shared = msgspec.msgpack.decode(data, type=_Shared)
+        shared = msgspec.msgpack.decode(data, type=_SharedEvents)
     except msgspec.MsgspecError:
         return None
-    batch = EventBatch.of(shared.events)
-    return EventBatch(batch.events, shared.truncated), shared.at
+    return EventBatch(EventBatch.of(shared.events).events, shared.truncated), shared.at

@@ -1,114 +1,108 @@
-"""Calendars: the operator's own events, imported or from feeds, read by place and time."""
+"""Calendars: the operator's own events, imported or from feeds, found by place and time."""
 
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Self
 
 from location_context.errors import StorageError
-from location_context.sections.contract import DatasetState, ProviderState, ProviderStatus
+from location_context.sections.contract import DatasetState, ProviderState, ProviderStatus, Query
 from location_context.sections.events.cells import cells_around, country_cell, slots_touching
-from location_context.sections.events.providers.base import ProviderResult
-from location_context.upstream.deadline import ANSWER_RESERVE
+from location_context.sections.events.providers.base import EventProvider, ProviderResult
+from location_context.sections.events.records import Calendar, EventStore, ProviderEvent
+from location_context.sections.section import SectionContext
+from location_context.stay import Clock
+from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
-    from location_context.sections.contract import Query
-    from location_context.sections.events.records import Calendar, EventStore, ProviderEvent
-    from location_context.stay import Clock
-    from location_context.upstream.deadline import Deadline
-
-_MOST = 3000
-_LOOK_AGAIN = 10.0
+MAX_STORED_EVENTS = 3000  # read for one query
+LIST_TTL = timedelta(seconds=10)
 _DAY = timedelta(days=1)
 
 
-class Calendars:
-    """The operator's own events as a provider. The list of calendars is looked at now and then."""
+class Calendars(EventProvider):
+    """The operator's own events as a provider. The list of calendars is read again now and then."""
 
-    name: ClassVar[str] = "calendars"
+    name = "calendars"
+    order = 200
 
     def __init__(self, store: EventStore, radius: float, clock: Clock) -> None:
         self._store = store
         self._radius = radius
         self._clock = clock
-        self._listed: tuple[datetime, Sequence[Calendar]] | None = None
-        self._failed = False
+        self._calendars: Sequence[Calendar] | None = None
+        self._listed_at: datetime | None = None
+        self._storage_failed = False
         self._last_success: datetime | None = None
 
+    @classmethod
+    def build(cls, context: SectionContext) -> Self:
+        return cls(context.stores["events"], context.settings.events_radius, context.clock)
+
     async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
-        """Events filed around the point during the stay, and those of its whole country."""
+        """Events stored around the point during the stay, and those of its whole country."""
         assert query.stay is not None
-        point = query.point
-        cells = cells_around(point.lat, point.lng, self._radius)
-        if point.country:
-            cells.append(country_cell(point.country))
-        # filed by the event's own dates, which may be a day off those at the point
+        cells = cells_around(query.point.lat, query.point.lng, self._radius)
+        if query.point.country:
+            cells.append(country_cell(query.point.country))
+        # stored by the event's own dates, which may be a day off those at the point
         slots = slots_touching(query.stay.start - _DAY, query.stay.end + _DAY)
         try:
             async with asyncio.timeout(deadline.earlier(ANSWER_RESERVE).left()):
-                if not (listed := await self._calendars()):
+                if not (calendars := await self._list()):
                     return ProviderResult("not_configured")
-                told = await self._store.find_nearby(cells, slots, _MOST)
+                events = await self._store.find_nearby(cells, slots, MAX_STORED_EVENTS)
         except (StorageError, TimeoutError):
-            self._failed = True
+            self._storage_failed = True
             return ProviderResult("unavailable")
-        self._failed, self._last_success = False, self._clock()
-        stale = any(calendar.failed_with for calendar in listed)
-        return ProviderResult("stale" if stale else "ok", told, self._as_of(told, listed))
+        self._storage_failed, self._last_success = False, self._clock()
+        stale = any(calendar.failed_with for calendar in calendars)
+        return ProviderResult("stale" if stale else "ok", events, _as_of(events, calendars))
+
+    async def _list(self) -> Sequence[Calendar]:
+        now = self._clock()
+        if self._calendars is None or not self._listed_at or abs(now - self._listed_at) >= LIST_TTL:
+            self._calendars, self._listed_at = await self._store.calendars(), now
+        return self._calendars
 
     def state(self) -> ProviderState:
-        listed = self._listed[1] if self._listed else ()
-        failing = any(calendar.failed_with for calendar in listed)
+        failing = any(calendar.failed_with for calendar in self._calendars or ())
         return ProviderState(
             name=self.name,
             status=self._status(failing=failing),
             last_success_at=self._last_success,
-            last_error_code="storage" if self._failed else "feed" if failing else None,
+            last_error_code="storage" if self._storage_failed else "feed" if failing else None,
             breaker=None,
         )
 
     def _status(self, *, failing: bool) -> ProviderStatus:
-        if self._failed:
+        if self._storage_failed:
             return "outage"
-        if self._listed is None:
+        if self._calendars is None:
             return "unknown"
-        if not self._listed[1]:
+        if not self._calendars:
             return "not_configured"
         return "degraded" if failing else "operational"
 
-    async def close(self) -> None:
-        """There is nothing to give up."""
-
     async def dataset(self) -> DatasetState:
-        listed = await self._store.calendars()
-        times = [calendar.imported_at for calendar in listed if calendar.imported_at]
-        return DatasetState(
-            version=None, rows=sum(c.rows for c in listed), imported_at=max(times, default=None)
-        )
+        """How many events all calendars have, and when the last of them was imported."""
+        calendars = await self._store.calendars()
+        times = [calendar.imported_at for calendar in calendars if calendar.imported_at]
+        rows = sum(calendar.rows for calendar in calendars)
+        return DatasetState(version=None, rows=rows, imported_at=max(times, default=None))
 
     def warnings(self) -> list[str]:
         """A sentence for each feed that cannot be refreshed."""
-        listed = self._listed[1] if self._listed else ()
         return [
-            f"The feed {c.name or c.id} cannot be refreshed: {c.failed_with}"
-            for c in listed
-            if c.failed_with
+            f"The feed {calendar.name or calendar.id} cannot be refreshed: {calendar.failed_with}"
+            for calendar in self._calendars or ()
+            if calendar.failed_with
         ]
 
-    async def _calendars(self) -> Sequence[Calendar]:
-        now = self._clock()
-        if self._listed and abs((now - self._listed[0]).total_seconds()) < _LOOK_AGAIN:
-            return self._listed[1]
-        self._listed = (now, await self._store.calendars())
-        return self._listed[1]
 
-    @staticmethod
-    def _as_of(told: Sequence[ProviderEvent], listed: Sequence[Calendar]) -> datetime | None:
-        """When the oldest calendar that told something was last known to be true."""
-        ids = {event.id.partition(":")[0] for event in told}
-        times = [c.imported_at for c in listed if c.id in ids and c.imported_at]
-        return min(times, default=None)
+def _as_of(events: Sequence[ProviderEvent], calendars: Sequence[Calendar]) -> datetime | None:
+    """When the calendar of an event was last known to be true; the oldest of them."""
+    ids = {event.id.partition(":")[0] for event in events}
+    times = [one.imported_at for one in calendars if one.id in ids and one.imported_at]
+    return min(times, default=None)

@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import ClassVar
+from typing import Self
 
 import msgspec
 from babel import Locale
 
 from location_context.lru import LRUCache
 from location_context.point import Point
-from location_context.sections.contract import ProviderState, Query
-from location_context.sections.events.providers.base import ProviderResult
+from location_context.sections.contract import Attribution, Query
+from location_context.sections.events.providers.base import EventProvider, ProviderResult
 from location_context.sections.events.providers.holiday_records import (
     HolidayRecord,
     holidays_of_year,
@@ -26,6 +26,8 @@ from location_context.sections.events.providers.subdivisions import (
     observes_catholic_holidays,
 )
 from location_context.sections.events.records import ProviderEvent, When
+from location_context.sections.licences import MIT
+from location_context.sections.section import SectionContext
 from location_context.stay import Stay
 from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
 from location_context.upstream.single_flight import SingleFlight
@@ -35,14 +37,21 @@ _Records = tuple[HolidayRecord, ...]
 MAX_CACHED_YEARS = 1000  # of a country in a language
 
 
-class Holidays:
+class Holidays(EventProvider):
     """The library as a provider; recently used years stay in memory.
 
     They are computed in a thread of its own, so that nothing else that waits in threads (names that
     do not resolve) delays it; what is late is there for the next caller.
     """
 
-    name: ClassVar[str] = "holidays"
+    name = "holidays"
+    order = 100
+    attribution = Attribution(
+        name="holidays",
+        url="https://github.com/vacanza/holidays",
+        license=MIT.name,
+        text="Public holidays: holidays library, MIT License",
+    )
 
     def __init__(self) -> None:
         self._countries = supported_countries()
@@ -50,14 +59,16 @@ class Holidays:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="holidays")
         self._in_flight: SingleFlight[_Records] = SingleFlight()
 
-    def covers(self, country: str | None) -> bool:
-        return country in self._countries
+    @classmethod
+    def build(cls, context: SectionContext) -> Self:
+        del context
+        return cls()
 
     async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
         """The holidays of the country during the stay; relevance looks at their regions."""
         point, stay = query.point, query.stay
         assert stay is not None
-        if point.country is None or not self.covers(point.country):
+        if point.country is None or point.country not in self._countries:
             return ProviderResult("not_covered")
         # holidays of schools cross New Year
         years = range(stay.start.year - 1, stay.end.year + 1)
@@ -89,15 +100,6 @@ class Holidays:
         records = await loop.run_in_executor(self._worker, holidays_of_year, *year)
         self._cache.put(year, records)
         return records
-
-    def state(self) -> ProviderState:
-        return ProviderState(
-            name=self.name,
-            status="operational",
-            last_success_at=None,
-            last_error_code=None,
-            breaker=None,
-        )
 
     async def close(self) -> None:
         await self._in_flight.close()

@@ -8,37 +8,27 @@ when they are most of it. The names of subdivisions stand in `open_holidays.toml
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Hashable, Iterable, Sequence
 from datetime import date, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import msgspec
 
+from location_context.localisation.language import Language
+from location_context.sections.contract import Attribution, Query
 from location_context.sections.events.fields import parse_rows, required_text
-from location_context.sections.events.providers.base import EventSource, Page, ProviderResult
+from location_context.sections.events.providers.base import HttpEventProvider, Page
 from location_context.sections.events.providers.subdivisions import (
     PROVINCES_BY_REGION,
     collapse_provinces,
 )
 from location_context.sections.events.records import ProviderEvent, When
-from location_context.sections.providers import provider_state
-from location_context.upstream.client import ProviderClient
-from location_context.upstream.host import DAY, MINUTE, Budget, Host
+from location_context.sections.licences import ODBL
+from location_context.settings import Settings
+from location_context.upstream.host import DAY, MINUTE
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Sequence
-    from typing import Self
-
-    import httpx2
-
-    from location_context.localisation.language import Language
-    from location_context.sections.contract import ProviderState, Query
-    from location_context.settings import Settings
-    from location_context.stay import Clock
-    from location_context.upstream.deadline import Deadline
-    from location_context.upstream.shared_cache import SharedCache
-
-FRESH_TTL, STALE_TTL = timedelta(days=7), timedelta(days=180)
+BUDGET = {MINUTE: 30, DAY: 2000}
 _PROVINCES = frozenset[str]().union(*PROVINCES_BY_REGION.values())
 
 
@@ -58,68 +48,50 @@ class _Tables(msgspec.Struct, frozen=True):
 TABLES = msgspec.toml.decode(Path(__file__).with_suffix(".toml").read_bytes(), type=_Tables)
 
 
-class OpenHolidays:
-    """The provider. What it tells of a year is asked for once a week."""
+class OpenHolidays(HttpEventProvider):
+    """The provider. Its licence allows to store what it answers, for other processes too."""
 
-    name: ClassVar[str] = "open_holidays"
+    name = "open_holidays"
+    order = 300
+    attribution = Attribution(  # the notice of the ODbL's section 4.3
+        name="OpenHolidays API",
+        url="https://www.openholidaysapi.org/",
+        license=ODBL.name,
+        text="Contains information from the OpenHolidays API, which is made available here under "
+        f"the Open Database License (ODbL), {ODBL.url}",
+        adapted=True,  # subdivisions brought to regions, put together with other sources
+    )
+    budget = BUDGET
+    fresh, stale = timedelta(days=7), timedelta(days=180)
+    is_sharable = True
 
-    def __init__(self, source: EventSource) -> None:
-        self._source = source
+    def configured_url(self, settings: Settings) -> str:
+        return settings.open_holidays_url.rstrip("/")
 
-    @classmethod
-    def build(
-        cls,
-        settings: Settings,
-        clock: Clock,
-        client: httpx2.AsyncClient,
-        shared: SharedCache | None = None,
-    ) -> Self:
-        upstream = ProviderClient(
-            cls.name,
-            settings.open_holidays_url.rstrip("/"),
-            client,
-            clock,
-            host=Host(Budget({MINUTE: 30, DAY: 2000}, share=settings.budget_share)),
-        )
-        return cls(EventSource(upstream, clock, fresh=FRESH_TTL, stale=STALE_TTL, shared=shared))
+    def covers(self, query: Query) -> bool:
+        return query.point.country in TABLES.countries
 
-    def state(self) -> ProviderState:
-        return provider_state(self._source.client)
-
-    async def close(self) -> None:
-        await self._source.close()
-
-    async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
-        """School holidays during the stay, of all regions of the country."""
+    def cache_key(self, query: Query) -> Hashable:
+        """The country and years; titles come in the query's language."""
         assert query.stay is not None
-        country, stay = query.point.country, query.stay
-        if country not in TABLES.countries:
-            return ProviderResult(
-                "not_covered" if self._source.client.configured else "not_configured"
-            )
-        first, last = stay.start.year, stay.end.year
         tag = query.language.locale.language.upper()
-        key = (country, first, last, tag)
-        return await self._source.fetch_events(
-            key,
-            lambda: self._fetch(country, first, last, query),
-            query,
-            deadline,
-        )
+        return query.point.country, query.stay.start.year, query.stay.end.year, tag
 
-    async def _fetch(
-        self, country: str, first: int, last: int, query: Query
-    ) -> AsyncIterator[Page]:
-        rows = await self._source.client.get_json(
-            {
-                "countryIsoCode": country,
-                "validFrom": f"{first - 1}-12-01",  # those over New Year begin the year before
-                "validTo": f"{last}-12-31",
-            },
-            lambda body: msgspec.convert(body, list[Any]),
+    async def fetch_pages(self, query: Query) -> AsyncIterator[Page]:
+        """One page of the holidays of all the country's regions in the years of the stay."""
+        assert query.stay is not None
+        country = query.point.country or ""
+        params = {
+            "countryIsoCode": country,
+            "validFrom": f"{query.stay.start.year - 1}-12-01",  # some begin before New Year
+            "validTo": f"{query.stay.end.year}-12-31",
+        }
+        rows = await self.get_json(
+            query,
+            params,
+            self.read_rows,
             path="/SchoolHolidays",
             headers={"Accept": "application/json"},
-            public=query.public,
         )
         yield parse_holidays(rows, country, query.language)
 

@@ -8,46 +8,42 @@ long as the plan gives them. Why times are read as they are: `docs/decisions/eve
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, time, timedelta
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
+from zoneinfo import ZoneInfo
 
 import msgspec
 
 from location_context.errors import ProviderBackoff, ProviderStatusError
+from location_context.sections.contract import Attribution, Query
 from location_context.sections.events.fields import (
+    event_from_row,
     optional_number,
     optional_text,
     optional_zone,
     parse_place,
     parse_rows,
-    required_text,
+    value_at,
 )
-from location_context.sections.events.providers.base import EventSource, ProviderResult, Truncated
-from location_context.sections.events.records import ProviderEvent, When
-from location_context.sections.providers import provider_state
-from location_context.upstream.client import ProviderClient
-from location_context.upstream.host import DAY, MINUTE, Budget, Host
+from location_context.sections.events.providers.base import (
+    HttpEventProvider,
+    Page,
+    Truncated,
+    rounded_point,
+)
+from location_context.sections.events.records import Place, ProviderEvent, When
+from location_context.sections.events.response import Category, EventStatus, Scope
+from location_context.sections.section import SectionContext
+from location_context.settings import Settings
+from location_context.upstream.host import DAY, MINUTE
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
-    from typing import Self
-    from zoneinfo import ZoneInfo
-
-    import httpx2
-
-    from location_context.sections.contract import ProviderState, Query
-    from location_context.sections.events.providers.base import Centre, Page
-    from location_context.sections.events.records import Place
-    from location_context.sections.events.response import Category, EventStatus, Scope
-    from location_context.settings import Secret, Settings
-    from location_context.stay import Clock, Stay
-    from location_context.upstream.deadline import Deadline
-
+BUDGET = {MINUTE: 48, DAY: 800}  # its limits are not published
+FIELDS = {"id": "id", "title": "title", "rank": "rank", "country": "country"}
 PAGE_SIZE, MAX_PAGES = 200, 3  # further pages change little, since the highest ranks come first
 _SORT = "rank"  # highest first; "-rank" is lowest first
 _REFUSED_STATE = frozenset({400, 403})  # a parameter it does not take, or may not be asked
 PLAN_TTL = timedelta(days=1)  # for which what a plan refuses is remembered
-FRESH_TTL, STALE_TTL = timedelta(hours=3), timedelta(days=2)
 _CATEGORIES: dict[str, Category] = {
     "community": "community",
     "concerts": "concert",
@@ -64,7 +60,7 @@ _CATEGORIES: dict[str, Category] = {
 _SCOPES: dict[str, Scope] = {"country": "country", "region": "region", "county": "city"}
 
 
-class _Answer(msgspec.Struct):
+class _Body(msgspec.Struct):
     """One page; `overflow`: the plan shows no more of the `count` events that there are."""
 
     results: list[Any]
@@ -72,122 +68,117 @@ class _Answer(msgspec.Struct):
     next: Any = None
     overflow: Any = None
 
-    def leaves_out(self, read: int) -> bool:
+    def has_more_than(self, read: int) -> bool:
         """Whether there are more than the `read` events."""
         return bool(self.next or self.overflow) or (optional_number(self.count) or 0) > read
 
 
-class PredictHQ:
+class PredictHQ(HttpEventProvider):
     """The provider. Public and school holidays are not asked for: others know them better."""
 
-    name: ClassVar[str] = "predicthq"
+    name = "predicthq"
+    order = 500
+    attribution = Attribution(  # its own words, for plans with attribution
+        name="PredictHQ",
+        url="https://www.predicthq.com/",
+        license=None,
+        text="Events by PredictHQ",
+    )
+    budget = BUDGET
+    fields = FIELDS
 
-    def __init__(self, source: EventSource, token: Secret, radius: float, clock: Clock) -> None:
-        self._source = source
-        self._token = token
-        self._radius = radius
-        self._clock = clock
-        self._announced_only: datetime | None = None  # until then
+    def __init__(self, context: SectionContext) -> None:
+        super().__init__(context)
+        self._token = context.settings.predicthq_api_key
+        self._predicted_refused_until: datetime | None = None
 
-    @classmethod
-    def build(cls, settings: Settings, clock: Clock, client: httpx2.AsyncClient) -> Self:
-        url = settings.predicthq_url if settings.predicthq_api_key else ""
-        budget = Budget({MINUTE: 48, DAY: 800}, share=settings.budget_share)
-        upstream = ProviderClient(cls.name, url, client, clock, host=Host(budget))
-        source = EventSource(upstream, clock, fresh=FRESH_TTL, stale=STALE_TTL)
-        return cls(source, settings.predicthq_api_key, settings.events_radius, clock)
+    def configured_url(self, settings: Settings) -> str:
+        return settings.predicthq_url if settings.predicthq_api_key else ""
 
-    def state(self) -> ProviderState:
-        return provider_state(self._source.client)
-
-    async def close(self) -> None:
-        await self._source.close()
-
-    async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
-        return await self._source.fetch_nearby(self._fetch, query, deadline)
-
-    async def _fetch(self, centre: Centre, stay: Stay, query: Query) -> AsyncIterator[Page]:
+    async def fetch_pages(self, query: Query) -> AsyncIterator[Page]:
         """Page after page as long as there is budget; the first holds the highest ranks."""
-        asked = self._params(centre, stay, query.point.timezone)
-        answer = await self._first(asked, public=query.public)
-        yield list(parse_events(answer.results, query.point.zone))
-        had, pages = len(answer.results), 1
-        while answer.results and answer.next and pages < MAX_PAGES:
+        params = self.params(query)
+        body = await self._first_page(query, params)
+        yield list(parse_rows(body.results, lambda row: self.parse_event(row, query)))
+        read, pages = len(body.results), 1
+        while body.results and body.next and pages < MAX_PAGES:
             try:
-                answer = await self._page(asked, had, public=query.public)
+                body = await self._page(query, params, read)
             except ProviderBackoff:
                 break
-            yield list(parse_events(answer.results, query.point.zone))
-            had, pages = had + len(answer.results), pages + 1
-        if answer.leaves_out(had):
+            yield list(parse_rows(body.results, lambda row: self.parse_event(row, query)))
+            read, pages = read + len(body.results), pages + 1
+        if body.has_more_than(read):
             yield Truncated()
 
-    async def _first(self, asked: dict[str, str], *, public: bool) -> _Answer:
+    async def _first_page(self, query: Query, params: dict[str, str]) -> _Body:
         """The first page, with events not announced yet where the plan gives them."""
-        if self._announced_only is not None and self._clock() < self._announced_only:
-            asked["state"] = "active"
+        refused_until = self._predicted_refused_until
+        if refused_until is not None and self.clock() < refused_until:
+            params["state"] = "active"
         try:
-            return await self._page(asked, 0, public=public)
+            return await self._page(query, params, 0)
         except ProviderStatusError as error:
-            if error.status not in _REFUSED_STATE or asked["state"] == "active":
+            if error.status not in _REFUSED_STATE or params["state"] == "active":
                 raise
-        asked["state"] = "active"
-        answer = await self._page(asked, 0, public=public)
-        self._announced_only = self._clock() + PLAN_TTL
-        return answer
+        params["state"] = "active"
+        body = await self._page(query, params, 0)
+        self._predicted_refused_until = self.clock() + PLAN_TTL
+        return body
 
-    async def _page(self, asked: dict[str, str], offset: int, *, public: bool) -> _Answer:
-        return await self._source.client.get_json(
-            {**asked, "offset": str(offset)},
-            lambda body: msgspec.convert(body, _Answer),
+    async def _page(self, query: Query, params: dict[str, str], offset: int) -> _Body:
+        return await self.get_json(
+            query,
+            {**params, "offset": str(offset)},
+            lambda body: msgspec.convert(body, _Body),
             headers={"Authorization": f"Bearer {self._token.reveal()}"},
-            public=public,
         )
 
-    def _params(self, centre: Centre, stay: Stay, zone: str) -> dict[str, str]:
-        asked = [name for name in _CATEGORIES if not name.endswith("-holidays")]
+    def params(self, query: Query) -> dict[str, str]:
+        assert query.stay is not None
+        categories = [name for name in _CATEGORIES if not name.endswith("-holidays")]
+        lat, lng = rounded_point(query)
         return {
-            "within": f"{round(self._radius) + 1}km@{centre[0]},{centre[1]}",
-            "active.gte": f"{stay.start}T00:00:00",
-            "active.lte": f"{stay.end}T23:59:59",
-            "active.tz": zone,
-            "category": ",".join(asked),
+            "within": f"{round(self.radius) + 1}km@{lat},{lng}",
+            "active.gte": f"{query.stay.start}T00:00:00",
+            "active.lte": f"{query.stay.end}T23:59:59",
+            "active.tz": query.point.timezone,
+            "category": ",".join(categories),
             "state": "active,predicted",
             "brand_unsafe.exclude": "true",  # the page belongs to a place to stay
             "sort": _SORT,
             "limit": str(PAGE_SIZE),
         }
 
-
-def parse_events(rows: Iterable[Any], local_zone: ZoneInfo) -> Iterator[ProviderEvent]:
-    """The events of one answer; `local_zone` is the point's."""
-    return parse_rows(rows, lambda row: _event(row, local_zone))
+    def parse_event(self, row: Any, query: Query) -> ProviderEvent | None:
+        return parse_event(row, query.point.zone)
 
 
-def _event(row: dict[str, Any], local_zone: ZoneInfo) -> ProviderEvent | None:
-    gone = row.get("deleted_reason") or row.get("cancelled")
-    if gone or row.get("state", "active") not in {"active", "predicted"}:
+def parse_event(row: Any, local_zone: ZoneInfo) -> ProviderEvent | None:
+    """The event of a row; `local_zone` is the point's.
+
+    Raises:
+        ValueError, KeyError, TypeError: it lacks what an event needs.
+    """
+    state = row.get("state", "active")
+    if row.get("deleted_reason") or row.get("cancelled") or state not in {"active", "predicted"}:
         return None
     if (category := _CATEGORIES.get(row["category"])) is None:
         return None
     start, end, all_day = _times(row, local_zone)
-    rank = optional_number(row.get("rank"))
     status: EventStatus = "postponed" if row.get("postponed") else "confirmed"
-    if row.get("state") == "predicted":
-        status = "estimated"
-    return ProviderEvent(
-        id=required_text(row["id"]),
+    return event_from_row(
+        row,
+        FIELDS,
+        local_zone,
         source=PredictHQ.name,
-        title=required_text(row["title"]),
         category=category,
         start=start,
         end=end,
         all_day=all_day,
-        status=status,
+        status="estimated" if state == "predicted" else status,
         place=_place(row),
         scope=_SCOPES.get(optional_text(row.get("scope")) or "", "point"),
-        country=optional_text(row.get("country"), 2),
-        rank=rank if rank is not None and 0 <= rank <= 100 else None,
     )
 
 
@@ -199,7 +190,7 @@ def _times(row: dict[str, Any], local_zone: ZoneInfo) -> tuple[When, When | None
     """
     named = row.get("timezone")
     if (local := optional_zone(named)) is None and named:
-        raise ValueError("its zone is none")
+        raise ValueError("its time zone is unknown")
     start = _moment(row["start"], local, local_zone)
     end = _moment(row["end"], local, local_zone) if row.get("end") else None
     if end is not None and end <= start:
@@ -226,19 +217,16 @@ def _is_midnight(end: datetime) -> bool:
 
 def _place(row: dict[str, Any]) -> Place:
     """Where it is: it must be known, since only the radius asked for brought it here."""
-    geo = row.get("geo") or {}
-    pair = row.get("location") or _point(geo.get("geometry") or {})
+    geometry: dict[str, Any] = value_at(row, "geo.geometry") or {}
+    is_point = geometry.get("type") == "Point"
+    pair: list[Any] = row.get("location") or (geometry["coordinates"] if is_point else [])
     entities: list[dict[str, Any]] = row.get("entities") or []
     venue = next((one for one in entities if one.get("type") == "venue"), {})
-    address = venue.get("formatted_address") or (geo.get("address") or {}).get("formatted_address")
-    found = parse_place(venue.get("name"), _one_line(address), pair[1], pair[0])
-    if found.lat is None:
+    address = venue.get("formatted_address") or value_at(row, "geo.address.formatted_address")
+    place = parse_place(venue.get("name"), _one_line(address), pair[1], pair[0])
+    if place.lat is None:
         raise ValueError("no coordinates")
-    return found
-
-
-def _point(geometry: dict[str, Any]) -> Any:
-    return geometry["coordinates"] if geometry.get("type") == "Point" else None
+    return place
 
 
 def _one_line(address: object) -> str | None:

@@ -6,59 +6,60 @@ is asked in parts by date. Where even these are too many, the most relevant of e
 
 from __future__ import annotations
 
+import asyncio
 import math
+import time
 from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import msgspec
 
 from location_context.errors import ProviderBackoff
-from location_context.sections.events.fields import optional_number
-from location_context.sections.events.providers.base import EventSource, ProviderResult, Truncated
-from location_context.sections.events.providers.geohash import geohash
-from location_context.sections.events.providers.rate_limiter import IntervalLimiter
-from location_context.sections.events.providers.ticketmaster_parser import NAME, parse_events
-from location_context.sections.providers import provider_state
+from location_context.sections.contract import Attribution, Query
+from location_context.sections.events.fields import optional_number, parse_rows
+from location_context.sections.events.providers.base import (
+    HttpEventProvider,
+    Page,
+    Truncated,
+    rounded_point,
+)
+from location_context.sections.events.providers.ticketmaster_parser import parse_event
+from location_context.sections.events.records import ProviderEvent
+from location_context.sections.section import SectionContext
+from location_context.settings import Settings
 from location_context.stay import Stay
-from location_context.upstream.client import ProviderClient
-from location_context.upstream.host import DAY, Budget, Host
+from location_context.upstream.host import DAY
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from typing import Self
-
-    import httpx2
-
-    from location_context.sections.contract import ProviderState, Query
-    from location_context.sections.events.providers.base import Centre, Page
-    from location_context.settings import Secret, Settings
-    from location_context.stay import Clock
-    from location_context.upstream.deadline import Deadline
-
+BUDGET = {DAY: 4000}
 PAGE_SIZE, MAX_PAGES = 200, 5  # size × page must stay below 1,000
 MAX_PAGED_EVENTS = PAGE_SIZE * MAX_PAGES
 TARGET_EVENTS_PER_WINDOW = 800  # since days are not equally full
 MAX_CALLS = 30  # for one stay
-MIN_INTERVAL = 0.26  # seconds between calls: four a second
+MIN_INTERVAL_SECONDS = 0.26  # between calls: four a second
 MAX_WAIT_SECONDS = 2.0
-FRESH_TTL, STALE_TTL = timedelta(hours=3), timedelta(days=2)
+LOGO_WARNING = (
+    "Ticketmaster: its branding guide asks for its logo on every page that shows its events; the "
+    "widget shows its name with a link, so place the logo on the page around it"
+)
+_GEOHASH_DIGITS = "0123456789bcdefghjkmnpqrstuvwxyz"
 
 
 @dataclass(frozen=True)
-class _Page:
+class _Call:
     """One call: a page of the events of some days."""
 
-    stay: Stay
-    number: int
+    days: Stay
+    page: int
 
 
 class _Embedded(msgspec.Struct):
     events: list[Any] = []
 
 
-class _Answer(msgspec.Struct):
+class _Body(msgspec.Struct):
     """One page as it comes, with `page` always, and without `_embedded` where there is nothing."""
 
     page: dict[str, Any]
@@ -70,89 +71,138 @@ class _Answer(msgspec.Struct):
         return int(optional_number(self.page.get("totalElements")) or 0)
 
 
-class Ticketmaster:
-    """The provider."""
+class Ticketmaster(HttpEventProvider):
+    """The provider.
 
-    name: ClassVar[str] = NAME
+    Its branding guide asks for its logo, which no text can be: the notice has the words and the
+    link of its own widget's logo, and the logo is the operator's to place.
+    """
 
-    def __init__(
-        self, source: EventSource, key: Secret, radius: float, limiter: IntervalLimiter
-    ) -> None:
-        self._source = source
-        self._limiter = limiter
-        self._key = key
-        self._radius = radius
+    name = "ticketmaster"
+    order = 400
+    attribution = Attribution(
+        name="Ticketmaster",
+        url="https://www.ticketmaster.com/",
+        license=None,
+        text="Powered by Ticketmaster",
+    )
+    budget = BUDGET
 
-    @classmethod
-    def build(cls, settings: Settings, clock: Clock, client: httpx2.AsyncClient) -> Self:
-        url = settings.ticketmaster_url if settings.ticketmaster_api_key else ""
-        budget = Budget({DAY: 4000}, share=settings.budget_share)
-        upstream = ProviderClient(cls.name, url, client, clock, host=Host(budget))
-        source = EventSource(upstream, clock, fresh=FRESH_TTL, stale=STALE_TTL)
-        limiter = IntervalLimiter(MIN_INTERVAL)
-        return cls(source, settings.ticketmaster_api_key, settings.events_radius, limiter)
+    def __init__(self, context: SectionContext) -> None:
+        super().__init__(context)
+        self.limiter = IntervalLimiter(MIN_INTERVAL_SECONDS)
+        self._key = context.settings.ticketmaster_api_key
 
-    def state(self) -> ProviderState:
-        return provider_state(self._source.client)
+    def configured_url(self, settings: Settings) -> str:
+        return settings.ticketmaster_url if settings.ticketmaster_api_key else ""
 
-    async def close(self) -> None:
-        await self._source.close()
+    def warnings(self) -> list[str]:
+        return [LOGO_WARNING] if self.client.configured else []
 
-    async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
-        return await self._source.fetch_nearby(self._fetch, query, deadline)
-
-    async def _fetch(self, centre: Centre, stay: Stay, query: Query) -> AsyncIterator[Page]:
+    async def fetch_pages(self, query: Query) -> AsyncIterator[Page]:
         """Page after page; a stay of more events than can be paged through is asked in parts."""
-        if self._limiter.wait > MAX_WAIT_SECONDS:
+        assert query.stay is not None
+        if self.limiter.wait > MAX_WAIT_SECONDS:
             raise ProviderBackoff(self.name, "too many are asking at once")
-        calls, waiting, crowded = MAX_CALLS, deque([_Page(stay, 0)]), False
-        while waiting and calls:
-            page, calls = waiting.popleft(), calls - 1
-            answer = await self._page(centre, page, public=query.public)
-            yield list(parse_events(answer.embedded.events, query.point.zone))
-            if page.number == 0:
-                further = _further(page.stay, answer.total, calls - len(waiting))
-                crowded |= answer.total > MAX_PAGED_EVENTS and all(one.number for one in further)
-                waiting += further
-        if crowded or waiting:
+        room, calls, crowded = MAX_CALLS, deque([_Call(query.stay, 0)]), False
+        while calls and room:
+            call, room = calls.popleft(), room - 1
+            await self.limiter.acquire()
+            body = await self.get_json(
+                query, self._call_params(query, call), lambda body: msgspec.convert(body, _Body)
+            )
+            yield list(parse_rows(body.embedded.events, lambda row: self.parse_event(row, query)))
+            if call.page == 0:
+                further = _further_calls(call.days, body.total, room - len(calls))
+                crowded |= body.total > MAX_PAGED_EVENTS and all(one.page for one in further)
+                calls += further
+        if crowded or calls:
             yield Truncated()
 
-    async def _page(self, centre: Centre, page: _Page, *, public: bool) -> _Answer:
-        await self._limiter.acquire()
-        return await self._source.client.get_json(
-            self._params(centre, page), lambda body: msgspec.convert(body, _Answer), public=public
-        )
+    def parse_event(self, row: Any, query: Query) -> ProviderEvent | None:
+        return parse_event(row, query.point.zone)
 
-    def _params(self, centre: Centre, page: _Page) -> dict[str, str]:
+    def _call_params(self, query: Query, call: _Call) -> dict[str, str]:
         return {
             "apikey": self._key.reveal(),
-            "geoPoint": geohash(*centre),
-            "radius": str(round(self._radius) + 1),
+            "geoPoint": geohash(*rounded_point(query)),
+            "radius": str(round(self.radius) + 1),
             "unit": "km",
-            "localStartEndDateTime": f"{page.stay.start}T00:00:00,{page.stay.end}T23:59:59",
+            "localStartEndDateTime": f"{call.days.start}T00:00:00,{call.days.end}T23:59:59",
             "locale": "*",  # else only what is on sale in English
             "includeTBA": "yes",
             "includeTBD": "no",
             "includeTest": "no",
             "sort": "relevance,desc",
             "size": str(PAGE_SIZE),
-            "page": str(page.number),
+            "page": str(call.page),
         }
 
 
-def _further(stay: Stay, total: int, room: int) -> list[_Page]:
-    """What to ask after the first page: its further pages, or the parts it has to be split into."""
+class IntervalLimiter:
+    """Lets calls through at least `seconds` apart, in the order of asking."""
+
+    def __init__(
+        self,
+        seconds: float,
+        now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        self._seconds = seconds
+        self._now = now
+        self._sleep = sleep
+        self._next = 0.0
+        self._queue = asyncio.Lock()
+        self._waiting = 0
+
+    @property
+    def wait(self) -> float:
+        """Seconds, at least, that a call from now on has to wait."""
+        return max(0.0, self._next - self._now()) + self._waiting * self._seconds
+
+    async def acquire(self) -> None:
+        """Wait for permission to call; it holds until the next await."""
+        self._waiting += 1
+        try:
+            async with self._queue:
+                while (left := self._next - self._now()) > 0:
+                    await self._sleep(left)
+                self._next = self._now() + self._seconds
+        finally:
+            self._waiting -= 1
+
+
+def _further_calls(days: Stay, total: int, room: int) -> list[_Call]:
+    """What to ask after the first page: further pages, or the windows that the days are split in.
+
+    `total`: how many events there are; `room`: how many calls may be made.
+    """
     pages = math.ceil(total / PAGE_SIZE)
-    fewest = math.ceil(total / TARGET_EVENTS_PER_WINDOW)
-    # where not every page can be asked, many small parts leave no day out
-    parts = min(stay.days, room, fewest if pages + fewest <= room else room)
-    if total <= MAX_PAGED_EVENTS or parts < 2:
-        return [_Page(stay, number) for number in range(1, min(pages, MAX_PAGES))]
-    return [_Page(part, 0) for part in _split(stay, parts)]
+    needed = math.ceil(total / TARGET_EVENTS_PER_WINDOW)
+    # where not every page can be asked, many small windows leave no day out
+    windows = min(days.days, room, needed if pages + needed <= room else room)
+    if total <= MAX_PAGED_EVENTS or windows < 2:
+        return [_Call(days, page) for page in range(1, min(pages, MAX_PAGES))]
+    return [_Call(window, 0) for window in _split(days, windows)]
 
 
-def _split(stay: Stay, parts: int) -> list[Stay]:
-    """Parts of nearly the same length, in order, which together are the stay."""
-    firsts = [stay.start + timedelta(days=stay.days * n // parts) for n in range(parts)]
+def _split(days: Stay, count: int) -> list[Stay]:
+    """Windows of nearly the same length, in order, which together are the days."""
+    firsts = [days.start + timedelta(days=days.days * n // count) for n in range(count)]
     lasts = [first - timedelta(days=1) for first in firsts[1:]]
-    return [Stay(first, last) for first, last in zip(firsts, [*lasts, stay.end], strict=True)]
+    return [Stay(first, last) for first, last in zip(firsts, [*lasts, days.end], strict=True)]
+
+
+def geohash(lat: float, lng: float, length: int = 9) -> str:
+    """A point as base-32 text (Niemeyer 2008); nine characters are within 5 m."""
+    bounds = [[-180.0, 180.0], [-90.0, 90.0]]
+    text, number = "", 0
+    for bit in range(length * 5):
+        low, high = bounds[bit % 2]
+        middle = (low + high) / 2
+        above = (lng, lat)[bit % 2] >= middle
+        bounds[bit % 2][0 if above else 1] = middle
+        number = number * 2 + above
+        if bit % 5 == 4:
+            text, number = text + _GEOHASH_DIGITS[number], 0
+    return text

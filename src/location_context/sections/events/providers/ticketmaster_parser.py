@@ -8,28 +8,25 @@ are left out.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, time
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from zoneinfo import ZoneInfo
 
 from location_context.sections.events.fields import (
+    event_from_row,
     optional_number,
     optional_text,
     optional_url,
     optional_zone,
     parse_place,
-    parse_rows,
     required_text,
+    value_at,
 )
-from location_context.sections.events.records import ProviderEvent, When
+from location_context.sections.events.records import Place, ProviderEvent, When
 from location_context.sections.events.response import Category, EventStatus, Price
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from zoneinfo import ZoneInfo
-
-    from location_context.sections.events.records import Place
-
-NAME = "ticketmaster"
+FIELDS = {"id": "id", "title": "name", "url": "url"}
 _SEGMENTS: dict[str, Category] = {
     "music": "concert",
     "sports": "sport",
@@ -59,35 +56,31 @@ _LIKELY_ADD_ON = re.compile(
 )
 
 
-def parse_events(rows: Iterable[Any], default_zone: ZoneInfo) -> Iterator[ProviderEvent]:
-    """The events of one page; `default_zone` where neither event nor venue names a zone."""
-    return parse_rows(rows, lambda row: _event(row, default_zone))
+def parse_event(row: Any, default_zone: ZoneInfo) -> ProviderEvent | None:
+    """The event of a row; `default_zone` where neither event nor venue names a zone.
 
-
-def _event(row: dict[str, Any], default_zone: ZoneInfo) -> ProviderEvent | None:
-    dates, kinds = row["dates"], row.get("classifications") or []
-    status = (optional_text((dates.get("status") or {}).get("code")) or "").lower()
+    Raises:
+        ValueError, KeyError, TypeError: it lacks what an event needs.
+    """
+    dates, classifications = row["dates"], row.get("classifications") or []
+    status = (optional_text(value_at(dates, "status.code")) or "").lower()
     if row.get("test") or status in {"cancelled", "canceled"} or dates["start"].get("dateTBD"):
         return None
-    title = required_text(row["name"])
-    if is_add_on(title, kinds):
+    if is_add_on(required_text(row["name"]), classifications):
         return None
-    venue = ((row.get("_embedded") or {}).get("venues") or [{}])[0]
-    local = (
-        optional_zone(dates.get("timezone")) or optional_zone(venue.get("timezone")) or default_zone
-    )
-    start = _when(dates["start"], local)
-    end = _when(dates["end"], local) if (dates.get("end") or {}).get("localDate") else None
-    return ProviderEvent(
-        id=required_text(row["id"]),
-        source=NAME,
-        title=title,
-        category=_category(kinds),
-        start=start,
-        end=end if end and not _before(end, start) else None,
+    venue = value_at(row, "_embedded.venues.0") or {}
+    zone = optional_zone(dates.get("timezone")) or optional_zone(venue.get("timezone"))
+    zone = zone or default_zone
+    return event_from_row(
+        row,
+        FIELDS,
+        zone,
+        source="ticketmaster",
+        category=_category(classifications),
+        start=_when(dates["start"], zone),
+        end=_when(dates["end"], zone) if value_at(dates, "end.localDate") else None,
         status=_status(status, dates["start"]),
         place=_place(venue) if venue else None,
-        url=optional_url(row.get("url")),
         image=_image(row.get("images") or []),
         price=_price(row.get("priceRanges") or []),
     )
@@ -99,62 +92,50 @@ def _status(code: str, start: dict[str, Any]) -> EventStatus:
     return "estimated" if start.get("dateTBA") else "confirmed"
 
 
-def _when(given: dict[str, Any], local: ZoneInfo) -> When:
+def _when(start: dict[str, Any], zone: ZoneInfo) -> When:
     """The local date, with its moment where the time is known."""
-    day = date.fromisoformat(given["localDate"])
-    unknown = any(given.get(name) for name in ("dateTBA", "timeTBA", "noSpecificTime"))
-    if unknown or not (given.get("localTime") or given.get("dateTime")):
+    day = date.fromisoformat(start["localDate"])
+    unknown = any(start.get(name) for name in ("dateTBA", "timeTBA", "noSpecificTime"))
+    if unknown or not (start.get("localTime") or start.get("dateTime")):
         return When(day)
-    if given.get("dateTime"):
-        moment = datetime.fromisoformat(given["dateTime"])
-        return When.of((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(local))
-    return When.of(datetime.combine(day, time.fromisoformat(given["localTime"]), tzinfo=local))
+    if start.get("dateTime"):
+        moment = datetime.fromisoformat(start["dateTime"])
+        return When.of((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(zone))
+    return When.of(datetime.combine(day, time.fromisoformat(start["localTime"]), tzinfo=zone))
 
 
-def _before(end: When, start: When) -> bool:
-    if end.at and start.at:
-        return end.at <= start.at
-    return end.day < start.day
-
-
-def _category(kinds: Sequence[dict[str, Any]]) -> Category:
+def _category(classifications: Sequence[dict[str, Any]]) -> Category:
     """The primary classification: a genre that says more, else its segment."""
-    kind = _primary(kinds)
-    names = [_part(kind, part) for part in ("type", "subType", "genre", "subGenre")]
+    kind = _primary(classifications)
+    names = [_name_of(kind, part) for part in ("type", "subType", "genre", "subGenre")]
     found = next((_GENRES[name] for name in names if name in _GENRES), None)
-    return found or _SEGMENTS.get(_part(kind, "segment"), "other")
+    return found or _SEGMENTS.get(_name_of(kind, "segment"), "other")
 
 
-def is_add_on(title: str, kinds: Sequence[dict[str, Any]]) -> bool:
+def is_add_on(title: str, classifications: Sequence[dict[str, Any]]) -> bool:
     """Whether it is sold with an event: by its type, or by its name if it is unclassified."""
-    kind = _primary(kinds)
-    if {_part(kind, "type"), (kind.get("type") or {}).get("id")} & _ADD_ON_TYPES:
+    kind = _primary(classifications)
+    if {_name_of(kind, "type"), (kind.get("type") or {}).get("id")} & _ADD_ON_TYPES:
         return True
     if _SURE_ADD_ON.search(title):
         return True
-    unclassified = _part(kind, "segment") in {"", "undefined", "miscellaneous"}
+    unclassified = _name_of(kind, "segment") in {"", "undefined", "miscellaneous"}
     return unclassified and bool(_LIKELY_ADD_ON.search(title))
 
 
-def _primary(kinds: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    return min(kinds, key=lambda kind: not kind.get("primary"), default={})
+def _primary(classifications: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return min(classifications, key=lambda one: not one.get("primary"), default={})
 
 
-def _part(kind: dict[str, Any], part: str) -> str:
-    return (optional_text((kind.get(part) or {}).get("name")) or "").lower()
+def _name_of(kind: dict[str, Any], part: str) -> str:
+    return (optional_text(value_at(kind, f"{part}.name")) or "").lower()
 
 
 def _place(venue: dict[str, Any]) -> Place:
-    location = venue.get("location") or {}
-    parts = [
-        (venue.get("address") or {}).get("line1"),
-        venue.get("postalCode"),
-        (venue.get("city") or {}).get("name"),
-    ]
+    parts = (value_at(venue, path) for path in ("address.line1", "postalCode", "city.name"))
     address = ", ".join(part for part in map(optional_text, parts) if part)
-    return parse_place(
-        venue.get("name"), address, location.get("latitude"), location.get("longitude")
-    )
+    lat, lng = value_at(venue, "location.latitude"), value_at(venue, "location.longitude")
+    return parse_place(venue.get("name"), address, lat, lng)
 
 
 def _image(images: list[dict[str, Any]]) -> str | None:
@@ -166,8 +147,8 @@ def _image(images: list[dict[str, Any]]) -> str | None:
 
 def _price(ranges: list[dict[str, Any]]) -> Price | None:
     """The first range that names an amount."""
-    for given in ranges:
-        low, high = optional_number(given.get("min")), optional_number(given.get("max"))
+    for price_range in ranges:
+        low, high = optional_number(price_range.get("min")), optional_number(price_range.get("max"))
         if low is not None or high is not None:
-            return Price(min=low, max=high, currency=optional_text(given.get("currency"), 3))
+            return Price(min=low, max=high, currency=optional_text(price_range.get("currency"), 3))
     return None

@@ -1,0 +1,112 @@
+"""A provider of a few lines on the base class: address, parameters, a table of fields."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+
+import pytest
+
+from location_context.point import Point
+from location_context.sections.contract import Query
+from location_context.sections.events.providers.base import HttpEventProvider, rounded_point
+from location_context.sections.section import SectionContext
+from location_context.settings import Settings
+from location_context.stay import Stay
+from location_context.upstream.deadline import Deadline
+from location_context.upstream.http import http_client
+from tests.sections.events.conftest import MovableClock, _languages
+from tests.standins.server import Answered, StandIn
+
+pytestmark = pytest.mark.anyio
+FIELDS = {
+    "id": "uid", "title": "name.en", "category": "tags", "start": "from", "end": "to",
+    "venue": "where.name", "address": "where.street", "lat": "where.at.1", "lng": "where.at.0",
+    "url": "link", "rank": "weight",
+}  # fmt: skip
+ROW = {
+    "uid": 7, "name": {"en": "Regatta"}, "tags": "sports, outdoors", "from": "2026-12-24T14:00",
+    "to": "2026-12-24T16:00:00Z", "where": {"name": "Pier", "street": "Quay 1", "at": [2.35, 48.9]},
+    "link": "https://harbour.example/7", "weight": 41,
+}  # fmt: skip
+
+
+class Harbour(HttpEventProvider):
+    name = "harbour"
+    rows = "data.items"
+    fields = FIELDS
+
+    def params(self, query: Query) -> dict[str, str]:
+        assert query.stay is not None
+        lat, lng = rounded_point(query)
+        return {"at": f"{lat},{lng}", "from": str(query.stay.start), "to": str(query.stay.end)}
+
+    def covers(self, query: Query) -> bool:
+        return query.point.country == "FR"
+
+
+def _query(lat: float = 48.8566, country: str = "FR") -> Query:
+    point = Point(lat, 2.3522, "Europe/Paris", country, None)
+    stay = Stay(date(2026, 12, 24), date(2026, 12, 26))
+    return Query(point, stay, "metric", _languages().choose("en"))
+
+
+async def _results(tmp_path, url: str, *queries: Query):
+    Harbour.url = url
+    async with http_client("test") as client:
+        context = SectionContext(Settings(data_dir=tmp_path), MovableClock(), client)
+        provider = Harbour.build(context)
+        results = [await provider.fetch_events(query, Deadline.after(5)) for query in queries]
+        await provider.close()
+        return results, provider.state()
+
+
+async def test_a_table_of_fields_makes_events_and_neighbours_share_one_call(tmp_path):
+    with StandIn(lambda _: Answered({"data": {"items": [ROW]}})).running() as server:
+        results, state = await _results(tmp_path, server.url, _query(), _query(48.8571))
+    (event,) = results[0].events
+    assert (event.id, event.source, event.title, event.category) == (
+        "7", "harbour", "Regatta", "sport",
+    )  # fmt: skip
+    assert event.start.at == datetime(2026, 12, 24, 13, tzinfo=UTC)  # 14:00 in Paris
+    assert event.end.at == datetime(2026, 12, 24, 16, tzinfo=UTC)
+    assert (event.place.name, event.place.lat, event.place.lng) == ("Pier", 48.9, 2.35)
+    assert (event.url, event.rank) == ("https://harbour.example/7", 41.0)
+    assert results[1].events == results[0].events
+    assert [one.query["at"] for one in server.asked] == ["48.86,2.35"]
+    assert (results[0].status, state.status) == ("ok", "operational")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"uid": None}, {"name": None}, {"from": None}, {"from": "soon"}, {"from": "0001-01-01"}],
+)
+async def test_a_row_without_what_an_event_needs_does_not_take_the_others_with_it(tmp_path, change):
+    rows = [ROW | change, 5, ROW]
+    with StandIn(lambda _: Answered({"data": {"items": rows}})).running() as server:
+        ((result,), _) = await _results(tmp_path, server.url, _query())
+    assert [event.title for event in result.events] == ["Regatta"]
+
+
+async def test_an_end_before_the_start_and_odd_optional_fields_are_unknown(tmp_path):
+    odd = {"to": "2026-12-24T13:00", "where": "Pier", "weight": 900, "link": 3, "tags": []}
+    with StandIn(lambda _: Answered({"data": {"items": [ROW | odd]}})).running() as server:
+        ((result,), _) = await _results(tmp_path, server.url, _query())
+    (event,) = result.events
+    assert (event.end, event.place.lat, event.rank, event.url, event.category) == (
+        None, None, None, None, "other",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("body", [{}, [], {"data": {"items": {}}}, {"data": None}, "no"])
+async def test_a_body_of_another_shape_is_the_provider_s_failure(tmp_path, body):
+    with StandIn(lambda _: Answered(body)).running() as server:
+        ((result,), state) = await _results(tmp_path, server.url, _query())
+    assert (result.status, state.last_error_code) == ("unavailable", "invalid_answer")
+
+
+async def test_where_it_covers_nothing_or_has_no_address_it_is_not_asked(tmp_path):
+    with StandIn(lambda _: Answered({"data": {"items": [ROW]}})).running() as server:
+        ((abroad,), _) = await _results(tmp_path, server.url, _query(country="DE"))
+        ((unset,), state) = await _results(tmp_path, "", _query())
+    assert (abroad.status, unset.status, server.asked) == ("not_covered", "not_configured", [])
+    assert state.status == "not_configured"
