@@ -27,7 +27,7 @@ from location_context.cli.serve import HEADER_READ_TIMEOUT, MAX_CONNECTIONS
 from location_context.sections.section import Section
 from location_context.settings import Settings
 from location_context.stay import Clock, system_clock
-from location_context.web.middleware import Front
+from location_context.web.application import Application
 
 STARTING_SECONDS = 30.0
 
@@ -38,7 +38,7 @@ class Served:
 
     url: str
     port: int
-    app: Front
+    app: Application
 
 
 @contextmanager
@@ -77,7 +77,7 @@ def free_port() -> int:
 class _Thread(threading.Thread):
     """A thread with its own event loop and server in it."""
 
-    def __init__(self, app: Front, port: int, headers_within: int) -> None:
+    def __init__(self, app: Application, port: int, headers_within: int) -> None:
         super().__init__(name="served", daemon=True)
         self._server = Server(
             app,

@@ -31,9 +31,7 @@ from location_context.storage.redis import RedisLink, RedisSlots
 from location_context.upstream.host import FileSlots, Hosts
 from location_context.upstream.http import http_client
 from location_context.web import drain, logs
-from location_context.web.endpoint import Endpoint
-from location_context.web.middleware import Front
-from location_context.web.routes import endpoints
+from location_context.web.application import Application, json_routes
 from location_context.widget.oembed import OEmbed
 from location_context.widget.pulse import routes as widget_routes
 
@@ -148,25 +146,23 @@ def create_app(
     *,
     clock: Clock = system_clock,
     sections: Sequence[Section[Any]] | None = None,
-) -> Front:
+) -> Application:
     """The ASGI application; its lifespan opens and closes everything."""
 
     @asynccontextmanager
-    async def lifespan() -> AsyncIterator[None]:
+    async def lifespan(app: Application) -> AsyncIterator[None]:
         async with open_service(settings, clock=clock, sections=sections, prepared=True) as service:
             widget = widget_routes(service)
-            pages = [Endpoint.of(route, widget.problem) for route in widget.pages]
-            others = [Endpoint.of(route) for route in widget.others]
-            front.serve([*endpoints(service, front, OEmbed), *pages, *others])
+            routes = [*json_routes(service, app, OEmbed), *widget.pages, *widget.others]
+            app.serve(routes, {page.path: widget.problem for page in widget.pages})
             async with background(service), drain.with_parent():
-                with drain.on_sigterm(front):
+                with drain.on_sigterm(app, filter_accepts=settings.accept_filter):
                     yield
 
-    front = Front(lifespan, settings.max_in_flight)
-    return front
+    return Application(lifespan, settings.max_in_flight)
 
 
-def serve_app() -> Front:
+def serve_app() -> Application:
     """The application of a server process, with the settings of its environment."""
     settings = Settings.read(os.environ)
     logs.configure(settings)

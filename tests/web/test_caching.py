@@ -8,7 +8,7 @@ import http.client
 import brotli
 import pytest
 
-from location_context.web.coding import Packed, choose
+from location_context.web.caching import CompressedBodies, choose_coding
 from tests.serving import serve
 from tests.web.conftest import STAY, Client, make_key
 from tests.web.sections import Harbour, Ticking, Tides
@@ -99,15 +99,16 @@ def test_an_etag_of_one_coding_is_not_taken_for_another(client: Client) -> None:
     ],
 )
 def test_the_coding_follows_accept_encoding_and_junk_in_it_counts_for_nothing(accept, chosen):
-    assert choose(accept) == chosen
+    assert choose_coding(accept) == chosen
 
 
 def test_packed_bodies_are_kept_within_their_bytes() -> None:
-    packed = Packed(max_bytes=1000)
+    packed = CompressedBodies(max_bytes=1000)
     for number in range(100):
         body = str(number).encode() * 300
         assert gzip.decompress(packed.get(f"{number}", body, "gzip")) == body
-        assert sum(map(len, packed._kept.values())) == packed._bytes <= 1000
+        sizes = [len(body) for _, body in packed._bodies.items()]
+        assert sum(sizes) == packed._bodies.size <= 1000
 
 
 def test_json_is_private_follows_the_data_and_varies_on_its_key(client: Client) -> None:

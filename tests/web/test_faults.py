@@ -11,7 +11,7 @@ from contextlib import closing
 import msgspec
 import pytest
 
-from location_context.web.middleware import Front
+from location_context.web.application import Application
 from tests.serving import serve
 from tests.web.conftest import STAY, Client, make_key
 from tests.web.load import load
@@ -135,10 +135,10 @@ def test_a_key_in_the_address_is_ignored_where_the_header_is_there(client: Clien
     assert client.get("/v1/pulse/tides", {**STAY, "key": "abc"}).status_code == 200
 
 
-def in_flight(app: Front, count: int) -> None:
+def in_flight(app: Application, count: int) -> None:
     patience = time.monotonic() + 10
-    while app.guard.in_flight != count:
-        assert time.monotonic() < patience, app.guard.in_flight
+    while app.limiter.in_flight != count:
+        assert time.monotonic() < patience, app.limiter.in_flight
         time.sleep(0.002)
 
 
@@ -206,10 +206,10 @@ def test_a_thousand_clients_gone_mid_request_leave_no_task_and_the_read_to_other
             assert time.monotonic() < patience
 
 
-def in_flight_at_least(app: Front, count: int) -> None:
+def in_flight_at_least(app: Application, count: int) -> None:
     patience = time.monotonic() + 10
-    while app.guard.in_flight < count:
-        assert time.monotonic() < patience, app.guard.in_flight
+    while app.limiter.in_flight < count:
+        assert time.monotonic() < patience, app.limiter.in_flight
         time.sleep(0.002)
 
 

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from location_context.sections import registry
-from location_context.web.problems import ErrorEnvelope
+from location_context.web.error_responses import ErrorEnvelope
 from tests.web.examples import FOLDER, encoded, file_of, made
 from tests.web.whole import whole
 

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -24,6 +25,7 @@ from tests.web.commands import Serving, command, serving
 LINUX = pytest.mark.skipif(
     sys.platform != "linux", reason="elsewhere a listener cannot be emptied before it closes"
 )
+FILTERED = {"LOCATION_CONTEXT_ACCEPT_FILTER": "true"}
 QUERY = "lat=48.8566&lng={lng}&start=2026-11-28&end=2026-12-01"
 
 
@@ -79,9 +81,12 @@ class Asker(threading.Thread):
         return connection
 
 
-def loaded(served: Serving, key: str) -> list[Asker]:
+A = TypeVar("A", bound=Asker)
+
+
+def loaded(served: Serving, key: str, kind: type[A] = Asker) -> list[A]:
     """A dozen askers, once they have had their first hundred answers."""
-    askers = [Asker(served.port, key, number) for number in range(12)]
+    askers = [kind(served.port, key, number) for number in range(12)]
     for asker in askers:
         asker.start()
     while sum(a.answers["200"] for a in askers) < 100:
@@ -99,6 +104,45 @@ def ended(askers: list[Asker]) -> None:
     assert total["200"] > 100
     assert total["refused"] == len(askers)
     assert set(total) == {"200", "refused"}
+
+
+class HeedingAsker(Asker):
+    """Asks until health has said that the server drains, as a load balancer sends requests."""
+
+    def __init__(self, port: int, key: str, number: int) -> None:
+        super().__init__(port, key, number)
+        self.told_to_end = threading.Event()
+
+    def run(self) -> None:
+        connection, asked = None, 0
+        while not self.told_to_end.is_set():
+            try:
+                if connection is None:
+                    connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
+                    connection.connect()
+                asked += 1
+                connection = self.ask(connection, asked)
+            except (OSError, HTTPException, ValueError) as error:
+                self.answers[f"cut: {error!r}"] += 1
+                connection = None
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_sigterm_cuts_no_request_of_clients_that_heed_health(house, workers: str) -> None:
+    folder, key = house
+    with serving(folder, "--workers", workers) as served:
+        askers = loaded(served, key, HeedingAsker)
+        served.signal(signal.SIGTERM)
+        wait_until_it_drains(served.port)
+        for asker in askers:
+            asker.told_to_end.set()
+        for asker in askers:
+            asker.join()
+        printed = served.printed()
+    total = sum((asker.answers for asker in askers), Counter())
+    assert served.process.returncode == 0, printed
+    assert total["200"] > 100
+    assert set(total) == {"200"}
 
 
 def health(port: int) -> tuple[int, str | None, dict]:
@@ -121,8 +165,8 @@ def wait_until_it_drains(port: int) -> None:
 @LINUX
 def test_sigterm_under_load_answers_every_connection_drains_and_ends_cleanly(house) -> None:
     folder, key = house
-    free = "https://api.open-meteo.com/v1/forecast"
-    with serving(folder, more={"LOCATION_CONTEXT_OPEN_METEO_FORECAST_URL": free}) as served:
+    free = {"LOCATION_CONTEXT_OPEN_METEO_FORECAST_URL": "https://api.open-meteo.com/v1/forecast"}
+    with serving(folder, more={**FILTERED, **free}) as served:
         askers = loaded(served, key)
         served.signal(signal.SIGTERM)
         wait_until_it_drains(served.port)
@@ -137,7 +181,7 @@ def test_sigterm_under_load_answers_every_connection_drains_and_ends_cleanly(hou
 @LINUX
 def test_two_workers_share_keys_and_data_and_end_answering_every_connection(house) -> None:
     folder, key = house
-    with serving(folder, "--workers", "2") as served:
+    with serving(folder, "--workers", "2", more=FILTERED) as served:
         askers = loaded(served, key)
         served.signal(signal.SIGTERM)
         wait_until_it_drains(served.port)

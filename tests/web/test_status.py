@@ -14,7 +14,7 @@ from sqlalchemy.engine import Engine
 
 from location_context.sections.cached_section import CachedSection
 from location_context.settings import Settings
-from location_context.web.status import Imported
+from location_context.web.status import DatasetCache
 from tests.serving import serve
 from tests.web.conftest import HTTP
 from tests.web.sections import Harbour, Ticking
@@ -72,7 +72,7 @@ async def test_what_was_imported_is_asked_every_30_s_and_after_a_failure_soon_ag
         sections = (CachedSection(Counting(), Ticking()),)
 
     section, now = Only.sections[0].section, [0.0]
-    imported = Imported(Only(), lambda: now[0])  # type: ignore[arg-type]  # its sections alone are asked
+    imported = DatasetCache(Only(), lambda: now[0])  # type: ignore[arg-type]  # its sections alone are asked
     for moment, asked, answers in (
         (0.0, 1, True), (29.0, 1, True), (30.0, 2, False), (31.0, 2, False), (32.0, 3, True),
     ):  # fmt: skip

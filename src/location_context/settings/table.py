@@ -67,6 +67,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_in_flight: Annotated[Count, "Requests worked on at once before 503 service_overloaded."] = (
         256
     )
+    accept_filter: Annotated[
+        Flag,
+        "On SIGTERM, keep new connections out in the kernel, so that all that were opened are "
+        "answered (Linux); without it, those of clients that follow /v1/health are.",
+    ] = False
     widget_per_minute: Annotated[Count, "Widget pages a minute for one client address."] = 120
     budget_share: Annotated[
         Share, "Part of each provider's budget for one process, 1 or less (replicas)."

@@ -1,80 +1,131 @@
-"""HTTP caching: Cache-Control that follows the data, ETags for each content coding, and 304.
+"""HTTP caching: Cache-Control that follows the data, ETags for each content coding, 304, codings.
 
-`finish` is the last step of every 200 answer, of JSON, widget and documents alike.
+Which coding a client gets follows RFC 9110 section 12.5.3. Brotli at quality 4 packs our JSON a
+tenth smaller than gzip in the same time; each body is compressed once and kept by its ETag.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import math
 import re
-from typing import TYPE_CHECKING
+from datetime import datetime
+from functools import lru_cache
 
-from starlette.responses import Response
+import brotli
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from location_context.web import coding
+from location_context.lru import LRUCache
+from location_context.sections.contract import SectionResult
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-
-    from location_context.sections.contract import SectionResult
-
+INCOMPLETE_MAX_AGE = 60  # seconds
+MIN_COMPRESSED = 600  # bytes; below this, headers and effort outweigh what is saved
+MAX_COMPRESSED_BYTES = 16_000_000  # kept in memory
+_CODINGS = ("br", "gzip")  # in order of preference
+_QUALITY = re.compile(r"q\s*=\s*(0(\.\d{0,3})?|1(\.0{0,3})?)", re.IGNORECASE)
 _ENTITY_TAG = re.compile(rb'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
-_ON_304 = {b"cache-control", b"content-language", b"vary", b"etag", b"link"}
-LESS_THAN_WHOLE = 60
+_ON_304 = {b"cache-control", b"content-language", b"link"}
+Headers = list[tuple[bytes, bytes]]
 
 
-def cache_control(reading: SectionResult, now: datetime) -> str:
-    """`private` with what is left of the reading's freshness; a minute when it lacks something."""
-    if not reading.complete:
-        return f"private, max-age={LESS_THAN_WHOLE}"
-    left = max(0, math.floor((reading.fresh_until - now).total_seconds()))
+def cache_control(result: SectionResult, now: datetime) -> str:
+    """`private` with what is left of the result's freshness; a minute when it is incomplete."""
+    if not result.complete:
+        return f"private, max-age={INCOMPLETE_MAX_AGE}"
+    left = max(0, math.floor((result.fresh_until - now).total_seconds()))
     return f"private, max-age={left}, stale-while-revalidate=60, stale-if-error=3600"
 
 
-def finish(
-    response: Response, headers: Mapping[bytes, bytes], packed: coding.Packed, digest: str | None
-) -> Response:
-    """The answer with its ETag, in the coding the client asked for; 304 if it has it already."""
-    body = bytes(response.body)
-    if b"no-store" in response.headers.get("cache-control", "").encode():
-        return response
-    asked = headers.get(b"accept-encoding", b"").decode("latin-1")
-    chosen = coding.choose(asked) if len(body) >= coding.SMALLEST else None
-    digest = digest or hashlib.blake2b(body, digest_size=12).hexdigest()
-    etag = f'"{digest}-{chosen}"' if chosen else f'"{digest}"'
-    extra = [(b"etag", etag.encode()), (b"vary", _vary(response))]
-    if _matches(headers.get(b"if-none-match"), etag.encode()):
-        return _not_modified(response, extra)
-    if chosen:
-        response.body = packed.get(etag, body, chosen)
-        extra += [
-            (b"content-encoding", chosen.encode()),
-            (b"content-length", str(len(response.body)).encode()),
-        ]
-    replaced = {name for name, _ in extra}
-    response.raw_headers[:] = [h for h in response.raw_headers if h[0] not in replaced] + extra
-    return response
+@lru_cache(maxsize=256)
+def choose_coding(accept_encoding: str) -> str | None:
+    """`br`, `gzip`, or None for the plain body; junk in the header is ignored."""
+    wanted: dict[str, float] = {}
+    for part in accept_encoding[:1000].lower().split(","):
+        name, _, parameter = part.partition(";")
+        match = _QUALITY.fullmatch(parameter.strip())
+        if match or not parameter:
+            wanted[name.strip()] = float(match[1]) if match else 1.0
+    anything = wanted.get("*", 0.0)
+    best = max(_CODINGS, key=lambda coding: wanted.get(coding, anything))
+    return best if wanted.get(best, anything) > 0 else None
 
 
-def _vary(response: Response) -> bytes:
-    before = response.headers.get("vary", "")
-    return (f"Accept-Encoding, {before}" if before else "Accept-Encoding").encode()
+def compress(body: bytes, coding: str) -> bytes:
+    if coding == "br":
+        compressed: bytes = brotli.compress(body, quality=4, mode=brotli.MODE_TEXT)
+        return compressed
+    return gzip.compress(body, compresslevel=6, mtime=0)
+
+
+class CompressedBodies:
+    """Compressed bodies by their ETag; those unused for longest are dropped beyond `max_bytes`."""
+
+    def __init__(self, max_bytes: int = MAX_COMPRESSED_BYTES) -> None:
+        self._bodies = LRUCache[str, bytes](max_bytes, len)
+
+    def get(self, etag: str, body: bytes, coding: str) -> bytes:
+        """`body` compressed; `etag` names body and coding."""
+        if (compressed := self._bodies.get(etag)) is None:
+            compressed = compress(body, coding)
+            self._bodies.put(etag, compressed)
+        return compressed
+
+
+class ConditionalResponses:
+    """Middleware: an ETag on each 200 that may be stored, 304 if the client has it, and its coding.
+
+    A handler that knows a digest of its body puts it into `scope["state"]["digest"]`.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._bodies = CompressedBodies()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        start: Message | None = None
+
+        async def send_conditional(message: Message) -> None:
+            nonlocal start
+            if message["type"] == "http.response.start" and message["status"] == 200:
+                start = message  # waits for the body, which every handler sends in one piece
+            elif start is not None:
+                body = self._finish(scope, start, message["body"])
+                await send(start)
+                await send({"type": "http.response.body", "body": body})
+            else:
+                await send(message)
+
+        await self._app(scope, receive, send_conditional)
+
+    def _finish(self, scope: Scope, start: Message, body: bytes) -> bytes:
+        """Change the start of the answer to what the client needs, and return the body it gets."""
+        asked, headers = dict(scope["headers"]), dict(start["headers"])
+        if b"no-store" in headers.get(b"cache-control", b""):
+            return body
+        coding = None
+        if len(body) >= MIN_COMPRESSED:
+            coding = choose_coding(asked.get(b"accept-encoding", b"").decode("latin-1"))
+        digest = scope["state"].get("digest") or hashlib.blake2b(body, digest_size=12).hexdigest()
+        etag = f'"{digest}-{coding}"' if coding else f'"{digest}"'
+        vary = b"Accept-Encoding"
+        if others := headers.pop(b"vary", b""):
+            vary += b", " + others
+        if _matches(asked.get(b"if-none-match"), etag.encode()):
+            start["status"], body = 304, b""
+            headers = {name: value for name, value in headers.items() if name in _ON_304}
+        elif coding:
+            body = self._bodies.get(etag, body, coding)
+            headers[b"content-encoding"] = coding.encode()
+            headers[b"content-length"] = str(len(body)).encode()
+        start["headers"] = [*headers.items(), (b"etag", etag.encode()), (b"vary", vary)]
+        return body
 
 
 def _matches(if_none_match: bytes | None, etag: bytes) -> bool:
-    """Weak comparison (RFC 9110 section 13.1.2); what is no entity tag matches nothing."""
+    """Weak comparison (RFC 9110 section 13.1.2); what is not an entity tag matches nothing."""
     if if_none_match is None:
         return False
     if if_none_match.strip() == b"*":
         return True
     return etag in _ENTITY_TAG.findall(if_none_match[:4000])
-
-
-def _not_modified(response: Response, extra: list[tuple[bytes, bytes]]) -> Response:
-    answer = Response(status_code=304)
-    replaced = {name for name, _ in extra}
-    kept = [h for h in response.raw_headers if h[0] in _ON_304 and h[0] not in replaced]
-    answer.raw_headers[:] = kept + extra
-    return answer

@@ -5,28 +5,24 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Mapping
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
+from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from location_context.sections.contract import DEGRADED, NOT_APPLICABLE
-from location_context.web.endpoint import Endpoint
+from location_context.web.openapi import Document
 from location_context.web.openapi_parts import ERRORS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from starlette.requests import Request
-
-    from location_context.web.openapi import Document
 
 _CODE = re.compile(r"`([^`]+)`")
 
 
-def endpoint(document: Document) -> Endpoint:
+def route(document: Document) -> Route:
     """`/v1/docs`."""
     style = _asset("docs.css")
     page = render(document, style).encode()
@@ -40,7 +36,7 @@ def endpoint(document: Document) -> Endpoint:
     async def handle(_: Request) -> Response:
         return Response(page, 200, headers, media_type="text/html")
 
-    return Endpoint("/v1/docs", handle)
+    return Route("/v1/docs", handle)
 
 
 def render(document: Document, style: str) -> str:

@@ -1,8 +1,10 @@
 """Drain: how a server process ends on SIGTERM without losing a request.
 
-First it answers on and says 503 on health, until who heeds that sends no more; then it lets no new
-connection begin and answers those that are there; then SIGINT ends the server's own loop. A worker
-whose parent was killed ends the same way, so that it does not hold the port for ever.
+First it goes on answering and says 503 on health, until the clients and load balancers that follow
+it send no more; then SIGINT ends the server's own loop. Clients that do not follow health can lose
+a connection in that moment, unless an `AcceptFilter` (a setting) first keeps new connections out
+and waits for those that are open. A worker whose parent was killed ends the same way, so that it
+does not hold the port for ever.
 """
 
 from __future__ import annotations
@@ -12,33 +14,29 @@ import multiprocessing
 import os
 import signal
 import time
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import TYPE_CHECKING
 
-from location_context.web import listener
+from location_context.web import accept_filter
+from location_context.web.application import Application
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-
-    from location_context.web.middleware import Front
-
-LOOK = 0.5  # seconds between looks whether the parent lives
-QUIET = 0.5  # seconds without a request
-TOLD = (1.0, 5.0)  # seconds for others to see that it drains, at least and at most
-LAST = (0.5, 4.0)  # seconds for connections that began before; half a second ends a handshake
+PARENT_CHECK_SECONDS = 0.5
+IDLE_SECONDS = 0.5  # without a request
+HEALTH_MIN_SECONDS, HEALTH_MAX_SECONDS = 1.0, 5.0  # for others to see that it drains
+OPEN_MIN_SECONDS, OPEN_MAX_SECONDS = 0.5, 4.0  # for open connections; a handshake ends in half a s
 
 
 @contextmanager
-def on_sigterm(front: Front) -> Iterator[None]:
+def on_sigterm(app: Application, *, filter_accepts: bool) -> Iterator[None]:
     """Drain on SIGTERM; to be entered in the event loop of the server."""
     loop, tasks = asyncio.get_running_loop(), set[asyncio.Task[None]]()
 
     def begin() -> None:
-        if not front.draining:
-            front.drain()
-            tasks.add(loop.create_task(_drain(front)))
+        if not app.draining:
+            app.draining = True
+            tasks.add(loop.create_task(_drain(app, filter_accepts=filter_accepts)))
 
-    # elsewhere than in the main thread whoever embeds the server ends it
+    # outside of the main thread whoever embeds the server ends it
     with suppress(RuntimeError, ValueError, NotImplementedError):
         loop.add_signal_handler(signal.SIGTERM, begin)
     yield
@@ -47,11 +45,11 @@ def on_sigterm(front: Front) -> Iterator[None]:
 @asynccontextmanager
 async def with_parent() -> AsyncIterator[None]:
     """Send this worker SIGTERM once the process that started it has ended."""
-    started_by = multiprocessing.parent_process()
-    if started_by is None or started_by.pid is None:
+    parent = multiprocessing.parent_process()
+    if parent is None or parent.pid is None:
         yield
         return
-    watch = asyncio.create_task(_end_with(started_by.pid))
+    watch = asyncio.create_task(_end_with(parent.pid))
     try:
         yield
     finally:
@@ -60,14 +58,18 @@ async def with_parent() -> AsyncIterator[None]:
 
 async def _end_with(parent: int) -> None:
     while os.getppid() == parent:  # noqa: ASYNC110  its end is nothing that one can wait for
-        await asyncio.sleep(LOOK)
+        await asyncio.sleep(PARENT_CHECK_SECONDS)
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-async def _drain(front: Front) -> None:
-    await _until(lambda: _is_quiet(front), *TOLD)
-    if listener.refuse_new():
-        await _until(lambda: _is_quiet(front) and not listener.unanswered(), *LAST)
+async def _drain(app: Application, *, filter_accepts: bool) -> None:
+    await _until(lambda: _is_idle(app), HEALTH_MIN_SECONDS, HEALTH_MAX_SECONDS)
+    if filter_accepts and accept_filter.refuse_new_connections():
+        await _until(
+            lambda: _is_idle(app) and not accept_filter.unanswered_connections(),
+            OPEN_MIN_SECONDS,
+            OPEN_MAX_SECONDS,
+        )
     os.kill(os.getpid(), signal.SIGINT)
 
 
@@ -79,5 +81,5 @@ async def _until(reached: Callable[[], bool], at_least: float, at_most: float) -
         await asyncio.sleep(0.05)
 
 
-def _is_quiet(front: Front) -> bool:
-    return not front.guard.in_flight and time.monotonic() - front.last_request_at > QUIET
+def _is_idle(app: Application) -> bool:
+    return not app.limiter.in_flight and time.monotonic() - app.last_request_at > IDLE_SECONDS

@@ -11,19 +11,13 @@ import logging
 import re
 import sys
 import traceback
-from typing import TYPE_CHECKING, Any
+from collections.abc import MutableMapping
+from typing import Any
 
 import msgspec
 import structlog
 
-if TYPE_CHECKING:
-    from collections.abc import MutableMapping
-
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from location_context.settings import Settings
-    from location_context.web.endpoint import Endpoint
+from location_context.settings import Settings
 
 GRANIAN = {  # its own lines go the way of all others
     "loggers": {
@@ -102,25 +96,3 @@ def without_keys(_: object, __: str, event: MutableMapping[str, Any]) -> Mutable
         if isinstance(value, str) and "lc_live_" in value:
             event[name] = _KEY.sub("***", value)
     return event
-
-
-def answered(
-    request: Request,
-    endpoint: Endpoint | None,
-    response: Response,
-    request_id: str,
-    seconds: float,
-) -> None:
-    """The line for one answer. A path that is none of ours may hold anything, and is not shown."""
-    state = request.scope["state"]
-    grant = state.get("grant")
-    structlog.get_logger().info(
-        "answered",
-        request_id=request_id,
-        method=request.method if len(request.method) < 10 else "other",
-        path=endpoint.path if endpoint else "other",
-        status=response.status_code,
-        ms=round(seconds * 1000, 1),
-        near=state.get("near"),
-        key_id=grant.key_id if grant else None,
-    )

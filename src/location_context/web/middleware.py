@@ -1,151 +1,245 @@
-"""The front: the ASGI application around every endpoint.
+"""The middleware around every endpoint: small ASGI applications, each with one task.
 
-It gives each request an id, refuses what is malformed, finds the endpoint, guards against
-overload, turns every error into an answer, adds quota headers, and packs and logs the answer.
-Every path is fixed, so that a dictionary finds the endpoint.
+`application.py` has their order. What one learns of a request stands in `scope["state"]`:
+`request_id`, `grant` (of the authenticator), `near` (the point at one decimal), `digest` (of the
+body).
 """
 
 from __future__ import annotations
 
+import asyncio
+import re
 import secrets
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Mapping
 
 import structlog
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from location_context.errors import InternalError, MethodNotAllowed, NotFound, PublicError
-from location_context.web import caching, logs, wellformed
-from location_context.web.coding import Packed
-from location_context.web.guard import Guard
-from location_context.web.problems import envelope
+from location_context.access.authenticator import Grant
+from location_context.errors import (
+    InternalError,
+    MalformedRequest,
+    MethodNotAllowed,
+    PublicError,
+    ServiceOverloaded,
+)
+from location_context.parameters import decode
+from location_context.web.error_responses import ErrorResponse
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from contextlib import AbstractAsyncContextManager
-
-    from starlette.responses import Response
-    from starlette.types import Receive, Scope, Send
-
-    from location_context.access.authenticator import Grant
-    from location_context.web.endpoint import Endpoint
+LONG_PASS = 0.005  # seconds of one pass of the event loop
+MAX_STARTS = 256
+_HOST = re.compile(rb"([A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
+_BROKEN = re.compile(rb"%(?![0-9A-Fa-f]{2})|%00|\x00")
+_BYTES = re.compile(rb"%([0-9A-Fa-f]{2})")
 
 
-class Front:
-    """The ASGI application. `serve` gives it its endpoints; `drain` begins its end."""
+class RequestId:
+    """Names each request, sets the headers of all answers, and sends no body for HEAD."""
 
-    def __init__(
-        self, lifespan: Callable[[], AbstractAsyncContextManager[None]], max_in_flight: int
-    ) -> None:
-        self.guard = Guard(max_in_flight)
-        self.draining = False
-        self.failure: Exception | None = None
-        self.last_request_at = time.monotonic()
-        self._lifespan = lifespan
-        self._endpoints: dict[str, Endpoint] = {}
-        self._packed = Packed()
-
-    def serve(self, endpoints: Iterable[Endpoint]) -> None:
-        self._endpoints = {endpoint.path: endpoint for endpoint in endpoints}
-
-    def drain(self) -> None:
-        """Go on answering, but ask every client to close its connection."""
-        self.draining = True
+    def __init__(self, app: ASGIApp, is_draining: Callable[[], bool]) -> None:
+        self._app = app
+        self._is_draining = is_draining
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            await self._http(scope, receive, send)
-        elif scope["type"] == "lifespan":
-            await self._live(receive, send)
-        else:
-            await send({"type": "websocket.close", "code": 1000})
+        request_id = scope["state"]["request_id"] = f"req_{secrets.token_hex(12)}"
 
-    async def _live(self, receive: Receive, send: Send) -> None:
-        """Open everything when the server starts, and close it when it ends."""
-        await receive()
-        try:
-            async with self._lifespan():
-                await send({"type": "lifespan.startup.complete"})
-                await receive()
-        except Exception as error:
-            self.failure = error
-            structlog.get_logger().exception("not_started")
-            await send({"type": "lifespan.startup.failed", "message": str(error)})
-            raise
-        await send({"type": "lifespan.shutdown.complete"})
+        async def send_named(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = message["headers"]
+                headers.append((b"x-request-id", request_id.encode()))
+                headers.append((b"x-content-type-options", b"nosniff"))
+                if self._is_draining():
+                    headers.append((b"connection", b"close"))
+            elif scope["method"] == "HEAD":
+                message["body"] = b""
+            await send(message)
 
-    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        began, request_id = time.perf_counter(), f"req_{secrets.token_hex(12)}"
-        self.last_request_at = time.monotonic()
-        endpoint = self._endpoints.get(scope["path"])
-        request = Request(scope, receive)
-        response = await self._answer(endpoint, request, request_id)
-        headers = response.raw_headers
-        headers.append((b"x-request-id", request_id.encode()))
-        headers.append((b"x-content-type-options", b"nosniff"))
-        await self._quota(request, response)
-        if self.draining:
-            headers.append((b"connection", b"close"))
-        await send(
-            {
-                "type": "http.response.start",
-                "status": response.status_code,
-                "headers": headers,
-            }
+        await self._app(scope, receive, send_named)
+
+
+class AccessLog:
+    """A line for each answer. A path that is not ours may hold anything, and is not shown."""
+
+    def __init__(self, app: ASGIApp, known_paths: Collection[str]) -> None:
+        self._app = app
+        self._known_paths = known_paths
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        began, status = time.perf_counter(), 0
+
+        async def send_logged(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        await self._app(scope, receive, send_logged)
+        state, method, path = scope["state"], scope["method"], scope["path"]
+        grant: Grant | None = state.get("grant")
+        structlog.get_logger().info(
+            "answered",
+            request_id=state["request_id"],
+            method=method if len(method) < 10 else "other",
+            path=path if path in self._known_paths else "other",
+            status=status,
+            ms=round((time.perf_counter() - began) * 1000, 1),
+            near=state.get("near"),
+            key_id=grant.key_id if grant else None,
         )
-        body = b"" if scope["method"] == "HEAD" else response.body
-        await send({"type": "http.response.body", "body": body})
-        logs.answered(request, endpoint, response, request_id, time.perf_counter() - began)
 
-    async def _answer(
-        self, endpoint: Endpoint | None, request: Request, request_id: str
-    ) -> Response:
-        """The answer of the endpoint, or the one for what went wrong."""
-        problem = endpoint.problem if endpoint else envelope
+
+class RateLimitHeaders:
+    """The quota's headers on answers to requests with a key; a 5xx is refunded."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_quota(message: Message) -> None:
+            grant: Grant | None = scope["state"].get("grant")
+            if grant is not None and message["type"] == "http.response.start":
+                if message["status"] >= 500:
+                    await grant.refund()
+                else:
+                    message["headers"].extend(
+                        (name.lower().encode(), value.encode())
+                        for name, value in grant.headers.items()
+                    )
+            await send(message)
+
+        await self._app(scope, receive, send_with_quota)
+
+
+class ErrorResponses:
+    """Every error as an answer: `pages` by path, else `default`."""
+
+    def __init__(
+        self, app: ASGIApp, pages: Mapping[str, ErrorResponse], default: ErrorResponse
+    ) -> None:
+        self._app = app
+        self._pages = pages
+        self._default = default
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        error: PublicError
         try:
-            response = await self._handle(_checked(endpoint, request), request)
-            return self._finish(request, response)
-        except PublicError as error:
-            return problem(error, request_id, request)
+            await self._app(scope, receive, send)
+        except PublicError as raised:
+            error = raised
+        except HTTPException:  # the router's only one: the path is right, the method is not
+            error = MethodNotAllowed("This method is not allowed; accepted: GET, HEAD.")
         except Exception:  # noqa: BLE001  the last resort: whatever it is, it is answered
+            request_id = scope["state"]["request_id"]
             structlog.get_logger().exception("request_failed", request_id=request_id)
-            said = InternalError("Something went wrong on our side.")
-            return problem(said, request_id, request)
+            error = InternalError("Something went wrong on our side.")
+        else:
+            return
+        respond = self._pages.get(scope["path"], self._default)
+        request = Request(scope, receive)
+        await respond(error, scope["state"]["request_id"], request)(scope, receive, send)
 
-    async def _handle(self, endpoint: Endpoint, request: Request) -> Response:
-        if not endpoint.guarded:
-            return await endpoint.handle(request)
-        await self.guard.enter()
+
+class RequestValidation:
+    """Refuses what the server's parser lets through and must not come further."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse a bad Host, broken escapes, NUL and invalid UTF-8 in the path and the query.
+
+        Raises:
+            MalformedRequest: one of these.
+        """
+        hosts = [value for name, value in scope["headers"] if name == b"host"]
+        older = scope["http_version"] in {
+            "1",
+            "1.0",
+        }  # needs no Host
+        optional = older and hosts in ([], [b""])
+        if not optional and (len(hosts) != 1 or not _HOST.fullmatch(hosts[0])):
+            raise MalformedRequest("The Host header is missing, doubled or not a host name.")
+        path: bytes = scope.get("raw_path") or scope["path"].encode()
+        if b"%" in path or not path.isascii():
+            _check_path(path)
+        query: bytes = scope["query_string"]
+        if b"%" in query or not query.isascii():
+            decode(query)
+        await self._app(scope, receive, send)
+
+
+def _check_path(path: bytes) -> None:
+    if _BROKEN.search(path):
+        raise MalformedRequest("The path holds a broken or forbidden %-escape.")
+    try:
+        _BYTES.sub(lambda match: bytes([int(match[1], 16)]), path).decode("utf-8")
+    except UnicodeDecodeError:
+        raise MalformedRequest("The path is not percent-encoded UTF-8.") from None
+
+
+class ConcurrencyLimiter:
+    """Bounds how many requests are worked on at once, so that admitted ones stay quick.
+
+    Beyond `max_in_flight` a new one is refused at once, which costs next to nothing. Those admitted
+    start in turns: how many in one pass of the event loop is halved when a pass took longer than
+    5 ms and grows by one when it did not, so that health and refusals never wait behind a queue of
+    work.
+    """
+
+    def __init__(self, max_in_flight: int) -> None:
+        self.in_flight = 0
+        self._max_in_flight = max_in_flight
+        self._pass_began: float | None = None
+        self._started = 0
+        self._starts_per_pass = 16
+
+    async def acquire(self) -> None:
+        """Admit one request, once it is its turn; `release` must follow.
+
+        Raises:
+            ServiceOverloaded: too many are in flight.
+        """
+        if self.in_flight >= self._max_in_flight:
+            raise ServiceOverloaded("The service is overloaded; try again in a moment.", 1)
+        self.in_flight += 1
         try:
-            return await endpoint.handle(request)
+            while not self._may_start():  # noqa: ASYNC110  waiting for the loop's next pass
+                await asyncio.sleep(0)
+        except BaseException:
+            self.in_flight -= 1
+            raise
+
+    def release(self) -> None:
+        self.in_flight -= 1
+
+    def _may_start(self) -> bool:
+        if self._pass_began is None:
+            self._pass_began, self._started = time.perf_counter(), 0
+            asyncio.get_running_loop().call_soon(self._end_pass, self._pass_began)
+        self._started += 1
+        return self._started <= self._starts_per_pass
+
+    def _end_pass(self, began: float) -> None:
+        if time.perf_counter() - began > LONG_PASS:
+            self._starts_per_pass = max(1, self._starts_per_pass // 2)
+        else:
+            self._starts_per_pass = min(MAX_STARTS, self._starts_per_pass + 1)
+        self._pass_began = None
+
+
+class LimitConcurrency:
+    """One route under the limiter that all limited routes share."""
+
+    def __init__(self, app: ASGIApp, limiter: ConcurrencyLimiter) -> None:
+        self._app = app
+        self._limiter = limiter
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._limiter.acquire()
+        try:
+            await self._app(scope, receive, send)
         finally:
-            self.guard.leave()
-
-    def _finish(self, request: Request, response: Response) -> Response:
-        if response.status_code != 200:
-            return response
-        digest = request.scope["state"].get("digest")
-        return caching.finish(response, dict(request.scope["headers"]), self._packed, digest)
-
-    @staticmethod
-    async def _quota(request: Request, response: Response) -> None:
-        """Quota headers on what counts; a 5xx is uncounted."""
-        grant: Grant | None = request.scope["state"].get("grant")
-        if grant is None:
-            return
-        if response.status_code >= 500:
-            await grant.refund()
-            return
-        response.raw_headers.extend(
-            (name.lower().encode(), value.encode()) for name, value in grant.headers.items()
-        )
-
-
-def _checked(endpoint: Endpoint | None, request: Request) -> Endpoint:
-    """The endpoint, if the request is well-formed and its method allowed."""
-    wellformed.check(request.scope)
-    if endpoint is None:
-        raise NotFound("There is nothing at this path; see /v1/docs.")
-    if request.method not in {"GET", "HEAD"}:
-        raise MethodNotAllowed("This method is not allowed; accepted: GET, HEAD.")
-    return endpoint
+            self._limiter.release()

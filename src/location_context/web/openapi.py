@@ -6,39 +6,35 @@ knows (parameters, headers, errors) stands in `openapi_parts`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
+from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from location_context import __version__
 from location_context.parameters import DATED_SECTION, UNDATED_SECTION, WIDGET
+from location_context.sections.section import Section
 from location_context.web import openapi_examples as examples
 from location_context.web import openapi_parts as parts
 from location_context.web import openapi_schemas as schemas
-from location_context.web.endpoint import Endpoint
-from location_context.web.problems import JSON, ErrorEnvelope
+from location_context.web.error_responses import JSON, ErrorEnvelope
 from location_context.web.status import HealthBody, StatusBody, documented_status
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from starlette.requests import Request
-
-    from location_context.sections.section import Section
 
 _FRESH = {"Cache-Control": "public, max-age=3600", "Access-Control-Allow-Origin": "*"}
 Document = dict[str, Any]
 
 
-def endpoint(document: Document) -> Endpoint:
+def route(document: Document) -> Route:
     """`/v1/openapi.json`."""
     content = msgspec.json.encode(document)
 
     async def handle(_: Request) -> Response:
         return Response(content, 200, _FRESH, media_type=JSON)
 
-    return Endpoint("/v1/openapi.json", handle)
+    return Route("/v1/openapi.json", handle)
 
 
 def document(public_url: str, sections: Sequence[Section[Any]], oembed: type) -> Document:

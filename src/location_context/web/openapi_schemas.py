@@ -7,12 +7,10 @@ values such as `°`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 REF = "#/components/schemas/{name}"
 Schema = dict[str, Any]

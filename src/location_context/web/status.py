@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
+from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from location_context import __version__
 from location_context.errors import StorageError
+from location_context.sections.cached_section import CachedSection
 from location_context.sections.contract import DatasetState, Moment, ProviderState, Text
-from location_context.web.endpoint import Endpoint
-from location_context.web.problems import JSON
+from location_context.sections.section import Section
+from location_context.service import Service
+from location_context.web.error_responses import JSON
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from starlette.requests import Request
-
-    from location_context.sections.cached_section import CachedSection
-    from location_context.sections.section import Section
-    from location_context.service import Service
-
+HEALTH_PATH = "/v1/health"
 Overall = Literal["operational", "degraded", "outage"]
 _HEADERS = {"Cache-Control": "no-store", "Access-Control-Allow-Origin": "*"}
-_PATIENCE = 1.0  # seconds for the database
-_KEPT, _KEPT_FAILURE = 30.0, 2.0  # seconds
+DATABASE_TIMEOUT = 1.0  # seconds
+DATASETS_TTL, FAILURE_TTL = 30.0, 2.0  # seconds
 
 
 class HealthBody(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,62 +60,62 @@ class StatusBody(msgspec.Struct, frozen=True, kw_only=True):
     datasets: Annotated[Datasets, Meta(description="What was imported.")]
 
 
-def health_endpoint(draining: Callable[[], bool]) -> Endpoint:
+def health_route(is_draining: Callable[[], bool]) -> Route:
     """`/v1/health`, which touches nothing."""
     ok = msgspec.json.encode(HealthBody(status="ok"))
     ending = msgspec.json.encode(HealthBody(status="draining"))
 
     async def handle(_: Request) -> Response:
-        if draining():
+        if is_draining():
             return Response(ending, 503, _HEADERS, media_type=JSON)
         return Response(ok, 200, _HEADERS, media_type=JSON)
 
-    return Endpoint("/v1/health", handle, guarded=False)
+    return Route(HEALTH_PATH, handle)
 
 
-def status_endpoint(service: Service) -> Endpoint:
+def status_route(service: Service) -> Route:
     """`/v1/status`, which is open to everyone: it asks the database once in a while."""
-    imported = Imported(service)
+    datasets = DatasetCache(service)
 
     async def handle(_: Request) -> Response:
-        body = msgspec.json.encode(await status(service, imported))
+        body = msgspec.json.encode(await status(service, datasets))
         return Response(body, 200, _HEADERS, media_type=JSON)
 
-    return Endpoint("/v1/status", handle)
+    return Route("/v1/status", handle)
 
 
-class Imported:
-    """What was imported, as the database said at most 30 s ago; one request asks for all."""
+class DatasetCache:
+    """What was imported, at most 30 s old; concurrent requests share one look-up."""
 
     def __init__(self, service: Service, now: Callable[[], float] = time.monotonic) -> None:
         self._service = service
         self._now = now
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._found: Datasets | None = None
         self._until = float("-inf")
 
     async def read(self) -> Datasets | None:
         """None while the database does not answer."""
-        async with self._turn:
+        async with self._lock:
             if self._now() >= self._until:
                 self._found = await _datasets(self._service)
-                self._until = self._now() + (_KEPT if self._found else _KEPT_FAILURE)
+                self._until = self._now() + (DATASETS_TTL if self._found else FAILURE_TTL)
             return self._found
 
 
-async def status(service: Service, imported: Imported | None = None) -> StatusBody:
+async def status(service: Service, cache: DatasetCache | None = None) -> StatusBody:
     """How the service is now."""
     sections = {section.name: section_state(section) for section in service.sections}
-    datasets = await (imported or Imported(service)).read()
-    notices_told = notices(service)
+    datasets = await (cache or DatasetCache(service)).read()
+    warnings = operator_warnings(service)
     if datasets is None:
-        notices_told.append("The database does not answer")
+        warnings.append("The database does not answer")
     degraded = service.authenticator.degraded or datasets is None
     return StatusBody(
         status=_overall([s.status for s in sections.values()], degraded=degraded),
         version=__version__,
         started_at=service.started_at,
-        notices=notices_told,
+        notices=warnings,
         sections=sections,
         datasets=datasets or dict.fromkeys(_dataset_names(service)),
     )
@@ -149,7 +146,7 @@ async def _datasets(service: Service) -> Datasets | None:
     """What was imported; None while the database does not answer."""
     found: Datasets = {}
     try:
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(DATABASE_TIMEOUT):
             for section in (cached.section for cached in service.sections):
                 if section.dataset_info:
                     found[section.dataset_info.name] = await section.dataset()
@@ -158,23 +155,23 @@ async def _datasets(service: Service) -> Datasets | None:
     return found
 
 
-def notices(service: Service) -> list[str]:
+def operator_warnings(service: Service) -> list[str]:
     """What the operator should see."""
-    told = [notice for one in service.sections for notice in one.section.warnings()]
-    told += service.authenticator.warnings()
+    found = [warning for one in service.sections for warning in one.section.warnings()]
+    found += service.authenticator.warnings()
     if service.proxies.warning:
-        told.append(service.proxies.warning)
-    return list(dict.fromkeys(told))
+        found.append(service.proxies.warning)
+    return list(dict.fromkeys(found))
 
 
 def section_state(cached: CachedSection) -> SectionState:
     """`outage` when it held nothing last time, `degraded` when a provider is in trouble."""
     providers = list(cached.section.providers())
     troubled = any(p.status in {"degraded", "outage"} for p in providers)
-    said: Overall = "degraded" if troubled else "operational"
+    status: Overall = "degraded" if troubled else "operational"
     if cached.last_read_failed:
-        said = "outage"
-    return SectionState(status=said, providers=providers)
+        status = "outage"
+    return SectionState(status=status, providers=providers)
 
 
 def _overall(statuses: Sequence[Overall], *, degraded: bool) -> Overall:

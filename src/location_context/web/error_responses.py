@@ -1,22 +1,21 @@
-"""Problems: every error as an answer in the contract's envelope."""
+"""Every error as an answer in the contract's envelope."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Callable
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
+from starlette.requests import Request
 from starlette.responses import Response
 
+from location_context.errors import PublicError
 from location_context.sections.contract import Text
 from location_context.web.openapi_parts import ERRORS
 
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-    from location_context.errors import PublicError
-
 JSON = "application/json"
+ErrorResponse: TypeAlias = Callable[[PublicError, str, Request], Response]  # with the request's id
 NO_STORE = "no-store"
 
 ErrorType = Literal[
@@ -51,7 +50,7 @@ class ErrorEnvelope(msgspec.Struct, frozen=True, kw_only=True):
     error: Annotated[ErrorBody, Meta(description="What went wrong.")]
 
 
-def envelope(error: PublicError, request_id: str, _request: Request | None = None) -> Response:
+def json_error(error: PublicError, request_id: str, _request: Request) -> Response:
     """The JSON answer for an error."""
     body = ErrorBody(type=error.type, code=error.code, message=error.message, request_id=request_id)  # type: ignore[arg-type]  # each error class names one of the four types
     headers = {"Cache-Control": NO_STORE, **error.headers}

@@ -1,9 +1,10 @@
-"""The sockets this process listens on: let nothing new in, and see who still waits (Linux).
+"""A filter in the kernel that keeps new connections out while a server ends (Linux only).
 
 The server owns its listeners, and closing one resets every connection that waits in its accept
-queue. So a filter in the kernel first drops what would begin a connection; the server accepts what
-waits, and only then closes. Who was dropped tries again after a second, and is refused or reaches
-another process at the same port. Elsewhere than on Linux no listener is found.
+queue. With the setting ACCEPT_FILTER a BPF filter first drops what would begin a connection; the
+server accepts what waits, and only then closes. A client whose segment was dropped tries again
+after a second, and is refused or reaches another process at the same port. Elsewhere than on Linux
+no listener is found, and nothing is filtered.
 """
 
 from __future__ import annotations
@@ -11,12 +12,9 @@ from __future__ import annotations
 import ctypes
 import socket
 import struct
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _SO_ATTACH_FILTER = 26  # linux/socket.h; Python does not name it
 _NO_SYN = b"".join(
@@ -34,8 +32,8 @@ _QUEUE, _ACKED = 24, 120  # offsets in struct tcp_info: accept queue of a listen
 _ESTABLISHED = 1
 
 
-def refuse_new() -> bool:
-    """Let no further connection begin; whether this machine can."""
+def refuse_new_connections() -> bool:
+    """Attach the filter to every listener of this process; False where that is not possible."""
     program = ctypes.create_string_buffer(_NO_SYN, len(_NO_SYN))
     filter_ = struct.pack("@HP", len(_NO_SYN) // 8, ctypes.addressof(program))
     listeners = _listeners()
@@ -48,8 +46,8 @@ def refuse_new() -> bool:
     return bool(listeners)
 
 
-def unanswered() -> int:
-    """Connections that wait to be accepted, or were and have had no answer yet."""
+def unanswered_connections() -> int:
+    """How many connections wait to be accepted, or were accepted and have had no answer yet."""
     ports, waiting = set[int](), 0
     for fd in _listeners():
         with _borrowed(fd) as listener:
@@ -71,7 +69,7 @@ def _is_unanswered(fd: int, ports: set[int]) -> bool:
 def _listeners() -> list[int]:
     found = []
     for fd in _descriptors():
-        with suppress(OSError), _borrowed(fd) as one:  # most are no sockets
+        with suppress(OSError), _borrowed(fd) as one:  # most are not sockets
             tcp = one.family in {socket.AF_INET, socket.AF_INET6}
             if tcp and one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
                 found.append(fd)
@@ -86,10 +84,10 @@ def _descriptors() -> list[int]:
 
 @contextmanager
 def _borrowed(fd: int) -> Iterator[socket.socket]:
-    """A socket of the server, without owning it: it stays open behind us.
+    """A socket of the server, without owning it: it stays open afterwards.
 
     Raises:
-        OSError: this is no socket, or it was closed meanwhile.
+        OSError: this is not a socket, or it was closed meanwhile.
     """
     borrowed = socket.socket(fileno=fd)
     try:
@@ -100,4 +98,4 @@ def _borrowed(fd: int) -> Iterator[socket.socket]:
 
 def _tcp_info(one: socket.socket) -> bytes:
     info = one.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
-    return info.ljust(_TCP_INFO_BYTES, b"\0")  # an older kernel knows fewer fields
+    return info.ljust(_TCP_INFO_BYTES, b"\0")  # an older kernel has fewer fields

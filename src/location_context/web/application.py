@@ -1,0 +1,133 @@
+"""Application: the Starlette application around every endpoint, and the order of its middleware."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+import structlog
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from location_context.errors import NotFound
+from location_context.service import Service
+from location_context.web import docs, openapi, status
+from location_context.web.caching import ConditionalResponses
+from location_context.web.endpoints import section_route
+from location_context.web.error_responses import ErrorResponse, json_error
+from location_context.web.middleware import (
+    AccessLog,
+    ConcurrencyLimiter,
+    ErrorResponses,
+    LimitConcurrency,
+    RateLimitHeaders,
+    RequestId,
+    RequestValidation,
+)
+
+
+class FixedPathRouter(Router):
+    """Starlette's router for paths without parameters: one look-up instead of a regex a route."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.by_path: dict[str, Route] = {}
+
+    async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.lifespan(scope, receive, send)
+        elif scope["type"] == "http":
+            if (route := self.by_path.get(scope["path"])) is None:
+                raise NotFound("There is nothing at this path; see /v1/docs.")
+            await route.handle(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1000})
+
+
+class Application(Starlette):
+    """The ASGI application; `serve` gives it its routes once the service is open.
+
+    Attributes:
+        limiter: counts the requests in flight.
+        draining: whether clients are asked to close their connections and health answers 503.
+        failure: why the lifespan ended, if it failed.
+        last_request_at: when the last request began, on the monotonic clock.
+    """
+
+    def __init__(
+        self,
+        lifespan: Callable[[Application], AbstractAsyncContextManager[None]],
+        max_in_flight: int,
+    ) -> None:
+        super().__init__()
+        self.router = self._paths = FixedPathRouter(lifespan=lifespan)
+        self.limiter = ConcurrencyLimiter(max_in_flight)
+        self.draining = False
+        self.failure: BaseException | None = None
+        self.last_request_at = time.monotonic()
+        self._error_pages: dict[str, ErrorResponse] = {}
+
+    def serve(
+        self, routes: Iterable[Route], error_pages: Mapping[str, ErrorResponse] | None = None
+    ) -> None:
+        """Serve these routes; `error_pages` has the paths whose errors are not the JSON envelope.
+
+        All but health are refused when too many requests are in flight.
+        """
+        limited = [Middleware(LimitConcurrency, limiter=self.limiter)]
+        for route in routes:
+            middleware = [] if route.path == status.HEALTH_PATH else limited
+            served = Route(route.path, route.endpoint, middleware=middleware)
+            self._paths.by_path[route.path] = served
+        self._error_pages |= error_pages or {}
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Our own middleware, outermost first; `ErrorResponses` stands for Starlette's two."""
+        app: ASGIApp = self.router
+        for cls, args, kwargs in reversed(
+            [
+                Middleware(RequestId, is_draining=lambda: self.draining),
+                Middleware(AccessLog, known_paths=self._paths.by_path),
+                Middleware(RateLimitHeaders),
+                Middleware(ErrorResponses, pages=self._error_pages, default=json_error),
+                Middleware(ConditionalResponses),
+                Middleware(RequestValidation),
+            ]
+        ):
+            app = cls(app, *args, **kwargs)
+        return app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            self.last_request_at = time.monotonic()
+            await super().__call__(scope, receive, send)
+            return
+
+        async def send_without_trace(message: Message) -> None:
+            """Starlette sends the whole traceback, which the server would print."""
+            await send({k: v for k, v in message.items() if k != "message"})
+
+        scope["app"] = self
+        try:
+            await self.router(scope, receive, send_without_trace)
+        except Exception as error:
+            self.failure = error
+            structlog.get_logger().exception("not_started")
+            raise
+
+
+def json_routes(service: Service, app: Application, oembed: type) -> list[Route]:
+    """The routes of the JSON service; `oembed` is the Struct that `/v1/oembed` answers."""
+    sections = [cached.section for cached in service.sections]
+    document = openapi.document(service.settings.public_url, sections, oembed)
+    return [
+        *(section_route(service, section) for section in service.sections),
+        status.health_route(lambda: app.draining),
+        status.status_route(service),
+        openapi.route(document),
+        docs.route(document),
+    ]

@@ -1,0 +1,78 @@
+"""The JSON endpoint of a section: key and quota, parameters, result, bytes."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Scope
+
+from location_context.access.address import TrustedProxies
+from location_context.access.authenticator import Authenticator
+from location_context.parameters import DATED_SECTION, UNDATED_SECTION, decode, parse
+from location_context.sections.cached_section import CachedSection
+from location_context.sections.contract import Query
+from location_context.service import Service
+from location_context.upstream.deadline import Deadline
+from location_context.web.caching import cache_control
+from location_context.web.error_responses import JSON
+
+_KEY_PARAMETERS = {"api_key", "apikey", "api-key", "key", "access_token", "token"}
+_KEY_PREFIX = "lc_live_"
+
+
+def section_route(service: Service, section: CachedSection) -> Route:
+    """`/v1/pulse/<section>`."""
+    names = DATED_SECTION if section.dated else UNDATED_SECTION
+    english = service.languages.english
+
+    async def handle(request: Request) -> Response:
+        scope = request.scope
+        await authenticate(service.authenticator, service.proxies, scope)
+        given = parse(scope["query_string"], names, service.languages)
+        language = given.language or english
+        point = service.gazetteer.point(given.lat, given.lng)
+        scope["state"]["near"] = f"{point.lat:.1f},{point.lng:.1f}"
+        query = Query(point, given.stay, given.units, language)
+        result = await section.read(query, Deadline.after(service.settings.json_deadline))
+        scope["state"]["digest"] = result.digest
+        headers = {
+            "Cache-Control": cache_control(result, service.clock()),
+            "Content-Language": language.tag,
+            "Vary": "Authorization",
+        }
+        return Response(result.payload, 200, headers, media_type=JSON)
+
+    return Route(f"/v1/pulse/{section.name}", handle)
+
+
+async def authenticate(authenticator: Authenticator, proxies: TrustedProxies, scope: Scope) -> None:
+    """Check the key of a request and count it.
+
+    Raises:
+        MissingApiKey, InvalidApiKey, RateLimitExceeded, ServiceOverloaded: see `Authenticator`.
+    """
+    authorization = _header_values(scope, b"authorization")
+    in_query = not authorization and key_in_query(scope["query_string"])
+    client = _client_address(scope, proxies)
+    grant = await authenticator.authenticate(authorization, in_query, client)
+    scope["state"]["grant"] = grant
+
+
+def key_in_query(query: bytes) -> bool:
+    """Whether somebody put a key into the URL."""
+    return any(
+        name.lower() in _KEY_PARAMETERS or value.startswith(_KEY_PREFIX)
+        for name, value in decode(query)
+    )
+
+
+def _header_values(scope: Scope, name: bytes) -> list[str]:
+    return [value.decode("latin-1") for found, value in scope["headers"] if found == name]
+
+
+def _client_address(scope: Scope, proxies: TrustedProxies) -> str:
+    peer = scope.get("client")
+    address = peer[0] if peer else ""
+    forwarded = _header_values(scope, b"x-forwarded-for")
+    return proxies.client(address, forwarded) if forwarded else address
