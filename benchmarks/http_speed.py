@@ -108,6 +108,7 @@ def run(folder: Path, seconds: float, number: int, rounds: int) -> None:
     inside = {**os.environ, **NOWHERE, "LOCATION_CONTEXT_DATA_DIR": str(folder)}
     paths = (str(ROOT), os.environ.get("PYTHONPATH", ""))
     inside |= {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    inside |= {"XDG_DATA_HOME": str(folder)}  # or it would become this user's first store
     command = [sys.executable, "-m", "location_context"]
     key_command = [*command, "keys", "create", "speed", "--per-minute", "100000000"]
     subprocess.run([*command, "setup", "--without-fallback"], env=inside, check=True,

@@ -97,6 +97,7 @@ def served(*, whole: bool) -> Iterator[str]:
             command = Path(sys.executable).with_name("location-context")
             sample = ROOT / "src/location_context/sections/guide/sample.csv"
             environ = {**os.environ, "LOCATION_CONTEXT_DATA_DIR": str(folder)}
+            environ["XDG_DATA_HOME"] = str(folder)  # or it would become this user's first store
             subprocess.run([command, "guide", "import", sample], env=environ, check=True)
             stack.enter_context(patch.object(registry, "Weather", MadeUpWeather))
         url = f"http://127.0.0.1:{port}"

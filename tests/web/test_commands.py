@@ -167,7 +167,8 @@ def test_warm_refuses_a_file_without_coordinates(house: Path, tmp_path: Path) ->
     file = tmp_path / "junk.csv"
     file.write_text("name\nParis\n")
     assert "columns lat and lng" in command(house, "warm", str(file), fails=True).stderr
-    assert "cannot be read" in command(house, "warm", str(tmp_path / "no"), fails=True).stderr
+    said = command(house, "warm", str(tmp_path / "no"), fails=True).stderr
+    assert "cannot be read: No such file or directory" in " ".join(said.split())
 
 
 def test_doctor_finds_a_set_up_house_fit_and_warns_of_what_is_missing(house: Path) -> None:

@@ -85,7 +85,8 @@ def _places(file: Path) -> list[tuple[float, float]]:
         with file.open(encoding="utf-8-sig", newline="") as lines:
             rows = list(csv.DictReader(lines))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise OperatorError(f"{file} cannot be read: {error}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise OperatorError(f"{file} cannot be read: {reason}") from None
     places = []
     for number, row in enumerate(rows, 2):
         try:

@@ -116,7 +116,8 @@ def _rows(file: Path) -> list[Row]:
                 raise OperatorError(f"{file} has no columns lat and lng in its first line.")
             return [(reader.line_num, row) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise OperatorError(f"{file} cannot be read: {error}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise OperatorError(f"{file} cannot be read: {reason}") from None
 
 
 async def _warm(rows: list[Row], progress: ProgressReporter, *, wait: bool) -> Summary:
