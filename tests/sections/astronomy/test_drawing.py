@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from location_context.sections.astronomy.card.drawing import moon_tilt, sun_altitude, sun_path
+from location_context.sections.astronomy.card.low_precision import moon_tilt, sun_altitude, sun_path
 from location_context.sections.astronomy.sky.ephemeris import MOON, SUN
 from location_context.sections.astronomy.sky.horizon import directions
 from tests.sections.astronomy.asking import at

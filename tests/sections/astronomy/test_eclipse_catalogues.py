@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from location_context.sections.astronomy.highlights import lunar_eclipses, solar_eclipses
-from location_context.sections.astronomy.sky.civil_time import tt_ahead
+from location_context.sections.astronomy.sky.local_days import tt_ahead
 from tests.sections.astronomy import catalogues
 from tests.sections.astronomy.asking import Asking, at, seconds_apart
 

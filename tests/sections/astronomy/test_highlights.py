@@ -8,7 +8,7 @@ import ephem
 import pytest
 
 from location_context.localisation.language import Languages
-from location_context.sections.astronomy.highlights.wording import (
+from location_context.sections.astronomy.highlights.highlights import (
     lunar_eclipse_title,
     moment_title,
     shower_title,
@@ -16,7 +16,7 @@ from location_context.sections.astronomy.highlights.wording import (
 )
 from location_context.sections.astronomy.response import Details, Highlight
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris
-from location_context.sections.astronomy.sky.showers import SHOWERS
+from location_context.sections.astronomy.sky.sky_events import SHOWERS
 from tests.sections.astronomy.asking import Asking, at
 
 MADRID = (40.4168, -3.7038, "Europe/Madrid")

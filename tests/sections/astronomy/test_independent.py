@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from skyfield.api import wgs84
 
-from location_context.sections.astronomy.sky.civil_time import skyfield_time
 from location_context.sections.astronomy.sky.ephemeris import SUN
 from location_context.sections.astronomy.sky.horizon import directions
+from location_context.sections.astronomy.sky.local_days import skyfield_time
 from tests.sections.astronomy.asking import Asking, seconds_apart
 
 if TYPE_CHECKING:

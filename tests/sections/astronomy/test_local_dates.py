@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pytest
 
-from location_context.sections.astronomy.highlights.clock_changes import clock_changes
+from location_context.sections.astronomy.highlights.highlights import clock_changes
 from location_context.sections.astronomy.sky.local_days import local_days
 from location_context.stay import Stay
 from tests.sections.astronomy.asking import Asking

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, cast
+from typing import Self, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from location_context.sections.astronomy.response import Moon, Phase
-from location_context.sections.astronomy.sky.civil_time import DAY
-from location_context.sections.astronomy.sky.ephemeris import MOON, SUN
-from location_context.sections.astronomy.sky.horizon import Line
-from location_context.sections.astronomy.sky.moments import longitudes
-from location_context.sections.astronomy.sky.roots import interpolate
+from location_context.sections.astronomy.sky.crossings import interpolate
+from location_context.sections.astronomy.sky.ephemeris import MOON, SUN, Sky
+from location_context.sections.astronomy.sky.horizon import Horizon, Line
+from location_context.sections.astronomy.sky.local_days import DAY, LocalDay
+from location_context.sections.astronomy.sky.sky_events import Moment, longitudes
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from location_context.sections.astronomy.sky.ephemeris import Sky
-    from location_context.sections.astronomy.sky.horizon import Horizon
-    from location_context.sections.astronomy.sky.local_days import LocalDay
-    from location_context.sections.astronomy.sky.moments import Moment
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 PRINCIPAL = ("new_moon", "first_quarter", "full_moon", "last_quarter")
 _BETWEEN: tuple[Phase, ...] = (

@@ -8,18 +8,13 @@ the night's middle on which its longest stretch lies.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from location_context.sections.astronomy.response import Night, Planet, Span, Visible
+from location_context.sections.astronomy.sky.crossings import both
 from location_context.sections.astronomy.sky.ephemeris import PLANETS
-from location_context.sections.astronomy.sky.horizon import Line
-from location_context.sections.astronomy.sky.tracks import both
+from location_context.sections.astronomy.sky.horizon import Horizon, Line
+from location_context.sections.astronomy.sky.local_days import LocalDay
 
-if TYPE_CHECKING:
-    from location_context.sections.astronomy.sky.horizon import Horizon
-    from location_context.sections.astronomy.sky.local_days import LocalDay
-
-    Spans = list[tuple[int, int]]
+Spans = list[tuple[int, int]]
 
 HEIGHTS = slice(Line.PLANET_5, Line.PLANET_5 + len(PLANETS))
 _LONG_ENOUGH = 1200  # seconds

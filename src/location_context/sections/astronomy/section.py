@@ -8,28 +8,23 @@ makes the months from the last one to thirteen ahead while the server already an
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 from location_context.sections.astronomy import terminal
+from location_context.sections.astronomy.day_records import needed, record
 from location_context.sections.astronomy.highlights.highlights import Highlights
-from location_context.sections.astronomy.record import needed, record
 from location_context.sections.astronomy.response import AstronomyBody
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris, months_between
-from location_context.sections.astronomy.sky.local_days import local_days
-from location_context.sections.contract import Attribution, SectionResult, StayBody
+from location_context.sections.astronomy.sky.local_days import LocalDay, local_days
+from location_context.sections.contract import Attribution, Query, SectionResult, StayBody
 from location_context.sections.placed import point_body, point_notices
 from location_context.sections.section import PARIS, Samples, Section, SectionContext, TextTable
 from location_context.sections.units import Measure
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from location_context.sections.astronomy.sky.local_days import LocalDay
-    from location_context.sections.contract import Query
-    from location_context.stay import Clock
-    from location_context.upstream.deadline import Deadline
+from location_context.stay import Clock
+from location_context.upstream.deadline import Deadline
 
 _FRESH = timedelta(days=1)
 _BEHIND, _AHEAD = timedelta(days=32), timedelta(days=397)

@@ -7,15 +7,10 @@ inside a band of altitudes, the transit bounds the hour.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from location_context.sections.astronomy.response import Span, Sun, SunStatus
-from location_context.sections.astronomy.sky.horizon import Line
-
-if TYPE_CHECKING:
-    from location_context.sections.astronomy.sky.horizon import Horizon
-    from location_context.sections.astronomy.sky.local_days import LocalDay
-    from location_context.sections.astronomy.sky.tracks import Track
+from location_context.sections.astronomy.sky.crossings import Track
+from location_context.sections.astronomy.sky.horizon import Horizon, Line
+from location_context.sections.astronomy.sky.local_days import LocalDay
 
 _HALF_DAY = 45000  # seconds, a little more than from transit to transit
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from location_context.localisation.formats import Formats
-    from location_context.sections.astronomy.response import AstronomyBody, Details, Highlight
+from location_context.localisation.formats import Formats
+from location_context.sections.astronomy.response import AstronomyBody, Details, Highlight
 
 AT_MOST = 3
 LITTLE_CHANGE = 1.0  # degrees of latitude within which all days are about equally long

@@ -8,16 +8,12 @@ drawn, far under a pixel. The drawing is 600 by 150 units.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from datetime import date, datetime, timedelta
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from datetime import date, datetime
-
-    from location_context.localisation.formats import Formats
-    from location_context.sections.astronomy.response import Day, Span
+from location_context.localisation.formats import Formats
+from location_context.sections.astronomy.response import Day, Span
 
 WIDTH, HEIGHT, FOOT, HEAD = 600.0, 150.0, 3.0, 10.0
 _STEPS = 48

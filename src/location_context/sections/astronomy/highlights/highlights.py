@@ -2,33 +2,128 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from datetime import datetime, timedelta
+from typing import Literal, NamedTuple
+from zoneinfo import ZoneInfo
 
+from location_context.localisation.language import Language
+from location_context.point import Point
 from location_context.sections.astronomy.highlights import lunar_eclipses, solar_eclipses
-from location_context.sections.astronomy.highlights.clock_changes import clock_changes
-from location_context.sections.astronomy.highlights.meteors import best_night
-from location_context.sections.astronomy.highlights.shadows import AROUND
-from location_context.sections.astronomy.highlights.wording import (
-    clock_change_title,
-    lunar_eclipse_title,
-    moment_title,
-    shower_title,
-    solar_eclipse_title,
+from location_context.sections.astronomy.highlights.eclipse_geometry import AROUND, SeenEclipse
+from location_context.sections.astronomy.highlights.meteor_showers import best_night
+from location_context.sections.astronomy.response import (
+    Details,
+    EclipseKind,
+    Highlight,
+    HighlightType,
 )
-from location_context.sections.astronomy.response import Details, Highlight
-from location_context.sections.astronomy.sky.showers import SHOWERS
+from location_context.sections.astronomy.sky.ephemeris import Ephemeris
+from location_context.sections.astronomy.sky.local_days import LocalDay
+from location_context.sections.astronomy.sky.sky_events import SHOWERS, Moment
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
-    from location_context.localisation.language import Language
-    from location_context.point import Point
-    from location_context.sections.astronomy.highlights.shadows import SeenEclipse
-    from location_context.sections.astronomy.response import EclipseKind
-    from location_context.sections.astronomy.sky.ephemeris import Ephemeris
-    from location_context.sections.astronomy.sky.local_days import LocalDay
-    from location_context.sections.astronomy.sky.moments import Moment
+def moment_title(kind: HighlightType, language: Language) -> str:
+    """The words for a phase, an equinox or a solstice."""
+    words = {
+        "new_moon": language.gettext("New Moon"),
+        "first_quarter": language.gettext("First quarter"),
+        "full_moon": language.gettext("Full Moon"),
+        "last_quarter": language.gettext("Last quarter"),
+        "march_equinox": language.gettext("March equinox"),
+        "june_solstice": language.gettext("June solstice"),
+        "september_equinox": language.gettext("September equinox"),
+        "december_solstice": language.gettext("December solstice"),
+    }
+    return words[kind]
+
+
+def solar_eclipse_title(kind: EclipseKind, language: Language) -> str:
+    """The words for a solar eclipse as seen from the point."""
+    words = {
+        "partial": language.gettext("Partial eclipse of the Sun"),
+        "annular": language.gettext("Annular eclipse of the Sun"),
+        "total": language.gettext("Total eclipse of the Sun"),
+    }
+    return words[kind]
+
+
+def lunar_eclipse_title(kind: EclipseKind, language: Language) -> str:
+    """The words for a lunar eclipse as seen from the point."""
+    words = {
+        "penumbral": language.gettext("Penumbral eclipse of the Moon"),
+        "partial": language.gettext("Partial eclipse of the Moon"),
+        "total": language.gettext("Total eclipse of the Moon"),
+    }
+    return words[kind]
+
+
+def clock_change_title(forward: bool, language: Language) -> str:
+    """The words for a clock put forward or back."""
+    if forward:
+        return language.gettext("Clocks go forward")
+    return language.gettext("Clocks go back")
+
+
+def shower_title(name: str, language: Language) -> str:
+    """The name of a meteor shower."""
+    words = {
+        "quadrantids": language.gettext("Quadrantid meteors"),
+        "lyrids": language.gettext("Lyrid meteors"),
+        "eta_aquariids": language.gettext("Eta Aquariid meteors"),
+        "southern_delta_aquariids": language.gettext("Southern Delta Aquariid meteors"),
+        "alpha_capricornids": language.gettext("Alpha Capricornid meteors"),
+        "perseids": language.gettext("Perseid meteors"),
+        "draconids": language.gettext("Draconid meteors"),
+        "orionids": language.gettext("Orionid meteors"),
+        "southern_taurids": language.gettext("Southern Taurid meteors"),
+        "northern_taurids": language.gettext("Northern Taurid meteors"),
+        "leonids": language.gettext("Leonid meteors"),
+        "geminids": language.gettext("Geminid meteors"),
+        "ursids": language.gettext("Ursid meteors"),
+    }
+    return words[name]
+
+
+_PROBE = 43200  # seconds; two changes are never closer
+
+
+class ClockChange(NamedTuple):
+    """The instant of a change (unix seconds) and by how much the clock is put forward."""
+
+    at: int
+    forward: timedelta
+
+
+def clock_changes(days: Sequence[LocalDay]) -> list[ClockChange]:
+    """Every change on the dates, those at their first midnight included."""
+    zone = days[0].zone
+    start, end = days[0].start - 1, days[-1].end - 1
+    probes = [*range(start, end, _PROBE), end]
+    offsets = [_offset(probe, zone) for probe in probes]
+    return [
+        ClockChange(_instant(a, b, zone), after - before)
+        for a, b, before, after in zip(probes, probes[1:], offsets, offsets[1:], strict=False)
+        if before != after
+    ]
+
+
+def _offset(seconds: int, zone: ZoneInfo) -> timedelta:
+    return datetime.fromtimestamp(seconds, zone).utcoffset() or timedelta()
+
+
+def _instant(before: int, after: int, zone: ZoneInfo) -> int:
+    """The first second with the new offset."""
+    new = _offset(after, zone)
+    while after - before > 1:
+        middle = (before + after) // 2
+        if _offset(middle, zone) == new:
+            after = middle
+        else:
+            before = middle
+    return after
+
 
 _HALF_DAY = 43200
 

@@ -9,11 +9,12 @@ the umbra is not touched.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from location_context.sections.astronomy.highlights.shadows import (
+from location_context.sections.astronomy.highlights.eclipse_geometry import (
     MOON_AU,
     SUN_AU,
     Minutes,
@@ -22,17 +23,11 @@ from location_context.sections.astronomy.highlights.shadows import (
     nearest,
     sky_around,
 )
-from location_context.sections.astronomy.sky.ephemeris import MOON, SUN
+from location_context.sections.astronomy.sky.crossings import both, lowest
+from location_context.sections.astronomy.sky.ephemeris import MOON, SUN, Ephemeris, Sky
 from location_context.sections.astronomy.sky.horizon import EQUATOR_AU, directions, moon_line
-from location_context.sections.astronomy.sky.roots import lowest
-from location_context.sections.astronomy.sky.tracks import both
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from location_context.sections.astronomy.sky.ephemeris import Ephemeris, Sky
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 _AIR = 1.02
 _MEAN_EARTH = 0.998340  # the Earth's radius at 45°, in equatorial radii

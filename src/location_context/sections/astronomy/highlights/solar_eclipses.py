@@ -8,11 +8,12 @@ Magnitude is the share of the Sun's diameter covered, obscuration that of its di
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from location_context.sections.astronomy.highlights.shadows import (
+from location_context.sections.astronomy.highlights.eclipse_geometry import (
     MOON_AU,
     MOON_INNER_AU,
     SUN_AU,
@@ -22,22 +23,16 @@ from location_context.sections.astronomy.highlights.shadows import (
     nearest,
     sky_around,
 )
-from location_context.sections.astronomy.sky.ephemeris import MOON, SUN
+from location_context.sections.astronomy.sky.crossings import both, lowest
+from location_context.sections.astronomy.sky.ephemeris import MOON, SUN, Ephemeris, Sky
 from location_context.sections.astronomy.sky.horizon import (
     EQUATOR_AU,
     FLATTENING,
     directions,
     sun_line,
 )
-from location_context.sections.astronomy.sky.roots import lowest
-from location_context.sections.astronomy.sky.tracks import both
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from location_context.sections.astronomy.sky.ephemeris import Ephemeris, Sky
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 SolarKind = Literal["partial", "annular", "total", "hybrid"]
 LocalKind = Literal["partial", "annular", "total"]

@@ -14,31 +14,26 @@ import math
 import threading
 import weakref
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib import resources
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 from skyfield.api import load
 from skyfield.framelib import ecliptic_frame
 from skyfield.jpllib import SpiceKernel
 from skyfield.magnitudelib import planetary_magnitude
+from skyfield.timelib import Time
 
-from location_context.sections.astronomy.sky.civil_time import DAY, skyfield_time
-from location_context.sections.astronomy.sky.moments import Moment, longitudes, moments
+from location_context.sections.astronomy.response import PlanetName
+from location_context.sections.astronomy.sky.local_days import DAY, skyfield_time
+from location_context.sections.astronomy.sky.sky_events import Moment, longitudes, moments
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-    from skyfield.timelib import Time
-
-    from location_context.sections.astronomy.response import PlanetName
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 SUN, MOON = 0, 1
 PLANETS: tuple[PlanetName, ...] = ("mercury", "venus", "mars", "jupiter", "saturn")

@@ -11,27 +11,26 @@ almanacs. Refraction of real air moves a real sunrise by far more.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from location_context.sections.astronomy.sky.ephemeris import AU_KM, MOON, STEP, SUN
-from location_context.sections.astronomy.sky.roots import crossings, interpolate
-from location_context.sections.astronomy.sky.tracks import Track, between
+from location_context.sections.astronomy.sky.crossings import (
+    Crossings,
+    Track,
+    between,
+    crossings,
+    interpolate,
+)
+from location_context.sections.astronomy.sky.ephemeris import AU_KM, MOON, STEP, SUN, Sky
+from location_context.sections.astronomy.sky.local_days import LocalDay
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from location_context.sections.astronomy.sky.ephemeris import Sky
-    from location_context.sections.astronomy.sky.local_days import LocalDay
-    from location_context.sections.astronomy.sky.roots import Crossings
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 EQUATOR_AU = 6378.137 / AU_KM
 FLATTENING = 1 / 298.257223563

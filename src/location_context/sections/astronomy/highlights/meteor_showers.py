@@ -7,19 +7,15 @@ the peak. A shower whose radiant stays under 10° then is not mentioned: too few
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from location_context.point import Point
 from location_context.sections.astronomy.moon import illumination
-from location_context.sections.astronomy.sky.civil_time import J2000, JULIAN_YEAR
-from location_context.sections.astronomy.sky.ephemeris import MOON, SUN
+from location_context.sections.astronomy.sky.ephemeris import MOON, SUN, Ephemeris
 from location_context.sections.astronomy.sky.horizon import directions, moon_line
-
-if TYPE_CHECKING:
-    from location_context.point import Point
-    from location_context.sections.astronomy.sky.ephemeris import Ephemeris
-    from location_context.sections.astronomy.sky.showers import Shower
+from location_context.sections.astronomy.sky.local_days import J2000, JULIAN_YEAR
+from location_context.sections.astronomy.sky.sky_events import Shower
 
 _HALF_DAY = 43200.0
 _DARK = np.sin(np.radians(-12))

@@ -7,22 +7,16 @@ whole disc, 0.272281 where the last sunlight through its valleys counts (NASA's 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from location_context.sections.astronomy.sky.ephemeris import AU_KM, STEP
+from location_context.sections.astronomy.response import EclipseKind
+from location_context.sections.astronomy.sky.crossings import Track, crossings, interpolate
+from location_context.sections.astronomy.sky.ephemeris import AU_KM, STEP, Ephemeris, Sky
 from location_context.sections.astronomy.sky.horizon import EQUATOR_AU
-from location_context.sections.astronomy.sky.roots import crossings, interpolate
-from location_context.sections.astronomy.sky.tracks import Track
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from location_context.sections.astronomy.response import EclipseKind
-    from location_context.sections.astronomy.sky.ephemeris import Ephemeris, Sky
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 SUN_AU = 696000.0 / AU_KM
 MOON_AU = 0.2725076 * EQUATOR_AU

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from location_context.point import Point
 from location_context.sections.astronomy.moon import LUNATION_DAYS, Phases
 from location_context.sections.astronomy.night import night_of, planets_of
 from location_context.sections.astronomy.response import Day
-from location_context.sections.astronomy.sky.civil_time import DAY
+from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 from location_context.sections.astronomy.sky.horizon import Horizon
+from location_context.sections.astronomy.sky.local_days import DAY, LocalDay
 from location_context.sections.astronomy.sun import sun_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from location_context.point import Point
-    from location_context.sections.astronomy.sky.ephemeris import Ephemeris
-    from location_context.sections.astronomy.sky.local_days import LocalDay
 
 _AROUND = 50400  # seconds: half a day, and the samples that the polynomials reach
 

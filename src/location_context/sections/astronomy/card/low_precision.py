@@ -8,11 +8,8 @@ without refraction and parallax. What is answered as data comes from the ephemer
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _J2000 = datetime(2000, 1, 1, 12, tzinfo=UTC)
 Place = tuple[float, float]  # right ascension and declination in radians
