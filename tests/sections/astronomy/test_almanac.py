@@ -104,7 +104,7 @@ def test_twilights_are_within_a_minute_of_the_table(shared_data: Path, asking: A
 
 def moments_of(ephemeris: Ephemeris, year: int) -> list[tuple[str, float]]:
     start, end = month_start((year, 1)), month_start(next_month((year, 12)))
-    return [(moment.type, moment.at) for moment in ephemeris.moments(start, end)]
+    return [(moment.type, moment.at) for moment in ephemeris.sky_events(start, end)]
 
 
 @pytest.mark.parametrize("year", YEARS)

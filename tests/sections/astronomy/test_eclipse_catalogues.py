@@ -9,7 +9,7 @@ import astronomy
 import numpy as np
 import pytest
 
-from location_context.sections.astronomy.highlights import lunar_eclipses, solar_eclipses
+from location_context.sections.astronomy.highlights import eclipses
 from location_context.sections.astronomy.sky.local_days import tt_ahead
 from tests.sections.astronomy import catalogues
 from tests.sections.astronomy.asking import Asking, at, seconds_apart
@@ -30,7 +30,7 @@ def test_every_lunar_eclipse_is_found_with_its_kind_within_a_minute(
     rows = catalogues.lunar(shared_data)
     assert len(rows) == 116
     for row in rows:
-        found = lunar_eclipses.lunar_eclipse(ephemeris, row.greatest - 69)
+        found = eclipses.lunar_eclipse(ephemeris, row.greatest - 69)
         assert found is not None
         assert found.kind == row.kind
         assert abs(in_terrestrial_time(ephemeris, found.greatest) - row.greatest) <= 60
@@ -44,7 +44,7 @@ def test_every_solar_eclipse_is_found_with_its_kind_within_two_seconds(
     rows = catalogues.solar(shared_data)
     assert len(rows) == 110
     for row in rows:
-        found = solar_eclipses.solar_eclipse(ephemeris, row.greatest - 69)
+        found = eclipses.solar_eclipse(ephemeris, row.greatest - 69)
         assert found is not None
         assert found.kind == row.kind
         assert found.gamma == pytest.approx(row.gamma, abs=0.0005)
@@ -55,11 +55,9 @@ def test_every_solar_eclipse_is_found_with_its_kind_within_two_seconds(
 def test_no_eclipse_is_invented(year: int, shared_data: Path, ephemeris: Ephemeris) -> None:
     rows = [*catalogues.lunar(shared_data), *catalogues.solar(shared_data)]
     expected = [r for r in rows if datetime.fromtimestamp(r.greatest, UTC).year == year]
-    moments = ephemeris.moments(at(year, 1, 1).timestamp(), at(year + 1, 1, 1).timestamp())
-    solar = [solar_eclipses.solar_eclipse(ephemeris, m.at) for m in moments if m.type == "new_moon"]
-    lunar = [
-        lunar_eclipses.lunar_eclipse(ephemeris, m.at) for m in moments if m.type == "full_moon"
-    ]
+    moments = ephemeris.sky_events(at(year, 1, 1).timestamp(), at(year + 1, 1, 1).timestamp())
+    solar = [eclipses.solar_eclipse(ephemeris, m.at) for m in moments if m.type == "new_moon"]
+    lunar = [eclipses.lunar_eclipse(ephemeris, m.at) for m in moments if m.type == "full_moon"]
     assert len([e for e in (*solar, *lunar) if e]) == len(expected)
 
 

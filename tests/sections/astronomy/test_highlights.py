@@ -28,7 +28,7 @@ def showers(found: list[Highlight]) -> dict[str, Details]:
 
 
 def test_every_shower_peaks_once_a_year_within_its_active_days(ephemeris: Ephemeris) -> None:
-    moments = ephemeris.moments(at(2026, 1, 1).timestamp(), at(2027, 1, 1).timestamp())
+    moments = ephemeris.sky_events(at(2026, 1, 1).timestamp(), at(2027, 1, 1).timestamp())
     peaks = [(m.shower, datetime.fromtimestamp(m.at, UTC)) for m in moments if m.shower >= 0]
     assert sorted(index for index, _ in peaks) == list(range(len(SHOWERS)))
     for index, peak in peaks:
@@ -50,7 +50,7 @@ def test_every_shower_peaks_once_a_year_within_its_active_days(ephemeris: Epheme
 def test_peaks_fall_on_the_dates_that_meteor_calendars_give(
     name: str, day: date, ephemeris: Ephemeris
 ) -> None:
-    moments = ephemeris.moments(at(2026, 1, 1).timestamp(), at(2027, 1, 1).timestamp())
+    moments = ephemeris.sky_events(at(2026, 1, 1).timestamp(), at(2027, 1, 1).timestamp())
     (found,) = [m.at for m in moments if m.shower >= 0 and SHOWERS[m.shower].name == name]
     assert datetime.fromtimestamp(found, UTC).date() == day
 

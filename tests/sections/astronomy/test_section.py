@@ -19,7 +19,7 @@ from tests.moved_clock import NOON, MovedClock
 from tests.sections.astronomy.asking import Asking, query
 
 if TYPE_CHECKING:
-    from location_context.sections.astronomy.sky.ephemeris import Made, Month
+    from location_context.sections.astronomy.sky.ephemeris import Month, MonthCache
 
 pytestmark = pytest.mark.anyio
 
@@ -32,7 +32,7 @@ class HeldUp(Ephemeris):
         self.gate = threading.Event()
         self.threads: set[str] = set()
 
-    def _make(self, month: Month) -> Made:
+    def _make(self, month: Month) -> MonthCache:
         self.threads.add(threading.current_thread().name)
         assert self.gate.wait(30)
         return super()._make(month)
@@ -113,7 +113,7 @@ async def test_run_makes_the_coming_thirteen_months() -> None:
     last = (2027, 12)
     inner = ephemeris.month
 
-    def month(wanted: Month) -> Made:
+    def month(wanted: Month) -> MonthCache:
         found = inner(wanted)
         if wanted == last:
             loop.call_soon_threadsafe(made.set)

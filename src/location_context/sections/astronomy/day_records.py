@@ -1,4 +1,13 @@
-"""The full record of a stay's dates at a point: one look at the horizon, read day by day."""
+"""The record of each date of a stay at a point: Sun, Moon, night and planets.
+
+Golden and blue hours belong to the date of their solar noon: the morning's lie between the Sun's
+lower transit and noon, the evening's between noon and the next lower transit. Where the Sun turns
+inside a band of altitudes, the transit bounds the hour.
+The night begins on the date, noon to noon. A window is dark while the Sun is below -18° and the
+Moon below the horizon. A planet is visible while it is at least 5° high with the Sun below -6° for
+20 minutes or more: `all_night` when that fills four fifths of the time the Sun is below -6°,
+otherwise `evening` or `morning` by the half of the night that holds its longest stretch.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +15,150 @@ from collections.abc import Sequence
 
 from location_context.point import Point
 from location_context.sections.astronomy.moon import LUNATION_DAYS, Phases
-from location_context.sections.astronomy.night import night_of, planets_of
-from location_context.sections.astronomy.response import Day
-from location_context.sections.astronomy.sky.ephemeris import Ephemeris
-from location_context.sections.astronomy.sky.horizon import Horizon
+from location_context.sections.astronomy.response import (
+    Day,
+    Night,
+    Planet,
+    Span,
+    Sun,
+    SunStatus,
+    Visible,
+)
+from location_context.sections.astronomy.sky.crossings import Track, both
+from location_context.sections.astronomy.sky.ephemeris import PLANETS, Ephemeris
+from location_context.sections.astronomy.sky.horizon import AltitudeThreshold, Horizon
 from location_context.sections.astronomy.sky.local_days import DAY, LocalDay
-from location_context.sections.astronomy.sun import sun_of
+
+Spans = list[tuple[int, int]]
+
+HEIGHTS = slice(AltitudeThreshold.PLANET_5, AltitudeThreshold.PLANET_5 + len(PLANETS))
+_LONG_ENOUGH = 1200  # seconds
+_NEARLY_ALL = 0.8
+
+
+def night_of(day: LocalDay, horizon: Horizon) -> Night:
+    """The dark windows."""
+    dark = horizon.tracks[AltitudeThreshold.SUN_MINUS_18].spans(day.noon, day.next_noon, up=False)
+    without_moon = horizon.tracks[AltitudeThreshold.MOON].spans(day.noon, day.next_noon, up=False)
+    windows = both(dark, without_moon)
+    return Night(
+        dark_windows=[Span(start=day.moment(a), end=day.moment(b)) for a, b in windows],
+        dark_hours=round(sum(map(_length, windows)) / 3600, 2),
+    )
+
+
+def planets_of(day: LocalDay, horizon: Horizon) -> list[Planet]:
+    """Each planet, in the order of their distance from the Sun."""
+    tracks = horizon.tracks
+    night = tracks[AltitudeThreshold.SUN_MINUS_6].spans(day.noon, day.next_noon, up=False)
+    lasts = sum(map(_length, night))
+    magnitudes = horizon.sky.magnitudes_at((day.noon + day.next_noon) / 2)
+    return [
+        Planet(
+            name=name,
+            visible=_visible(both(night, high.spans(day.noon, day.next_noon)), night, lasts),
+            magnitude=magnitude,
+            rise=day.local(horizon.first(AltitudeThreshold.PLANET + index, True, day)),
+            set=day.local(horizon.first(AltitudeThreshold.PLANET + index, False, day)),
+        )
+        for index, (name, magnitude, high) in enumerate(
+            zip(PLANETS, magnitudes, tracks[HEIGHTS], strict=True)
+        )
+    ]
+
+
+def _visible(seen: Spans, night: Spans, lasts: int) -> Visible:
+    """`lasts` is how long the Sun is under -6°."""
+    total, longest = 0, (0, 0)
+    for start, end in seen:
+        if end - start >= _LONG_ENOUGH:
+            total += end - start
+            longest = max(longest, (start, end), key=_length)
+    if not total:
+        return "none"
+    if total >= _NEARLY_ALL * lasts:
+        return "all_night"
+    return "evening" if sum(longest) < night[0][0] + night[-1][1] else "morning"
+
+
+def _length(span: tuple[int, int]) -> int:
+    return span[1] - span[0]
+
+
+_HALF_DAY = 45000  # seconds, a little more than from transit to transit
+
+
+def sun_of(day: LocalDay, horizon: Horizon) -> Sun:
+    """The record of the Sun."""
+    line, first = horizon.tracks[AltitudeThreshold.SUN], horizon.first
+    rise, sets = first(AltitudeThreshold.SUN, True, day), first(AltitudeThreshold.SUN, False, day)
+    noon = first(AltitudeThreshold.MERIDIAN, False, day)
+    before, after = _transits(horizon.tracks[AltitudeThreshold.MERIDIAN], noon)
+    golden, blue = horizon.golden, horizon.blue
+    return Sun(
+        status=_status(day, line, rise, sets),
+        sunrise=day.local(rise),
+        sunset=day.local(sets),
+        solar_noon=day.local(noon),
+        sunrise_azimuth=_angle(horizon.sun_azimuths, rise),
+        sunset_azimuth=_angle(horizon.sun_azimuths, sets),
+        noon_altitude=_angle(horizon.noon_altitudes, noon),
+        day_length_seconds=sum(end - start for start, end in line.spans(day.start, day.end)),
+        civil_dawn=day.local(first(AltitudeThreshold.SUN_MINUS_6, True, day)),
+        civil_dusk=day.local(first(AltitudeThreshold.SUN_MINUS_6, False, day)),
+        nautical_dawn=day.local(first(AltitudeThreshold.SUN_MINUS_12, True, day)),
+        nautical_dusk=day.local(first(AltitudeThreshold.SUN_MINUS_12, False, day)),
+        astronomical_dawn=day.local(first(AltitudeThreshold.SUN_MINUS_18, True, day)),
+        astronomical_dusk=day.local(first(AltitudeThreshold.SUN_MINUS_18, False, day)),
+        golden_hour_morning=_inside(day, golden, before, noon),
+        golden_hour_evening=_inside(day, golden, noon, after),
+        blue_hour_morning=_inside(day, blue, before, noon),
+        blue_hour_evening=_inside(day, blue, noon, after),
+    )
+
+
+def _status(day: LocalDay, line: Track, rise: int | None, sets: int | None) -> SunStatus:
+    if rise is not None or sets is not None or day.start == day.end:
+        return "normal"
+    return "polar_day" if line.is_up(day.start) else "polar_night"
+
+
+def _angle(angles: dict[int, float], at: int | None) -> float | None:
+    return None if at is None else round(angles[at], 1)
+
+
+def _transits(meridian: Track, noon: int | None) -> tuple[int | None, int | None]:
+    """The lower transits before and after a noon."""
+    if noon is None:
+        return None, None
+    before = meridian.last(True, noon - _HALF_DAY, noon)
+    return before, meridian.first(True, noon, noon + _HALF_DAY)
+
+
+def _inside(day: LocalDay, band: Track, start: int | None, end: int | None) -> Span | None:
+    """The first stretch inside a band of altitudes between two transits."""
+    if start is None or end is None:
+        return None
+    found = band.spans(start, end)
+    if not found:
+        return None
+    return Span(start=day.moment(found[0][0]), end=day.moment(found[0][1]))
+
 
 _AROUND = 50400  # seconds: half a day, and the samples that the polynomials reach
 
 
-def needed(days: Sequence[LocalDay]) -> tuple[float, float]:
+def required_span(days: Sequence[LocalDay]) -> tuple[float, float]:
     """From when to when the ephemeris must hold the sky."""
     return days[0].start - LUNATION_DAYS * DAY, days[-1].next_noon + _AROUND
 
 
-def record(days: Sequence[LocalDay], point: Point, ephemeris: Ephemeris) -> list[Day]:
+def day_records(days: Sequence[LocalDay], point: Point, ephemeris: Ephemeris) -> list[Day]:
     """Each day's record, in order."""
     start, end = days[0].start - _AROUND, days[-1].next_noon + _AROUND
     sky = ephemeris.sky(start, end)
     horizon = Horizon.of(sky, point.lat, point.lng, days)
-    phases = Phases.of(days, sky, ephemeris.moments(*needed(days)))
+    phases = Phases.of(days, sky, ephemeris.sky_events(*required_span(days)))
     return [
         Day(
             date=day.date,

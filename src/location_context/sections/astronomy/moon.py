@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from location_context.sections.astronomy.response import Moon, Phase
 from location_context.sections.astronomy.sky.crossings import interpolate
 from location_context.sections.astronomy.sky.ephemeris import MOON, SUN, Sky
-from location_context.sections.astronomy.sky.horizon import Horizon, Line
+from location_context.sections.astronomy.sky.horizon import AltitudeThreshold, Horizon
 from location_context.sections.astronomy.sky.local_days import DAY, LocalDay
-from location_context.sections.astronomy.sky.sky_events import Moment, longitudes
+from location_context.sections.astronomy.sky.sky_events import SkyEvent, longitudes
 
 Floats = NDArray[np.float64]
 
@@ -35,10 +35,10 @@ class Phases:
 
     angles: list[float]
     illuminations: list[float]
-    principal: list[Moment]
+    principal: list[SkyEvent]
 
     @classmethod
-    def of(cls, days: Sequence[LocalDay], sky: Sky, moments: Sequence[Moment]) -> Self:
+    def of(cls, days: Sequence[LocalDay], sky: Sky, moments: Sequence[SkyEvent]) -> Self:
         """`moments` must reach back a lunation before the first midnight."""
         position = sky.position_of(np.array([day.end for day in days], float))
         sun, moon = SUN, MOON
@@ -53,8 +53,8 @@ class Phases:
         """The record of the Moon."""
         angle = self.angles[day.index]
         return Moon(
-            moonrise=day.local(horizon.first(Line.MOON, True, day)),
-            moonset=day.local(horizon.first(Line.MOON, False, day)),
+            moonrise=day.local(horizon.first(AltitudeThreshold.MOON, True, day)),
+            moonset=day.local(horizon.first(AltitudeThreshold.MOON, False, day)),
             phase=self._name(day, angle),
             phase_angle=round(angle, 1) % 360,
             illumination=round(self.illuminations[day.index], 3),

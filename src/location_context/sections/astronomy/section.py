@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import ClassVar, Self
 
 from location_context.sections.astronomy import terminal
-from location_context.sections.astronomy.day_records import needed, record
+from location_context.sections.astronomy.day_records import day_records, required_span
 from location_context.sections.astronomy.highlights.highlights import Highlights
 from location_context.sections.astronomy.response import AstronomyBody
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris, months_between
@@ -69,7 +69,7 @@ class Astronomy(Section[AstronomyBody]):
         """The sky of each date; the caller's deadline bounds the wait for months to be made."""
         assert query.stay is not None
         days = local_days(query.stay, query.point.zone)
-        if len(days) <= _AT_ONCE_DAYS and self._ephemeris.holds(*needed(days)):
+        if len(days) <= _AT_ONCE_DAYS and self._ephemeris.holds(*required_span(days)):
             body = self.answer(query, days)
         else:
             loop = asyncio.get_running_loop()
@@ -88,7 +88,7 @@ class Astronomy(Section[AstronomyBody]):
             as_of=None,
             stale=False,
             attribution=[*ATTRIBUTION, *point_notices(point)],
-            days=record(days, point, self._ephemeris),
+            days=day_records(days, point, self._ephemeris),
             highlights=Highlights(days, point, self._ephemeris, query.language).all(),
         )
 

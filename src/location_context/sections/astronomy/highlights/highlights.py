@@ -10,9 +10,14 @@ from zoneinfo import ZoneInfo
 
 from location_context.localisation.language import Language
 from location_context.point import Point
-from location_context.sections.astronomy.highlights import lunar_eclipses, solar_eclipses
 from location_context.sections.astronomy.highlights.eclipse_geometry import AROUND, SeenEclipse
-from location_context.sections.astronomy.highlights.meteor_showers import best_night
+from location_context.sections.astronomy.highlights.eclipses import (
+    lunar_eclipse,
+    solar_eclipse,
+    visible_lunar_eclipse,
+    visible_solar_eclipse,
+)
+from location_context.sections.astronomy.highlights.meteor_showers import best_moment
 from location_context.sections.astronomy.response import (
     Details,
     EclipseKind,
@@ -21,7 +26,7 @@ from location_context.sections.astronomy.response import (
 )
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 from location_context.sections.astronomy.sky.local_days import LocalDay
-from location_context.sections.astronomy.sky.sky_events import SHOWERS, Moment
+from location_context.sections.astronomy.sky.sky_events import SHOWERS, SkyEvent
 
 
 def moment_title(kind: HighlightType, language: Language) -> str:
@@ -140,7 +145,7 @@ class Highlights:
     def all(self) -> list[Highlight]:
         """Everything from the first midnight to the last, in time order."""
         start, end = self.days[0].start, self.days[-1].end
-        around = self.ephemeris.moments(start - _HALF_DAY, end + _HALF_DAY)
+        around = self.ephemeris.sky_events(start - _HALF_DAY, end + _HALF_DAY)
         inside = [moment for moment in around if start <= moment.at < end]
         near = [moment for moment in around if start - AROUND <= moment.at < end + AROUND]
         found = [
@@ -154,7 +159,7 @@ class Highlights:
         kept = [highlight for highlight in found if highlight.at.date() in dates]
         return sorted(kept, key=lambda highlight: (highlight.at, highlight.type))
 
-    def _moments(self, inside: Sequence[Moment]) -> Iterator[Highlight]:
+    def _moments(self, inside: Sequence[SkyEvent]) -> Iterator[Highlight]:
         for moment in inside:
             if moment.type != "meteor_shower":
                 title = moment_title(moment.type, self.language)
@@ -171,19 +176,19 @@ class Highlights:
                 details=Details(shift_minutes=minutes),
             )
 
-    def _solar_eclipses(self, near: Sequence[Moment]) -> Iterator[Highlight]:
+    def _solar_eclipses(self, near: Sequence[SkyEvent]) -> Iterator[Highlight]:
         for moment in near:
             if moment.type == "new_moon":
-                eclipse = solar_eclipses.solar_eclipse(self.ephemeris, moment.at)
-                seen = eclipse and solar_eclipses.seen_from(eclipse, self.point.lat, self.point.lng)
+                eclipse = solar_eclipse(self.ephemeris, moment.at)
+                seen = eclipse and visible_solar_eclipse(eclipse, self.point.lat, self.point.lng)
                 if seen:
                     yield self._eclipse("solar_eclipse", seen, solar_eclipse_title)
 
-    def _lunar_eclipses(self, near: Sequence[Moment]) -> Iterator[Highlight]:
+    def _lunar_eclipses(self, near: Sequence[SkyEvent]) -> Iterator[Highlight]:
         for moment in near:
             if moment.type == "full_moon":
-                eclipse = lunar_eclipses.lunar_eclipse(self.ephemeris, moment.at)
-                seen = eclipse and lunar_eclipses.seen_from(eclipse, self.point.lat, self.point.lng)
+                eclipse = lunar_eclipse(self.ephemeris, moment.at)
+                seen = eclipse and visible_lunar_eclipse(eclipse, self.point.lat, self.point.lng)
                 if seen:
                     yield self._eclipse("lunar_eclipse", seen, lunar_eclipse_title)
 
@@ -209,12 +214,12 @@ class Highlights:
             ),
         )
 
-    def _showers(self, around: Sequence[Moment]) -> Iterator[Highlight]:
+    def _showers(self, around: Sequence[SkyEvent]) -> Iterator[Highlight]:
         for moment in around:
             if moment.type != "meteor_shower":
                 continue
             shower = SHOWERS[moment.shower]
-            best = best_night(shower, moment.at, self.point, self.ephemeris)
+            best = best_moment(shower, moment.at, self.point, self.ephemeris)
             if best is not None:
                 yield Highlight(
                     type="meteor_shower",

@@ -31,7 +31,7 @@ class BestMoment:
     moonlight: float
 
 
-def best_night(
+def best_moment(
     shower: Shower, peak: float, point: Point, ephemeris: Ephemeris
 ) -> BestMoment | None:
     """The best moment for a peak; None where nothing is to be seen of it."""

@@ -31,7 +31,7 @@ from skyfield.timelib import Time
 
 from location_context.sections.astronomy.response import PlanetName
 from location_context.sections.astronomy.sky.local_days import DAY, skyfield_time
-from location_context.sections.astronomy.sky.sky_events import Moment, longitudes, moments
+from location_context.sections.astronomy.sky.sky_events import SkyEvent, find_sky_events, longitudes
 
 Floats = NDArray[np.float64]
 
@@ -111,11 +111,11 @@ class Sky:
 
 
 @dataclass(frozen=True)
-class Made:
+class MonthCache:
     """What is kept of a month: its sky, and the moments that are the same everywhere."""
 
     sky: Sky
-    moments: list[Moment]
+    sky_events: list[SkyEvent]
 
 
 def joined(parts: list[Sky]) -> Sky:
@@ -156,7 +156,7 @@ class Ephemeris:
         self._kernel = SpiceKernel(str(path))
         weakref.finalize(self, self._kernel.close)
         self._timescale = load.timescale(builtin=True)
-        self._months: OrderedDict[Month, Made] = OrderedDict()
+        self._months: OrderedDict[Month, MonthCache] = OrderedDict()
         self._kept = kept
         self._lock = threading.Lock()
 
@@ -169,12 +169,12 @@ class Ephemeris:
         parts = [self.month(month).sky for month in months_between(start, end)]
         return joined([part.cut(start, end) for part in parts])
 
-    def moments(self, start: float, end: float) -> list[Moment]:
+    def sky_events(self, start: float, end: float) -> list[SkyEvent]:
         """What happens everywhere with start <= at < end, in time order."""
         made = (self.month(month) for month in months_between(start, end))
-        return [moment for month in made for moment in month.moments if start <= moment.at < end]
+        return [moment for month in made for moment in month.sky_events if start <= moment.at < end]
 
-    def month(self, month: Month) -> Made:
+    def month(self, month: Month) -> MonthCache:
         with self._lock:
             made = self._months.get(month)
             if made is not None:
@@ -187,7 +187,7 @@ class Ephemeris:
                 self._months.popitem(last=False)
         return made
 
-    def _make(self, month: Month) -> Made:
+    def _make(self, month: Month) -> MonthCache:
         start, end = month_start(month), month_start(next_month(month))
         nodes = np.arange(start - _LEFT * _NODE, end + _RIGHT * _NODE, _NODE)
         t = skyfield_time(self._timescale, nodes)
@@ -204,8 +204,8 @@ class Ephemeris:
             np.repeat(magnitudes[:, _LEFT:-_RIGHT], _PER_NODE, axis=1),
         )
         sun, moon = longitudes(positions[:2], obliquity)
-        found = moments(sun, moon, float(nodes[0]), _NODE)
-        return Made(sky, [moment for moment in found if start <= moment.at < end])
+        found = find_sky_events(sun, moon, float(nodes[0]), _NODE)
+        return MonthCache(sky, [moment for moment in found if start <= moment.at < end])
 
     def _observe(self, t: Time) -> tuple[Floats, Floats]:
         """Positions (7, 3, nodes) and planets' magnitudes (5, nodes)."""

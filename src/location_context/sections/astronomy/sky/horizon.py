@@ -40,7 +40,7 @@ _NEVER = -(2**62)
 SUN_RADIUS = np.radians(16 / 60)
 
 
-class Line(IntEnum):
+class AltitudeThreshold(IntEnum):
     """What is crossed; each is a row of the array."""
 
     SUN = 0
@@ -109,7 +109,7 @@ def observer(lat: float) -> tuple[float, float]:
 
 def sun_line() -> float:
     """Sine of the altitude of the Sun's centre when its upper limb touches the horizon."""
-    return float(_SUN_ALTITUDES[Line.SUN])
+    return float(_SUN_ALTITUDES[AltitudeThreshold.SUN])
 
 
 def moon_line(distance: Floats) -> Floats:
@@ -141,7 +141,7 @@ class Horizon:
         seconds = np.rint(sky.start + STEP * found.position).astype(np.int64)
         times, ups, begins = seconds.tolist(), found.up.tolist(), (rows[:, 2] > 0).tolist()
         parts = found.by_row(len(rows))
-        at_sun, at_noon = parts[Line.SUN], parts[Line.MERIDIAN]
+        at_sun, at_noon = parts[AltitudeThreshold.SUN], parts[AltitudeThreshold.MERIDIAN]
         positions = np.concatenate([found.position[at_sun], found.position[at_noon]])
         azimuths, altitudes = _sun_angles(seen, positions)
         rises = at_sun.stop - at_sun.start
@@ -149,8 +149,8 @@ class Horizon:
         return cls(
             sky,
             tracks,
-            between(tracks[Line.SUN_MINUS_4], tracks[Line.SUN_PLUS_6]),
-            between(tracks[Line.SUN_MINUS_6], tracks[Line.SUN_MINUS_4]),
+            between(tracks[AltitudeThreshold.SUN_MINUS_4], tracks[AltitudeThreshold.SUN_PLUS_6]),
+            between(tracks[AltitudeThreshold.SUN_MINUS_6], tracks[AltitudeThreshold.SUN_MINUS_4]),
             _firsts(found, seconds, days, len(rows)),
             dict(zip(times[at_sun], azimuths[:rises], strict=True)),
             dict(zip(times[at_noon], altitudes[rises:], strict=True)),

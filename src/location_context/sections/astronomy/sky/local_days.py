@@ -1,8 +1,12 @@
-"""Local dates of a zone as stretches of time, whatever its clocks did on them.
+"""Local dates of a zone as intervals of civil time.
 
-A date begins where its first midnight is on the clock: after a missing hour at midnight it begins
-at 01:00, a doubled hour belongs to the date it repeats, and a date that a zone left out (Samoa,
+A date begins at its first midnight on the clock: after a missing hour at midnight it begins at
+01:00, a repeated hour belongs to the date it repeats, and a date that a zone skipped (Samoa,
 30 December 2011) has no length.
+Instants are seconds since 1970-01-01 of the clock at Greenwich (Unix seconds), as `datetime` counts
+them. That clock is UT1 before 1972, when civil time followed the Earth, and UTC after it, with the
+leap seconds known today; none is expected, as their end by 2035 was resolved (CGPM 2022). The
+Earth's rotation is skyfield's table of Delta T and its forecast (Morrison et al. 2021).
 """
 
 from __future__ import annotations

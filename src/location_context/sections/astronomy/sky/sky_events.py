@@ -60,7 +60,7 @@ _TURNS: tuple[tuple[HighlightType, HighlightType], ...] = (  # when a row climbs
 _PRECESSION = np.radians(50.29 / 3600) / JULIAN_YEAR  # radians a second, in longitude
 
 
-class Moment(NamedTuple):
+class SkyEvent(NamedTuple):
     """An instant (unix seconds) and what happens; `shower` is an index into `SHOWERS`."""
 
     at: float
@@ -75,7 +75,7 @@ def longitudes(positions: Floats, obliquity: Floats) -> Floats:
     return result
 
 
-def moments(sun: Floats, moon: Floats, start: float, step: float) -> list[Moment]:
+def find_sky_events(sun: Floats, moon: Floats, start: float, step: float) -> list[SkyEvent]:
     """All moments among longitudes that begin at `start` and follow every `step` seconds."""
     ahead = moon - sun
     times = start + step * np.arange(sun.size)
@@ -88,9 +88,9 @@ def moments(sun: Floats, moon: Floats, start: float, step: float) -> list[Moment
     return sorted(named, key=lambda moment: moment.at)
 
 
-def _named(rows: list[int], times: list[float], ups: list[bool]) -> Iterator[Moment]:
+def _named(rows: list[int], times: list[float], ups: list[bool]) -> Iterator[SkyEvent]:
     for row, at, up in zip(rows, times, ups, strict=True):
         if row < len(_TURNS):
-            yield Moment(at, _TURNS[row][0 if up else 1])
+            yield SkyEvent(at, _TURNS[row][0 if up else 1])
         elif up:
-            yield Moment(at, "meteor_shower", row - len(_TURNS))
+            yield SkyEvent(at, "meteor_shower", row - len(_TURNS))

@@ -1,8 +1,12 @@
-"""Solar eclipses: whether the Moon's shadow meets the Earth, and what a point sees of it.
+"""Eclipses: whether there is one at a new or full moon, and what of it a point sees.
 
-Everywhere: the shadow's axis and cones in Earth radii (Besselian geometry, the flattened Earth).
-At a point: the distance of both discs for that very observer, clipped to the Sun being up.
-Magnitude is the share of the Sun's diameter covered, obscuration that of its disc.
+Solar: the axis and cones of the Moon's shadow in Earth radii (Besselian geometry, the flattened
+Earth) everywhere; at a point the distance of both discs for that observer, clipped to the Sun being
+up. Magnitude is the share of the Sun's diameter covered, obscuration that of its disc.
+Lunar: the shadow's radii are enlarged by 1/50 for the air (Chauvenet's rule, as in NASA's catalogue
+of 2001 to 2100 and the Explanatory Supplement). An eclipse lasts from the first contact with the
+penumbra to the last; magnitude is the share of the Moon's diameter in the umbra, or in the penumbra
+while the umbra is not touched.
 """
 
 from __future__ import annotations
@@ -29,10 +33,72 @@ from location_context.sections.astronomy.sky.horizon import (
     EQUATOR_AU,
     FLATTENING,
     directions,
+    moon_line,
     sun_line,
 )
 
 Floats = NDArray[np.float64]
+
+_AIR = 1.02
+_MEAN_EARTH = 0.998340  # the Earth's radius at 45°, in equatorial radii
+
+LunarKind = Literal["penumbral", "partial", "total"]
+
+
+@dataclass(frozen=True, slots=True)
+class LunarEclipse:
+    """An eclipse as the Earth's centre sees it, with both magnitudes at each minute."""
+
+    kind: LunarKind
+    greatest: float
+    umbral: Floats
+    penumbral: Floats
+    minutes: Minutes
+    sky: Sky
+
+
+def lunar_eclipse(ephemeris: Ephemeris, full_moon: float) -> LunarEclipse | None:
+    """The eclipse at a full moon, if there is one."""
+    sky, minutes = sky_around(ephemeris, full_moon), Minutes.around(full_moon)
+    places = minutes.of(sky, sky.positions[[SUN, MOON]].reshape(6, -1)).reshape(2, 3, -1)
+    away, umbral, penumbral = _shadow(places[0], places[1])
+    greatest = minutes.moment(lowest(away * away))
+    if minutes.value(penumbral, greatest) <= 0:
+        return None
+    kind = _lunar_kind(minutes.value(umbral, greatest))
+    return LunarEclipse(kind, greatest, umbral, penumbral, minutes, sky)
+
+
+def _shadow(sun: Floats, moon: Floats) -> tuple[Floats, Floats, Floats]:
+    """The Moon's distance from the shadow's axis (radians), and both magnitudes."""
+    to_sun, to_moon = length(sun), length(moon)
+    away = 2 * np.arcsin(length(sun / to_sun + moon / to_moon) / 2)
+    parallax = _MEAN_EARTH * np.arcsin(EQUATOR_AU / to_moon) + np.arcsin(EQUATOR_AU / to_sun)
+    sun_radius, moon_radius = np.arcsin(SUN_AU / to_sun), np.arcsin(MOON_AU / to_moon)
+    umbral = (_AIR * (parallax - sun_radius) + moon_radius - away) / (2 * moon_radius)
+    penumbral = (_AIR * (parallax + sun_radius) + moon_radius - away) / (2 * moon_radius)
+    return away, umbral, penumbral
+
+
+def _lunar_kind(umbral: float) -> LunarKind:
+    if umbral >= 1:
+        return "total"
+    return "partial" if umbral > 0 else "penumbral"
+
+
+def visible_lunar_eclipse(eclipse: LunarEclipse, lat: float, lng: float) -> SeenEclipse | None:
+    """The part of an eclipse with the Moon above the horizon."""
+    minutes, seen = eclipse.minutes, directions(eclipse.sky, lat, lng)
+    height = minutes.of(eclipse.sky, seen.towards(MOON)[0] - moon_line(seen.distance[MOON]))
+    touched, up = minutes.track(eclipse.penumbral), minutes.track(height)
+    visible = nearest(both(touched.spans(*minutes.span), up.spans(*minutes.span)), eclipse.greatest)
+    if visible is None:
+        return None
+    start, end, maximum = visible
+    umbral = minutes.value(eclipse.umbral, maximum)
+    magnitude = umbral if umbral > 0 else minutes.value(eclipse.penumbral, maximum)
+    return SeenEclipse(_lunar_kind(umbral), start, maximum, end, magnitude)
+
 
 SolarKind = Literal["partial", "annular", "total", "hybrid"]
 LocalKind = Literal["partial", "annular", "total"]
@@ -75,7 +141,7 @@ def solar_eclipse(ephemeris: Ephemeris, new_moon: float) -> SolarEclipse | None:
     places = minutes.of(sky, sky.positions[[SUN, MOON]].reshape(6, -1)).reshape(2, 3, -1)
     cones = _cones(places[0] / EQUATOR_AU, places[1] / EQUATOR_AU)
     position = lowest(cones.away**2)
-    kind = _kind(cones, round(position))
+    kind = _solar_kind(cones, round(position))
     if kind is None:
         return None
     greatest = minutes.moment(position)
@@ -103,7 +169,7 @@ def _cones(sun: Floats, moon: Floats) -> _Cones:
     )
 
 
-def _kind(cones: _Cones, greatest: int) -> SolarKind | None:
+def _solar_kind(cones: _Cones, greatest: int) -> SolarKind | None:
     past_limb = cones.away[greatest] * (1 - 1 / cones.deep[greatest])
     if past_limb >= cones.penumbra[greatest]:
         return None
@@ -117,7 +183,7 @@ def _kind(cones: _Cones, greatest: int) -> SolarKind | None:
     return "total"
 
 
-def seen_from(eclipse: SolarEclipse, lat: float, lng: float) -> SeenEclipse | None:
+def visible_solar_eclipse(eclipse: SolarEclipse, lat: float, lng: float) -> SeenEclipse | None:
     """The part of an eclipse that a point sees with the Sun up."""
     minutes, seen = eclipse.minutes, directions(eclipse.sky, lat, lng)
     to_sun, to_moon = seen.towards(SUN), seen.towards(MOON)
