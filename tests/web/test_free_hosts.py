@@ -12,7 +12,7 @@ import pytest
 
 from location_context.app import open_service
 from location_context.point import Point
-from location_context.sections.contract import Query, Reading
+from location_context.sections.contract import Query, SectionResult
 from location_context.sections.open_meteo import FREE_AT_ONCE
 from location_context.service import Service
 from location_context.settings import Secret, Settings
@@ -25,7 +25,7 @@ from tests.web.whole import OFF
 pytestmark = pytest.mark.anyio
 
 
-async def weather(service: Service, lat: float) -> Reading:
+async def weather(service: Service, lat: float) -> SectionResult:
     """The weather of some days within the horizon at a place that nobody asked for before."""
     first = service.clock().date() + timedelta(days=3)
     point = Point(lat, 2.35, "Europe/Paris", "FR", None)
