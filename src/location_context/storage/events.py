@@ -1,19 +1,38 @@
-"""The operator's own events, stored by cell and slot: the same code on both databases."""
+"""The operator's own events in the database, found by place and time; the same code on both.
+
+An event is stored under a cell and a slot, so that a query reads few rows. A cell is a square of
+about 28 km; bands of latitude are 0.25° high, and each is cut into as many cells as its length
+needs. Events of a whole country share a cell of their own, below 0.
+
+A slot names the days an event may touch: events are sorted by length into levels (1 day, up to 8,
+64, 512, 4096), and at each level time is cut into buckets as long as the level's longest event. An
+event is stored under the bucket in which it begins, so one that touches a day begins in the bucket
+of that day or in the one before: interval overlap becomes one range of slots for each level.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime, timedelta
 
 import msgspec
 from sqlalchemy import and_, delete, insert, or_, select, union_all, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from location_context.point import Point
 from location_context.sections.events.records import Calendar, ProviderEvent
+from location_context.stay import Stay
 from location_context.storage.database import Database
 from location_context.storage.schema import event_calendars, events
 
+_BAND = 0.25  # degrees of latitude
+_MAX_COLUMNS = 10_000  # more than cells in any band
+_KM_PER_DEGREE = 111.195
+_LEVEL_BITS = 24  # room for the number of a bucket below that of its level
+_LEVEL_SHIFTS = (0, 3, 6, 9, 12)  # buckets of 1, 8, 64, 512 and 4,096 days
+MAX_INDEXED_DAYS = 1 << _LEVEL_SHIFTS[-1]
 BATCH_ROWS = 2000
 
 _event = msgspec.json.Decoder(ProviderEvent)
@@ -27,19 +46,22 @@ class SqlEventStore:
         self._database = database
 
     async def find_nearby(
-        self, cells: Sequence[int], slots: Sequence[tuple[int, int]], limit: int
+        self, point: Point, radius: float, days: Stay, limit: int
     ) -> list[ProviderEvent]:
-        """Events filed in these cells and ranges of slots, at most `limit`.
+        """Events that may lie within `radius` km or concern the country, and touch the days.
 
-        One select for each range, so that each is a few ranges of the key and never a scan.
+        One select for each range of slots, so that each is a few ranges of the key, never a scan.
         """
-        parts = [
+        cells = cells_within(point.lat, point.lng, radius)
+        if point.country:
+            cells.append(country_cell(point.country))
+        selects = [
             select(events.c.record).where(
-                events.c.cell.in_(cells), events.c.slot.between(low, high)
+                events.c.cell.in_(cells), events.c.slot.between(first, last)
             )
-            for low, high in slots
+            for first, last in buckets_overlapping(days.start, days.end)
         ]
-        query = union_all(*parts).limit(limit)
+        query = union_all(*selects).limit(limit)
         async with self._database.read() as connection:
             return [_event.decode(record) for record in await connection.scalars(query)]
 
@@ -50,22 +72,22 @@ class SqlEventStore:
             return [_calendar.decode(record) for record in await connection.scalars(query)]
 
     async def replace(
-        self, calendar: Calendar, rows: Sequence[tuple[int, int, ProviderEvent]]
+        self, calendar: Calendar, new_events: Sequence[ProviderEvent], since: date | None = None
     ) -> None:
         """Store a calendar and its events in place of what it had, in one transaction."""
         # in a thread, since many events take long enough to be felt by requests
-        values = await asyncio.to_thread(_values, calendar.id, rows)
+        rows = await asyncio.to_thread(_event_rows, calendar.id, new_events, since or date.min)
         async with self._database.write() as connection:
             await connection.execute(delete(events).where(events.c.calendar == calendar.id))
             await connection.execute(
                 delete(event_calendars).where(event_calendars.c.id == calendar.id)
             )
-            await connection.execute(insert(event_calendars).values(**_row(calendar)))
-            await _insert(connection, values)
+            await connection.execute(insert(event_calendars).values(**_calendar_row(calendar)))
+            await _insert(connection, rows)
 
     async def update_calendar(self, calendar: Calendar) -> None:
         """Store what is new about a calendar, if it still is there."""
-        row = _row(calendar)
+        row = _calendar_row(calendar)
         async with self._database.write() as connection:
             await connection.execute(
                 update(event_calendars).where(event_calendars.c.id == calendar.id).values(**row)
@@ -101,7 +123,7 @@ class SqlEventStore:
         return None
 
 
-def _row(calendar: Calendar) -> dict[str, object]:
+def _calendar_row(calendar: Calendar) -> dict[str, object]:
     return {
         "id": calendar.id,
         "kind": calendar.kind,
@@ -110,18 +132,104 @@ def _row(calendar: Calendar) -> dict[str, object]:
     }
 
 
-def _values(
-    calendar: str, rows: Sequence[tuple[int, int, ProviderEvent]]
+def _event_rows(
+    calendar_id: str, new_events: Sequence[ProviderEvent], since: date
 ) -> list[tuple[object, ...]]:
-    """Rows as they are stored, in the order of the key, so that neighbours are written together."""
+    """Rows in the order of the key, so that neighbours are written together."""
     return sorted(
-        (cell, slot, calendar, event.id, msgspec.json.encode(event).decode())
-        for cell, slot, event in rows
+        (
+            _cell(event),
+            _slot(event, since),
+            calendar_id,
+            event.id,
+            msgspec.json.encode(event).decode(),
+        )
+        for event in new_events
     )
 
 
-async def _insert(connection: AsyncConnection, values: Sequence[tuple[object, ...]]) -> None:
+def _cell(event: ProviderEvent) -> int:
+    """That of its place, else of its country."""
+    place = event.place
+    if place and place.lat is not None and place.lng is not None:
+        return cell_of(place.lat, place.lng)
+    return country_cell(event.country or "")
+
+
+def _slot(event: ProviderEvent, since: date) -> int:
+    """That of its days from `since` on: years before it would be too early to be found."""
+    end = event.end.day if event.end else event.start.day
+    first = max(event.start.day, min(since, end))
+    return time_bucket(first, max(first, min(end, first + timedelta(days=MAX_INDEXED_DAYS - 1))))
+
+
+async def _insert(connection: AsyncConnection, rows: Sequence[tuple[object, ...]]) -> None:
     """By the driver's own bulk insert: SQLAlchemy's parameters would double the time."""
     statement = str(insert(events).compile(dialect=connection.dialect))
-    for first in range(0, len(values), BATCH_ROWS):
-        await connection.exec_driver_sql(statement, list(values[first : first + BATCH_ROWS]))
+    for first in range(0, len(rows), BATCH_ROWS):
+        await connection.exec_driver_sql(statement, list(rows[first : first + BATCH_ROWS]))
+
+
+def cell_of(lat: float, lng: float) -> int:
+    """The cell of a point."""
+    band = _band(lat)
+    return band * _MAX_COLUMNS + _column(band, lng)
+
+
+def country_cell(country: str) -> int:
+    """The cell of a whole country."""
+    return -(ord(country[0]) * 256 + ord(country[1]))
+
+
+def cells_within(lat: float, lng: float, radius_km: float) -> list[int]:
+    """Every cell that a circle may touch."""
+    reach = radius_km / _KM_PER_DEGREE
+    found: set[int] = set()
+    for band in range(_band(max(-90.0, lat - reach)), _band(min(90.0, lat + reach)) + 1):
+        edge = min(89.99, max(abs(lat - reach), abs(lat + reach)))
+        width = reach / math.cos(math.radians(edge))
+        count = _columns(band)
+        if width >= 180:
+            found.update(band * _MAX_COLUMNS + column for column in range(count))
+            continue
+        first = math.floor((lng - width + 180) / 360 * count)
+        last = math.floor((lng + width + 180) / 360 * count)
+        found.update(band * _MAX_COLUMNS + column % count for column in range(first, last + 1))
+    return sorted(found)
+
+
+def time_bucket(first: date, last: date) -> int:
+    """The slot of an event that touches the days from `first` to `last`."""
+    length = (last - first).days
+    longest = len(_LEVEL_SHIFTS) - 1
+    level = next((n for n, shift in enumerate(_LEVEL_SHIFTS) if length < 1 << shift), longest)
+    return _bucket(level, first)
+
+
+def buckets_overlapping(first: date, last: date) -> list[tuple[int, int]]:
+    """Ranges of slots, both ends included, of all events that may touch the days."""
+    ranges = []
+    for level, shift in enumerate(_LEVEL_SHIFTS):
+        before = first if shift == 0 else first - timedelta(days=1 << shift)
+        ranges.append((_bucket(level, before), _bucket(level, last)))
+    return ranges
+
+
+def _bucket(level: int, day: date) -> int:
+    return (level << _LEVEL_BITS) + (day.toordinal() >> _LEVEL_SHIFTS[level])
+
+
+def _band(lat: float) -> int:
+    return min(int(180 / _BAND) - 1, math.floor((lat + 90) / _BAND))
+
+
+def _columns(band: int) -> int:
+    """How many cells go round the Earth in a band, at its edge nearer the equator."""
+    south = band * _BAND - 90
+    edge = min(abs(south), abs(south + _BAND))
+    return max(1, math.floor(360 / _BAND * math.cos(math.radians(edge))))
+
+
+def _column(band: int, lng: float) -> int:
+    count = _columns(band)
+    return math.floor((lng + 180) / 360 * count) % count

@@ -47,7 +47,7 @@ async def _titles_and_refused(
         return set(), [one.reason for one in refusal.rejected] or [refusal.message]
     finally:
         assert _processor() - before < bound + 1
-    return {told.title for _, _, told in imported.rows}, [one.reason for one in imported.rejected]
+    return {told.title for told in imported.events}, [one.reason for one in imported.rejected]
 
 
 @pytest.mark.parametrize("name", EVENTS)

@@ -10,7 +10,6 @@ import msgspec
 import pytest
 
 from location_context.sections.contract import SectionResult
-from location_context.sections.events.cells import cell, slot
 from location_context.sections.events.providers import base
 from location_context.sections.events.providers.open_holidays import OpenHolidays
 from location_context.sections.events.providers.predicthq import PredictHQ
@@ -321,12 +320,11 @@ async def test_beyond_what_open_holidays_knows_the_library_s_school_holidays_sta
     assert [e["sources"] for e in schools] == [["holidays"]]
 
 
-def _stored(title: str, day: date, place: tuple[float, float]) -> tuple[int, int, ProviderEvent]:
-    told = ProviderEvent(
+def _stored(title: str, day: date, place: tuple[float, float]) -> ProviderEvent:
+    return ProviderEvent(
         id=f"cal:{title}", source="calendars", title=title, category="festival", start=When(day),
         end=When(day), all_day=True, place=Place(lat=place[0], lng=place[1]),
     )  # fmt: skip
-    return cell(*place), slot(day, day), told
 
 
 async def test_the_operators_own_events_count_within_the_radius(opening):

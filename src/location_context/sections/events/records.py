@@ -12,7 +12,9 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from location_context.point import Point
 from location_context.sections.events.response import Category, EventStatus, Price, Scope
+from location_context.stay import Stay
 
 _INSTANT = timedelta(microseconds=1)
 
@@ -129,9 +131,12 @@ class EventStore(Protocol):
     """Stores the operator's own calendars and their events, by place and time."""
 
     async def find_nearby(
-        self, cells: Sequence[int], slots: Sequence[tuple[int, int]], limit: int
+        self, point: Point, radius: float, days: Stay, limit: int
     ) -> list[ProviderEvent]:
-        """Events filed in these cells and ranges of slots, at most `limit`; check them again."""
+        """Events that may lie within `radius` km of the point or concern its country.
+
+        They may touch the days, by their own dates. At most `limit`; relevance checks them.
+        """
         ...
 
     async def calendars(self) -> list[Calendar]:
@@ -139,9 +144,13 @@ class EventStore(Protocol):
         ...
 
     async def replace(
-        self, calendar: Calendar, events: Sequence[tuple[int, int, ProviderEvent]]
+        self, calendar: Calendar, new_events: Sequence[ProviderEvent], since: date | None = None
     ) -> None:
-        """Store a calendar and its events, each with cell and slot, in place of what it had."""
+        """Store a calendar and its events in place of what it had.
+
+        Every event has a place with coordinates, or a country. `since`: no earlier day is asked
+        for, so that an event which began years before need not be found by them.
+        """
         ...
 
     async def update_calendar(self, calendar: Calendar) -> None:

@@ -77,12 +77,12 @@ class Feeds:
                 f"{source}: {error.message}. Nothing was changed.", error.rejected
             ) from None
         former = await self._stored_rows(calendar)
-        if not imported.rows and former and not allow_empty:
+        if not imported.events and former and not allow_empty:
             raise ImportRejected(
                 f"{source} holds no event from a month back to three years ahead, and gave "
                 f"{former} before. Nothing was changed. {_HOW_TO_EMPTY[calendar.kind]}"
             )
-        await self._store.replace(imported.calendar, imported.rows)
+        await self._store.replace(imported.calendar, imported.events, imported.since)
         return imported
 
     async def calendars(self) -> list[Calendar]:
@@ -175,10 +175,10 @@ class Feeds:
             )
         except ImportRejected as error:
             return await self._record_failure(calendar, f"{error.message}; its events stay")
-        if not imported.rows and calendar.rows and not calendar.came_empty:
+        if not imported.events and calendar.rows and not calendar.came_empty:
             reason = "it came without events; those it gave before stay unless it comes so again"
             return await self._record_failure(calendar, reason, came_empty=True)
-        return await self._store.replace(imported.calendar, imported.rows)
+        return await self._store.replace(imported.calendar, imported.events, imported.since)
 
     async def _read(
         self, calendar: Calendar, data: bytes, content_type: str, progress: Progress | None

@@ -20,7 +20,6 @@ import msgspec
 
 from location_context.errors import OperatorError
 from location_context.sections.addresses import web_address
-from location_context.sections.events.cells import LONGEST_DAYS, cell, country_cell, slot
 from location_context.sections.events.imports.entries import (
     CalendarEntry,
     Format,
@@ -56,10 +55,11 @@ class ImportRejected(OperatorError):
 
 @dataclass(frozen=True)
 class ImportedCalendar:
-    """A calendar as it will be stored: its events with cell and slot, and what was rejected."""
+    """A calendar as it will be stored: its events from `since` on, and what was rejected."""
 
     calendar: Calendar
-    rows: list[tuple[int, int, ProviderEvent]]
+    events: list[ProviderEvent]
+    since: date
     rejected: list[RejectedEntry]
 
 
@@ -109,24 +109,24 @@ async def read_calendar(
     """
     sandbox = Sandbox(data, task)
     try:
-        rows, rejected = await asyncio.to_thread(_rows, calendar, sandbox, task.window, progress)
+        events, rejected = await asyncio.to_thread(_events, calendar, sandbox, progress)
     except OperatorError as error:
         raise ImportRejected(error.message) from None
     finally:
         sandbox.cancel()  # who was cancelled does not wait for it
-    if rejected and not rows:
+    if rejected and not events:
         raise ImportRejected(f"nothing in it could be read ({rejected[0].reason})", rejected)
     calendar = msgspec.structs.replace(
-        calendar, rows=len(rows), imported_at=now, checked_at=now, failed_with=None,
+        calendar, rows=len(events), imported_at=now, checked_at=now, failed_with=None,
         came_empty=False,
     )  # fmt: skip
-    return ImportedCalendar(calendar, rows, rejected)
+    return ImportedCalendar(calendar, events, task.window.first, rejected)
 
 
-def _rows(
-    calendar: Calendar, sandbox: Sandbox, window: Window, progress: Progress | None
-) -> tuple[list[tuple[int, int, ProviderEvent]], list[RejectedEntry]]:
-    rows: dict[str, tuple[int, int, ProviderEvent]] = {}
+def _events(
+    calendar: Calendar, sandbox: Sandbox, progress: Progress | None
+) -> tuple[list[ProviderEvent], list[RejectedEntry]]:
+    events: dict[str, ProviderEvent] = {}
     rejected: list[RejectedEntry] = []
     count = 0
     with closing(sandbox.parse_in_subprocess()) as entries:
@@ -137,41 +137,23 @@ def _rows(
             if entry.start.day.year < _MIN_DATE.year:
                 reason = f"its start is before {_MIN_DATE}"
                 rejected.append(RejectedEntry(entry.title[:60], reason))
-            elif row := _row(entry, calendar, window):
-                rows[row[2].id] = row
+            elif event := _event(entry, calendar):
+                events[event.id] = event
             else:
                 rejected.append(RejectedEntry(entry.title[:60], _NO_PLACE))
             count += 1
             if progress and count % _PROGRESS_EVERY == 0:
                 progress(count)
-    return list(rows.values()), rejected
+    return list(events.values()), rejected
 
 
-def _row(
-    entry: CalendarEntry, calendar: Calendar, window: Window
-) -> tuple[int, int, ProviderEvent] | None:
-    """The event with the cell and slot it is filed under; None without a place."""
+def _event(entry: CalendarEntry, calendar: Calendar) -> ProviderEvent | None:
+    """The event at its place, or at its calendar's; None without a place."""
     lat, lng = (entry.lat, entry.lng) if entry.lat is not None else (calendar.lat, calendar.lng)
-    event = _event(entry, calendar, lat, lng)
-    if lat is not None and lng is not None:
-        return cell(lat, lng), _slot(event, window), event
-    if calendar.country:
-        return country_cell(calendar.country), _slot(event, window), event
-    return None
-
-
-def _slot(event: ProviderEvent, window: Window) -> int:
-    """The slot of its days within the window: years before it would be too early to be found."""
-    end = event.end.day if event.end else event.start.day
-    first = max(event.start.day, min(window.first, end))
-    return slot(first, max(first, min(end, first + timedelta(days=LONGEST_DAYS - 1))))
-
-
-def _event(
-    entry: CalendarEntry, calendar: Calendar, lat: float | None, lng: float | None
-) -> ProviderEvent:
-    name = f"{entry.uid} {entry.start.at or entry.start.day}"
     placed = lat is not None and lng is not None
+    if not placed and not calendar.country:
+        return None
+    name = f"{entry.uid} {entry.start.at or entry.start.day}"
     has_place = placed or entry.venue or entry.address
     return ProviderEvent(
         id=f"{calendar.id}:{hashlib.blake2b(name.encode(), digest_size=10).hexdigest()}",

@@ -9,11 +9,10 @@ from typing import Self
 
 from location_context.errors import StorageError
 from location_context.sections.contract import DatasetState, ProviderState, ProviderStatus, Query
-from location_context.sections.events.cells import cells_around, country_cell, slots_touching
 from location_context.sections.events.providers.base import EventProvider, ProviderResult
 from location_context.sections.events.records import Calendar, EventStore, ProviderEvent
 from location_context.sections.section import SectionContext
-from location_context.stay import Clock
+from location_context.stay import Clock, Stay
 from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
 
 MAX_STORED_EVENTS = 3000  # read for one query
@@ -43,16 +42,15 @@ class Calendars(EventProvider):
     async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
         """Events stored around the point during the stay, and those of its whole country."""
         assert query.stay is not None
-        cells = cells_around(query.point.lat, query.point.lng, self._radius)
-        if query.point.country:
-            cells.append(country_cell(query.point.country))
         # stored by the event's own dates, which may be a day off those at the point
-        slots = slots_touching(query.stay.start - _DAY, query.stay.end + _DAY)
+        days = Stay(query.stay.start - _DAY, query.stay.end + _DAY)
         try:
             async with asyncio.timeout(deadline.earlier(ANSWER_RESERVE).left()):
                 if not (calendars := await self._list()):
                     return ProviderResult("not_configured")
-                events = await self._store.find_nearby(cells, slots, MAX_STORED_EVENTS)
+                events = await self._store.find_nearby(
+                    query.point, self._radius, days, MAX_STORED_EVENTS
+                )
         except (StorageError, TimeoutError):
             self._storage_failed = True
             return ProviderResult("unavailable")
