@@ -28,7 +28,11 @@ from tests.widget.samples.sections import Sample, sample_sections  # noqa: E402
 from location_context.settings import Settings  # noqa: E402  the path comes first
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from playwright.sync_api import Page
+
+    from location_context.sections.section import Section
 
 OUT = ROOT / "src" / "location_context" / "widget" / "heights.json"
 # on both sides of every change of the layout
@@ -36,7 +40,7 @@ WIDTHS = (280, 320, 360, 440, 559, 560, 639, 640, 720, 900, 1200)
 DAYS = (1, 4, 7, 8, 10, 11, 15, 22, 35, 36, 39, 40, 60, 92)
 NEAR = date(2026, 11, 21)  # the clock's today
 FAR = date(2027, 8, 7)
-STRADDLES = 4  # days within the horizon of a stay that reaches over it
+SPLIT_NEAR_DAYS = 4  # days within the horizon of a stay that reaches over it
 MEASURE = """(widths) => {
   const page = document.getElementById("w"), tall = (one) => one.getBoundingClientRect().height;
   return widths.map((width) => {
@@ -64,31 +68,38 @@ def main() -> None:
         )
         with serve(settings, clock=clock, sections=sections, port=port):
             page = browser.new_page(viewport={"width": 1200, "height": 9000})
-            found = measured(page, url, {one.name: one for one in sections})
+            found = measured(page, url, sections)
         browser.close()
     OUT.write_text(json.dumps(found, separators=(",", ":")).replace("]],", "]],\n") + "\n")
 
 
-def measured(page: Page, url: str, sections: dict[str, object]) -> dict[str, object]:
+def measured(page: Page, url: str, sections: Sequence[Section]) -> dict[str, object]:
     """Every part in px: a row for each number of days, in it each width."""
-    found: dict[str, object] = {"widths": WIDTHS, "days": DAYS, "straddles": STRADDLES}
+    found: dict[str, object] = {"widths": WIDTHS, "days": DAYS, "split_near_days": SPLIT_NEAR_DAYS}
     near = Open(page, url, NEAR)
-    straddling = Open(page, url, NEAR + timedelta(days=16 - STRADDLES))
+    straddling = Open(page, url, NEAR + timedelta(days=16 - SPLIT_NEAR_DAYS))
     far = Open(page, url, FAR)
-    found["forecast"] = [near.part(min(n, 15), "weather") for n in DAYS]
-    found["both"] = [straddling.part(n, "weather") for n in DAYS]
-    found["typical"] = [far.part(n, "weather") for n in DAYS]
-    found["astronomy"] = [far.part(n, "astronomy") for n in DAYS]
-    found["side_by_side"] = [far.rest(n, "weather", "astronomy") for n in DAYS]
-    for alone, other in (("guide", "events"), ("events", "guide")):
-        section = sections[other]
-        assert isinstance(section, Sample)
-        section.broken = True
-        shown = Open(page, url, FAR, place=alone)  # another point than those held
-        found[alone] = [shown.part(n, alone) for n in DAYS]
-        if alone == "guide":
-            found["frame"] = [shown.rest(n, "weather", "astronomy", "guide") for n in DAYS]
-        section.broken = False
+    whole = [one for one in sections if not one.half_width]
+    half = [one for one in sections if one.half_width]
+    names = [one.name for one in whole]
+    for one in whole:
+        if one.splits_at_horizon:
+            found[f"{one.name}.near"] = [near.part(min(n, 15), one.name) for n in DAYS]
+            found[f"{one.name}.split"] = [straddling.part(n, one.name) for n in DAYS]
+            found[f"{one.name}.far"] = [far.part(n, one.name) for n in DAYS]
+        else:
+            found[one.name] = [far.part(n, one.name) for n in DAYS]
+    found["+".join(one.name for one in half)] = [far.rest(n, *names) for n in DAYS]
+    for alone in half:
+        others = [one for one in half if one is not alone]
+        for other in others:
+            assert isinstance(other, Sample)
+            other.broken = True
+        shown = Open(page, url, FAR, place=alone.name)  # another point than those kept
+        found[alone.name] = [shown.part(n, alone.name) for n in DAYS]
+        found.setdefault("frame", [shown.rest(n, *names, alone.name) for n in DAYS])
+        for other in others:
+            other.broken = False
     return found
 
 

@@ -18,7 +18,7 @@ CODE = re.compile(r"<pre[^>]*><code>(.*?)</code></pre>", re.DOTALL)
 
 WITHIN = "Within the 16-day forecast."
 STRADDLES = "The first days are within the 16-day forecast, the others beyond it."
-PAST = "These dates are past: weather and events stay out."
+PAST = "These dates are past. Not shown: weather and events."
 BEYOND = "Beyond the 16-day forecast."
 
 

@@ -13,9 +13,12 @@ from location_context.errors import PublicError
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.localisation.language import Languages
 from location_context.parameters import WIDGET, parse
+from location_context.sections.cached_section import CachedSection
 from location_context.settings import Settings
+from location_context.stay import system_clock
 from location_context.widget import embedding, oembed
 from tests.moved_clock import MovedClock
+from tests.widget.samples.sections import sample_sections
 from tests.widget.site import DONOSTIA, Site
 
 
@@ -129,6 +132,9 @@ def test_public_url_with_a_path_leads_and_equal_ports_are_equal(gazetteer):
     assert "https://stays.example/context/v1/embed.js" in answer.html
 
 
+SECTIONS = [CachedSection(one, system_clock) for one in sample_sections(system_clock)]
+
+
 class _Parts:
     """As much of a Service as oEmbed reads."""
 
@@ -146,7 +152,7 @@ def test_whatever_the_place_is_the_snippet_has_two_tags_and_leads_back_to_it(pla
         parameters = parse(urlencode(fields, errors="replace").encode(), WIDGET, languages)
     except PublicError:
         return
-    title = embedding.title(parameters.place, languages.english)
+    title = embedding.title(SECTIONS, parameters.place, languages.english)
     html = embedding.iframe(settings, parameters, title, 2000) + embedding.script(settings)
     (frame, attributes), (script, _) = Tags(html).tags
     assert (frame, script) == ("iframe", "script")
@@ -160,7 +166,7 @@ def test_discovery_leads_from_a_widget_to_its_embed(site):
     languages, settings = Languages({}), Settings(public_url=site.url)
     parameters = parse(urlencode({**DONOSTIA, "place": 'A "b" <c>'}).encode(), WIDGET, languages)
     link = oembed.discovery(
-        settings, parameters, embedding.title(parameters.place, languages.english)
+        settings, parameters, embedding.title(SECTIONS, parameters.place, languages.english)
     )
     ((tag, attributes),) = Tags(str(link)).tags
     assert (tag, attributes["rel"], attributes["type"]) == (

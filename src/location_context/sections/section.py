@@ -12,7 +12,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
@@ -29,7 +29,7 @@ from location_context.sections.contract import (
     SectionResult,
 )
 from location_context.settings import Settings
-from location_context.stay import Clock, Stay
+from location_context.stay import Clock
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
 from location_context.upstream.shared_cache import SharedCache
@@ -77,13 +77,13 @@ class CardContext:
     Attributes:
         fmt: words, numbers and dates in the visitor's language.
         now: the current time.
-        near: the answer for the days within the forecast's horizon, where the stay reaches over it
-            and the section `splits_at_horizon`.
+        forecast_part: the answer for the days within the forecast's horizon, where the stay
+            reaches over it and the section `splits_at_horizon`.
     """
 
     fmt: Formats
     now: datetime
-    near: Applicable | None = None
+    forecast_part: Applicable | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,29 +239,23 @@ class Section(ABC, Generic[Body]):
         """End what `read` left under way, and write what is still to be written."""
 
     def label(self, language: Language) -> str:
-        """What stands before its sources in the widget's footer, with its colon."""
-        del language
-        return f"{self.name.replace('_', ' ').capitalize()}:"
-
-    def summary(self, language: Language) -> str:
-        """What it is about in two or three words, for the list of the builder."""
+        """What it is about, as it stands in a list: `weather, sky and restaurants`."""
         del language
         return self.name.replace("_", " ")
 
+    def summary(self, language: Language) -> str:
+        """What it answers in two or three words, for the list of the builder."""
+        return self.label(language)
+
     def card(self, body: Body, context: CardContext) -> Card | None:
         """Its card in the widget; None for none. By default a plain one with the body's facts."""
-        heading = self.label(context.fmt.language).rstrip(":： \u00a0")
+        heading = context.fmt.begun(self.label(context.fmt.language))
         return PlainCard(heading=heading, facts=facts(body)).card()
 
     def page_data(self, bodies: Sequence[Body]) -> Mapping[str, str]:
         """`data-` attributes of the page, read by a script of the page that embeds it."""
         del bodies
         return {}
-
-    def height_part(self, stay: Stay | None, today: date) -> str:
-        """The part of the widget's measured heights that its card has for this stay."""
-        del stay, today
-        return self.name
 
     def text(self, body: Body) -> Iterable[str | TextTable]:
         """Its answer as `location-context read` prints it: lines and tables."""

@@ -97,8 +97,10 @@ def _environment() -> Environment:
     )
 
 
-def _template(path: str) -> str:
-    return resources.files(_PACKAGE).joinpath(*path.split("/")).read_text("utf-8")
+def _template(name: str) -> str:
+    """The text of a template `package:path`."""
+    package, _, path = name.partition(":")
+    return resources.files(package).joinpath(*path.split("/")).read_text("utf-8")
 
 
 def squeezed(text: str, end: str = "") -> str:

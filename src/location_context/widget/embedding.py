@@ -15,7 +15,7 @@ window (browsers suspend those out of sight), are asked for it again with
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from html import escape
 from importlib import resources
 from urllib.parse import quote, urlencode
@@ -24,8 +24,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from location_context.localisation.formats import Formats
 from location_context.localisation.language import Language
 from location_context.parameters import DEFAULT_ACCENT, Parameters
+from location_context.sections.cached_section import CachedSection
 from location_context.settings import Settings
 from location_context.widget.assets import squeezed
 
@@ -89,11 +91,17 @@ def degrees(value: float) -> str:
     return f"{value:.4f}".rstrip("0").rstrip(".")
 
 
-def title(place: str | None, language: Language) -> str:
+def topics(sections: Iterable[CachedSection], language: Language) -> str:
+    """What the sections are about, as a list inside a sentence."""
+    return Formats(language).together([one.section.label(language) for one in sections])
+
+
+def title(sections: Iterable[CachedSection], place: str | None, language: Language) -> str:
     """What the iframe shows, as a screen reader says it."""
+    shown = Formats.begun(topics(sections, language))
     if place is None:
-        return language.gettext("Weather, sky, restaurants and events")
-    words = language.gettext("Weather, sky, restaurants and events in {place}")
+        return shown
+    words = language.gettext("{sections} in {place}").replace("{sections}", shown)
     return words.replace("{place}", place)
 
 

@@ -11,9 +11,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC
+from typing import Any
 
 from location_context.localisation.formats import Formats
-from location_context.sections.contract import Applicable, Attribution
+from location_context.sections.contract import Attribution
+from location_context.sections.section import Section
 from location_context.widget.section_results import SectionResults
 
 
@@ -57,19 +59,13 @@ class Footer:
 
 def footer(results: SectionResults, words: Formats) -> Footer | None:
     """Every notice once; what several sections owe to a source stands after them all."""
-    labels = {
-        "weather": words.gettext("Weather:"),
-        "astronomy": words.gettext("Sky:"),
-        "guide": words.gettext("Restaurants:"),
-        "events": words.gettext("Events:"),
-    }
     told = _told(results)
     times = Counter(text for notices in told.values() for text in notices)
     shared = {text: one for notices in told.values() for text, one in notices.items()
               if times[text] > 1}  # fmt: skip
     lines = [
-        (labels.get(name, name), [one for text, one in notices.items() if times[text] == 1])
-        for name, notices in told.items()
+        (_label(section, words), [one for text, one in notices.items() if times[text] == 1])
+        for section, notices in told.items()
     ]
     shown = [
         Line(label=label, sources=[source(one) for one in notices])
@@ -79,21 +75,17 @@ def footer(results: SectionResults, words: Formats) -> Footer | None:
     return Footer(lines=shown, as_of=_as_of(results, words)) if shown else None
 
 
-def _told(results: SectionResults) -> dict[str, dict[str, Attribution]]:
+def _label(section: Section[Any], words: Formats) -> str:
+    label = words.begun(section.label(words.language))
+    return words.gettext("{section}:").format(section=label)
+
+
+def _told(results: SectionResults) -> dict[Section[Any], dict[str, Attribution]]:
     """The notices of each section, by their text."""
-    told = {}
-    for name, reading in results.by_section.items():
-        bodies = [
-            results.forecast_part if name == "weather" else None,
-            reading.body if reading else None,
-        ]
-        told[name] = {
-            one.text: one
-            for body in bodies
-            if isinstance(body, Applicable)
-            for one in body.attribution
-        }
-    return told
+    return {
+        section: {one.text: one for body in results.bodies_of(section) for one in body.attribution}
+        for section in results.by_section
+    }
 
 
 def source(one: Attribution) -> Source:

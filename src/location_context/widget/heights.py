@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -17,12 +18,13 @@ from typing import Any
 import numpy as np
 
 from location_context.parameters import Parameters
+from location_context.sections.cached_section import CachedSection
 from location_context.sections.contract import Applicable, Query
+from location_context.sections.section import Section
 from location_context.service import Service
 from location_context.stay import Stay, horizon
 
 WIDTH = 720  # px of a page's column, where none is given
-PAST = frozenset({"weather", "events"})  # what says nothing of a stay that is over
 
 
 def reserved(service: Service, given: Parameters, width: int = WIDTH) -> int:
@@ -31,23 +33,37 @@ def reserved(service: Service, given: Parameters, width: int = WIDTH) -> int:
     language = given.language or service.languages.english
     query = Query(point, given.stay, given.units, language, public=True)
     today = point.today(service.clock())
-    absent = _absent(service, query)
-    if given.stay and given.stay.is_past(today):
-        absent |= PAST
+    shown = [one.section for one in service.sections if _is_shown(one, query, today)]
     table, days = _table(), given.stay.days if given.stay else 1
-    parts = [] if "astronomy" in absent else [table.at("astronomy", days, width)]
-    if "weather" not in absent and given.stay:
-        near = _near_days(given.stay, (horizon(today) - given.stay.start).days + 1)
-        kind = "forecast" if near >= days else "both" if near else "typical"
-        # of stays over the horizon those with so many days beyond it were measured
-        shown = days - near + table.straddles if kind == "both" else days
-        parts.append(table.at(kind, shown, width))
-    rest = {"guide", "events"} - absent
-    if len(rest) > 1:
-        parts.append(table.at("side_by_side", days, width))
+    parts = [
+        table.at(*_part(one, given.stay, today, table), one.card_height, width)
+        for one in shown
+        if not one.half_width
+    ]
+    half = [one for one in shown if one.half_width]
+    beside = "+".join(one.name for one in half)
+    if len(half) > 1 and beside in table.parts:
+        parts.append(table.at(beside, days, 0, width))
     else:
-        parts += [table.at(name, days, width) for name in ("frame", *rest)]
+        parts.append(table.at("frame", days, 0, width))
+        parts += [table.at(one.name, days, one.card_height, width) for one in half]
     return 10 * round(sum(parts) / 10)
+
+
+def _part(
+    section: Section[Any], stay: Stay | None, today: date, table: _Table
+) -> tuple[str, float]:
+    """The measured part that a card is like, and the days to look up in it."""
+    days = stay.days if stay else 1
+    if not (section.splits_at_horizon and stay):
+        return section.name, days
+    near = max(0, min((horizon(today) - stay.start).days + 1, days))
+    if near >= days:
+        return f"{section.name}.near", days
+    if near == 0:
+        return f"{section.name}.far", days
+    # of stays over the horizon those with so many days before it were measured
+    return f"{section.name}.split", days - near + table.split_near_days
 
 
 @dataclass(frozen=True)
@@ -56,10 +72,13 @@ class _Table:
 
     widths: tuple[int, ...]
     days: tuple[int, ...]
-    straddles: int
+    split_near_days: int
     parts: Mapping[str, Any]
 
-    def at(self, part: str, days: int, width: int) -> float:
+    def at(self, part: str, days: float, default: float, width: int) -> float:
+        """The height of a part; `default` for one that was not measured."""
+        if part not in self.parts:
+            return default
         by_days = [np.interp(width, self.widths, heights) for heights in self.parts[part]]
         return float(np.interp(days, self.days, by_days))
 
@@ -68,18 +87,12 @@ class _Table:
 def _table() -> _Table:
     text = resources.files("location_context.widget").joinpath("heights.json").read_text("utf-8")
     found = json.loads(text)
-    return _Table(found.pop("widths"), found.pop("days"), found.pop("straddles"), found)
+    return _Table(found.pop("widths"), found.pop("days"), found.pop("split_near_days"), found)
 
 
-def _absent(service: Service, query: Query) -> frozenset[str]:
-    """The sections known to say nothing for this query."""
-    return frozenset(
-        cached.name
-        for cached in service.sections
-        if (result := cached.peek(query)) is not None and not isinstance(result.body, Applicable)
-    )
-
-
-def _near_days(stay: Stay, left: int) -> int:
-    """How many days of a stay lie within the horizon, which is so many days after its start."""
-    return max(0, min(left, stay.days))
+def _is_shown(cached: CachedSection, query: Query, today: date) -> bool:
+    """Whether a section has something to say, as far as that is known without reading it."""
+    if query.stay and query.stay.is_past(today) and not cached.section.answers_past:
+        return False
+    result = cached.peek(query)
+    return result is None or isinstance(result.body, Applicable)

@@ -76,7 +76,9 @@ def read(service: Service, query: bytes) -> OEmbed:
     width = min(heights.WIDTH, _pixels(asked, "maxwidth"))
     wanted = heights.reserved(service, given, width)
     height = min(wanted, _pixels(asked, "maxheight"))
-    words = embedding.title(given.place, given.language or service.languages.english)
+    words = embedding.title(
+        service.sections, given.place, given.language or service.languages.english
+    )
     lines = [embedding.iframe(service.settings, given, words, height, width)]
     if height == wanted:  # the script would make it taller than it may be
         lines.append(embedding.script(service.settings))

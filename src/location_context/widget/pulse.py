@@ -17,7 +17,7 @@ from location_context.service import Service
 from location_context.upstream.deadline import Deadline
 from location_context.widget import embedding, oembed
 from location_context.widget.builder import page
-from location_context.widget.cards import rows, weather_shown
+from location_context.widget.cards import page_data, rows
 from location_context.widget.error_page import FRAME_HEADERS, problem
 from location_context.widget.footer import footer
 from location_context.widget.header import header
@@ -67,7 +67,8 @@ class Widget:
     def _page(
         self, given: Parameters, query: Query, results: SectionResults, words: Formats
     ) -> Page:
-        service, title = self._service, embedding.title(given.place, query.language)
+        service = self._service
+        title = embedding.title(service.sections, given.place, query.language)
         assert query.stay is not None
         cards = rows(results, words, service.clock())
         content = Content(
@@ -76,7 +77,7 @@ class Widget:
             rows=cards,
             sentence="" if cards else words.gettext("There is nothing to show for these dates."),
             footer=footer(results, words),
-            described=weather_shown(results),
+            described=page_data(results),
             discovery=oembed.discovery(service.settings, given, title),
         )
         return self._renderer.page(

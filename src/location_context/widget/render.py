@@ -83,11 +83,11 @@ class Renderer:
 
     def page(self, content: Content, words: Formats, look: Appearance) -> Page:
         cards = [one.card for row in content.rows for one in row]
-        own = "".join(getattr(card, "style", "") for card in cards)
+        own = "".join(card.style for card in cards)
         style = f"{look.style}{self.assets.style}{own}"
         sprite = Sprite(self.assets.icons)
         language = words.language
-        html = self.assets.templates.get_template("widget/page.html").render(
+        html = self.assets.templates.get_template("location_context.widget:page.html").render(
             page=content,
             words=words,
             lang=language.tag,

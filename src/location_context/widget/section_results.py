@@ -7,45 +7,50 @@ part within the horizon, so that the first days can be shown as a forecast.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from location_context.sections.contract import Applicable, Query, SectionResult
+from location_context.sections.section import Section
 from location_context.service import Service, read_all
 from location_context.stay import Stay, horizon
 from location_context.upstream.deadline import Deadline
 
-FORECASTING = "weather"
 INCOMPLETE_MAX_AGE = 60
 
 
 @dataclass(frozen=True)
 class SectionResults:
-    """Results by section, None for a section without an answer.
+    """Results by section in display order, None for a section without an answer.
 
-    `forecast_part` is the weather of the days within the horizon when the stay crosses it.
+    `forecast_parts` are those for the days within the horizon when the stay crosses it.
     """
 
-    by_section: Mapping[str, SectionResult | None]
-    forecast_part_result: SectionResult | None
+    by_section: Mapping[Section[Any], SectionResult | None]
+    forecast_parts: Mapping[Section[Any], SectionResult | None]
 
-    @property
-    def forecast_part(self) -> Applicable | None:
-        body = self.forecast_part_result.body if self.forecast_part_result else None
-        return body if isinstance(body, Applicable) else None
+    def forecast_part(self, section: Section[Any]) -> Applicable | None:
+        """The section's answer for the days within the horizon, where it was asked for them."""
+        result = self.forecast_parts.get(section)
+        return result.body if result and isinstance(result.body, Applicable) else None
+
+    def bodies_of(self, section: Section[Any]) -> list[Applicable]:
+        """What is applicable of a section, the forecast part first."""
+        result = self.by_section[section]
+        found = [self.forecast_part(section), result.body if result else None]
+        return [body for body in found if isinstance(body, Applicable)]
 
     @property
     def bodies(self) -> list[Applicable]:
-        """What is applicable, the near part of the weather first."""
-        found = [reading.body for reading in self.by_section.values() if reading]
-        near = [self.forecast_part] if self.forecast_part else []
-        return near + [body for body in found if isinstance(body, Applicable)]
+        """What is applicable of all sections."""
+        return [body for section in self.by_section for body in self.bodies_of(section)]
 
     def cache_control(self, now: datetime) -> str:
         """The least freshness of all; a minute when anything is missing or lacks something."""
-        known: Iterable[SectionResult | None] = [*self.by_section.values()]
-        parts = [one for one in [*known, self.forecast_part_result] if one is not None]
+        known = [*self.by_section.values(), *self.forecast_parts.values()]
+        parts = [one for one in known if one is not None]
         if None in self.by_section.values() or not all(one.complete for one in parts):
             return f"public, max-age={INCOMPLETE_MAX_AGE}"
         until = min((one.fresh_until for one in parts), default=now)
@@ -56,13 +61,14 @@ class SectionResults:
 async def read(service: Service, query: Query, deadline: Deadline) -> SectionResults:
     """All sections, and the near part of a straddling stay."""
     near = _near_part(query, service.clock())
-    if near is None:
-        return SectionResults(await read_all(service.sections, query, deadline), None)
-    forecasting = [one for one in service.sections if one.name == FORECASTING]
-    readings, part = await asyncio.gather(
-        read_all(service.sections, query, deadline), read_all(forecasting, near, deadline)
+    split = [one for one in service.sections if near and one.section.splits_at_horizon]
+    whole, parts = await asyncio.gather(
+        read_all(service.sections, query, deadline), read_all(split, near or query, deadline)
     )
-    return SectionResults(readings, part.get(FORECASTING))
+    return SectionResults(
+        {one.section: whole[one.name] for one in service.sections},
+        {one.section: parts[one.name] for one in split},
+    )
 
 
 def _near_part(query: Query, now: datetime) -> Query | None:

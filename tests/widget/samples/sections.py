@@ -14,10 +14,10 @@ from location_context.sections.contract import (
     Query,
     SectionResult,
 )
-from location_context.sections.events.response import EventsBody, NoEvents
-from location_context.sections.guide.response import GuideBody
+from location_context.sections.events.section import Events
+from location_context.sections.guide.section import Guide
 from location_context.sections.section import Section
-from location_context.sections.weather.response import WeatherBody
+from location_context.sections.weather.section import Weather
 from location_context.stay import Clock
 from location_context.upstream.deadline import Deadline
 from tests.widget.samples.programme import events
@@ -27,10 +27,6 @@ from tests.widget.samples.weather import weather
 
 class Sample(Section):
     """A section that answers with what `make` gives, for every point and stay."""
-
-    name = "sample"
-    dated = True
-    response = Applicable
 
     def __init__(self, clock: Clock, make: Callable[[Query], Applicable | NotApplicable]) -> None:
         self.clock = clock
@@ -42,22 +38,26 @@ class Sample(Section):
             raise UpstreamUnavailable("It holds nothing.", 5)
         return SectionResult(self.make(query), self.clock() + timedelta(minutes=30))
 
-
-class SampleWeather(Sample):
-    name = "weather"
-    response = WeatherBody
-
-
-class SampleGuide(Sample):
-    name = "guide"
-    dated = False
-    response = GuideBody
+    providers = Section.providers
+    dataset = Section.dataset
+    warnings = Section.warnings
+    prepare = Section.prepare
+    run = Section.run
+    probe = Section.probe
+    on_change = Section.on_change
+    close = Section.close
 
 
-class SampleEvents(Sample):
-    name = "events"
-    response = EventsBody
-    not_applicable_type = NoEvents
+class SampleWeather(Sample, Weather):
+    """Describes itself as the real section does."""
+
+
+class SampleGuide(Sample, Guide):
+    """Likewise."""
+
+
+class SampleEvents(Sample, Events):
+    """Likewise."""
 
 
 def sample_sections(clock: Clock) -> list[Section]:

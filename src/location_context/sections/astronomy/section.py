@@ -13,7 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import ClassVar, Self
 
+from location_context.localisation.language import Language
 from location_context.sections.astronomy import terminal
+from location_context.sections.astronomy.card import card
 from location_context.sections.astronomy.day_records import day_records, required_span
 from location_context.sections.astronomy.highlights.highlights import Highlights
 from location_context.sections.astronomy.response import AstronomyBody
@@ -21,7 +23,15 @@ from location_context.sections.astronomy.sky.ephemeris import Ephemeris, months_
 from location_context.sections.astronomy.sky.local_days import LocalDay, local_days
 from location_context.sections.contract import Attribution, Query, SectionResult, StayBody
 from location_context.sections.placed import point_body, point_notices
-from location_context.sections.section import PARIS, Samples, Section, SectionContext, TextTable
+from location_context.sections.section import (
+    PARIS,
+    Card,
+    CardContext,
+    Samples,
+    Section,
+    SectionContext,
+    TextTable,
+)
 from location_context.sections.units import Measure
 from location_context.stay import Clock
 from location_context.upstream.deadline import Deadline
@@ -102,6 +112,16 @@ class Astronomy(Section[AstronomyBody]):
                 await loop.run_in_executor(self._worker, self._ephemeris.month, month)
                 await asyncio.sleep(_PAUSE_SECONDS)
             await asyncio.sleep(_AGAIN_SECONDS)
+
+    def label(self, language: Language) -> str:
+        return language.pgettext("section", "sky")
+
+    def summary(self, language: Language) -> str:
+        return language.gettext("sun, moon, sky")
+
+    def card(self, body: AstronomyBody, context: CardContext) -> Card:
+        template = "location_context.sections.astronomy.card:card.html"
+        return Card(template=template, view=card.card(body, context.fmt))
 
     def text(self, body: AstronomyBody) -> Iterator[str | TextTable]:
         return terminal.text(body)

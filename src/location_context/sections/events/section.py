@@ -13,6 +13,7 @@ from typing import ClassVar, Self
 
 import structlog
 
+from location_context.localisation.language import Language
 from location_context.sections.contract import (
     Attribution,
     DatasetState,
@@ -23,6 +24,7 @@ from location_context.sections.contract import (
     foremost,
 )
 from location_context.sections.events import terminal
+from location_context.sections.events.card import card
 from location_context.sections.events.imports.feeds import Feeds
 from location_context.sections.events.merging.merge import merge
 from location_context.sections.events.presenter import to_response
@@ -41,6 +43,8 @@ from location_context.sections.placed import point_body, point_notices
 from location_context.sections.section import (
     AT_SEA,
     PARIS,
+    Card,
+    CardContext,
     DatasetInfo,
     Samples,
     Section,
@@ -172,6 +176,16 @@ class Events(Section[EventsBody]):
     async def close(self) -> None:
         for provider in self._providers:
             await provider.close()
+
+    def label(self, language: Language) -> str:
+        return language.pgettext("section", "events")
+
+    def summary(self, language: Language) -> str:
+        return language.gettext("holidays, events")
+
+    def card(self, body: EventsBody, context: CardContext) -> Card:
+        template = "location_context.sections.events.card:card.html"
+        return Card(template=template, view=card.card(body, context.fmt))
 
     def text(self, body: EventsBody) -> Iterator[str | TextTable]:
         return terminal.text(body)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import structlog
 
 from location_context.errors import StorageError, UpstreamUnavailable
+from location_context.localisation.language import Language
 from location_context.sections.contract import (
     DatasetState,
     NotApplicable,
@@ -22,6 +23,7 @@ from location_context.sections.contract import (
     SectionResult,
 )
 from location_context.sections.guide import terminal
+from location_context.sections.guide.card import card
 from location_context.sections.guide.presenter import Presenter
 from location_context.sections.guide.records import GuideStore, GuideVersion
 from location_context.sections.guide.response import GuideBody
@@ -30,6 +32,8 @@ from location_context.sections.guide.travel import Router
 from location_context.sections.providers import provider_state
 from location_context.sections.section import (
     AT_SEA,
+    Card,
+    CardContext,
     DatasetInfo,
     Samples,
     Section,
@@ -229,6 +233,16 @@ class Guide(Section[GuideBody]):
             sentence = f"The sample guide of {year} serves; it is not current. "
             found.append(sentence + "Load your own: location-context guide import FILE")
         return found
+
+    def label(self, language: Language) -> str:
+        return language.pgettext("section", "restaurants")
+
+    def summary(self, language: Language) -> str:
+        return language.gettext("restaurants")
+
+    def card(self, body: GuideBody, context: CardContext) -> Card:
+        template = "location_context.sections.guide.card:card.html"
+        return Card(template=template, view=card.card(body, context.fmt))
 
     def text(self, body: GuideBody) -> Iterator[str | TextTable]:
         return terminal.text(body)

@@ -8,21 +8,26 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from location_context.errors import ProviderError, StorageError, UpstreamUnavailable
+from location_context.localisation.language import Language
 from location_context.sections.contract import (
     DatasetState,
     NotApplicable,
     Query,
     SectionResult,
+    foremost,
 )
 from location_context.sections.open_meteo import open_meteo_host
 from location_context.sections.providers import degraded_by, provider_state
 from location_context.sections.section import (
     PARIS,
+    Card,
+    CardContext,
     DatasetInfo,
     Samples,
     Section,
@@ -31,6 +36,7 @@ from location_context.sections.section import (
 )
 from location_context.sections.weather import terminal
 from location_context.sections.weather.answer import Answer
+from location_context.sections.weather.card import card
 from location_context.sections.weather.climatology.fallback import MODEL, FallbackGrid
 from location_context.sections.weather.fetching.archives import Archives
 from location_context.sections.weather.fetching.forecasts import Forecasts
@@ -266,6 +272,26 @@ class Weather(Section[WeatherBody]):
         """End what is under way, and finish writing what is to be kept."""
         for part in (self._forecasts, self._heights, self.archives):
             await part.close()
+
+    def label(self, language: Language) -> str:
+        return language.pgettext("section", "weather")
+
+    def summary(self, language: Language) -> str:
+        return language.gettext("forecast, typical")
+
+    def card(self, body: WeatherBody, context: CardContext) -> Card:
+        near = context.forecast_part
+        near = near if isinstance(near, WeatherBody) else None
+        view = card.card(body, near, context.fmt, context.now)
+        template = "location_context.sections.weather.card:card.html"
+        return Card(template=template, view=view, style=view.style)
+
+    def page_data(self, bodies: Sequence[WeatherBody]) -> Mapping[str, str]:
+        """Which weather the page shows: its kinds in order, and why it is less than was due."""
+        shown = bodies if bodies and bodies[0].mode == "forecast" else bodies[-1:]
+        kinds = dict.fromkeys(body.basis.kind for body in shown)
+        reason = foremost(body.degraded_reason for body in bodies)
+        return {"weather": "_".join(kinds), "reason": reason or ""}
 
     def text(self, body: WeatherBody) -> Iterator[str | TextTable]:
         return terminal.text(body)

@@ -80,8 +80,11 @@ class Page:
     def _view(self, state: form.Form, language: Language) -> dict[str, Any]:
         given, fields = state.given, state.fields
         stay = given.stay if given else None
+        sections = self._service.sections
+        not_past = [one for one in sections if not one.section.answers_past]
+        absent = embedding.topics(not_past, language)
         return {
-            "words": text.page(language),
+            "words": text.page(language, embedding.topics(sections, language)),
             "language": language,
             "version": __version__,
             "places_licence": CC_BY,  # GeoNames'
@@ -90,21 +93,21 @@ class Page:
             "was": form.shown_before(fields),
             "zone": text.zone(state.timezone, language) if state.timezone else "",
             "nights": text.nights(stay, language) if stay else "",
-            "mode": text.mode(stay, state.today, language) if stay else "",
+            "mode": text.mode(stay, state.today, language, absent) if stay else "",
             "shown": text.shown(language),
             "others": _others(state, language),
             "default_accent": DEFAULT_ACCENT,
             "swatches": form.SWATCHES,
             "measured": form.measured(given.accent, given.theme, language) if given else [],
             "languages": _named(self._service.languages, given),
-            "sections": ("weather", "astronomy", "guide", "events"),
+            "sections": [(one.name, one.section.summary(language)) for one in sections],
             "embed": _embed(self._service, given, language) if given else None,
         }
 
 
 def _embed(service: Service, given: Parameters, language: Language) -> dict[str, Any]:
     """The two lines, in parts for their colours, and the preview."""
-    title = embedding.title(given.place, given.language or language)
+    title = embedding.title(service.sections, given.place, given.language or language)
     height = heights.reserved(service, given)
     lines = [
         embedding.iframe(service.settings, given, title, height),

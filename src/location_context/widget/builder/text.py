@@ -7,19 +7,20 @@ from datetime import date
 
 from babel.numbers import format_decimal
 
+from location_context.localisation.formats import Formats
 from location_context.localisation.language import Language
 from location_context.stay import Stay, horizon
 
 
-def page(language: Language) -> Mapping[str, str]:
-    """The words that are always there."""
+def page(language: Language, topics: str) -> Mapping[str, str]:
+    """The words that are always there; `topics` lists what the sections are about."""
     gettext = language.gettext
     return {
         "title": gettext("What surrounds a stay, in one iframe"),
         "introduction": gettext(
-            "Weather, sky, restaurants and events for any point and dates. "
+            "{sections} for any point and dates. "
             "Set it up here and paste two lines into a property or booking page."
-        ),
+        ).replace("{sections}", Formats.begun(topics)),
         "skip": gettext("Skip to the embed code"),
         "documentation": gettext("Documentation"),
         "reference": gettext("API"),
@@ -81,11 +82,7 @@ def _results(language: Language) -> Mapping[str, str]:
         "column": gettext("Column"),
         "full": gettext("Full width"),
         "json": gettext("The same data as JSON"),
-        "json_hint": gettext("Four endpoints, one key, kept on your server."),
-        "weather": gettext("forecast, typical"),
-        "astronomy": gettext("sun, moon, sky"),
-        "guide": gettext("restaurants"),
-        "events": gettext("holidays, events"),
+        "json_hint": gettext("An endpoint for each section, one key, kept on your server."),
         "places_from": gettext("Place search"),
     }
 
@@ -103,11 +100,16 @@ def nights(stay: Stay, language: Language) -> str:
     return words.replace("{count}", str(format_decimal(count, locale=language.locale)))
 
 
-def mode(stay: Stay, today: date, language: Language) -> str:
-    """Where the dates lie, seen from today at the point; what comes of it the preview tells."""
+def mode(stay: Stay, today: date, language: Language, not_past: str) -> str:
+    """Where the dates lie, seen from today at the point; what comes of it the preview tells.
+
+    `not_past` lists the sections that say nothing of a stay that is over.
+    """
     gettext = language.gettext
     if stay.is_past(today):
-        return gettext("These dates are past: weather and events stay out.")
+        return gettext("These dates are past. Not shown: {sections}.").replace(
+            "{sections}", not_past
+        )
     if stay.within_horizon(today):
         return gettext("Within the 16-day forecast.")
     if stay.start <= horizon(today):
