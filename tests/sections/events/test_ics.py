@@ -121,7 +121,7 @@ def test_place_category_and_address_are_read():
         )
     )
     advent = next(entry for entry in entries if entry.title == "Advent, with choir")
-    assert (advent.lat, advent.lng, advent.venue) == (48.137, 11.575, "Marienplatz")
+    assert (advent.coordinates, advent.venue) == ((48.137, 11.575), "Marienplatz")
     assert (advent.category, advent.url) == ("concert", "https://advent.example/")
 
 

@@ -42,7 +42,7 @@ def test_an_event_in_a_page_is_read_with_all_it_says():
     assert refused == []
     assert entry.start.at == datetime(2026, 12, 3, 19, tzinfo=UTC)
     assert (entry.title, entry.category, entry.venue) == ("Phoenix", "concert", "Olympia")
-    assert (entry.lat, entry.lng) == (48.87, 2.33)
+    assert entry.coordinates == (48.87, 2.33)
     assert entry.address == "28 bd des Capucines, Paris"
     assert (entry.price.min, entry.price.max, entry.price.currency) == (35, 80, "EUR")
 
@@ -123,7 +123,7 @@ def test_real_files_are_read(shared_data):
     window = Window(date(2015, 1, 1), date(2015, 12, 31), "America/New_York")
     (concert,), _ = _split(read_jsonld(songkick, window))
     assert concert.start.at == datetime(2015, 10, 31, 23, 30, tzinfo=UTC)
-    assert (concert.category, concert.lat, concert.lng) == ("concert", 40.660109, -73.953193)
+    assert (concert.category, concert.coordinates) == ("concert", (40.660109, -73.953193))
     festival = (folder / "marsai_festival_2026_all_day.jsonld").read_bytes()
     window = Window(date(2026, 1, 1), date(2026, 12, 31), "Europe/Paris")
     (entry,), _ = _split(read_jsonld(festival, window))

@@ -17,6 +17,8 @@ from tests.sections.guide.samples import METADATA, country_at, open_csv, open_ro
 class LinesFormat(GuideFormat):
     """Below a line "#guide": name, tier, latitude and longitude, one restaurant a line."""
 
+    name = "lines"
+
     def recognises(self, data: bytes) -> bool:
         return data.startswith(b"#guide")
 

@@ -33,7 +33,13 @@ class Window(msgspec.Struct, frozen=True):
 
 
 class CalendarEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One occurrence. `uid` names it in its source; `venue` and `address` are texts."""
+    """One occurrence.
+
+    Attributes:
+        uid: what names it in its source.
+        venue, address: texts.
+        coordinates: latitude and longitude.
+    """
 
     uid: str
     title: str
@@ -44,8 +50,7 @@ class CalendarEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     category: Category | None = None
     venue: str | None = None
     address: str | None = None
-    lat: float | None = None
-    lng: float | None = None
+    coordinates: tuple[float, float] | None = None
     url: str | None = None
     image: str | None = None
     price: Price | None = None
@@ -72,9 +77,9 @@ def guard(entries: Entries, location: str) -> Entries:
         yield RejectedEntry(location, f"it cannot be read: {single_line(error, 120)}")
 
 
-def zone_of_place(place: tuple[float, float]) -> ZoneInfo:
+def zone_at_coordinates(coordinates: tuple[float, float]) -> ZoneInfo:
     """The time zone at a latitude and longitude."""
-    return ZoneInfo(zone_at(*place))
+    return ZoneInfo(zone_at(*coordinates))
 
 
 def parse_when(text: str, zone: ZoneInfo) -> When:

@@ -36,7 +36,7 @@ from location_context.sections.events.imports.entries import (
     RejectedEntry,
     Window,
     is_within,
-    zone_of_place,
+    zone_at_coordinates,
 )
 from location_context.sections.events.imports.ics_repair import (
     REPEATING,
@@ -229,8 +229,8 @@ class Series:
 
     def _floating_zone(self, event: Component, otherwise: tzinfo) -> tzinfo:
         """The zone of times that name none: of the event's own place, where it has one."""
-        place = _place_of(event)
-        return zone_of_place(place) if place else otherwise
+        coordinates = _coordinates(event)
+        return zone_at_coordinates(coordinates) if coordinates else otherwise
 
     def _normalise_times(self, event: Component, series_zone: tzinfo) -> None:
         """Give all times of an event a zone, and put its end in order."""
@@ -271,7 +271,6 @@ class Series:
         categories = event.get("CATEGORIES") or []
         groups = categories if isinstance(categories, list) else [categories]
         words = (str(word) for group in groups for word in getattr(group, "cats", [group]))
-        place = _place_of(event)
         yield CalendarEntry(
             uid=self.uid,
             title=title,
@@ -280,8 +279,7 @@ class Series:
             all_day=all_day,
             category=category_of(" ".join(words)),
             venue=strip_markup(event.get("LOCATION")),
-            lat=place[0] if place else None,
-            lng=place[1] if place else None,
+            coordinates=_coordinates(event),
             url=single_line(event.get("URL"), 2000),
             image=single_line(event.get("IMAGE"), 2000),
         )
@@ -293,7 +291,7 @@ def _rules(event: Component) -> list[Component]:
     return given if isinstance(given, list) else [given]
 
 
-def _place_of(event: Component) -> tuple[float, float] | None:
+def _coordinates(event: Component) -> tuple[float, float] | None:
     """Its own coordinates, where it has any."""
     given: Any = event.get("GEO")
     known = hasattr(given, "latitude")  # else it was broken, and is kept as text

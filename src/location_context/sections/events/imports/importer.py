@@ -149,7 +149,7 @@ def _events(
 
 def _event(entry: CalendarEntry, calendar: Calendar) -> ProviderEvent | None:
     """The event at its place, or at its calendar's; None without a place."""
-    lat, lng = (entry.lat, entry.lng) if entry.lat is not None else (calendar.lat, calendar.lng)
+    lat, lng = entry.coordinates or (calendar.lat, calendar.lng)
     placed = lat is not None and lng is not None
     if not placed and not calendar.country:
         return None

@@ -33,7 +33,7 @@ from location_context.sections.events.imports.entries import (
     parse_price,
     parse_when,
     to_utf8,
-    zone_of_place,
+    zone_at_coordinates,
 )
 from location_context.sections.events.records import When
 from location_context.sections.events.response import Category, Price
@@ -133,8 +133,8 @@ def _entry(node: dict[str, Any], zone: ZoneInfo, window: Window) -> Entries:
         yield RejectedEntry(title[:60], "it takes place online only")
         return
     place = _first_object(node.get("location"))
-    if (point := _coordinates(place)) is not None:
-        zone = zone_of_place(point)
+    if (coordinates := _coordinates(place)) is not None:
+        zone = zone_at_coordinates(coordinates)
     try:
         start = parse_when(_text(node["startDate"]) or "", zone)
         end = parse_when(_text(node["endDate"]) or "", zone) if node.get("endDate") else None
@@ -155,8 +155,7 @@ def _entry(node: dict[str, Any], zone: ZoneInfo, window: Window) -> Entries:
         category=categories[0] if categories else None,
         venue=strip_markup(place.get("name")),
         address=_address(place.get("address")),
-        lat=point[0] if point else None,
-        lng=point[1] if point else None,
+        coordinates=coordinates,
         url=_text(node.get("url")),
         image=_image(node.get("image")),
         price=_price(node.get("offers")),

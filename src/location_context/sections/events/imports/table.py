@@ -31,7 +31,7 @@ from location_context.sections.events.imports.entries import (
     parse_price,
     parse_when,
     to_utf8,
-    zone_of_place,
+    zone_at_coordinates,
 )
 
 _IDENTIFYING = ("start", "venue", "address", "lat", "lng")  # tell two rows without id apart
@@ -75,12 +75,12 @@ def _entry(row: Mapping[str, str], location: str, zone: ZoneInfo, window: Window
     if title is None:
         yield RejectedEntry(location, "it has no title")
         return
-    place = parse_coordinates(row.get("lat"), row.get("lng"))
-    if place is None and (row.get("lat") or row.get("lng")):
+    coordinates = parse_coordinates(row.get("lat"), row.get("lng"))
+    if coordinates is None and (row.get("lat") or row.get("lng")):
         yield RejectedEntry(location, "its coordinates cannot be read")
         return
-    if place is not None:
-        zone = zone_of_place(place)
+    if coordinates is not None:
+        zone = zone_at_coordinates(coordinates)
     try:
         start = parse_when(row.get("start") or "", zone)
         end = parse_when(row["end"], zone) if (row.get("end") or "").strip() else None
@@ -102,8 +102,7 @@ def _entry(row: Mapping[str, str], location: str, zone: ZoneInfo, window: Window
         category=category_of(row.get("category") or ""),
         venue=strip_markup(row.get("venue")),
         address=strip_markup(row.get("address")),
-        lat=place[0] if place else None,
-        lng=place[1] if place else None,
+        coordinates=coordinates,
         url=single_line(row.get("url"), MAX_URL_LENGTH),
         image=single_line(row.get("image"), MAX_URL_LENGTH),
         price=parse_price(row.get("price_min"), row.get("price_max"), row.get("currency")),

@@ -38,6 +38,9 @@ _WIKIDATA_ENTITY = re.compile(r"https?://www\.wikidata\.org/entity/(Q\d+)")
 class CsvFormat(GuideFormat):
     """Commas, semicolons or tabs, decided by the header; quoted fields may hold line breaks."""
 
+    name = "csv"
+    order = 1001
+
     def recognises(self, data: bytes) -> bool:
         """Any text that is not JSON or markup: a wrong header is told by `read`."""
         return first_character(data) not in {"", "{", "[", "<"}
@@ -85,6 +88,9 @@ def _csv_rows(lines: Any, fields: list[str | None]) -> Iterator[Row]:
 
 class JsonFormat(GuideFormat):
     """A GeoJSON FeatureCollection, or the JSON result of a SPARQL query."""
+
+    name = "json"
+    order = 1000
 
     def recognises(self, data: bytes) -> bool:
         return first_character(data) in {"{", "["}

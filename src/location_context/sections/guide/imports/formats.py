@@ -12,6 +12,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from location_context.errors import OperatorError
 
@@ -27,36 +28,24 @@ _PACKED = {
     b"%PDF": "a PDF",
 }
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-_COLUMN_NAMES = {
-    "id": ("id",),
-    "name": ("name", "restaurant", "title", "itemlabel"),
-    "award": ("award", "distinction"),
-    "tier": ("tier",),
-    "stars": ("stars",),
-    "lat": ("lat", "latitude"),
-    "lng": ("lng", "lon", "long", "longitude"),
-    "coordinates": ("coord", "coordinates"),
-    "address": ("address", "streetaddress"),
-    "location": ("location",),
-    "city": ("city", "citylabel"),
-    "country": ("country", "countrycode"),
-    "cuisine": ("cuisine", "cuisines", "cuisinelabel"),
-    "price": ("price",),
-    "price_level": ("pricelevel",),
-    "min_price": ("minprice",),
-    "max_price": ("maxprice",),
-    "currency": ("currency",),
-    "url": ("url", "item"),
-    "website": ("website", "websiteurl"),
-    "phone": ("phone", "phonenumber", "tel"),
-    "award_year": ("awardyear", "year"),
-}
-_FIELDS = {name: known for known, names in _COLUMN_NAMES.items() for name in names}
+_FIELDS = {
+    "id", "name", "award", "tier", "stars", "lat", "lng", "coordinates", "address", "location",
+    "city", "country", "cuisine", "price", "price_level", "min_price", "max_price", "currency",
+    "url", "website", "phone", "award_year",
+}  # fmt: skip
+_OTHER_NAMES = {
+    "restaurant": "name", "title": "name", "itemlabel": "name", "distinction": "award",
+    "latitude": "lat", "lon": "lng", "long": "lng", "longitude": "lng", "coord": "coordinates",
+    "streetaddress": "address", "citylabel": "city", "countrycode": "country",
+    "cuisines": "cuisine", "cuisinelabel": "cuisine", "item": "url", "websiteurl": "website",
+    "phonenumber": "phone", "tel": "phone", "year": "award_year",
+}  # fmt: skip
+_FIELD_OF_COLUMN = {name.replace("_", ""): name for name in _FIELDS} | _OTHER_NAMES
 
 
 def known_field(column: str) -> str | None:
     """The field that a column's name stands for."""
-    return _FIELDS.get("".join(c for c in column.casefold() if c.isalnum()))
+    return _FIELD_OF_COLUMN.get("".join(c for c in column.casefold() if c.isalnum()))
 
 
 class RowError(Exception):
@@ -121,11 +110,18 @@ class GuideFormat(ABC):
     adds a format through an entry point of the group `location_context.guide_importers`:
 
         [project.entry-points."location_context.guide_importers"]
-        vcard = "my_package.vcard:VCardFormat"
+        pipe = "my_package.pipe:PipeFormat"
+
+    Attributes:
+        name: what it is registered as.
+        order: the lowest is asked first whether it recognises a file; those of this package are
+            asked last.
 
     Example: restaurants as lines "name|tier|latitude,longitude" below a line "#guide".
 
         >>> class PipeFormat(GuideFormat):
+        ...     name = "pipe"
+        ...
         ...     def recognises(self, data: bytes) -> bool:
         ...         return data.startswith(b"#guide")
         ...
@@ -141,6 +137,9 @@ class GuideFormat(ABC):
         >>> table.kind, table.rows[0].line, table.rows[0].get("tier")
         ('pipe', 2, 'one_star')
     """
+
+    name: ClassVar[str]
+    order: ClassVar[int] = 100
 
     @abstractmethod
     def recognises(self, data: bytes) -> bool:

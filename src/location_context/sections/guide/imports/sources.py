@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
@@ -21,19 +22,8 @@ if TYPE_CHECKING:  # only upstream may use the HTTP client
 _DATE = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
 _TIMEOUT = 300.0  # seconds: Wikidata's query alone may take one of its minutes
 
-# Restaurants with the award (Q20824563), its number of stars and its year, unless it has ended.
-WIKIDATA_QUERY = """\
-SELECT ?item ?itemLabel ?coord ?stars (YEAR(?since) AS ?year) ?country ?cityLabel ?website WHERE {
-  ?item p:P166 ?award; wdt:P625 ?coord.
-  ?award ps:P166 wd:Q20824563; pq:P1114 ?stars.
-  FILTER NOT EXISTS { ?award pq:P582 ?awardEnd. }
-  FILTER NOT EXISTS { ?item wdt:P576|wdt:P3999 ?closed. }
-  OPTIONAL { ?award pq:P585|pq:P580 ?since. }
-  OPTIONAL { ?item wdt:P17/wdt:P297 ?country. }
-  OPTIONAL { ?item wdt:P131 ?city. }
-  OPTIONAL { ?item wdt:P856 ?website. }
-  SERVICE wikibase:label { bd:serviceParam wikibase:language "en,mul,fr,es,de,it,ja". }
-}"""
+# restaurants with the award (Q20824563), its number of stars and its year, unless it has ended
+WIKIDATA_QUERY = (resources.files(__package__) / "wikidata.sparql").read_text("utf-8").strip()
 
 
 @dataclass(frozen=True)
