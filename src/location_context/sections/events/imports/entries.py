@@ -69,11 +69,17 @@ class RejectedEntry(msgspec.Struct, frozen=True, rename={"location": "where", "r
 Entries = Iterator[CalendarEntry | RejectedEntry]
 
 
+class UnreadableEntry(Exception):
+    """Why an entry is rejected, as part of a sentence: "it has no title"."""
+
+
 def guard(entries: Entries, location: str) -> Entries:
-    """The entries of one event; one that is broken in an unforeseen way costs no other."""
+    """The entries of one event; whatever is wrong with it costs no other."""
     try:
         yield from entries
-    except Exception as error:  # noqa: BLE001  see above
+    except UnreadableEntry as error:
+        yield RejectedEntry(location, str(error))
+    except Exception as error:  # noqa: BLE001  also what nobody foresaw
         yield RejectedEntry(location, f"it cannot be read: {single_line(error, 120)}")
 
 

@@ -33,8 +33,11 @@ from location_context.sections.events.fields import (
 )
 from location_context.sections.events.imports.entries import (
     CalendarEntry,
+    Entries,
     RejectedEntry,
+    UnreadableEntry,
     Window,
+    guard,
     is_within,
     zone_at_coordinates,
 )
@@ -44,7 +47,6 @@ from location_context.sections.events.imports.ics_repair import (
     VITAL,
     RawComponent,
     TimeZones,
-    UnreadableEvent,
     parse_calendars,
     zone_of,
 )
@@ -60,7 +62,7 @@ _MARGIN = timedelta(days=2)  # between dates as written and dates in any zone
 _DAY = timedelta(days=1)
 
 
-def read_ics(data: bytes, window: Window) -> Iterator[CalendarEntry | RejectedEntry]:
+def read_ics(data: bytes, window: Window) -> Entries:
     """The occurrences within the window; what cannot be read is rejected with its reason."""
     calendars = parse_calendars(data)
     if not any(one.events or one.complete for one in calendars):
@@ -82,9 +84,7 @@ def read_ics(data: bytes, window: Window) -> Iterator[CalendarEntry | RejectedEn
     yield from _expand_in_rounds(pending, window)
 
 
-def _expand_in_rounds(
-    pending: list[Series], window: Window
-) -> Iterator[CalendarEntry | RejectedEntry]:
+def _expand_in_rounds(pending: list[Series], window: Window) -> Entries:
     for seconds in _ROUNDS:
         late: list[Series] = []
         for series in pending:
@@ -93,16 +93,10 @@ def _expand_in_rounds(
                 continue
             try:
                 with cpu_time_limit(seconds):
-                    found = list(series.occurrences(window))
+                    found = list(guard(series.occurrences(window), series.location))
             except CpuTimeExceeded:
                 series.zones.forget()
                 late.append(series)
-            except UnreadableEvent as error:
-                yield RejectedEntry(series.location, str(error))
-            except Exception as error:  # noqa: BLE001  a library that chokes on one event must not end the rest
-                yield RejectedEntry(
-                    series.location, f"it cannot be read: {single_line(error, 120)}"
-                )
             else:
                 yield from found
         pending = late
@@ -110,8 +104,8 @@ def _expand_in_rounds(
         yield RejectedEntry(series.location, "its rule takes too long to expand")
 
 
-class CpuTimeExceeded(Exception):
-    """The time limit struck."""
+class CpuTimeExceeded(BaseException):
+    """The time limit struck. Not an `Exception`, which a library could take for its own."""
 
 
 @contextmanager
@@ -180,14 +174,14 @@ class Series:
         first, last = (f"{day:%Y%m%d}" for day in (window.first - _MARGIN, window.last + _MARGIN))
         return bool(written) and (max(written) < first or min(written) > last)
 
-    def occurrences(self, window: Window) -> Iterator[CalendarEntry | RejectedEntry]:
+    def occurrences(self, window: Window) -> Entries:
         """Its entries within the window.
 
         Raises:
-            UnreadableEvent: it cannot be read, and why.
+            UnreadableEntry: it cannot be read, and why.
         """
         if self.size > _MAX_SERIES_SIZE:
-            raise UnreadableEvent(f"one event of {self.size} bytes")
+            raise UnreadableEntry(f"one event of {self.size} bytes")
         events = [self._parse(component) for component in self.components]
         floating = self._floating_zone(events[0], self.calendar_zone or self.default_zone)
         for event in events:
@@ -219,12 +213,12 @@ class Series:
         if broken:
             raise next(line for line in lines if line.name in broken).unreadable()
         if "DTSTART" not in event:
-            raise UnreadableEvent("it has no start")
+            raise UnreadableEntry("it has no start")
         for rule in _rules(event):
             few = 0 < max(map(int, rule.get("COUNT", [0]))) <= _MAX_OCCURRENCES
             often = {str(freq).upper() for freq in rule.get("FREQ", [])} & {"SECONDLY", "MINUTELY"}
             if often and not few:
-                raise UnreadableEvent(f"it repeats {often.pop().lower()}")
+                raise UnreadableEntry(f"it repeats {often.pop().lower()}")
         return event
 
     def _floating_zone(self, event: Component, otherwise: tzinfo) -> tzinfo:
@@ -258,7 +252,7 @@ class Series:
         follows = self.calendar_zone is not None and value.tzname() == "UTC"
         return value.astimezone(self.calendar_zone) if follows else value
 
-    def _entry(self, event: Component, window: Window) -> Iterator[CalendarEntry | RejectedEntry]:
+    def _entry(self, event: Component, window: Window) -> Entries:
         """One date as an entry; nothing when it is cancelled or outside the window."""
         start, end, all_day = _span(event)
         cancelled = str(event.get("STATUS") or "").strip().upper() == "CANCELLED"

@@ -24,7 +24,11 @@ from icalendar.timezone import tzp
 from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON
 
 from location_context.sections.events.fields import single_line
-from location_context.sections.events.imports.entries import decode_line, to_utf8
+from location_context.sections.events.imports.entries import (
+    UnreadableEntry,
+    decode_line,
+    to_utf8,
+)
 
 TIMES = frozenset({"DTSTART", "DTEND", "RDATE", "EXDATE", "RECURRENCE-ID"})
 REPEATING = frozenset({"RRULE", "RDATE", "EXDATE", "EXRULE", "RECURRENCE-ID"})
@@ -40,10 +44,6 @@ _LINE_BREAK = re.compile(rb"\r\n|\n|\r")
 _NAME = re.compile(rb"[A-Za-z-]+")
 
 
-class UnreadableEvent(Exception):
-    """Why an event, with all its repetitions, cannot be read."""
-
-
 @dataclass
 class RawLine:
     """A property: its name, the whole line, and where it begins in the file."""
@@ -57,9 +57,9 @@ class RawLine:
         """What stands after the first colon."""
         return self.text.partition(":")[2].strip()
 
-    def unreadable(self) -> UnreadableEvent:
+    def unreadable(self) -> UnreadableEntry:
         """The error that names this line."""
-        return UnreadableEvent(f"line {self.number} cannot be read: {single_line(self.text, 60)}")
+        return UnreadableEntry(f"line {self.number} cannot be read: {single_line(self.text, 60)}")
 
 
 @dataclass
@@ -94,10 +94,10 @@ class RawComponent:
         """The lines to parse: the first of each name that may stand once.
 
         Raises:
-            UnreadableEvent: a line that matters is broken, or the file ends too early.
+            UnreadableEntry: a line that matters is broken, or the file ends too early.
         """
         if not self.complete:
-            raise UnreadableEvent("the file ends before it does")
+            raise UnreadableEntry("the file ends before it does")
         used: dict[object, RawLine] = {}
         for line in self.lines:
             after = line.text[len(line.name) :].lstrip()[:1]
@@ -106,7 +106,7 @@ class RawComponent:
                     raise line.unreadable()
                 continue
             if line.name == "EXRULE":
-                raise UnreadableEvent(f"line {line.number} is an EXRULE, which is no longer read")
+                raise UnreadableEntry(f"line {line.number} is an EXRULE, which is no longer read")
             if line.name == "SEQUENCE" and not line.value.isdigit():
                 continue
             used.setdefault(line.number if line.name in _REPEATABLE else line.name, line)

@@ -27,6 +27,7 @@ from location_context.sections.events.imports.entries import (
     CalendarEntry,
     Entries,
     RejectedEntry,
+    UnreadableEntry,
     Window,
     guard,
     is_within,
@@ -62,7 +63,9 @@ def read_jsonld(data: bytes, window: Window) -> Entries:
             continue
         for node in _events(graph):
             found = True
-            yield from guard(_entry(node, zone, window), f"an event of script {number}")
+            title = strip_markup(_text(node.get("name")), MAX_TITLE_LENGTH)
+            location = title[:60] if title else f"an event of script {number}"
+            yield from guard(_entry(node, title, zone, window), location)
         found = found or (graph.get("@graph") if isinstance(graph, dict) else graph) == []
     if not found:
         yield RejectedEntry("the page", "it holds no event of schema.org with a date")
@@ -121,17 +124,14 @@ def _local_name(value: Any) -> str:
     return str(value or "").rpartition("/")[2].rpartition(":")[2]
 
 
-def _entry(node: dict[str, Any], zone: ZoneInfo, window: Window) -> Entries:
-    title = strip_markup(_text(node.get("name")), MAX_TITLE_LENGTH)
+def _entry(node: dict[str, Any], title: str | None, zone: ZoneInfo, window: Window) -> Entries:
     if title is None:
-        yield RejectedEntry("an event", "it has no name")
-        return
+        raise UnreadableEntry("it has no name")
     status = _local_name(node.get("eventStatus"))
     if status == "EventCancelled":
         return
     if _local_name(node.get("eventAttendanceMode")) == "OnlineEventAttendanceMode":
-        yield RejectedEntry(title[:60], "it takes place online only")
-        return
+        raise UnreadableEntry("it takes place online only")
     place = _first_object(node.get("location"))
     if (coordinates := _coordinates(place)) is not None:
         zone = zone_at_coordinates(coordinates)
@@ -140,8 +140,7 @@ def _entry(node: dict[str, Any], zone: ZoneInfo, window: Window) -> Entries:
         end = parse_when(_text(node["endDate"]) or "", zone) if node.get("endDate") else None
     except ValueError:
         start_text = single_line(_text(node["startDate"]), 40)
-        yield RejectedEntry(title[:60], f"its dates cannot be read: {start_text}")
-        return
+        raise UnreadableEntry(f"its dates cannot be read: {start_text}") from None
     if not is_within(start, end, window):
         return
     categories = sorted({_CATEGORIES[t] for t in _types(node) & _CATEGORIES.keys()} - {"other"})

@@ -24,6 +24,7 @@ from location_context.sections.events.imports.entries import (
     CalendarEntry,
     Entries,
     RejectedEntry,
+    UnreadableEntry,
     Window,
     decode_line,
     guard,
@@ -52,7 +53,7 @@ def read_table(data: bytes, window: Window) -> Entries:
             yield RejectedEntry(location, "it is not CSV, or a quote before it is not closed")
         elif row:
             values = dict(zip(columns, row, strict=False))
-            yield from guard(_entry(values, location, zone, window), location)
+            yield from guard(_entry(values, zone, window), location)
 
 
 def _rows(table: str) -> Iterator[tuple[int, list[str] | None]]:
@@ -70,15 +71,13 @@ def _rows(table: str) -> Iterator[tuple[int, list[str] | None]]:
             yield reader.line_num, row
 
 
-def _entry(row: Mapping[str, str], location: str, zone: ZoneInfo, window: Window) -> Entries:
+def _entry(row: Mapping[str, str], zone: ZoneInfo, window: Window) -> Entries:
     title = strip_markup(row.get("title"), MAX_TITLE_LENGTH)
     if title is None:
-        yield RejectedEntry(location, "it has no title")
-        return
+        raise UnreadableEntry("it has no title")
     coordinates = parse_coordinates(row.get("lat"), row.get("lng"))
     if coordinates is None and (row.get("lat") or row.get("lng")):
-        yield RejectedEntry(location, "its coordinates cannot be read")
-        return
+        raise UnreadableEntry("its coordinates cannot be read")
     if coordinates is not None:
         zone = zone_at_coordinates(coordinates)
     try:
@@ -86,11 +85,9 @@ def _entry(row: Mapping[str, str], location: str, zone: ZoneInfo, window: Window
         end = parse_when(row["end"], zone) if (row.get("end") or "").strip() else None
     except ValueError:
         start_text = single_line(row.get("start"), 40)
-        yield RejectedEntry(location, f"its dates cannot be read: {start_text}")
-        return
+        raise UnreadableEntry(f"its dates cannot be read: {start_text}") from None
     if end is not None and (end.day < start.day or (end.at and start.at and end.at < start.at)):
-        yield RejectedEntry(location, "it ends before it starts")
-        return
+        raise UnreadableEntry("it ends before it starts")
     if not is_within(start, end, window):
         return
     yield CalendarEntry(
