@@ -44,8 +44,8 @@ def calendar(tmp_path):
 
 
 def test_an_import_is_told_listed_and_removed(run, calendar):
-    told = json.loads(run("import", str(calendar), "--country", "FR", "--json").stdout)
-    assert (told["calendar"]["rows"], told["refused"]) == (3, [])
+    shown = json.loads(run("import", str(calendar), "--country", "FR", "--json").stdout)
+    assert (shown["calendar"]["rows"], shown["refused"]) == (3, [])
     (listed,) = json.loads(run("feed", "list", "--json").stdout)
     assert listed["source"] == str(calendar)
     assert "3" in run("feed", "list").stdout
@@ -58,9 +58,9 @@ def test_an_import_is_told_listed_and_removed(run, calendar):
 def test_times_without_a_zone_are_on_the_clock_of_the_country(run, tmp_path):
     table = tmp_path / "town.csv"
     table.write_text("title,start\nChoir,2026-12-05T19:30\n")
-    told = json.loads(run("import", str(table), "--country", "fr", "--json").stdout)
-    assert told["calendar"]["timezone"] == "Europe/Paris"
-    assert told["calendar"]["country"] == "FR"
+    shown = json.loads(run("import", str(table), "--country", "fr", "--json").stdout)
+    assert shown["calendar"]["timezone"] == "Europe/Paris"
+    assert shown["calendar"]["country"] == "FR"
 
 
 def _main(tmp_path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -96,9 +96,9 @@ def test_what_cannot_be_read_exits_1_with_each_reason_and_leaves_what_is_there(
         assert reason in result.stderr
         assert "Nothing was changed" in result.stderr
         if as_json:
-            told = json.loads(result.stdout)
-            assert (told["calendar"], len(told["refused"])) == (None, 1)
-            assert set(told["refused"][0]) == {"where", "why"}
+            shown = json.loads(result.stdout)
+            assert (shown["calendar"], len(shown["refused"])) == (None, 1)
+            assert set(shown["refused"][0]) == {"where", "why"}
         (listed,) = json.loads(run("list", "--json").stdout)
         assert listed["rows"] == 3
 

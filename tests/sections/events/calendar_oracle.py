@@ -164,7 +164,7 @@ def expand(text: str, first: date, last: date, default: str) -> set[tuple]:
 
 
 def _series(parts: list[Lines], zone: ZoneInfo, named: str | None, last: date):
-    """Each (event, start) of a series: its dates, with those replaced that are told again."""
+    """Each (event, start) of a series: its dates, with those replaced that are given again."""
     masters = [e for e in parts if not e.one("RECURRENCE-ID")]
     newest = max((int(e.text("SEQUENCE") or 0) for e in masters), default=0)
     masters = [e for e in masters if int(e.text("SEQUENCE") or 0) == newest][-1:]

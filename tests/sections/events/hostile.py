@@ -118,7 +118,7 @@ def _bomb() -> bytes:
 
 
 def _attributes() -> bytes:
-    """Half a minute within the parser, where no alarm is heard."""
+    """Half a minute within the parser, where no alarm is received."""
     return b"<html><p " + b" ".join(b"a%d=1" % n for n in range(300_000)) + b">"
 
 

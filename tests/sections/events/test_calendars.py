@@ -16,7 +16,7 @@ from location_context.sections.events.imports.ics_repair import TimeZones, parse
 from location_context.sections.events.records import When
 from tests.sections.events.calendar_cases import FILES, SERIES, TIMES, ZONES, at, zone
 
-# The alarm of a series may ring while garbage is collected; it rings again until it is heard.
+# The alarm of a series may strike while garbage is collected; it repeats until it is received.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 WINDOW = Window(date(2026, 11, 1), date(2027, 10, 31), "Europe/Berlin")
 CASES = {
@@ -38,11 +38,11 @@ def _shown(when: When | None) -> str:
 @pytest.mark.parametrize("name", CASES)
 def test_a_strange_calendar_comes_out_as_it_is_meant(name: str):
     case = CASES[name]
-    told = list(read_ics(case.data, WINDOW))
-    entries = [one for one in told if isinstance(one, CalendarEntry)]
+    found = list(read_ics(case.data, WINDOW))
+    entries = [one for one in found if isinstance(one, CalendarEntry)]
     shown = [f"{one.title}, {_shown(one.start)}, {_shown(one.end)}" for one in entries]
     assert sorted(shown) == sorted(case.shown)
-    refused = [one.reason for one in told if isinstance(one, RejectedEntry)]
+    refused = [one.reason for one in found if isinstance(one, RejectedEntry)]
     assert sorted(refused) == sorted(case.refused)
 
 

@@ -47,7 +47,7 @@ async def _titles_and_refused(
         return set(), [one.reason for one in refusal.rejected] or [refusal.message]
     finally:
         assert _processor() - before < bound + 1
-    return {told.title for told in imported.events}, [one.reason for one in imported.rejected]
+    return {event.title for event in imported.events}, [one.reason for one in imported.rejected]
 
 
 @pytest.mark.parametrize("name", EVENTS)
@@ -102,8 +102,8 @@ async def test_of_a_hundred_thousand_events_all_that_fit_the_bound_are_stored_an
     async with opening() as opened:
         source = Calendar(id=calendar_id("x"), kind="import", source=str(file), lat=48.1, lng=11.5)
         imported = await opened.section._feeds.import_calendar(source)
-        (held,) = await opened.section._feeds.calendars()
-    assert imported.calendar.rows == held.rows == MAX_ENTRIES
+        (stored,) = await opened.section._feeds.calendars()
+    assert imported.calendar.rows == stored.rows == MAX_ENTRIES
     assert [(refused.location, refused.reason) for refused in imported.rejected] == [
         ("the rest", "it holds more than 50,000 events; the first 50,000 are kept")
     ]

@@ -13,16 +13,16 @@ from location_context.sections.events.imports.sandbox import Sandbox, Task
 from tests.sections.events import calendar_oracle
 from tests.sections.events.hostile import calendar
 
-# The alarm of a series may ring while garbage is collected; it rings again until it is heard.
+# The alarm of a series may strike while garbage is collected; it repeats until it is received.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 ZONE = "Europe/Berlin"
 WINDOW = Window(date(2026, 11, 1), date(2027, 10, 31), ZONE)
 
 
 def _read(data: bytes, window: Window = WINDOW) -> tuple[list[CalendarEntry], list[RejectedEntry]]:
-    told = list(read_ics(data, window))
-    entries = [one for one in told if isinstance(one, CalendarEntry)]
-    return entries, [one for one in told if isinstance(one, RejectedEntry)]
+    found = list(read_ics(data, window))
+    entries = [one for one in found if isinstance(one, CalendarEntry)]
+    return entries, [one for one in found if isinstance(one, RejectedEntry)]
 
 
 def _comparable(entry: CalendarEntry, window: Window) -> tuple | None:
@@ -49,7 +49,7 @@ def test_real_calendars_hold_what_an_independent_expansion_finds(shared_data):
         for year in sorted({min(starts).year, max(starts).year}) if starts else ():
             window = Window(date(year, 1, 1), date(year, 12, 31), ZONE)
             entries, refused = _read(data, window)
-            mine = {told for entry in entries if (told := _comparable(entry, window))}
+            mine = {shown for entry in entries if (shown := _comparable(entry, window))}
             assert mine == calendar_oracle.expand(text, window.first, window.last, ZONE), file.name
             assert {r.reason for r in refused} <= {"it has no title"}, file.name
             compared += len(mine)
@@ -61,8 +61,8 @@ def test_real_calendars_hold_what_an_independent_expansion_finds(shared_data):
 def test_a_real_calendar_of_five_thousand_events_is_read_in_its_process(shared_data):
     data = (shared_data / "events" / "ics" / "issue42_benchmark_large.ics").read_bytes()
     window = Window(date(2019, 1, 1), date(2019, 12, 31), ZONE)
-    told = list(Sandbox(data, Task.of("ics", window)).parse_in_subprocess())
-    assert len([one for one in told if isinstance(one, CalendarEntry)]) > 300
+    found = list(Sandbox(data, Task.of("ics", window)).parse_in_subprocess())
+    assert len([one for one in found if isinstance(one, CalendarEntry)]) > 300
 
 
 def test_a_rule_by_the_hour_or_minute_is_read_while_its_dates_are_few():
@@ -72,11 +72,11 @@ def test_a_rule_by_the_hour_or_minute_is_read_while_its_dates_are_few():
         "UID:b\nSUMMARY:Shuttle\nDTSTART:20261205T090000Z\nRRULE:FREQ=MINUTELY;INTERVAL=20;COUNT=6",
         "UID:c\nSUMMARY:Chime\nDTSTART:20200101T000000Z\nRRULE:FREQ=HOURLY",
     )
-    told = list(Sandbox(data, Task.of("ics", WINDOW)).parse_in_subprocess())
-    titles = [one.title for one in told if isinstance(one, CalendarEntry)]
+    found = list(Sandbox(data, Task.of("ics", WINDOW)).parse_in_subprocess())
+    titles = [one.title for one in found if isinstance(one, CalendarEntry)]
     assert (titles.count("Guided tour"), titles.count("Shuttle")) == (8, 6)
     assert (
-        len([one for one in told if isinstance(one, RejectedEntry) and "Chime" in one.location])
+        len([one for one in found if isinstance(one, RejectedEntry) and "Chime" in one.location])
         == 1
     )
 

@@ -25,11 +25,11 @@ EVENT = {
 }  # fmt: skip
 
 
-def _split(told) -> tuple[list[CalendarEntry], list[RejectedEntry]]:
-    told = list(told)
+def _split(found) -> tuple[list[CalendarEntry], list[RejectedEntry]]:
+    found = list(found)
     return (
-        [one for one in told if isinstance(one, CalendarEntry)],
-        [one for one in told if isinstance(one, RejectedEntry)],
+        [one for one in found if isinstance(one, CalendarEntry)],
+        [one for one in found if isinstance(one, RejectedEntry)],
     )
 
 

@@ -67,11 +67,11 @@ async def test_what_cannot_be_read_changes_nothing(opening, tmp_path, name, file
         for allow_empty in (False, True):
             file.write_bytes(GOOD)
             await feeds.import_calendar(_calendar("import", str(file)))
-            held = await feeds.calendars()
+            stored = await feeds.calendars()
             file.write_bytes(UNREADABLE[name])
             with pytest.raises(OperatorError, match="othing was changed"):
                 await feeds.import_calendar(_calendar("import", str(file)), allow_empty=allow_empty)
-            assert await feeds.calendars() == held
+            assert await feeds.calendars() == stored
             assert await _titles(opened) == ["Choir"]
 
 
@@ -154,7 +154,7 @@ async def test_a_feed_is_emptied_when_it_came_without_events_twice_in_a_row(open
 
 
 async def test_a_part_never_replaces_a_whole(opening, tmp_path, monkeypatch):
-    """The reading is stopped after it told an event."""
+    """The reading is stopped after it found an event."""
     monkeypatch.setitem(sandbox.CPU_SECONDS, "jsonld", 1)
     file = tmp_path / "town.html"
     good = (

@@ -16,9 +16,9 @@ WINDOW = Window(date(2026, 11, 1), date(2027, 10, 31), "Europe/Paris")
 
 
 def _read(data: bytes) -> tuple[list[CalendarEntry], list[RejectedEntry]]:
-    told = list(read_table(data, WINDOW))
-    entries = [one for one in told if isinstance(one, CalendarEntry)]
-    return entries, [one for one in told if isinstance(one, RejectedEntry)]
+    found = list(read_table(data, WINDOW))
+    entries = [one for one in found if isinstance(one, CalendarEntry)]
+    return entries, [one for one in found if isinstance(one, RejectedEntry)]
 
 
 TABLE = """\

@@ -25,7 +25,7 @@ class Expected:
     beyond: list[str | None]
 
 
-class Brute:
+class BruteForce:
     """All restaurants, each looked at for every question."""
 
     def __init__(self, restaurants: Sequence[Restaurant]) -> None:
@@ -54,7 +54,7 @@ def distances(lat: float, lng: float, to: np.ndarray) -> np.ndarray:
     return 2 * 6371.0088 * np.arcsin(np.sqrt(np.minimum(square, 1.0)))
 
 
-def told(answer: Sequence[TierFound]) -> Expected:
+def as_expected(answer: Sequence[TierFound]) -> Expected:
     """What the index answered, in the same form."""
     return Expected(
         [tier.inside_radius for tier in answer],

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 def import_and_die(pipe: Connection, folder: str, url: str) -> None:
-    """For each number told, a process that imports 1,200 rows and is killed after so many
-    statements of the store's transaction; its end is told back."""
+    """For each number received, a process that imports 1,200 rows and is killed after so many
+    statements of the store's transaction; its exit code is sent back."""
     data = open_csv(*(open_row(n) for n in range(1200)))
     while True:
         statements = pipe.recv()

@@ -31,7 +31,7 @@ class Operator:
     def run(self, *arguments: str) -> Result:
         return CliRunner().invoke(commands, arguments, env=self.environ)
 
-    def told(self, *arguments: str) -> Any:
+    def json(self, *arguments: str) -> Any:
         """The JSON that a command prints."""
         done = self.run(*arguments, "--json")
         assert done.exception is None, done.output
@@ -68,7 +68,7 @@ def test_an_import_says_what_it_took_and_lists_what_it_did_not(operator: Operato
 
 
 def test_an_import_as_json_accounts_for_every_row(operator: Operator) -> None:
-    report = operator.told("import", operator.file("guide.csv", ROWS))
+    report = operator.json("import", operator.file("guide.csv", ROWS))
     assert report["rows"] == report["taken"] + len(report["merged"]) + len(report["refused"])
     assert report["refused"] == [{"line": 4, "reason": "it has no award, tier or stars"}]
 
@@ -76,20 +76,20 @@ def test_an_import_as_json_accounts_for_every_row(operator: Operator) -> None:
 def test_a_strict_import_changes_nothing_and_fails(operator: Operator) -> None:
     said = operator.refused("import", operator.file("guide.csv", ROWS), "--strict")
     assert "1 of 3 rows are wrong" in said
-    assert operator.told("list") == []
+    assert operator.json("list") == []
 
 
 def test_list_and_rollback_show_and_change_what_serves(operator: Operator) -> None:
     operator.run("import", "--sample")
     operator.run("import", operator.file("2025-04-03.csv.gz", gzip.compress(ROWS)))
-    listed = operator.told("list")
+    listed = operator.json("list")
     assert [(one["version"], one["active"], one["rows"]) for one in listed] == [
         (2, True, 2),
         (1, False, listed[1]["rows"]),
     ]
     assert listed[0]["provenance"]["dated"] == "2025-04-03"
-    assert operator.told("rollback")["version"] == 1
-    assert [one["active"] for one in operator.told("list")] == [False, True]
+    assert operator.json("rollback")["version"] == 1
+    assert [one["active"] for one in operator.json("list")] == [False, True]
     assert "2025-04-03" in operator.run("list").stdout
     assert "no earlier version" in operator.refused("rollback")
 
@@ -97,16 +97,16 @@ def test_list_and_rollback_show_and_change_what_serves(operator: Operator) -> No
 def test_an_address_is_imported_with_the_date_it_was_last_changed(operator: Operator) -> None:
     headers = {"Last-Modified": "Tue, 01 Apr 2025 10:00:00 GMT", "Content-Type": "text/csv"}
     with StandIn(lambda _: Answered(ROWS, headers=headers)).running() as host:
-        report = operator.told("import", f"{host.url}/guide.csv")
+        report = operator.json("import", f"{host.url}/guide.csv")
     assert report["taken"] == 2
-    provenance = operator.told("list")[0]["provenance"]
+    provenance = operator.json("list")[0]["provenance"]
     assert (provenance["source"], provenance["dated"]) == ("guide.csv", "2025-04-01")
 
 
 def test_a_date_of_last_change_beyond_all_calendars_is_as_none(operator: Operator) -> None:
     headers = {"Last-Modified": "Tue, 01 Apr 99999999999999999999 10:00:00 GMT"}
     with StandIn(lambda _: Answered(ROWS, headers=headers)).running() as host:
-        report = operator.told("import", f"{host.url}/guide.csv")
+        report = operator.json("import", f"{host.url}/guide.csv")
     assert report["taken"] == 2
 
 
@@ -119,7 +119,7 @@ def test_an_address_that_answers_with_an_error_page_changes_nothing(operator: Op
     page = Answered(b"<!doctype html><h1>Moved</h1>", headers={"Content-Type": "text/html"})
     with StandIn(lambda _: page).running() as host:
         assert "web page" in operator.refused("import", f"{host.url}/guide.csv")
-    assert operator.told("list") == []
+    assert operator.json("list") == []
 
 
 def test_wikidata_is_asked_the_documented_query_and_its_licence_is_kept(tmp_path: Path) -> None:
@@ -133,18 +133,18 @@ def test_wikidata_is_asked_the_documented_query_and_its_licence_is_kept(tmp_path
     answer = Answered({"head": {"vars": []}, "results": {"bindings": [found]}})
     with StandIn(lambda _: answer).running() as wikidata:
         operator = Operator(tmp_path, LOCATION_CONTEXT_WIKIDATA_URL=f"{wikidata.url}/sparql")
-        report = operator.told("import", "--wikidata")
+        report = operator.json("import", "--wikidata")
     assert report["by_tier"] == {"three_star": 1}
-    (asked,) = wikidata.asked
-    assert asked.query["query"].startswith("SELECT ?item ?itemLabel ?coord ?stars")
-    provenance = operator.told("list")[0]["provenance"]
+    (request,) = wikidata.asked
+    assert request.query["query"].startswith("SELECT ?item ?itemLabel ?coord ?stars")
+    provenance = operator.json("list")[0]["provenance"]
     assert (provenance["attribution"], provenance["license"]) == ("Wikidata", "CC0 1.0")
 
 
 def test_labels_of_the_operator_are_kept_with_the_version(operator: Operator) -> None:
     labels = operator.file("labels.toml", b'[one_star]\nlabel = { en = "A rosette" }\n')
     operator.run("import", operator.file("guide.csv", ROWS), "--labels", labels)
-    kept = operator.told("list")[0]["provenance"]["labels"]
+    kept = operator.json("list")[0]["provenance"]["labels"]
     assert kept == {"one_star": {"label": {"en": "A rosette"}}}
 
 
@@ -165,7 +165,7 @@ def test_wrong_labels_are_refused_before_anything_is_changed(
     path = operator.file("labels.toml", labels)
     file = operator.file("guide.csv", ROWS)
     assert sentence in operator.refused("import", file, "--labels", path)
-    assert operator.told("list") == []
+    assert operator.json("list") == []
 
 
 def test_one_source_is_asked_for_at_a_time(operator: Operator) -> None:

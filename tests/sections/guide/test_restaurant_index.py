@@ -12,7 +12,7 @@ from location_context.sections.guide.imports.formats import read_table
 from location_context.sections.guide.imports.importer import BUILT_IN_FORMATS
 from location_context.sections.guide.records import TIERS, Restaurant
 from location_context.sections.guide.restaurant_index import RestaurantIndex
-from tests.sections.guide.oracle import Brute, told
+from tests.sections.guide.oracle import BruteForce, as_expected
 from tests.sections.guide.samples import RADII, points, restaurant, scattered, snapshots
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 def test_two_thousand_points_the_poles_and_180_degrees_are_answered_as_by_brute_force() -> None:
     restaurants = scattered(300)
-    index, brute = RestaurantIndex(restaurants), Brute(restaurants)
+    index, brute = RestaurantIndex(restaurants), BruteForce(restaurants)
     for lat, lng in points(2000):
-        answer = told(index.query(lat, lng, RADII))
+        answer = as_expected(index.query(lat, lng, RADII))
         assert answer == brute.expected(lat, lng, RADII), (lat, lng)
 
 
@@ -41,11 +41,11 @@ def test_two_hundred_points_at_hotspots_of_a_real_guide_are_answered_as_by_brute
         )
         for n, row in enumerate(rows)
     ]
-    index, brute = RestaurantIndex(restaurants), Brute(restaurants)
+    index, brute = RestaurantIndex(restaurants), BruteForce(restaurants)
     crowded = restaurants[:: len(restaurants) // 200]
     for near in crowded:
         lat, lng = round(near.lat + 0.004, 4), round(near.lng - 0.003, 4)
-        answer = told(index.query(lat, lng, RADII))
+        answer = as_expected(index.query(lat, lng, RADII))
         assert answer == brute.expected(lat, lng, RADII), (lat, lng)
 
 
@@ -65,8 +65,8 @@ def test_any_few_restaurants_are_answered_as_by_brute_force(
         for n, ((lat, lng), tier) in enumerate(given_places)
     ]
     lat, lng = round(at[0], 4), round(at[1], 4)
-    answer = told(RestaurantIndex(restaurants).query(lat, lng, RADII))
-    assert answer == Brute(restaurants).expected(lat, lng, RADII)
+    answer = as_expected(RestaurantIndex(restaurants).query(lat, lng, RADII))
+    assert answer == BruteForce(restaurants).expected(lat, lng, RADII)
 
 
 def test_restaurants_at_one_spot_are_ordered_by_id() -> None:

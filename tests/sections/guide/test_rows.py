@@ -99,7 +99,7 @@ async def test_a_city_alone_is_city_and_country_where_it_is_both(
         ("call us", None),
     ],
 )
-async def test_phones_damaged_by_spreadsheets_are_mended_or_left_out(
+async def test_phones_damaged_by_spreadsheets_are_repaired_or_left_out(
     importer: Importer, guides: SqlGuideStore, given: str, kept: str | None
 ) -> None:
     (one,) = await imported(importer, guides, open_csv(open_row(PhoneNumber=given)))
@@ -132,15 +132,15 @@ async def test_each_wrong_row_is_listed_with_its_line_and_reason(importer: Impor
     good = [open_row(n) for n in range(1, 15)]
     bad = [open_row(20 + n, **changes) for n, changes in enumerate(BAD.values())]
     _, report = await importer.run(open_csv(*good, *bad), METADATA)
-    told = [(fault.line, fault.reason) for fault in report.refused]
-    assert told == [(16 + n, reason) for n, reason in enumerate(BAD)]
+    rejected = [(row.line, row.reason) for row in report.refused]
+    assert rejected == [(16 + n, reason) for n, reason in enumerate(BAD)]
     assert (report.rows, report.taken) == (26, 14)
 
 
 async def test_a_line_number_counts_the_lines_of_the_file_not_its_rows(importer: Importer) -> None:
     rows = [open_row(1, Address="one\ntwo\nthree"), open_row(2), open_row(3, Award="none")]
     _, report = await importer.run(open_csv(*rows), METADATA)
-    assert [fault.line for fault in report.refused] == [6]
+    assert [row.line for row in report.refused] == [6]
 
 
 async def test_a_row_with_a_field_too_few_is_refused_and_the_rest_is_taken(
@@ -148,7 +148,7 @@ async def test_a_row_with_a_field_too_few_is_refused_and_the_rest_is_taken(
 ) -> None:
     data = open_csv(open_row(1), open_row(2)) + b"Chez Court,Paris\r\n"
     _, report = await importer.run(data, METADATA)
-    assert [fault.line for fault in report.refused] == [4]
+    assert [row.line for row in report.refused] == [4]
     assert "2 fields where the header has 11" in report.refused[0].reason
 
 
@@ -158,7 +158,7 @@ async def test_a_strict_import_refuses_the_file_and_tells_of_the_rows(
     data = open_csv(open_row(1), open_row(2), open_row(3, Award=""))
     with pytest.raises(ImportRejected, match="1 of 3 rows") as refused:
         await importer.run(data, METADATA, strict=True)
-    assert [fault.line for fault in refused.value.report.refused] == [4]
+    assert [row.line for row in refused.value.report.refused] == [4]
     assert await guides.active() is None
 
 
@@ -199,7 +199,7 @@ async def test_geojson_points_are_taken_and_others_listed_by_number(
     data = msgspec.json.encode({"type": "FeatureCollection", "features": [*features, feature(5)]})
     version, report = await importer.run(data, METADATA)
     assert (report.kind, report.counted_in) == ("geojson", "feature")
-    assert [fault.line for fault in report.refused] == [3, 4]
+    assert [row.line for row in report.refused] == [3, 4]
     kept = await guides.load(version.number)
     assert {(r.tier, r.cuisine) for r in kept} == {("two_star", ("Modern", "Soup"))}
     assert {r.lng for r in kept} == {2.31, 2.32, 2.35}

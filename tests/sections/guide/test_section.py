@@ -51,11 +51,11 @@ def around(*distances: tuple[str, float]) -> list[Restaurant]:
 
 
 async def answer(
-    guide: Guide, guides: SqlGuideStore, rows: Sequence[Restaurant], asked: Query | None = None
+    guide: Guide, guides: SqlGuideStore, rows: Sequence[Restaurant], wanted: Query | None = None
 ) -> dict[str, Any]:
     await guides.replace(PROVENANCE, rows, NOON)
     await guide.refresh()
-    reading = await guide.read(asked or query(), Deadline.after(4))
+    reading = await guide.read(wanted or query(), Deadline.after(4))
     return msgspec.json.decode(reading.payload)
 
 
@@ -63,8 +63,8 @@ async def test_all_five_tiers_stand_in_rank_order_with_their_radii(
     guide: Guide, guides: SqlGuideStore
 ) -> None:
     body = await answer(guide, guides, around(("selected", 0.5)))
-    told = [(tier["tier"], tier["rank"], tier["radius"]) for tier in body["tiers"]]
-    assert told == list(zip(RANKS, range(1, 6), [80, 40, 15, 2, 1], strict=True))
+    ranked = [(tier["tier"], tier["rank"], tier["radius"]) for tier in body["tiers"]]
+    assert ranked == list(zip(RANKS, range(1, 6), [80, 40, 15, 2, 1], strict=True))
 
 
 async def test_each_tier_reaches_exactly_as_far_as_its_radius(
@@ -170,8 +170,10 @@ async def test_far_from_all_restaurants_the_section_is_not_applicable(
 async def test_the_sample_says_in_answer_and_notices_that_it_is_not_current(
     guide: Guide, guides: SqlGuideStore
 ) -> None:
-    told = Provenance(kind="sample", source="s", dated=date(2024, 6, 1), attribution="Sample guide")
-    await guides.replace(told, around(("one_star", 1)), NOON)
+    provenance = Provenance(
+        kind="sample", source="s", dated=date(2024, 6, 1), attribution="Sample guide"
+    )
+    await guides.replace(provenance, around(("one_star", 1)), NOON)
     reading = await guide.read(query(), Deadline.after(4))
     assert reading.body.attribution[0].text == "Sample guide 2024, not current"
     assert not reading.body.attribution[0].adapted
@@ -181,14 +183,14 @@ async def test_the_sample_says_in_answer_and_notices_that_it_is_not_current(
 async def test_an_imported_guide_tells_its_licence_with_its_terms_and_that_it_was_adapted(
     guide: Guide, guides: SqlGuideStore
 ) -> None:
-    told = Provenance(
+    provenance = Provenance(
         kind="plain_csv",
         source="s",
         dated=date(2026, 6, 1),
         attribution="A",
         license="cc-by-sa-4.0",
     )
-    await guides.replace(told, around(("one_star", 3)), NOON)
+    await guides.replace(provenance, around(("one_star", 3)), NOON)
     reading = await guide.read(query(), Deadline.after(4))
     [notice, *_] = reading.body.attribution
     assert (notice.license, notice.adapted) == ("cc-by-sa-4.0", True)
@@ -199,20 +201,20 @@ async def test_an_operators_own_labels_are_used_by_language_before_ours(
     guide: Guide, guides: SqlGuideStore
 ) -> None:
     words = {"one_star": TierTexts(label={"": "A rosette", "de": "Eine Rosette"})}
-    told = msgspec.structs.replace(PROVENANCE, labels=words)
-    await guides.replace(told, around(("one_star", 1)), NOON)
+    provenance = msgspec.structs.replace(PROVENANCE, labels=words)
+    await guides.replace(provenance, around(("one_star", 1)), NOON)
     labels = []
-    for asked in (query(), msgspec_language(query(), "de-AT")):
-        reading = await guide.read(asked, Deadline.after(4))
+    for each in (query(), with_language(query(), "de-AT")):
+        reading = await guide.read(each, Deadline.after(4))
         labels.append((reading.body.tiers[2].label, reading.body.restaurants[0].label))
     assert labels == [("A rosette",) * 2, ("Eine Rosette",) * 2]
     assert "short drive" in (await guide.read(query(), Deadline.after(4))).body.tiers[2].meaning
 
 
-def msgspec_language(asked: Query, tag: str) -> Query:
+def with_language(given: Query, tag: str) -> Query:
     """The query in a language, whether or not it has a catalogue."""
-    language = type(asked.language)(tag, asked.language.locale, asked.language.translations)
-    return type(asked)(asked.point, asked.stay, asked.units, language)
+    language = type(given.language)(tag, given.language.locale, given.language.translations)
+    return type(given)(given.point, given.stay, given.units, language)
 
 
 class Faulty:

@@ -1,4 +1,4 @@
-"""Presenter: what was found becomes the answer's body, in the asked language and units."""
+"""Presenter: what was found becomes the answer's body, in the requested language and units."""
 
 from __future__ import annotations
 

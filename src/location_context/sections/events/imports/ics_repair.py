@@ -1,4 +1,4 @@
-"""Repair: what programs get wrong in calendars, mended before the libraries read them.
+"""Repair: what programs get wrong in calendars is put right before the libraries read them.
 
 Bytes become components of numbered, unfolded lines (RFC 5545, 3.1). Only the lines that are used
 are taken, so that what stands in the others spoils nothing. Lines may end and fold in any way, an

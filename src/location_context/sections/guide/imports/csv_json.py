@@ -42,7 +42,7 @@ class CsvFormat(GuideFormat):
     order = 1001
 
     def recognises(self, data: bytes) -> bool:
-        """Any text that is not JSON or markup: a wrong header is told by `read`."""
+        """Any text that is not JSON or markup: `read` complains about a wrong header."""
         return first_character(data) not in {"", "{", "[", "<"}
 
     def read(self, data: bytes) -> Table:

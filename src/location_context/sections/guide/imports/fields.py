@@ -29,8 +29,9 @@ _TIER_OF_STARS: dict[int, Tier] = {3: "three_star", 2: "two_star", 1: "one_star"
 def tier_of(award: str, tier: str, stars: str) -> Tier:
     """The tier: from `tier` where given, then `award`, then `stars`; "" is not given.
 
-    Awards are told by pattern: a number of stars with any publisher's name in between ("3 Stars",
-    "One Acme Star", "★★"), the distinction for good value under its names, the plain mention.
+    Awards are recognised by pattern: a number of stars with any publisher's name in between
+    ("3 Stars", "One Acme Star", "★★"), the distinction for good value under its names, the plain
+    mention.
 
     Raises:
         RowError: they name no tier.
