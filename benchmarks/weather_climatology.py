@@ -117,14 +117,16 @@ def judge(series: Series, year: int, month: int, score: Score) -> None:
     stay, hidden = Stay(start, end), date(year, 1, 1)
     find = cache(lambda y, m: series.month(y, m, hidden))
     years = range(year - 10, year)
-    values = climatology.screened(windows(stay, years, find))
+    values = climatology.remove_outliers(windows(stay, years, find))
     truth = np.stack([series.of(day) for day in stay.dates()], axis=1)
     raw = np.stack(
         [[series.of(in_year(day, y)) for y in years] for day in stay.dates()]
     )  # dates x years x 3
     for number, name in enumerate(("temperature_max", "temperature_min")):
-        score.temperature(climatology.pool(values[ROW[name]]), raw[:, :, number], truth[number])
-    chance = climatology.describe(values)["precipitation_probability"]
+        score.temperature(
+            climatology.pooled_samples(values[ROW[name]]), raw[:, :, number], truth[number]
+        )
+    chance = climatology.summarise(values)["precipitation_probability"]
     score.rain(chance, raw[:, :, 2], truth[2])
 
 

@@ -18,15 +18,15 @@ from numpy.lib.stride_tricks import sliding_window_view
 from location_context.localisation.language import Languages
 from location_context.point import Point
 from location_context.sections.contract import Query
-from location_context.sections.weather.answer import Answer
+from location_context.sections.section import SectionContext
 from location_context.sections.weather.climatology.climatology import WIDTH
-from location_context.sections.weather.fetching.archives import Archives, Reader
-from location_context.sections.weather.fetching.holdings import Holdings
+from location_context.sections.weather.presenter import Presenter
 from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
 from location_context.sections.weather.records import FIELDS, ROW, Grid, Month, month_span
+from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
+from location_context.sections.weather.retrieval.archives import ArchiveQuery, Archives
 from location_context.settings import Settings
 from location_context.stay import Stay
-from location_context.upstream.host import Host
 from location_context.upstream.http import http_client
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -41,7 +41,7 @@ class NoStore:
     async def load(self, *_: object) -> list[object]:
         return []
 
-    async def keep(self, *_: object) -> None: ...
+    async def save(self, *_: object) -> None: ...
 
 
 def months() -> list[Month]:
@@ -67,11 +67,11 @@ async def measure() -> dict[str, float]:
     """The quickest of each in milliseconds (others had to share the machine), and their ratio."""
     query = Query(POINT, STAY, "metric", Languages({}).english)
     async with http_client("benchmark") as client:
-        archive = OpenMeteoArchive(Settings(), lambda: NOW, client, Host())
-        holdings = Holdings(NoStore(), lambda: NOW)
-        archives = Archives([archive], holdings, lambda: NOW)
+        archive = OpenMeteoArchive(SectionContext(Settings(), lambda: NOW, client))
+        repository = ArchiveRepository(NoStore(), lambda: NOW)
+        archives = Archives([archive], repository, lambda: NOW)
         made = months()
-        holdings.keep(archive.source, archive.cell(POINT).key, made)
+        repository.put(archive.source, archive.cell(POINT).key, made)
         highs, lows = (
             np.stack([m.values[ROW[name], 9 : 9 + 37] for m in made]).astype(float)
             for name in ("temperature_max", "temperature_min")
@@ -85,9 +85,9 @@ async def measure() -> dict[str, float]:
         record, quantiles = [], []
         for _ in range(ROUNDS):
             began = time.perf_counter()
-            reader = Reader(archives, archive, query)
-            outlook = reader.answer(*await reader.years(None))
-            msgspec.json.encode(Answer(query, outlook, 35.0, date(2026, 11, 21)).body())
+            reading = ArchiveQuery(archives, archive, query)
+            series = reading.summarise(*await reading.years(None))
+            msgspec.json.encode(Presenter(query, series, 35.0, date(2026, 11, 21)).body())
             record.append(time.perf_counter() - began)
             quantiles.append(timed(lambda: np.quantile(windows, [0.1, 0.9], axis=-1)))
         one, other = 1000 * min(record), 1000 * min(quantiles)

@@ -14,7 +14,7 @@ from location_context.sections.contract import Attribution
 from location_context.sections.events.section import PROVIDERS
 from location_context.sections.licences import CC_BY, ODBL, terms_of
 from location_context.sections.placed import point_notices
-from location_context.sections.weather.notices import (
+from location_context.sections.weather.attributions import (
     DEM,
     ITU,
     MET_NORWAY,

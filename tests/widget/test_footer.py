@@ -13,7 +13,7 @@ from location_context.sections.astronomy.section import ATTRIBUTION as EPHEMERIS
 from location_context.sections.contract import Attribution
 from location_context.sections.events.providers.holidays import Holidays
 from location_context.sections.events.providers.open_holidays import OpenHolidays
-from location_context.sections.weather.notices import (
+from location_context.sections.weather.attributions import (
     DEM,
     MET_NORWAY,
     NASA_POWER,

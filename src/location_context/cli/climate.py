@@ -16,12 +16,12 @@ from location_context.cli.console import Json
 from location_context.errors import OperatorError
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.point import Point
-from location_context.sections.open_meteo import open_meteo_host
-from location_context.sections.weather.climatology import grid
-from location_context.sections.weather.climatology.fallback import FallbackGrid
-from location_context.sections.weather.fetching.build import Builder, Built
-from location_context.sections.weather.fetching.holdings import Holdings
+from location_context.sections.section import SectionContext
+from location_context.sections.weather.climatology import fallback_grid_builder
+from location_context.sections.weather.climatology.fallback_grid import FallbackGrid
 from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
+from location_context.sections.weather.retrieval.archive_builder import ArchiveBuilder, BuildReport
+from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
 from location_context.stay import system_clock
 from location_context.storage.database import Database
 from location_context.storage.provider_data import SqlClimateStore
@@ -42,9 +42,9 @@ def fallback(
     """Build the grid of monthly means that answers when no provider does."""
     settings = console.settings()
     grid_file = FallbackGrid(settings.data_dir)
-    made = again or not grid_file.made
+    made = again or not grid_file.exists
     if made:
-        grid.make(settings.data_dir, _say)
+        fallback_grid_builder.make(settings.data_dir, _say)
     if json:
         size = grid_file.path.stat().st_size
         console.emit_json({"path": str(grid_file.path), "bytes": size, "made": made})
@@ -99,7 +99,7 @@ def _places(file: Path) -> list[tuple[float, float]]:
     return places
 
 
-async def _build(places: list[tuple[float, float]]) -> Built:
+async def _build(places: list[tuple[float, float]]) -> BuildReport:
     settings = console.settings()
     gazetteer = Gazetteer.load()
     points: list[Point] = [gazetteer.point(lat, lng) for lat, lng in places]
@@ -108,12 +108,12 @@ async def _build(places: list[tuple[float, float]]) -> Built:
         async with AsyncExitStack() as stack:
             client = await stack.enter_async_context(http_client(settings.user_agent))
             hosts = Hosts(slots_maker(settings, open_redis(settings, stack)))
-            host = open_meteo_host(hosts, settings)
-            archive = OpenMeteoArchive(settings, system_clock, client, host)
-            if not archive.upstream.configured:
+            context = SectionContext(settings, system_clock, client, hosts=hosts)
+            archive = OpenMeteoArchive(context)
+            if not archive.client.configured:
                 raise OperatorError("Open-Meteo's archive is switched off by its empty address.")
-            holdings = Holdings(SqlClimateStore(database), system_clock)
-            builder = Builder(archive, holdings, system_clock, _say, asyncio.sleep)
+            repository = ArchiveRepository(SqlClimateStore(database), system_clock)
+            builder = ArchiveBuilder(archive, repository, system_clock, _say, asyncio.sleep)
             return await builder.build(points)
     finally:
         await database.close()

@@ -22,7 +22,7 @@ from location_context.cli.checks import Finding, Outcome
 from location_context.errors import LocationContextError
 from location_context.sections.contract import ProviderState, Query
 from location_context.sections.section import DatasetInfo, Section
-from location_context.sections.weather.climatology.fallback import FallbackGrid
+from location_context.sections.weather.climatology.fallback_grid import FallbackGrid
 from location_context.service import Service, read_all
 from location_context.settings import Settings
 from location_context.stay import Stay, system_clock
@@ -163,7 +163,7 @@ def _dataset(settings: Settings, info: DatasetInfo, rows: int) -> Finding:
     check = f"dataset {info.name}"
     if rows:
         return Finding(check, "ok", f"{rows} rows")
-    if info.name == "climate" and FallbackGrid(settings.data_dir).made:
+    if info.name == "climate" and FallbackGrid(settings.data_dir).exists:
         return Finding(check, "info", "no month kept yet; the fallback grid is there")
     return Finding(check, "warning" if info.required else "info", info.hint)
 

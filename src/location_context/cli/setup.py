@@ -19,8 +19,8 @@ from location_context.cli.serve import Host, Port, Workers, local_address
 from location_context.errors import OperatorError
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.sections.guide.imports.importer import Importer, import_sample
-from location_context.sections.weather.climatology import grid
-from location_context.sections.weather.climatology.fallback import FallbackGrid
+from location_context.sections.weather.climatology import fallback_grid_builder as grid
+from location_context.sections.weather.climatology.fallback_grid import FallbackGrid
 from location_context.settings import Settings
 from location_context.stay import system_clock
 from location_context.storage.access import open_api_keys
@@ -118,7 +118,7 @@ async def _first_key(keys: ApiKeys) -> str | None:
 
 def _fallback(settings: Settings) -> bool:
     """Build the grid if it is missing; the service runs without it too."""
-    if FallbackGrid(settings.data_dir).made:
+    if FallbackGrid(settings.data_dir).exists:
         return False
     try:
         grid.make(settings.data_dir, _print_step)
@@ -134,7 +134,7 @@ def _fallback(settings: Settings) -> bool:
 
 def _curl(address: str, key: str, settings: Settings) -> str:
     """A line that works offline: weather if the fallback grid exists, otherwise astronomy."""
-    section = "weather" if FallbackGrid(settings.data_dir).made else "astronomy"
+    section = "weather" if FallbackGrid(settings.data_dir).exists else "astronomy"
     start = system_clock().date() + timedelta(days=7)
     stay = f"start={start}&end={start + timedelta(days=3)}"
     query = f"lat=48.8566&lng=2.3522&{stay}"

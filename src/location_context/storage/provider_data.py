@@ -1,7 +1,7 @@
 """What providers answered: answers until they expire, the climate archive, and heights of points.
 
 The archive has a row for each source, cell, month and year. Rows are written once and replaced
-whole; a reader sees all rows of one `keep` or none.
+whole; a reader sees all rows of one `save` or none.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class SqlClimateStore:
         self._database = database
 
     async def load(self, source: str, cell: str, months: Sequence[int]) -> list[MonthRow]:
-        """Every year kept of these months of a cell."""
+        """Every year stored of these months of a cell."""
         table = climate_months.c
         query = select(*_COLUMNS).where(
             table.source == source, table.cell == cell, table.month.in_(months)
@@ -70,8 +70,8 @@ class SqlClimateStore:
         async with self._database.read() as connection:
             return [MonthRow(*row) for row in await connection.execute(query)]
 
-    async def keep(self, rows: Sequence[MonthRow]) -> None:
-        """Keep rows in one transaction, in place of those kept before."""
+    async def save(self, rows: Sequence[MonthRow]) -> None:
+        """Store rows in one transaction, in place of those stored before."""
         insert = self._database.insert(climate_months)
         replaced = ("lat", "lng", "elevation", "fetched_at", "data")
         statement = insert.on_conflict_do_update(
@@ -83,25 +83,25 @@ class SqlClimateStore:
             for start in range(0, len(values), BATCH_ROWS):
                 await connection.execute(statement, values[start : start + BATCH_ROWS])
 
-    async def height(self, lat: float, lng: float) -> float | None:
-        """The kept height of a point in m."""
+    async def load_elevation(self, lat: float, lng: float) -> float | None:
+        """The stored elevation of a point in m."""
         table = point_heights.c
         query = select(table.metres).where(table.lat == _to_grid(lat), table.lng == _to_grid(lng))
         async with self._database.read() as connection:
             return (await connection.execute(query)).scalar_one_or_none()
 
-    async def keep_heights(self, heights: Mapping[tuple[float, float], float]) -> None:
-        """Keep the heights of points; the first one asked for stays."""
+    async def save_elevations(self, elevations: Mapping[tuple[float, float], float]) -> None:
+        """Store the elevations of points; the first one stored stays."""
         rows = [
             {"lat": _to_grid(lat), "lng": _to_grid(lng), "metres": metres}
-            for (lat, lng), metres in heights.items()
+            for (lat, lng), metres in elevations.items()
         ]
         statement = self._database.insert(point_heights).on_conflict_do_nothing()
         async with self._database.write() as connection:
             await connection.execute(statement, rows)
 
     async def extent(self) -> tuple[int, datetime | None]:
-        """How many rows are kept, and when the newest came; counted as they are written."""
+        """How many rows are stored, and when the newest came; counted as they are written."""
         query = select(climate_extent.c.rows, climate_extent.c.newest)
         async with self._database.read() as connection:
             found = (await connection.execute(query)).first()

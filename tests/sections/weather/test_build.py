@@ -13,12 +13,13 @@ import pytest
 from location_context.cli.climate import _places
 from location_context.errors import OperatorError
 from location_context.point import Point
-from location_context.sections.weather.fetching.build import Builder, all_months
-from location_context.sections.weather.fetching.holdings import Holdings
+from location_context.sections.section import SectionContext
 from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
+from location_context.sections.weather.retrieval.archive_builder import ArchiveBuilder, all_months
+from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
 from location_context.stay import Stay
 from location_context.storage.provider_data import SqlClimateStore
-from location_context.upstream.host import Host
+from location_context.upstream.host import Hosts
 from location_context.upstream.http import http_client
 from tests.sections.weather.conftest import query
 from tests.standins.open_meteo import ARCHIVE, refused
@@ -38,9 +39,12 @@ async def builder(world):
         world.open_meteo.faults = {}
 
     async with http_client("test") as client:
-        archive = OpenMeteoArchive(world.settings, world.clock, client, Host())
-        holdings = Holdings(SqlClimateStore(world.database), world.clock)
-        yield Builder(archive, holdings, world.clock, lambda _: None, pause), waits
+        hosts = Hosts()
+        hosts.get("open_meteo", {}, at_once=None)  # without limits of ours
+        context = SectionContext(world.settings, world.clock, client, hosts=hosts)
+        archive = OpenMeteoArchive(context)
+        repository = ArchiveRepository(SqlClimateStore(world.database), world.clock)
+        yield ArchiveBuilder(archive, repository, world.clock, lambda _: None, pause), waits
 
 
 async def test_each_cell_costs_one_request_and_a_second_run_none(builder, world):

@@ -39,7 +39,7 @@ def constant(**columns: float) -> np.ndarray:
 
 def test_a_straight_season_leaves_no_spread():
     slope = np.arange(SHAPE[2]) * 0.3
-    columns = climatology.describe(constant(temperature_max=0) + slope)
+    columns = climatology.summarise(constant(temperature_max=0) + slope)
     expected = slope[PAD_DAYS : PAD_DAYS + DAYS]
     for name in ("temperature_max", "temperature_max_p10", "temperature_max_p90"):
         assert columns[name] == pytest.approx(expected)
@@ -48,7 +48,7 @@ def test_a_straight_season_leaves_no_spread():
 def test_the_pool_is_widened_for_ten_years_being_a_sample():
     values = constant(temperature_max=0)
     values[ROW["temperature_max"]] += np.where(np.arange(YEARS) % 2, 1, -1)[:, None]
-    pooled = climatology.pool(values[ROW["temperature_max"]])
+    pooled = climatology.pooled_samples(values[ROW["temperature_max"]])
     assert pooled.shape == (DAYS, YEARS * 31)
     assert np.abs(pooled) == pytest.approx(np.full(pooled.shape, np.sqrt(1.1)))
 
@@ -63,7 +63,7 @@ def test_the_pool_is_widened_for_ten_years_being_a_sample():
 def test_adding_a_line_to_the_data_adds_it_to_the_answer(row, gaps, start, slope):
     row[:3].flat[gaps] = np.nan
     line = start + slope * np.arange(33)
-    one, other = climatology.pool(row), climatology.pool(row + line)
+    one, other = climatology.pooled_samples(row), climatology.pooled_samples(row + line)
     moved = one + line[PAD_DAYS : PAD_DAYS + 3, None]
     assert np.allclose(moved, other, atol=1e-6, equal_nan=True)
 
@@ -93,7 +93,7 @@ def test_the_line_is_the_least_squares_line(row):
 
 
 def test_nothing_known_gives_nothing_and_no_warning():
-    columns = climatology.describe(np.full(SHAPE, np.nan))
+    columns = climatology.summarise(np.full(SHAPE, np.nan))
     assert all(np.isnan(column).all() for column in columns.values())
 
 
@@ -101,7 +101,7 @@ def test_conditions_go_by_frequency_and_never_by_mean():
     values = constant(weather_code=0)
     values[ROW["weather_code"], :, ::2] = 95
     values[ROW["weather_code"], 0] = 0
-    code = climatology.describe(values)["weather_code"][0]
+    code = climatology.summarise(values)["weather_code"][0]
     assert condition_of(code) in {"clear", "thunderstorm"}
 
 
@@ -109,20 +109,20 @@ def test_the_code_is_the_most_frequent_of_the_most_frequent_condition():
     values = constant(weather_code=3)  # cloudy on 4 in 10 days
     codes = np.tile([61, 61, 80, 80, 80, 63], 100)
     values[ROW["weather_code"], :6] = codes[: 6 * SHAPE[2]].reshape(6, -1)
-    assert (climatology.describe(values)["weather_code"] == 80).all()
+    assert (climatology.summarise(values)["weather_code"] == 80).all()
 
 
 def test_wind_direction_is_a_vector_mean_through_north():
     values = constant(wind_direction_dominant=350, wind_speed_max=10)
     values[ROW["wind_direction_dominant"], ::2] = 20
-    direction = climatology.describe(values)["wind_direction_dominant"]
+    direction = climatology.summarise(values)["wind_direction_dominant"]
     assert direction == pytest.approx([5, 5, 5])
 
 
 def test_the_chance_of_rain_is_the_share_of_days_with_a_millimetre():
     values = constant(precipitation_sum=0.9)
     values[ROW["precipitation_sum"], :3] = 1.0
-    chance = climatology.describe(values)["precipitation_probability"]
+    chance = climatology.summarise(values)["precipitation_probability"]
     assert chance == pytest.approx([30, 30, 30])
 
 
@@ -130,11 +130,11 @@ def test_a_day_of_2533_mm_is_screened_out_and_heavy_rain_is_not():
     values = constant(precipitation_sum=0.0)
     values[ROW["precipitation_sum"], 0, 16] = 900
     values[ROW["precipitation_sum"], 1, 16] = 80
-    rain = climatology.screened(values)[ROW["precipitation_sum"]]
+    rain = climatology.remove_outliers(values)[ROW["precipitation_sum"]]
     assert np.isnan(rain[0, 16])
     assert rain[1, 16] == 80
     values[ROW["precipitation_sum"], 2, 17] = 400
-    assert climatology.screened(values)[ROW["precipitation_sum"], 0, 16] == 900
+    assert climatology.remove_outliers(values)[ROW["precipitation_sum"], 0, 16] == 900
 
 
 def test_a_wild_temperature_is_screened_out_and_a_cold_spell_is_not():
@@ -143,7 +143,7 @@ def test_a_wild_temperature_is_screened_out_and_a_cold_spell_is_not():
     values[ROW["temperature_max"]] = season
     values[ROW["temperature_max"], 0, 0] = 60
     values[ROW["temperature_max"], 0, 1:6] = -20
-    kept = climatology.screened(values)[ROW["temperature_max"]]
+    kept = climatology.remove_outliers(values)[ROW["temperature_max"]]
     assert np.isnan(kept[0, 0])
     assert (kept[0, 1:6] == -20).all()
 

@@ -13,19 +13,18 @@ import pytest
 
 from location_context.errors import ProviderResponseInvalid, ProviderStatusError
 from location_context.sections.open_meteo import open_meteo_backoff
-from location_context.sections.weather.cells import Cell
+from location_context.sections.section import SectionContext
 from location_context.sections.weather.providers.met_norway import MetNorway
-from location_context.sections.weather.providers.met_norway_days import gather
-from location_context.sections.weather.providers.open_meteo_answer import (
-    daily,
-    elevation_of,
-    grid_of,
+from location_context.sections.weather.providers.met_norway_days import aggregate_to_days
+from location_context.sections.weather.providers.open_meteo import (
+    read_daily,
+    read_elevation,
+    read_grid,
 )
 from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
 from location_context.sections.weather.providers.open_meteo_forecast import OpenMeteoForecast
-from location_context.sections.weather.records import FIELDS
+from location_context.sections.weather.records import FIELDS, Cell
 from location_context.settings import Settings
-from location_context.upstream.host import Host
 from location_context.upstream.http import HttpResponse, http_client
 from tests.standins.server import Answered, StandIn
 
@@ -45,16 +44,16 @@ def test_recorded_daily_answers_are_read_by_their_dates(shared_data):
     for _, body in recorded(shared_data, "*.json"):
         if "daily" not in body:
             with pytest.raises(ProviderResponseInvalid):
-                daily(body, FIELDS)
+                read_daily(body, FIELDS)
             continue
         read += 1
-        first, columns = daily(body, FIELDS)
+        first, columns = read_daily(body, FIELDS)
         assert first == date.fromisoformat(body["daily"]["time"][0])
         raw = [math.nan if v is None else v for v in body["daily"]["temperature_2m_max"]]
         assert np.array_equal(columns["temperature_max"], raw, equal_nan=True)
         assert np.isnan(columns["precipitation_sum"]).all()
-        assert elevation_of(body) == body["elevation"]
-        assert grid_of(body, CELL).lat == body["latitude"]
+        assert read_elevation(body["elevation"]) == body["elevation"]
+        assert read_grid(body, CELL).lat == body["latitude"]
     assert read >= 2
 
 
@@ -65,7 +64,7 @@ def test_a_recorded_forecast_of_nulls_is_no_forecast(shared_data):
         if set(body.get("daily", {}).get("temperature_2m_max", [0])) == {None}
     ]
     assert len(nulls) == 1
-    _, columns = daily(nulls[0], FIELDS)
+    _, columns = read_daily(nulls[0], FIELDS)
     assert np.isnan(columns["temperature_max"]).all()
 
 
@@ -79,12 +78,12 @@ async def test_recorded_and_quoted_errors_are_understood(shared_data):
                     open_meteo_forecast_url=standin.url, open_meteo_archive_url=standin.url
                 )
                 clock = lambda: datetime(2026, 10, 4, 12, tzinfo=UTC)  # noqa: E731  a fixed clock
-                forecast = OpenMeteoForecast(settings, clock, client, Host())
-                archive = OpenMeteoArchive(settings, clock, client, Host())
+                context = SectionContext(settings, clock, client)
+                forecast, archive = OpenMeteoForecast(context), OpenMeteoArchive(context)
                 with pytest.raises(ProviderStatusError):
-                    await forecast.forecast(CELL, today, 0, public=False)
+                    await forecast.fetch_forecast(CELL, today, 0, public=False)
                 with pytest.raises(ProviderStatusError):
-                    await archive.months(CELL, [(2025, 7)], today, public=False)
+                    await archive.fetch_months(CELL, [(2025, 7)], today, public=False)
             asked = [one.query for one in standin.asked]
             if "forecast_start_date" in name:
                 assert {"start_date": "2026-10-04", "end_date": "2026-10-19"}.items() <= asked[
@@ -115,7 +114,7 @@ def norway(shared_data):
 def test_recorded_steps_of_met_norway_become_local_days(norway):
     body = norway["lat51.5lon-0.1altitude25_complete.json"]["data"]
     steps = body["properties"]["timeseries"]
-    first, columns = gather(steps, "Europe/London", date(2020, 7, 20))
+    first, columns = aggregate_to_days(steps, "Europe/London", date(2020, 7, 20))
     assert first == date(2020, 7, 20)
     known = np.isfinite(columns["temperature_max"])
     assert known.sum() == 9  # the last day has six hours, and an instant
@@ -148,7 +147,7 @@ def test_no_rain_is_lost_or_doubled_over_local_midnights(norway):
         block = step["data"][f"next_{hours}_hours"]["details"]
         whole += block["precipitation_amount"]
     for zone in ("Europe/London", "Pacific/Kiritimati", "Etc/GMT+12", "Asia/Kolkata"):
-        _, columns = gather(steps, zone, date(2020, 7, 20))
+        _, columns = aggregate_to_days(steps, zone, date(2020, 7, 20))
         total = np.nansum(columns["precipitation_sum"])
         assert total <= whole + 1e-9
         assert total >= 0.8 * whole  # what falls on half-covered days at the ends is left out
@@ -157,7 +156,7 @@ def test_no_rain_is_lost_or_doubled_over_local_midnights(norway):
 def test_compact_answers_are_read_too(norway):
     body = norway["lat40.7lon-74.0altitude10_compact.json"]["data"]
     steps = body["properties"]["timeseries"]
-    first, columns = gather(steps, "America/New_York", date(2020, 7, 20))
+    first, columns = aggregate_to_days(steps, "America/New_York", date(2020, 7, 20))
     assert first == date(2020, 7, 20)
     assert np.isfinite(columns["temperature_max"]).sum() >= 8
     assert np.isfinite(columns["weather_code"]).sum() >= 8
@@ -177,11 +176,11 @@ async def test_the_second_look_at_met_norway_is_conditional_and_never_before_exp
     with StandIn(respond).running() as standin:
         async with http_client("location-context/1 (a@b.example)") as client:
             settings = Settings(met_norway_url=standin.url + "/complete", contact="a@b.example")
-            provider = MetNorway(settings, lambda: moment[0], client)
+            provider = MetNorway(SectionContext(settings, lambda: moment[0], client))
             cell = Cell(51.5, -0.1, "Europe/London")
             counts = []
             for clock in ((12, 16, 0), (12, 16, 24), (12, 49, 0), (12, 50, 1)):
-                first = await provider.forecast(cell, date(2020, 7, 20), 0, public=False)
+                first = await provider.fetch_forecast(cell, date(2020, 7, 20), 0, public=False)
                 counts.append(len(standin.asked))
                 moment[0] = datetime(2020, 7, 20, *clock, tzinfo=UTC)
             assert first.issued_at == datetime(2020, 7, 20, 1, 30, 57, tzinfo=UTC)
@@ -200,7 +199,7 @@ def test_a_step_over_midnight_is_shared_out_by_its_hours():
     six = {"next_6_hours": {"details": {"precipitation_amount": 6.0, "air_temperature_max": 12.0}}}
     steps = [step(f"2026-11-2{d}T{h:02}:00:00Z", **six) for d in (1, 2, 3) for h in (0, 6, 12, 18)]
     steps.append(step("2026-11-24T00:00:00Z"))
-    first, columns = gather(steps, "Asia/Kolkata", TODAY)  # five and a half hours ahead
+    first, columns = aggregate_to_days(steps, "Asia/Kolkata", TODAY)  # five and a half hours ahead
     assert first == TODAY
     assert columns["precipitation_sum"] == pytest.approx([18.5, 24, 24])
     assert columns["temperature_max"].tolist() == [12.0] * 3

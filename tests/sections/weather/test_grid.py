@@ -11,8 +11,8 @@ import pytest
 
 from location_context.errors import OperatorError
 from location_context.point import Point
-from location_context.sections.weather.climatology import grid
-from location_context.sections.weather.climatology.fallback import SHAPE, FallbackGrid
+from location_context.sections.weather.climatology import fallback_grid_builder as grid
+from location_context.sections.weather.climatology.fallback_grid import SHAPE, FallbackGrid
 from location_context.settings.data_dir import GRID_FILE as FILE
 from location_context.stay import Stay
 from tests.sections.weather.conftest import write_grid
@@ -49,7 +49,7 @@ def test_the_grid_holds_what_the_package_holds(tmp_path):
     held = FallbackGrid(tmp_path)
     for lat, lng in ((48.8566, 2.3522), (-33.9, 151.2), (0.0, 180.0), (64.1, -179.9)):
         point = Point(lat, lng, "UTC")
-        outlook = held.outlook(point, Stay(date(2027, 6, 15), date(2027, 6, 16)))
+        outlook = held.series(point, Stay(date(2027, 6, 15), date(2027, 6, 16)))
         assert outlook.columns["temperature_mean"] == pytest.approx(
             [31 - abs(lat) * 0.5, 31 - abs(lat) * 0.5], abs=0.1
         )
@@ -63,7 +63,7 @@ def test_the_grid_holds_what_the_package_holds(tmp_path):
 )
 def test_every_corner_of_the_earth_is_answered(tmp_path, lat, lng):
     write_grid(tmp_path)
-    outlook = FallbackGrid(tmp_path).outlook(
+    outlook = FallbackGrid(tmp_path).series(
         Point(lat, lng, "UTC"), Stay(date(2027, 1, 1), date(2027, 4, 2))
     )
     assert np.isfinite(outlook.columns["temperature_mean"]).all()
@@ -72,7 +72,7 @@ def test_every_corner_of_the_earth_is_answered(tmp_path, lat, lng):
 def test_the_season_runs_on_between_the_middles_of_months_and_over_new_year(tmp_path):
     write_grid(tmp_path)
     stay = Stay(date(2026, 12, 16), date(2027, 1, 16))
-    values = FallbackGrid(tmp_path).outlook(Point(10, 10, "UTC"), stay).columns["temperature_mean"]
+    values = FallbackGrid(tmp_path).series(Point(10, 10, "UTC"), stay).columns["temperature_mean"]
     assert values[0] == pytest.approx(21, abs=0.2)
     assert values[-1] == pytest.approx(10, abs=0.2)
     assert (np.diff(values) < 0).sum() >= 30
@@ -81,7 +81,7 @@ def test_the_season_runs_on_between_the_middles_of_months_and_over_new_year(tmp_
 
 def test_it_fills_temperature_and_rain_and_nothing_else(tmp_path):
     write_grid(tmp_path)
-    outlook = FallbackGrid(tmp_path).outlook(
+    outlook = FallbackGrid(tmp_path).series(
         Point(10, 10, "UTC"), Stay(date(2027, 1, 1), date(2027, 1, 3))
     )
     filled = {name for name, column in outlook.columns.items() if np.isfinite(column).any()}
@@ -92,11 +92,11 @@ def test_it_fills_temperature_and_rain_and_nothing_else(tmp_path):
 def test_a_grid_made_while_the_server_runs_is_found(tmp_path):
     held = FallbackGrid(tmp_path)
     stay = Stay(date(2027, 1, 1), date(2027, 1, 3))
-    assert held.outlook(Point(0, 0, "UTC"), stay) is None
+    assert held.series(Point(0, 0, "UTC"), stay) is None
     write_grid(tmp_path)
-    assert held.outlook(Point(0, 0, "UTC"), stay) is not None
+    assert held.series(Point(0, 0, "UTC"), stay) is not None
     (tmp_path / FILE).unlink()
-    assert held.outlook(Point(0, 0, "UTC"), stay) is None
+    assert held.series(Point(0, 0, "UTC"), stay) is None
 
 
 @pytest.mark.parametrize("damage", [b"", b"junk", b"\x93NUMPY\x01\x00", None])
@@ -105,7 +105,7 @@ def test_a_damaged_grid_counts_as_none(tmp_path, damage):
         np.save(tmp_path / FILE, np.zeros((2, 2), np.int16))
     else:
         (tmp_path / FILE).write_bytes(damage)
-    assert not FallbackGrid(tmp_path).made
+    assert not FallbackGrid(tmp_path).exists
 
 
 @pytest.mark.parametrize(

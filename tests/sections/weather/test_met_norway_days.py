@@ -7,7 +7,7 @@ from datetime import date, timedelta
 import pytest
 
 from location_context.point import Point
-from location_context.sections.weather.providers.met_norway_days import gather
+from location_context.sections.weather.providers.met_norway_days import aggregate_to_days
 from location_context.stay import Stay
 from tests.sections.weather.conftest import query
 from tests.standins import weather_truth
@@ -60,7 +60,7 @@ def test_the_last_step_tells_of_its_own_date_though_no_step_follows():
     mild = {"air_temperature": 10.0, "wind_speed": 1.0}
     steps = [step(21, hour, mild, next_6_hours={}) for hour in (0, 6, 12)]
     steps.append(step(21, 18, {"air_temperature": 20.0, "wind_speed": 9.0}))
-    _, columns = gather(steps, "UTC", TODAY)
+    _, columns = aggregate_to_days(steps, "UTC", TODAY)
     assert columns["temperature_max"].tolist() == [20.0]
     assert columns["wind_speed_max"] == pytest.approx([32.4])
     assert columns["temperature_mean"].tolist() == [10.0]  # how long it lasts is not said
@@ -72,7 +72,7 @@ def test_a_step_shorter_than_its_block_takes_its_share_of_the_block():
     six = {"precipitation_amount": 6.0}
     steps = [step(21, hour, mild, next_6_hours=six) for hour in range(0, 24, 3)]
     steps.append(step(22, 0, mild))
-    _, columns = gather(steps, "UTC", TODAY)
+    _, columns = aggregate_to_days(steps, "UTC", TODAY)
     assert columns["precipitation_sum"] == pytest.approx([24.0])
 
 
@@ -86,7 +86,7 @@ def test_what_cannot_be_shared_out_belongs_to_the_date_with_most_of_its_hours():
         for day in (21, 22, 23) for hour in (0, 6, 12, 18)
     ]  # fmt: skip
     steps.append(step(24, 0, mild))
-    _, columns = gather(steps, "Asia/Kolkata", TODAY)
+    _, columns = aggregate_to_days(steps, "Asia/Kolkata", TODAY)
     assert columns["temperature_min"].tolist() == [10.0, 10.0, -5.0]
     assert columns["precipitation_probability"][2] == 90.0
     assert not columns["precipitation_probability"][1] > 0

@@ -12,7 +12,7 @@ import pytest
 
 from location_context.point import Point
 from location_context.sections.open_meteo import FREE_LIMITS, open_meteo_host
-from location_context.sections.weather.providers.open_meteo_answer import NAMES
+from location_context.sections.weather.providers.open_meteo import TABLE
 from location_context.sections.weather.records import FIELDS, FORECAST_FIELDS
 from location_context.sections.weather.section import NO_ARCHIVE
 from location_context.settings import Secret, Settings
@@ -124,7 +124,10 @@ async def test_heights_of_many_points_come_a_hundred_a_call(world: World):
     world.open_meteo.slow_seconds = 0.05
     points = [Point(45 + n / 10_000, 7.0, "Europe/Rome", "IT", None) for n in range(230)]
     heights = await asyncio.gather(
-        *(world.section._heights.of(point, Deadline.after(30), public=False) for point in points)
+        *(
+            world.section._elevations.fetch(point, Deadline.after(30), public=False)
+            for point in points
+        )
     )
     expected = [weather_truth.terrain(point.lat, point.lng) for point in points]
     assert heights == expected
@@ -162,7 +165,7 @@ async def test_an_unknown_variable_costs_itself_alone(world: World, lacking: str
     world.open_meteo.lacking = {lacking}
     if whole_list:
         world.open_meteo.server.respond = escaped(world)
-    ours = next(name for name, (there, _) in NAMES.items() if there == lacking)
+    ours = next(name for name, native in TABLE.items() if native.path == lacking)
     body = (await world.read(query(NEAR))).body
     assert (body.mode, body.basis.provider) == ("forecast", "Open-Meteo")
     known = {name for name in FORECAST_FIELDS if getattr(body.days[0], name) is not None}
@@ -183,7 +186,7 @@ async def test_two_unknown_variables_of_the_archive_are_found_in_a_quoted_list(w
 
 
 async def test_a_server_that_knows_not_even_the_core_is_given_up(world: World):
-    world.open_meteo.lacking = {there for there, _ in NAMES.values()}
+    world.open_meteo.lacking = {native.path for native in TABLE.values()}
     world.open_meteo.server.respond = escaped(world)
     assert (await world.read(query(NEAR))).body.basis.provider == "MET Norway"
     assert len(world.open_meteo.asked) <= 20
@@ -217,7 +220,7 @@ async def test_a_column_that_a_provider_leaves_out_is_null_and_no_fault(
         answer = well(asked)
         for block in answer.body if isinstance(answer.body, list) else [answer.body]:
             if isinstance(block, dict) and "daily" in block:
-                block["daily"].pop(NAMES[field][0], None)
+                block["daily"].pop(TABLE[field].path, None)
         return answer
 
     world.open_meteo.server.respond = respond

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import structlog
 
-from location_context.sections.weather.providers.contract import Forecast
+from location_context.sections.weather.providers.base import Forecast
 from location_context.sections.weather.records import Grid
 from location_context.stay import Stay
 from tests.sections.weather.conftest import World, query
@@ -27,13 +27,13 @@ FAR = Stay(date(2027, 2, 3), date(2027, 2, 9))
 class Sparse:
     """A forecast provider that knows highs and lows and nothing else."""
 
-    name, model, degrees, at_point, attribution = "Sparse", None, 0.1, False, ()
+    title, model, cell_degrees, at_point, attribution = "Sparse", None, 0.1, False, ()
 
     def __init__(self, world: World) -> None:
-        self.upstream = world.section._forecasts.providers[0].upstream
+        self.client = world.section._forecasts.providers[0].client
         self._clock = world.clock
 
-    async def forecast(self, cell, today, past_days, *, public) -> Forecast:
+    async def fetch_forecast(self, cell, today, past_days, *, public) -> Forecast:
         values = np.full(16, 11.0)
         columns = {"temperature_max": values, "temperature_min": values - 4}
         now = self._clock()

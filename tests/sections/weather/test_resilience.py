@@ -53,7 +53,7 @@ async def test_with_everything_silent_the_fallback_grid_answers_within_the_deadl
 async def test_a_breaker_that_probes_a_silent_provider_does_not_cost_the_deadline_again(world):
     write_grid(world.settings.data_dir)
     break_all(world, HANG)
-    for upstream in world.section._upstreams:
+    for upstream in world.section._clients:
         for _ in range(upstream.breaker.threshold):
             upstream.breaker.fail()
         upstream.breaker._until = time.monotonic()
@@ -259,7 +259,7 @@ async def test_a_store_that_cannot_be_read_or_written_costs_nothing_but_requests
         async def load(self, *_):
             raise StorageError("gone")
 
-        keep = height = keep_heights = extent = load
+        save = load_elevation = save_elevations = extent = load
 
     async with http_client(world.settings.user_agent) as client:
         section = weather_section(world.settings, world.clock, client, Broken(), Hosts())

@@ -286,11 +286,11 @@ class _Forgetful:
     async def load(self, *_):
         return []
 
-    async def keep(self, *_): ...
+    async def save(self, *_): ...
 
-    async def height(self, *_): ...
+    async def load_elevation(self, *_): ...
 
-    async def keep_heights(self, *_): ...
+    async def save_elevations(self, *_): ...
 
 
 async def test_without_a_height_no_correction_is_made(world):
@@ -363,7 +363,7 @@ async def test_no_number_is_ever_nan(world):
 
 async def test_status_names_the_providers_and_the_archive_kept(world):
     await world.read(query(FAR))
-    await world.section.archives.holdings.flush()
+    await world.section.archives.repository.flush()
     names = [state.name for state in world.section.providers()]
     assert names == [
         "open_meteo_forecast", "open_meteo_elevation", "met_norway", "open_meteo_archive",

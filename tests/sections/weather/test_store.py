@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import delete, update
 
 from location_context.errors import StorageError
-from location_context.sections.weather.fetching.holdings import Holdings
 from location_context.sections.weather.records import FIELDS, Grid, Month, MonthRow, month_span
+from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
 from location_context.stay import Stay
 from location_context.storage import schema
 from location_context.storage.provider_data import SqlClimateStore
@@ -39,7 +39,7 @@ def month(year: int, name: int, value: float = 1.5, fetched_at: datetime = FETCH
 async def test_months_come_back_as_they_were_kept(database):
     store = SqlClimateStore(database)
     kept = [month(year, 2) for year in range(2016, 2026)]
-    await store.keep([MonthRow.pack("a", "cell", one) for one in kept])
+    await store.save([MonthRow.pack("a", "cell", one) for one in kept])
     rows = await store.load("a", "cell", [2])
     back = sorted((row.unpack() for row in rows), key=lambda one: one.year)
     for one, other in zip(kept, back, strict=True):
@@ -55,7 +55,7 @@ async def test_months_come_back_as_they_were_kept(database):
 async def test_a_month_fetched_again_takes_the_place_of_the_old(database):
     store = SqlClimateStore(database)
     for value in (1.0, 2.0):
-        await store.keep([MonthRow.pack("a", "cell", month(2020, 2, value))])
+        await store.save([MonthRow.pack("a", "cell", month(2020, 2, value))])
     (row,) = await store.load("a", "cell", [2])
     assert row.unpack().values[1, 1] == 2.0
 
@@ -63,9 +63,9 @@ async def test_a_month_fetched_again_takes_the_place_of_the_old(database):
 async def test_the_extent_follows_every_row_that_comes_is_renewed_or_goes(database):
     store, later = SqlClimateStore(database), datetime(2026, 11, 22, 12, tzinfo=UTC)
     assert await store.extent() == (0, None)
-    await store.keep([MonthRow.pack("a", "cell", month(year, 2)) for year in range(2000, 2200)])
+    await store.save([MonthRow.pack("a", "cell", month(year, 2)) for year in range(2000, 2200)])
     assert await store.extent() == (200, FETCHED)
-    await store.keep([MonthRow.pack("a", "cell", month(2000, 2, fetched_at=later))])
+    await store.save([MonthRow.pack("a", "cell", month(2000, 2, fetched_at=later))])
     assert await store.extent() == (200, later)
     async with database.write() as connection:
         await connection.execute(delete(climate_months).where(climate_months.c.year < 2050))
@@ -74,48 +74,48 @@ async def test_the_extent_follows_every_row_that_comes_is_renewed_or_goes(databa
 
 async def test_what_was_kept_before_the_extent_is_counted_when_the_schema_is_migrated(database):
     store = SqlClimateStore(database)
-    await store.keep([MonthRow.pack("a", "cell", month(year, 2)) for year in range(2000, 2010)])
+    await store.save([MonthRow.pack("a", "cell", month(year, 2)) for year in range(2000, 2010)])
     async with database.write() as connection:
         await connection.run_sync(schema.downgrade, "0004_climate")
     await database.migrate()
     assert await store.extent() == (10, FETCHED)
-    await store.keep([MonthRow.pack("a", "cell", month(2010, 2))])
+    await store.save([MonthRow.pack("a", "cell", month(2010, 2))])
     assert await store.extent() == (11, FETCHED)
 
 
 async def test_a_height_is_kept_once_per_point(database):
     store = SqlClimateStore(database)
-    assert await store.height(48.8566, 2.3522) is None
-    await store.keep_heights({(48.8566, 2.3522): 35.0, (-0.0001, 180.0): 0.0})
-    await store.keep_heights({(48.8566, 2.3522): 99.0})
-    assert await store.height(48.8566, 2.3522) == 35.0
-    assert await store.height(-0.0001, 180.0) == 0.0
-    assert await store.height(48.8567, 2.3522) is None
+    assert await store.load_elevation(48.8566, 2.3522) is None
+    await store.save_elevations({(48.8566, 2.3522): 35.0, (-0.0001, 180.0): 0.0})
+    await store.save_elevations({(48.8566, 2.3522): 99.0})
+    assert await store.load_elevation(48.8566, 2.3522) == 35.0
+    assert await store.load_elevation(-0.0001, 180.0) == 0.0
+    assert await store.load_elevation(48.8567, 2.3522) is None
 
 
 async def test_a_damaged_row_counts_as_not_held_and_is_replaced(database):
     store, clock = SqlClimateStore(database), MovedClock()
-    await store.keep([MonthRow.pack("a", "cell", month(2020, 2))])
+    await store.save([MonthRow.pack("a", "cell", month(2020, 2))])
     for damage in (b"", b"junk", MonthRow.pack("a", "cell", month(2020, 3)).data):
         async with database.write() as connection:
             await connection.execute(update(climate_months).values(data=damage))
-        assert await Holdings(store, clock).held("a", "cell", [(2020, 2)]) == {}
-    holdings = Holdings(store, clock)
-    holdings.keep("a", "cell", [month(2020, 2)])
-    await holdings.flush()
-    assert (2020, 2) in await Holdings(store, clock).held("a", "cell", [(2020, 2)])
+        assert await ArchiveRepository(store, clock).get("a", "cell", [(2020, 2)]) == {}
+    repository = ArchiveRepository(store, clock)
+    repository.put("a", "cell", [month(2020, 2)])
+    await repository.flush()
+    assert (2020, 2) in await ArchiveRepository(store, clock).get("a", "cell", [(2020, 2)])
 
 
 async def test_a_month_fetched_before_its_days_were_final_is_fetched_again_later(database):
     store, clock = SqlClimateStore(database), MovedClock(datetime(2026, 2, 18, 12, tzinfo=UTC))
-    holdings = Holdings(store, clock)
-    holdings.keep("a", "cell", [month(2026, 1, fetched_at=clock())])  # its pad ends on 15 February
-    assert (2026, 1) in await holdings.held("a", "cell", [(2026, 1)])
+    repository = ArchiveRepository(store, clock)
+    repository.put("a", "cell", [month(2026, 1, fetched_at=clock())])  # its pad ends on 15 February
+    assert (2026, 1) in await repository.get("a", "cell", [(2026, 1)])
     clock.advance(86_401)
-    assert await holdings.held("a", "cell", [(2026, 1)]) == {}
-    holdings.keep("a", "cell", [month(2026, 1, fetched_at=datetime(2026, 2, 22, tzinfo=UTC))])
-    assert (2026, 1) in await holdings.held("a", "cell", [(2026, 1)])
-    await holdings.flush()
+    assert await repository.get("a", "cell", [(2026, 1)]) == {}
+    repository.put("a", "cell", [month(2026, 1, fetched_at=datetime(2026, 2, 22, tzinfo=UTC))])
+    assert (2026, 1) in await repository.get("a", "cell", [(2026, 1)])
+    await repository.flush()
 
 
 async def test_what_siblings_stored_is_seen_by_a_worker_that_found_nothing_before(world):
@@ -132,9 +132,9 @@ async def test_what_siblings_stored_is_seen_by_a_worker_that_found_nothing_befor
         world.open_meteo.faults.clear()
         world.clock.advance(3600)
         for provider in worker.archives.providers:
-            provider.upstream.breaker.succeed()
+            provider.client.breaker.succeed()
         await sibling.read(query(FAR), Deadline.after(4))
-        await sibling.archives.holdings.flush()
+        await sibling.archives.repository.flush()
         paid = len(world.open_meteo.calls(ARCHIVE))
         body = (await worker.read(query(FAR), Deadline.after(4))).body
         assert body.basis.provider == "Open-Meteo"
@@ -148,47 +148,50 @@ class Full(SqlClimateStore):
 
     room = False
 
-    async def keep(self, rows):
+    async def save(self, rows):
         if not self.room:
             raise StorageError("The database cannot be written: the disk is full.")
-        await super().keep(rows)
+        await super().save(rows)
 
-    async def keep_heights(self, heights):
+    async def save_elevations(self, elevations):
         if not self.room:
             raise StorageError("The database cannot be written: the disk is full.")
-        await super().keep_heights(heights)
+        await super().save_elevations(elevations)
 
 
 async def test_what_could_not_be_written_is_written_once_there_is_room(database):
     store, clock = Full(database), MovedClock()
-    holdings = Holdings(store, clock)
-    holdings.keep("a", "cell", [month(2020, 2)])
-    holdings.keep_height(48.0, 2.0, 35.0)
-    await holdings.flush()
-    assert holdings.unkept == 2
-    assert (2020, 2) in await holdings.held("a", "cell", [(2020, 2)])
-    assert await Holdings(SqlClimateStore(database), clock).held("a", "cell", [(2020, 2)]) == {}
-    holdings.keep("a", "cell", [month(2021, 2)])
+    repository = ArchiveRepository(store, clock)
+    repository.put("a", "cell", [month(2020, 2)])
+    repository.put_elevation((48.0, 2.0), 35.0)
+    await repository.flush()
+    assert repository.pending == 2
+    assert (2020, 2) in await repository.get("a", "cell", [(2020, 2)])
+    assert (
+        await ArchiveRepository(SqlClimateStore(database), clock).get("a", "cell", [(2020, 2)])
+        == {}
+    )
+    repository.put("a", "cell", [month(2021, 2)])
     store.room = True
-    await holdings.flush()
-    assert holdings.unkept == 0
-    again = Holdings(SqlClimateStore(database), clock)
-    assert len(await again.held("a", "cell", [(2020, 2), (2021, 2)])) == 2
-    assert await again.height(48.0, 2.0) == 35.0
+    await repository.flush()
+    assert repository.pending == 0
+    again = ArchiveRepository(SqlClimateStore(database), clock)
+    assert len(await again.get("a", "cell", [(2020, 2), (2021, 2)])) == 2
+    assert await again.load_elevation((48.0, 2.0)) == 35.0
 
 
 async def test_a_running_section_writes_again_by_itself(database, monkeypatch):
     monkeypatch.setattr(
-        "location_context.sections.weather.fetching.holdings._WRITE_AGAIN_SECONDS", 0
+        "location_context.sections.weather.retrieval.archive_repository.RETRY_WRITE_SECONDS", 0
     )
     store, clock = Full(database), MovedClock()
-    holdings = Holdings(store, clock)
-    holdings.keep("a", "cell", [month(2020, 2)])
-    await holdings.flush()
-    writing = asyncio.ensure_future(holdings.keep_writing())
+    repository = ArchiveRepository(store, clock)
+    repository.put("a", "cell", [month(2020, 2)])
+    await repository.flush()
+    writing = asyncio.ensure_future(repository.retry_writes())
     store.room = True
     async with asyncio.timeout(30):
-        while holdings.unkept:  # noqa: ASYNC110  the section's own work has no event to wait for
+        while repository.pending:  # noqa: ASYNC110  the section's own work has no event to wait for
             await asyncio.sleep(0.01)
     writing.cancel()
     await asyncio.gather(writing, return_exceptions=True)

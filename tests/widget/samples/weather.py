@@ -9,8 +9,8 @@ from datetime import date, datetime, timedelta
 from location_context.sections.contract import Query, StayBody
 from location_context.sections.placed import point_notices
 from location_context.sections.units import Measure
+from location_context.sections.weather.attributions import DEM, OPEN_METEO, copernicus
 from location_context.sections.weather.codes import words as condition_words
-from location_context.sections.weather.notices import DEM, OPEN_METEO, copernicus
 from location_context.sections.weather.response import (
     Basis,
     Condition,

@@ -1,26 +1,23 @@
-"""What the weather section keeps and hands on, in metric units: fields, grids, months, outlooks.
+"""What the weather section stores and hands on, in metric units: fields, cells, months, series.
 
-A provider's days are columns in the order of `FIELDS`, NaN where a value is unknown. The archive is
-kept month by month, each with the fortnight before and after that a stay's window may reach into.
+A provider's days are columns by the names in `FORECAST_FIELDS`, NaN where a value is unknown. The
+archive is stored month by month, each with the fortnight before and after that a stay's window may
+reach into, per cell of a provider's grid: points of a cell share what a provider said.
 """
 
-from __future__ import annotations
-
 import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Self
+from typing import Protocol, Self
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from location_context.sections.contract import Attribution, DegradedReason
-    from location_context.sections.weather.response import Kind, Mode
+from location_context.point import Point
+from location_context.sections.contract import Attribution, DegradedReason
+from location_context.sections.weather.response import Kind, Mode
 
 PAD_DAYS = 15  # a window reaches as far to either side of a date
 
@@ -50,7 +47,32 @@ FORECAST_FIELDS = tuple(LIMITS)
 TEMPERATURES = FIELDS[1:6]
 ROW = {name: row for row, name in enumerate(FORECAST_FIELDS)}
 
-Columns = dict[str, "NDArray[np.float64]"]
+Floats = NDArray[np.float64]
+Columns = dict[str, Floats]
+YearMonth = tuple[int, int]
+Spot = tuple[float, float]  # latitude and longitude of a point
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The centre of a cell of a provider's grid, and the zone whose days are meant."""
+
+    lat: float
+    lng: float
+    timezone: str
+
+    @classmethod
+    def of(cls, point: Point, degrees: float, timezone: str | None = None) -> Self:
+        """The cell that holds the point; at the poles and the date line there is one."""
+        lat = round(round(point.lat / degrees) * degrees, 4) + 0.0
+        lng = round(round(point.lng / degrees) * degrees, 4) + 0.0
+        if abs(lat) == 90:
+            lng = 0.0
+        return cls(lat, 180.0 if lng == -180 else lng, timezone or point.timezone)
+
+    @property
+    def key(self) -> str:
+        return f"{self.lat:.4f},{self.lng:.4f},{self.timezone}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +84,7 @@ class Grid:
     elevation: float | None
 
 
-def plausible(name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def plausible(name: str, values: Floats) -> Floats:
     """The values with NaN in place of those outside the field's limits."""
     low, high = LIMITS[name]
     with np.errstate(invalid="ignore"):
@@ -73,7 +95,7 @@ def plausible(name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
 class Month:
     """One month of one year with 15 days to either side, as a provider's archive gave it.
 
-    `is_empty` tells that not one high is known.
+    `is_empty`: not one high is known.
     """
 
     year: int
@@ -87,13 +109,19 @@ class Month:
     def first(self) -> date:
         return month_span(self.year, self.month)[0]
 
+    def is_settled(self, now: datetime) -> bool:
+        """Whether the archive had it whole when it was fetched, or was asked within a day."""
+        last = month_span(self.year, self.month)[1]
+        final = (self.fetched_at.date() - last).days > 6 and not self.is_empty
+        return final or now - self.fetched_at < timedelta(days=1)
+
     def __post_init__(self) -> None:
         known = np.isfinite(self.values[ROW["temperature_max"]]).any()
         object.__setattr__(self, "is_empty", not known)
 
 
 class MonthRow(msgspec.Struct, frozen=True):
-    """A `Month` as storage keeps it. `source` and `cell` say whose it is."""
+    """A `Month` as it is stored. `source` and `cell` say whose it is."""
 
     source: str
     cell: str
@@ -106,12 +134,12 @@ class MonthRow(msgspec.Struct, frozen=True):
     data: bytes
 
     @classmethod
-    def pack(cls, source: str, cell: str, kept: Month) -> Self:
-        data = zlib.compress(np.ascontiguousarray(kept.values, "<f4").tobytes(), 1)
-        grid = kept.grid
+    def pack(cls, source: str, cell: str, month: Month) -> Self:
+        data = zlib.compress(np.ascontiguousarray(month.values, "<f4").tobytes(), 1)
+        grid = month.grid
         return cls(
-            source, cell, kept.year, kept.month, grid.lat, grid.lng, grid.elevation,
-            kept.fetched_at, data,
+            source, cell, month.year, month.month, grid.lat, grid.lng, grid.elevation,
+            month.fetched_at, data,
         )  # fmt: skip
 
     def unpack(self) -> Month | None:
@@ -128,10 +156,34 @@ class MonthRow(msgspec.Struct, frozen=True):
 
 
 def month_span(year: int, month: int) -> tuple[date, date]:
-    """The first and last date kept with a month."""
+    """The first and last date stored with a month."""
     first = date(year, month, 1)
     after = date(year + month // 12, month % 12 + 1, 1)
     return first - timedelta(PAD_DAYS), after + timedelta(PAD_DAYS - 1)
+
+
+class ClimateStore(Protocol):
+    """Stores the archive per source, grid cell, year and month, and elevations, all for good."""
+
+    async def load(self, source: str, cell: str, months: Sequence[int]) -> list[MonthRow]:
+        """Every year stored of these months (1 to 12) of a cell."""
+        ...
+
+    async def save(self, rows: Sequence[MonthRow]) -> None:
+        """Store rows in place of those stored before; all or none."""
+        ...
+
+    async def load_elevation(self, lat: float, lng: float) -> float | None:
+        """The elevation of a point in m; None when it was never asked for."""
+        ...
+
+    async def save_elevations(self, elevations: Mapping[Spot, float]) -> None:
+        """Store the elevations of points in m; one that is stored already stays."""
+        ...
+
+    async def extent(self) -> tuple[int, datetime | None]:
+        """How many rows are stored, and when the newest came."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +198,15 @@ class YearRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outlook:
-    """What one source says of a stay: a forecast, a climatology, or a monthly mean.
+class WeatherSeries:
+    """What one source says of each date of a stay: a forecast, a climatology, or monthly means.
 
-    `columns` hold a value for each date, NaN where unknown. `stale` and `lacking` are as in an
-    answer; `lasts` is how long it stays true.
+    Attributes:
+        columns: a value for each date, NaN where unknown.
+        ttl: how long it is fresh.
+        history: the stay's dates in each year of the archive.
+        history_grid: where the history comes from another source than the rest.
+        stale, degraded_reason: as in an answer.
     """
 
     mode: Mode
@@ -159,13 +215,13 @@ class Outlook:
     model: str | None
     columns: Columns
     attribution: Sequence[Attribution]
-    lasts: timedelta
+    ttl: timedelta
     as_of: datetime | None
     issued_at: datetime | None = None
     years: Sequence[int] = ()
     samples_per_day: int | None = None
     grid: Grid | None = None
     history: Sequence[YearRecord] = field(default=())
-    history_grid: Grid | None = None  # when the history comes from another source
+    history_grid: Grid | None = None
     stale: bool = False
-    lacking: DegradedReason | None = None
+    degraded_reason: DegradedReason | None = None

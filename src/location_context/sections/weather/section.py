@@ -1,28 +1,28 @@
 """Weather: a forecast within 16 days, else what ten years say of the same dates.
 
-Order of resort: a fresh forecast, a stale one, the second provider, climatology from the archive
-that is held or can be had, the second archive, and the fallback grid in the data directory.
+Order of preference: a fresh forecast, a stale one, the next provider's, climatology from the
+archive that is stored or can be had, the next archive, and the fallback grid in the data directory.
 """
-
-from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, time, timedelta
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 from location_context.errors import ProviderError, StorageError, UpstreamUnavailable
 from location_context.localisation.language import Language
+from location_context.sections import registry
 from location_context.sections.contract import (
     DatasetState,
+    DegradedReason,
     NotApplicable,
+    ProviderState,
     Query,
     SectionResult,
     foremost,
 )
-from location_context.sections.open_meteo import open_meteo_host
 from location_context.sections.providers import degraded_by, provider_state
 from location_context.sections.section import (
     PARIS,
@@ -35,57 +35,36 @@ from location_context.sections.section import (
     TextTable,
 )
 from location_context.sections.weather import terminal
-from location_context.sections.weather.answer import Answer
 from location_context.sections.weather.card import card
-from location_context.sections.weather.climatology.fallback import MODEL, FallbackGrid
-from location_context.sections.weather.fetching.archives import Archives
-from location_context.sections.weather.fetching.forecasts import Forecasts
-from location_context.sections.weather.fetching.heights import Heights
-from location_context.sections.weather.fetching.holdings import Holdings
+from location_context.sections.weather.climatology.fallback_grid import MODEL, FallbackGrid
+from location_context.sections.weather.presenter import Presenter
+from location_context.sections.weather.providers.base import ArchiveProvider, ForecastProvider
 from location_context.sections.weather.providers.met_norway import MetNorway
 from location_context.sections.weather.providers.nasa_power import NasaPower
 from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
 from location_context.sections.weather.providers.open_meteo_elevation import OpenMeteoElevation
 from location_context.sections.weather.providers.open_meteo_forecast import OpenMeteoForecast
+from location_context.sections.weather.records import ClimateStore, WeatherSeries
 from location_context.sections.weather.response import WeatherBody
+from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
+from location_context.sections.weather.retrieval.archives import Archives
+from location_context.sections.weather.retrieval.elevations import Elevations
+from location_context.sections.weather.retrieval.forecasts import Forecasts
+from location_context.upstream.deadline import ANSWER_RESERVE, FALLBACK_RESERVE, Deadline
 from location_context.upstream.fallback_chain import Attempt, FallbackChain
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from location_context.sections.contract import DegradedReason, ProviderState
-    from location_context.sections.weather.records import Outlook
-    from location_context.sections.weather.store import ClimateStore
-    from location_context.settings import Settings
-    from location_context.stay import Clock
-    from location_context.upstream.client import ProviderClient
-    from location_context.upstream.deadline import Deadline
-
-_ANSWERING_SECONDS = 0.3
-_LEAVING_SECONDS = 0.1
-_HEIGHT_SECONDS = 1.0
-_HELD_SECONDS = 0.05  # to look up whether the height is held, where nothing hangs on it
-_INCOMPLETE = timedelta(minutes=1)
-_PAST = timedelta(days=1)
+FORECAST_PROVIDERS = "location_context.forecast_providers"
+ARCHIVE_PROVIDERS = "location_context.archive_providers"
+ELEVATION_WAIT = 1.0  # seconds for the point's elevation, where temperatures hang on it
+ELEVATION_LOOKUP = 0.05  # seconds to look up whether it is stored, where nothing hangs on it
+INCOMPLETE_TTL = timedelta(minutes=1)
+PAST_TTL = timedelta(days=1)
 NO_ARCHIVE = (
     "Open-Meteo: the plan of this API key has no archive (that takes the Professional or the "
     "Enterprise plan), so that NASA POWER answers for past years; with "
     "LOCATION_CONTEXT_OPEN_METEO_ARCHIVE_URL set to nothing the archive is no longer asked"
 )
 FREE_ACCESS = "Open-Meteo free access: non-commercial use only"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Parts:
-    """What the section is put together from."""
-
-    forecasts: Forecasts
-    archives: Archives
-    heights: Heights
-    fallback: FallbackGrid
-    store: ClimateStore
-    upstreams: Sequence[ProviderClient]
-    notices: Sequence[str]
 
 
 class Weather(Section[WeatherBody]):
@@ -116,38 +95,37 @@ class Weather(Section[WeatherBody]):
     answers_past = False
     splits_at_horizon = True
 
-    def __init__(self, parts: Parts, clock: Clock) -> None:
-        self.archives = parts.archives
-        self._forecasts = parts.forecasts
-        self._heights = parts.heights
-        self._fallback = parts.fallback
-        self._store = parts.store
+    def __init__(
+        self,
+        context: SectionContext,
+        forecast_providers: Sequence[ForecastProvider],
+        archive_providers: Sequence[ArchiveProvider],
+    ) -> None:
+        settings, clock = context.settings, context.clock
         self._clock = clock
-        self._upstreams = parts.upstreams
-        self._notices = parts.notices
+        self._store: ClimateStore = context.stores["climate"]
+        self._free_access = settings.uses_open_meteo_free
+        repository = ArchiveRepository(self._store, clock)
+        elevation = OpenMeteoElevation(context)
+        self._elevations = Elevations(elevation, repository, clock)
+        self._forecasts = Forecasts(
+            forecast_providers, clock, self._elevations.put, context.shared_cache()
+        )
+        self.archives = Archives(archive_providers, repository, clock)
+        self._fallback = FallbackGrid(settings.data_dir)
+        self._clients = [provider.client for provider in forecast_providers]
+        self._clients.insert(1, elevation.client)  # beside the forecast that it belongs to
+        self._clients += [provider.client for provider in archive_providers]
 
     @classmethod
     def build(cls, context: SectionContext) -> Self:
-        """The section with every provider of the settings; processes share their answers."""
-        settings, clock, client = context.settings, context.clock, context.client
-        store: ClimateStore = context.stores["climate"]
-        shared = context.shared_cache()
-        host = open_meteo_host(context.hosts, settings)
-        forecast = OpenMeteoForecast(settings, clock, client, host)
-        elevation = OpenMeteoElevation(settings, clock, client, host)
-        archive = OpenMeteoArchive(settings, clock, client, host)
-        norway, power = MetNorway(settings, clock, client), NasaPower(settings, clock, client)
-        holdings = Holdings(store, clock)
-        parts = Parts(
-            forecasts=Forecasts([forecast, norway], clock, holdings.keep_height, shared),
-            archives=Archives([archive, power], holdings, clock),
-            heights=Heights(elevation, holdings),
-            fallback=FallbackGrid(settings.data_dir),
-            store=store,
-            upstreams=[one.upstream for one in (forecast, elevation, norway, archive, power)],
-            notices=[FREE_ACCESS] if _uses_free_access(settings) else [],
+        """The section with every registered provider; processes share their answers."""
+        forecasts, archives = forecast_providers(), archive_providers()
+        return cls(
+            context,
+            [provider.build(context) for provider in forecasts],
+            [provider.build(context) for provider in archives],
         )
-        return cls(parts, clock)
 
     async def read(self, query: Query, deadline: Deadline) -> SectionResult:
         """The weather of the stay.
@@ -160,117 +138,115 @@ class Weather(Section[WeatherBody]):
         today = query.point.today(now)
         if query.stay.is_past(today):
             message = query.language.gettext("The stay has ended.")
-            return SectionResult(NotApplicable(reason="stay_in_past", message=message), now + _PAST)
-        inner = deadline.earlier(_ANSWERING_SECONDS)
+            return SectionResult(
+                NotApplicable(reason="stay_in_past", message=message), now + PAST_TTL
+            )
+        inner = deadline.earlier(ANSWER_RESERVE)
         is_near = query.stay.within_horizon(today)
-        comes_along = is_near and self._forecasts.brings_height(query)
-        height = None if comes_along else self._ask(query, inner)
+        comes_along = is_near and self._forecasts.brings_elevation(query)
+        elevation = None if comes_along else self._ask_elevation(query, inner)
         try:
-            outlook = await self._outlook(query, inner)
-            if outlook is None:
+            series = await self._series(query, inner)
+            if series is None:
                 sentence = "No weather provider answered, and no fallback grid is there."
                 raise UpstreamUnavailable(sentence, 30)
-            height = height or self._ask(query, inner)  # held now, if the forecast brought it
-            metres, lacking = await self._height(height, outlook)
+            elevation = elevation or self._ask_elevation(query, inner)  # cached if it came along
+            metres, reason = await self._elevation(elevation, series)
         finally:
-            if height is not None:
-                height.cancel()
-                await asyncio.gather(height, return_exceptions=True)
-        body = Answer(query, outlook, metres, today, lacking).body()
-        return SectionResult(body, self._fresh_until(query, outlook, complete=not body.degraded))
+            if elevation is not None:
+                elevation.cancel()
+                await asyncio.gather(elevation, return_exceptions=True)
+        body = Presenter(query, series, metres, today, reason).body()
+        return SectionResult(body, self._fresh_until(query, series, complete=not body.degraded))
 
-    async def _outlook(self, query: Query, deadline: Deadline) -> Outlook | None:
+    async def _series(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
         """The best that is there by the deadline."""
         assert query.stay is not None
-        inner = deadline.earlier(_LEAVING_SECONDS)
-        outlook: Outlook | None
+        inner = deadline.earlier(FALLBACK_RESERVE)
+        series: WeatherSeries | None
         if not query.stay.within_horizon(query.point.today(self._clock())):
-            outlook = await self.archives.outlook(query, inner)
+            series = await self.archives.fetch(query, inner)
         else:
             attempts = [
                 Attempt(lambda: self._forecast(query, inner)),
-                Attempt(lambda: self._instead(query, inner)),
+                Attempt(lambda: self.archives.fetch(query, inner)),
             ]
-            outlook = await FallbackChain(attempts, deadline, math.inf).run()
-        return outlook or self._fallback.outlook(query.point, query.stay)
+            series = await FallbackChain(attempts, deadline, math.inf).run()
+        return series or self._fallback.series(query.point, query.stay)
 
-    async def _forecast(self, query: Query, deadline: Deadline) -> Outlook | None:
-        """The forecast, with the history that is held."""
-        outlook = await self._forecasts.outlook(query, deadline)
-        if outlook is None:
+    async def _forecast(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
+        """The forecast, with the history that is stored."""
+        series = await self._forecasts.fetch(query, deadline)
+        if series is None:
             return None
         try:
-            held = await self.archives.held(query)
+            stored = await self.archives.load(query)
         except ProviderError:
-            held = None
-        return with_history(outlook, held) if held else outlook
+            stored = None
+        return with_history(series, stored) if stored else series
 
-    async def _instead(self, query: Query, deadline: Deadline) -> Outlook | None:
-        """Climatology in place of a forecast that cannot be had."""
-        return await self.archives.outlook(query, deadline)
+    def _ask_elevation(self, query: Query, deadline: Deadline) -> asyncio.Task[float | None]:
+        elevation = self._elevations.fetch(query.point, deadline, public=query.public)
+        return asyncio.ensure_future(elevation)
 
-    def _ask(self, query: Query, deadline: Deadline) -> asyncio.Task[float | None]:
-        """The point's height, being asked for."""
-        height = self._heights.of(query.point, deadline, public=query.public)
-        return asyncio.ensure_future(height)
-
-    async def _height(
-        self, asked: asyncio.Task[float | None], outlook: Outlook
+    async def _elevation(
+        self, asked: asyncio.Task[float | None], series: WeatherSeries
     ) -> tuple[float | None, DegradedReason | None]:
-        """The point's height if it is there soon, and why it is missing where it matters."""
-        matters = outlook.grid is not None and outlook.grid.elevation is not None
-        await asyncio.wait([asked], timeout=_HEIGHT_SECONDS if matters else _HELD_SECONDS)
-        if _succeeded(asked):
+        """The point's elevation if it is there soon, and why it is missing where it matters."""
+        matters = series.grid is not None and series.grid.elevation is not None
+        await asyncio.wait([asked], timeout=ELEVATION_WAIT if matters else ELEVATION_LOOKUP)
+        error = asked.exception() if asked.done() else TimeoutError()
+        if error is None:
             return asked.result(), None
-        if not (matters and self._heights.configured):
+        if not (matters and self._elevations.configured):
             return None, None
-        return None, degraded_by((asked.done() and asked.exception()) or TimeoutError())
+        return None, degraded_by(error)
 
-    def _fresh_until(self, query: Query, outlook: Outlook, *, complete: bool) -> datetime:
+    def _fresh_until(self, query: Query, series: WeatherSeries, *, complete: bool) -> datetime:
         """As long as the source says, not past midnight at the point."""
         now = self._clock()
-        lasts = max(outlook.lasts, timedelta(0)) if complete else _INCOMPLETE
+        ttl = max(series.ttl, timedelta(0)) if complete else INCOMPLETE_TTL
         tomorrow = query.point.today(now) + timedelta(days=1)
         midnight = datetime.combine(tomorrow, time(), query.point.zone)
-        return min(now + lasts, midnight.astimezone(now.tzinfo))
+        return min(now + ttl, midnight.astimezone(now.tzinfo))
 
     def providers(self) -> Sequence[ProviderState]:
-        return [provider_state(upstream) for upstream in self._upstreams]
+        return [provider_state(client) for client in self._clients]
 
     async def dataset(self) -> DatasetState | None:
-        """The archive kept, and the version of the fallback grid."""
+        """The archive stored, and the version of the fallback grid."""
         try:
             rows, newest = await self._store.extent()
         except StorageError:
             rows, newest = 0, None
-        version = MODEL if self._fallback.made else None
+        version = MODEL if self._fallback.exists else None
         return DatasetState(version=version, rows=rows, imported_at=newest)
 
     def warnings(self) -> Sequence[str]:
-        told = list(self._notices)
-        told += [NO_ARCHIVE for one in self._upstreams if not one.is_in_plan]
-        if not self._fallback.made:
-            told.append("No fallback climate grid: location-context climate fallback")
-        return told
+        warnings = [FREE_ACCESS] if self._free_access else []
+        warnings += [NO_ARCHIVE for client in self._clients if not client.is_in_plan]
+        if not self._fallback.exists:
+            warnings.append("No fallback climate grid: location-context climate fallback")
+        return warnings
 
     async def probe(self, query: Query) -> None:
         """Ask every provider for this point, whether an answer would need it or not."""
         await asyncio.gather(
             self._forecasts.probe(query),
             self.archives.probe(query),
-            self._heights.probe(query.point),
+            self._elevations.probe(query.point),
         )
 
     async def run(self) -> None:
         """Writes what could not be written before; ends what is under way when it is cancelled."""
         try:
-            await self.archives.holdings.keep_writing()
+            await self.archives.repository.retry_writes()
         finally:
             await self.close()
 
     async def close(self) -> None:
-        """End what is under way, and finish writing what is to be kept."""
-        for part in (self._forecasts, self._heights, self.archives):
+        """End what is under way, and finish writing what is to be stored."""
+        for part in (self._forecasts, self._elevations, self.archives):
             await part.close()
 
     def label(self, language: Language) -> str:
@@ -297,22 +273,30 @@ class Weather(Section[WeatherBody]):
         return terminal.text(body)
 
 
-def with_history(forecast: Outlook, held: Outlook) -> Outlook:
+def with_history(forecast: WeatherSeries, stored: WeatherSeries) -> WeatherSeries:
     """The forecast with another source's history, its notices and its own height."""
-    new = [notice for notice in held.attribution if notice not in forecast.attribution]
+    new = [notice for notice in stored.attribution if notice not in forecast.attribution]
     return replace(
         forecast,
-        history=held.history,
-        history_grid=held.grid,
+        history=stored.history,
+        history_grid=stored.grid,
         attribution=[*forecast.attribution, *new],
     )
 
 
-def _succeeded(task: asyncio.Task[float | None]) -> bool:
-    return task.done() and not task.cancelled() and task.exception() is None
+def forecast_providers() -> list[type[ForecastProvider]]:
+    """The classes of all forecast providers, ours and registered ones, the preferred one first."""
+    kind: type[ForecastProvider] = ForecastProvider  # type: ignore[type-abstract]  # subclasses are built
+    registered = registry.load(FORECAST_PROVIDERS, kind)
+    return sorted({OpenMeteoForecast, MetNorway, *registered}, key=_preference)
 
 
-def _uses_free_access(settings: Settings) -> bool:
-    if settings.open_meteo_api_key:
-        return False
-    return any("open-meteo.com" in url for url in (settings.forecast_url, settings.archive_url))
+def archive_providers() -> list[type[ArchiveProvider]]:
+    """The classes of all archive providers, ours and registered ones, the preferred one first."""
+    kind: type[ArchiveProvider] = ArchiveProvider  # type: ignore[type-abstract]  # subclasses are built
+    registered = registry.load(ARCHIVE_PROVIDERS, kind)
+    return sorted({OpenMeteoArchive, NasaPower, *registered}, key=_preference)
+
+
+def _preference(provider: type[ForecastProvider] | type[ArchiveProvider]) -> tuple[int, str]:
+    return provider.order, provider.name

@@ -33,7 +33,7 @@ WIDTH = 2 * PAD_DAYS + 1
 _OFFSETS = np.arange(-PAD_DAYS, PAD_DAYS + 1, dtype=float)
 _FIRST_TEMPERATURE = ROW[TEMPERATURES[0]]
 _EXTREMES = slice(ROW["temperature_max"], ROW["temperature_min"] + 1)
-_WILD_K, _WILD_MM = 25.0, 300.0
+OUTLIER_K, OUTLIER_MM = 25.0, 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Fit:
     slope: Floats
 
 
-def screened(values: Floats) -> Floats:
+def remove_outliers(values: Floats) -> Floats:
     """Values (FIELDS x years x days) without what no weather explains.
 
     A temperature is dropped when it lies both 25 K and eight scaled median deviations from the
@@ -53,14 +53,14 @@ def screened(values: Floats) -> Floats:
     values = values.copy()
     for row in values[_EXTREMES]:
         known = np.sort(row[np.isfinite(row)])
-        if known.size and known[-1] - known[0] > _WILD_K:
+        if known.size and known[-1] - known[0] > OUTLIER_K:
             middle = known[known.size // 2]
             spread = 1.4826 * np.sort(np.abs(known - middle))[known.size // 2]
-            if max(known[-1] - middle, middle - known[0]) > (limit := max(_WILD_K, 8 * spread)):
+            if max(known[-1] - middle, middle - known[0]) > (limit := max(OUTLIER_K, 8 * spread)):
                 row[np.abs(row - middle) > limit] = np.nan
     rain = values[ROW["precipitation_sum"]]
     known = rain[np.isfinite(rain)]
-    if known.size > 1 and known.max() > _WILD_MM:
+    if known.size > 1 and known.max() > OUTLIER_MM:
         next_wettest = np.partition(known, -2)[-2]
         if known.max() > 5 * next_wettest:
             rain[rain == known.max()] = np.nan
@@ -86,7 +86,7 @@ def fit(rows: Floats) -> Fit:
         return Fit((sum_y - slope * (first - n * middle)) / n, slope)
 
 
-def pool(rows: Floats, line: Fit | None = None) -> Floats:
+def pooled_samples(rows: Floats, line: Fit | None = None) -> Floats:
     """The values behind each date (… x dates x samples), without the season's slope, widened."""
     line = line or fit(rows)
     windows = np.moveaxis(sliding_window_view(rows, WIDTH, axis=-1), -3, -2)
@@ -111,22 +111,24 @@ def quantiles(pooled: Floats, *levels: float) -> list[Floats]:
     return found
 
 
-def describe(values: Floats) -> Columns:
+def summarise(values: Floats) -> Columns:
     """Every column of the climatology from values (FIELDS x years x (dates + 30))."""
     columns = _means(values)
     temperatures = values[_FIRST_TEMPERATURE : _FIRST_TEMPERATURE + len(TEMPERATURES)]
     line = fit(temperatures)
     columns |= dict(zip(TEMPERATURES, line.value, strict=True))
-    low, high = quantiles(pool(temperatures[:2], Fit(line.value[:2], line.slope[:2])), 0.1, 0.9)
+    low, high = quantiles(
+        pooled_samples(temperatures[:2], Fit(line.value[:2], line.slope[:2])), 0.1, 0.9
+    )
     for place, name in enumerate(TEMPERATURES[:2]):
         columns[f"{name}_p10"], columns[f"{name}_p90"] = low[place], high[place]
-    columns["precipitation_probability"] = wet_share(values[ROW["precipitation_sum"]])
+    columns["precipitation_probability"] = wet_day_probability(values[ROW["precipitation_sum"]])
     columns["wind_direction_dominant"] = _wind(values)
     columns["weather_code"] = _codes(values[ROW["weather_code"]])
     return columns
 
 
-def wet_share(rain: Floats) -> Floats:
+def wet_day_probability(rain: Floats) -> Floats:
     """The share of days with at least 1 mm in each date's pool, in percent."""
     with np.errstate(invalid="ignore", divide="ignore"):
         days = np.stack([(rain >= WET_MM).sum(axis=0), np.isfinite(rain).sum(axis=0)])

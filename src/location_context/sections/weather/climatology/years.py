@@ -67,7 +67,7 @@ def span_of(stay: Stay, year: int) -> tuple[date, date]:
 
 
 def windows(stay: Stay, years: Sequence[int], find: Callable[[int, int], Month | None]) -> Floats:
-    """FIELDS x years x (days + 30) of the stay in the years, NaN where nothing is held."""
+    """FIELDS x years x (days + 30) of the stay in the years, NaN where nothing is stored."""
     width = stay.days + 2 * PAD_DAYS
     values = np.full((len(FIELDS), len(years), width), np.nan)
     touched = months_of(stay, stay.start.year)
@@ -91,7 +91,7 @@ def missing(values: Floats) -> NDArray[np.bool_]:
 
 
 def records(stay: Stay, years: Sequence[int], values: Floats) -> list[YearRecord]:
-    """The stay's own dates in each year, from screened windows; sums pass over a few gaps."""
+    """The stay's own dates in each year, from windows without outliers; gaps are few."""
     own, asked = _own_dates(stay, years, values)
     known = np.isfinite(own)
     count = known.sum(axis=-1)

@@ -1,4 +1,4 @@
-"""Gathering MET Norway's steps of 1, 6 and 12 hours into local days.
+"""MET Norway's steps of 1, 6 and 12 hours, aggregated to local days.
 
 Each step lasts until the next, and is described by the block of that length; the last is an instant
 only. An instant belongs to its own local date, and counts in the means for as long as its step
@@ -7,26 +7,23 @@ chance, code) belongs to the date with most of them. A day is known when steps c
 its hours, or, today, 6 that are left. Codes: the most severe of the day, as Open-Meteo does.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 from zoneinfo import ZoneInfo
 
 import numpy as np
 
+from location_context.sections.weather.providers.base import UNITS
 from location_context.sections.weather.records import FORECAST_FIELDS, Columns, plausible
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-_KMH = 3.6
-_FULL_HOURS, _TODAY_HOURS = 18.0, 6.0
-_LONGEST_DAYS = 20
+MIN_HOURS, MIN_HOURS_TODAY = 18.0, 6.0
+MAX_DAYS = 20
 _BLOCKS = (1, 6, 12)  # hours
 _UV = "ultraviolet_index_clear_sky"
+MS_TO_KMH = UNITS["m/s"][0]
 _NAN = float("nan")
 _CODES: Mapping[str, int] = {  # by symbol without its _day, _night or _polartwilight
     "clearsky": 0, "fair": 1, "partlycloudy": 2, "cloudy": 3, "fog": 45,
@@ -65,7 +62,7 @@ class _Day:
         return sum(value * weight for value, weight in pairs) / hours if hours else _NAN
 
 
-def gather(steps: Sequence[Any], timezone: str, today: date) -> tuple[date, Columns]:
+def aggregate_to_days(steps: Sequence[Any], timezone: str, today: date) -> tuple[date, Columns]:
     """The first local date and the columns of all days that the steps cover well enough."""
     zone, days = ZoneInfo(timezone), dict[date, _Day]()
     moments = [datetime.fromisoformat(step["time"]).astimezone(UTC) for step in steps]
@@ -83,7 +80,7 @@ def gather(steps: Sequence[Any], timezone: str, today: date) -> tuple[date, Colu
     if not known:
         raise ValueError("no day is covered")
     first = min(known)
-    length = min((max(known) - first).days + 1, _LONGEST_DAYS)
+    length = min((max(known) - first).days + 1, MAX_DAYS)
     columns = {name: np.full(length, _NAN) for name in FORECAST_FIELDS}
     for day in known:
         if (place := (day - first).days) < length:
@@ -93,7 +90,7 @@ def gather(steps: Sequence[Any], timezone: str, today: date) -> tuple[date, Colu
 
 
 def _needed(day: date, today: date) -> float:
-    return _TODAY_HOURS if day == today else _FULL_HOURS
+    return MIN_HOURS_TODAY if day == today else MIN_HOURS
 
 
 def _length(begin: datetime, end: datetime | None) -> float:
@@ -122,7 +119,7 @@ class _Block:
     uv: float | None
 
     @classmethod
-    def of(cls, data: Any, length: float) -> _Block:
+    def of(cls, data: Any, length: float) -> Self:
         holding = (n for n in _BLOCKS if n >= length and data.get(f"next_{n}_hours"))
         hours = next(holding, _BLOCKS[-1])
         block = data.get(f"next_{hours}_hours") or {}
@@ -176,12 +173,12 @@ def _add_extremes(day: _Day, block: _Block) -> None:
 def _add_wind(day: _Day, now: Any, hours: float) -> None:
     speed, toward = _number(now, "wind_speed"), _number(now, "wind_from_direction")
     if speed is not None:
-        day.winds.append(speed * _KMH)
+        day.winds.append(speed * MS_TO_KMH)
         if toward is not None:
             day.east += math.sin(math.radians(toward)) * speed * hours
             day.north += math.cos(math.radians(toward)) * speed * hours
     if (gust := _number(now, "wind_speed_of_gust")) is not None:
-        day.gusts.append(gust * _KMH)
+        day.gusts.append(gust * MS_TO_KMH)
 
 
 def _number(details: Any, name: str) -> float | None:

@@ -1,74 +1,71 @@
 """Open-Meteo's archive (ERA5 and ERA5-Land): one request with one interval for each year."""
 
-from __future__ import annotations
-
+from collections.abc import Awaitable, Sequence
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 
 from location_context.errors import ProviderBackoff, ProviderResponseInvalid
-from location_context.sections.open_meteo import NAME, open_meteo_backoff, weight
-from location_context.sections.weather.cells import ARCHIVE_DEGREES, cell_of
-from location_context.sections.weather.notices import OPEN_METEO, copernicus
-from location_context.sections.weather.providers.contract import intervals
-from location_context.sections.weather.providers.open_meteo import OpenMeteo
-from location_context.sections.weather.providers.open_meteo_answer import (
-    daily,
-    grid_of,
-    terrain_params,
+from location_context.point import Point
+from location_context.sections.contract import Attribution
+from location_context.sections.open_meteo import NAME, open_meteo_backoff, open_meteo_host
+from location_context.sections.section import SectionContext
+from location_context.sections.weather.attributions import OPEN_METEO, copernicus
+from location_context.sections.weather.providers.base import (
+    ARCHIVE_DEGREES,
+    ArchiveProvider,
+    intervals,
+    months_from,
 )
-from location_context.sections.weather.records import FIELDS, Month, month_span
+from location_context.sections.weather.providers.open_meteo import (
+    AllowedRange,
+    OpenMeteoClient,
+    read_daily,
+    read_grid,
+)
+from location_context.sections.weather.records import FIELDS, Cell, Month, YearMonth
 from location_context.upstream.client import ClientLimits, ProviderClient
 
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Awaitable, Sequence
-
-    import httpx2
-
-    from location_context.point import Point
-    from location_context.sections.contract import Attribution
-    from location_context.sections.weather.cells import Cell
-    from location_context.sections.weather.providers.contract import YearMonth
-    from location_context.sections.weather.providers.open_meteo import Allowed
-    from location_context.settings import Settings
-    from location_context.stay import Clock
-    from location_context.upstream.host import Host
-
-_SURELY_HELD_DAYS = 30  # the archive lags about five
-_MAX_WAITING = 4  # a call takes seconds; who comes later is served by the second archive
+LAG_DAYS = 30  # the archive lags about five; what is this old it surely has
+MAX_WAITING = 4  # a call takes seconds; who comes later is served by the second archive
 
 
-class OpenMeteoArchive(OpenMeteo):
+class OpenMeteoArchive(ArchiveProvider):
     """The archive. On free access one call at a time, and few that wait.
 
     A cell is asked for at its centre, so that all months of a cell are at one height.
     """
 
-    source = "open_meteo_era5_seamless_terrain"
-    name = NAME
+    name = "open_meteo_archive"
+    title = NAME
     model = "era5_seamless"
+    source = "open_meteo_era5_seamless_terrain"
+    order = 100
 
-    def __init__(
-        self, settings: Settings, clock: Clock, client: httpx2.AsyncClient, host: Host
-    ) -> None:
+    def __init__(self, context: SectionContext) -> None:
+        settings = context.settings
         at_once = 2 if settings.open_meteo_api_key else 1  # the host's slots are for forecasts too
-        upstream = ProviderClient(
-            "open_meteo_archive", settings.archive_url, client, clock,
-            host=host, backoff=open_meteo_backoff(clock),
-            limits=ClientLimits(timeout=20.0, max_in_flight=at_once, max_waiting=_MAX_WAITING),
+        self.client = ProviderClient(
+            self.name, settings.archive_url, context.client, context.clock,
+            host=open_meteo_host(context.hosts, settings),
+            backoff=open_meteo_backoff(context.clock),
+            limits=ClientLimits(timeout=20.0, max_in_flight=at_once, max_waiting=MAX_WAITING),
         )  # fmt: skip
-        super().__init__(upstream, settings, FIELDS)
-        self._clock = clock
+        self._open_meteo = OpenMeteoClient(self.client, settings.open_meteo_api_key, FIELDS)
+        self._clock = context.clock
+
+    @classmethod
+    def build(cls, context: SectionContext) -> Self:
+        return cls(context)
 
     def cell(self, point: Point) -> Cell:
-        return cell_of(point, ARCHIVE_DEGREES)
+        return Cell.of(point, ARCHIVE_DEGREES)
 
     def attribution(self, today: date) -> Sequence[Attribution]:
         return (OPEN_METEO, copernicus(today.year))
 
-    async def months(
+    async def fetch_months(
         self, cell: Cell, wanted: Sequence[YearMonth], today: date, *, public: bool
     ) -> list[Month]:
         """The wanted months in one request.
@@ -77,15 +74,15 @@ class OpenMeteoArchive(OpenMeteo):
             ProviderError: none came, or too many wait for their turn already.
         """
 
-        def ask(allowed: Allowed) -> Awaitable[list[Month]]:
+        def ask(allowed: AllowedRange) -> Awaitable[list[Month]]:
             last = today - timedelta(days=2)
             if allowed is not None:
-                last = min(last, _last(allowed))
+                last = min(last, _last_date(allowed))
             return self._ask(cell, wanted, last, public=public)
 
-        held = str(today - timedelta(days=_SURELY_HELD_DAYS))
-        lightest = {"start_date": held, "end_date": held, "models": self.model}
-        return await self.learning(ask, cell, lightest)
+        past = str(today - timedelta(days=LAG_DAYS))
+        one_day = {"start_date": past, "end_date": past, "models": self.model}
+        return await self._open_meteo.retry_with_corrections(ask, cell, one_day)
 
     async def _ask(
         self, cell: Cell, wanted: Sequence[YearMonth], last: date, *, public: bool
@@ -93,42 +90,29 @@ class OpenMeteoArchive(OpenMeteo):
         spans = [(start, min(end, last)) for start, end in intervals(wanted) if start <= last]
         if not spans:
             raise ProviderBackoff(NAME, "has nothing so recent")
-        names = self.names()
         params = {
-            **terrain_params(cell.lat, cell.lng),
+            **self._open_meteo.params(cell),
             "start_date": ",".join(str(start) for start, _ in spans),
             "end_date": ",".join(str(end) for _, end in spans),
-            "daily": ",".join(names), "models": self.model, "timezone": self.zone(cell),
-        }  # fmt: skip
-        units = weight(len(names), [(end - start).days + 1 for start, end in spans])
-        return await self.get(
-            params, lambda body: self._cut(cell, wanted, body), units, public=public
+            "models": self.model,
+        }
+        days = [(end - start).days + 1 for start, end in spans]
+        return await self._open_meteo.get(
+            params, lambda body: self._read(cell, wanted, body), days, public=public
         )
 
-    def _cut(self, cell: Cell, wanted: Sequence[YearMonth], body: Any) -> list[Month]:
-        blocks = body if isinstance(body, list) else [body]
-        now, read = self._clock(), [daily(block, FIELDS) for block in blocks]
-        return [
-            Month(year, month, grid_of(blocks[0], cell), now, _gathered(year, month, read))
-            for year, month in wanted
-        ]
+    def _read(self, cell: Cell, wanted: Sequence[YearMonth], body: Any) -> list[Month]:
+        answers = body if isinstance(body, list) else [body]
+        blocks = []
+        for answer in answers:
+            first, columns = read_daily(answer, FIELDS)
+            blocks.append((first, np.stack([columns[name] for name in FIELDS])))
+        return months_from(wanted, blocks, read_grid(answers[0], cell), self._clock())
 
 
-def _last(allowed: re.Match[str]) -> date:
+def _last_date(allowed: AllowedRange) -> date:
+    assert allowed is not None
     try:
         return date.fromisoformat(allowed[2])
     except ValueError:
         raise ProviderResponseInvalid(NAME, "named a range without dates") from None
-
-
-def _gathered(year: int, month: int, read: list[tuple[date, Any]]) -> Any:
-    """One month with its pads out of the intervals that came."""
-    first, last = month_span(year, month)
-    values = np.full((len(FIELDS), (last - first).days + 1), np.nan, np.float32)
-    for start, columns in read:
-        block = np.stack([columns[name] for name in FIELDS])
-        shift = (start - first).days
-        begin, end = max(0, shift), min(values.shape[1], shift + block.shape[1])
-        if begin < end:
-            values[:, begin:end] = block[:, begin - shift : end - shift]
-    return values

@@ -1,100 +1,94 @@
 """Open-Meteo's daily forecast, asked for at a point itself, whose height comes with the answer."""
 
-from __future__ import annotations
-
+from collections.abc import Awaitable, Mapping
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 
 from location_context.errors import ProviderResponseInvalid
-from location_context.sections.open_meteo import NAME, open_meteo_backoff, weight
-from location_context.sections.weather.cells import FORECAST_DEGREES
-from location_context.sections.weather.notices import OPEN_METEO
-from location_context.sections.weather.providers.contract import Forecast
-from location_context.sections.weather.providers.open_meteo import OpenMeteo
-from location_context.sections.weather.providers.open_meteo_answer import (
-    daily,
-    grid_of,
-    terrain_params,
+from location_context.sections.open_meteo import NAME, open_meteo_backoff, open_meteo_host
+from location_context.sections.section import SectionContext
+from location_context.sections.weather.attributions import OPEN_METEO
+from location_context.sections.weather.providers.base import Forecast, ForecastProvider
+from location_context.sections.weather.providers.open_meteo import (
+    AllowedRange,
+    OpenMeteoClient,
+    read_daily,
+    read_grid,
 )
-from location_context.sections.weather.records import FORECAST_FIELDS
+from location_context.sections.weather.records import FORECAST_FIELDS, Cell
 from location_context.upstream.client import ClientLimits, ProviderClient
 
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Awaitable, Mapping, Sequence
-
-    import httpx2
-
-    from location_context.sections.contract import Attribution
-    from location_context.sections.weather.cells import Cell
-    from location_context.sections.weather.providers.open_meteo import Allowed
-    from location_context.settings import Settings
-    from location_context.stay import Clock
-    from location_context.upstream.host import Host
-
-_FRESH = timedelta(minutes=30)
+FRESH_TTL = timedelta(minutes=30)
+FORECAST_DAYS = 16
 
 
-class OpenMeteoForecast(OpenMeteo):
+class OpenMeteoForecast(ForecastProvider):
     """The forecast: 16 days from today, and up to 92 before."""
 
-    name = NAME
-    model: str | None = "best_match"
-    degrees = FORECAST_DEGREES
+    name = "open_meteo_forecast"
+    title = NAME
+    model = "best_match"
+    order = 100
     at_point = True
-    attribution: Sequence[Attribution] = (OPEN_METEO,)
+    attribution = (OPEN_METEO,)
 
-    def __init__(
-        self, settings: Settings, clock: Clock, client: httpx2.AsyncClient, host: Host
-    ) -> None:
-        upstream = ProviderClient(
-            "open_meteo_forecast", settings.forecast_url, client, clock,
-            host=host, backoff=open_meteo_backoff(clock), limits=ClientLimits(max_in_flight=8),
+    def __init__(self, context: SectionContext) -> None:
+        settings = context.settings
+        self.client = ProviderClient(
+            self.name, settings.forecast_url, context.client, context.clock,
+            host=open_meteo_host(context.hosts, settings),
+            backoff=open_meteo_backoff(context.clock), limits=ClientLimits(max_in_flight=8),
         )  # fmt: skip
-        super().__init__(upstream, settings, FORECAST_FIELDS)
-        self._clock = clock
+        self._open_meteo = OpenMeteoClient(
+            self.client, settings.open_meteo_api_key, FORECAST_FIELDS
+        )
+        self._clock = context.clock
 
-    async def forecast(self, cell: Cell, today: date, past_days: int, *, public: bool) -> Forecast:
+    @classmethod
+    def build(cls, context: SectionContext) -> Self:
+        return cls(context)
+
+    async def fetch_forecast(
+        self, cell: Cell, today: date, past_days: int, *, public: bool
+    ) -> Forecast:
         """A fresh forecast; a range that a 400 names is kept to.
 
         Raises:
             ProviderError: none came, or one without a single temperature.
         """
 
-        def ask(allowed: Allowed) -> Awaitable[Forecast]:
-            span = {"forecast_days": "16", "past_days": str(past_days)}
+        def ask(allowed: AllowedRange) -> Awaitable[Forecast]:
+            span = {"forecast_days": str(FORECAST_DAYS), "past_days": str(past_days)}
             if allowed is not None:
-                span = _kept_to(allowed, today, past_days)
-            return self._forecast(cell, past_days, span, public=public)
+                span = _within(allowed, today, past_days)
+            return self._ask(cell, past_days, span, public=public)
 
-        return await self.learning(ask, cell, {"forecast_days": "1"})
+        return await self._open_meteo.retry_with_corrections(ask, cell, {"forecast_days": "1"})
 
-    async def _forecast(
+    async def _ask(
         self, cell: Cell, past_days: int, span: Mapping[str, str], *, public: bool
     ) -> Forecast:
-        names = self.names()
-        params = {
-            **terrain_params(cell.lat, cell.lng), **span,
-            "daily": ",".join(names), "timezone": self.zone(cell),
-        }  # fmt: skip
-        units = weight(len(names), [16 + past_days])
-        return await self.get(params, lambda body: self._read(body, cell), units, public=public)
+        params = {**self._open_meteo.params(cell), **span}
+        return await self._open_meteo.get(
+            params, lambda body: self._read(body, cell), [FORECAST_DAYS + past_days], public=public
+        )
 
     def _read(self, body: Any, cell: Cell) -> Forecast:
-        first, columns = daily(body, FORECAST_FIELDS)
+        first, columns = read_daily(body, FORECAST_FIELDS)
         if not np.isfinite(columns["temperature_max"]).any():
             raise ProviderResponseInvalid(NAME, "not one day of the forecast is known")
         now = self._clock()
-        return Forecast(first, columns, grid_of(body, cell), now, now + _FRESH)
+        return Forecast(first, columns, read_grid(body, cell), now, now + FRESH_TTL)
 
 
-def _kept_to(allowed: re.Match[str], today: date, past_days: int) -> dict[str, str]:
+def _within(allowed: AllowedRange, today: date, past_days: int) -> dict[str, str]:
     """Parameters inside the range that the provider named: of dates, or of forecast days."""
+    assert allowed is not None
     try:
         first, last = date.fromisoformat(allowed[1]), date.fromisoformat(allowed[2])
     except ValueError:
         return {"forecast_days": allowed[2], "past_days": str(past_days)}
-    start, end = today - timedelta(past_days), today + timedelta(15)
+    start, end = today - timedelta(past_days), today + timedelta(FORECAST_DAYS - 1)
     return {"start_date": str(max(first, start)), "end_date": str(min(last, end))}

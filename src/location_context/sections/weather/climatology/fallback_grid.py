@@ -1,8 +1,9 @@
 """Fallback: monthly mean temperature and rain for every place on Earth, from a file of our making.
 
 One array of 2 x 12 x 241 x 481 int16 (tenths of a degree C; tenths of a mm a month) on a grid of
-0.75 degrees, north up from -90, east from -180, made by `grid`. It is mapped into memory, so that a
-request reads a few pages. Bilinear in place; in season linear between the middles of the months.
+0.75 degrees, north up from -90, east from -180, made by `fallback_grid_builder`. It is mapped into
+memory, so that a request reads a few pages. Bilinear in place; in season linear between the middles
+of the months.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import structlog
 
-from location_context.sections.weather.notices import ITU
-from location_context.sections.weather.records import LIMITS, Grid, Outlook
+from location_context.sections.weather.attributions import ITU
+from location_context.sections.weather.records import LIMITS, Grid, WeatherSeries
 from location_context.settings.data_dir import GRID_FILE
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ STEP = 0.75
 SHAPE = (2, 12, 241, 481)
 NAME = "ITU-R"
 MODEL = "P.1510-1 and P.837-7"
-_LASTS = timedelta(minutes=1)
+SERIES_TTL = timedelta(minutes=1)
 
 
 class FallbackGrid:
@@ -42,10 +43,10 @@ class FallbackGrid:
         self._made: int | None = None
 
     @property
-    def made(self) -> bool:
+    def exists(self) -> bool:
         return self._load() is not None
 
-    def outlook(self, point: Point, stay: Stay) -> Outlook | None:
+    def series(self, point: Point, stay: Stay) -> WeatherSeries | None:
         """The monthly means on the stay's dates; None when there is no grid."""
         values = self._load()
         if values is None:
@@ -55,14 +56,14 @@ class FallbackGrid:
         columns = dict.fromkeys(LIMITS, unknown)
         columns["temperature_mean"] = _in_season(months[0], stay)
         columns["precipitation_sum"] = _in_season(months[1] / _MONTH_DAYS, stay)
-        return Outlook(
+        return WeatherSeries(
             mode="climatology",
             kind="monthly_mean",
             provider=NAME,
             model=MODEL,
             columns=columns,
             attribution=(ITU,),
-            lasts=_LASTS,
+            ttl=SERIES_TTL,
             as_of=None,
             grid=grid,
         )

@@ -1,22 +1,38 @@
-"""From an outlook to the body that is answered: correction for height, summary, units last."""
+"""From a weather series to the body that is answered: correction for height, summary, units last.
 
-from __future__ import annotations
+Temperatures are corrected by 6.5 K a km (ICAO standard atmosphere) between the provider's cell and
+the point, once, as they are read from what is stored.
+"""
 
 import math
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, timedelta
 
 import numpy as np
 
 from location_context.point import distance_km
-from location_context.sections.contract import StayBody, foremost
+from location_context.sections.contract import (
+    Attribution,
+    DegradedReason,
+    Query,
+    StayBody,
+    foremost,
+)
 from location_context.sections.placed import point_body, point_notices
 from location_context.sections.units import Measure
+from location_context.sections.weather.attributions import DEM
 from location_context.sections.weather.climatology.climatology import WET_MM
 from location_context.sections.weather.codes import condition_of, words
-from location_context.sections.weather.lapse import corrected, corrected_years, correction
-from location_context.sections.weather.notices import DEM
-from location_context.sections.weather.records import LIMITS
+from location_context.sections.weather.records import (
+    LIMITS,
+    TEMPERATURES,
+    Columns,
+    Floats,
+    Grid,
+    WeatherSeries,
+    YearRecord,
+)
 from location_context.sections.weather.response import (
     Basis,
     Day,
@@ -27,18 +43,9 @@ from location_context.sections.weather.response import (
 from location_context.sections.weather.sentence import Sentence
 from location_context.stay import horizon
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from datetime import date
+Convert = Callable[[float | None], float | None]
 
-    from numpy.typing import NDArray
-
-    from location_context.sections.contract import Attribution, DegradedReason, Query
-    from location_context.sections.weather.records import Columns, Outlook, YearRecord
-
-    Floats = NDArray[np.float64]
-    Convert = Callable[[float | None], float | None]
-
+LAPSE_K_PER_M = 0.0065
 _KINDS: Mapping[str, str] = {  # the kind of each column: which conversion it takes
     "precipitation_sum": "precipitation",
     "precipitation_hours": "hours",
@@ -53,49 +60,49 @@ _KINDS: Mapping[str, str] = {  # the kind of each column: which conversion it ta
     "uv_index_max": "count",
 }
 _TENTHS = tuple(f"temperature_{end}_{level}" for end in ("max", "min") for level in ("p10", "p90"))
+_CORRECTED = frozenset({*TEMPERATURES, *_TENTHS})
 _ALL_COLUMNS = (*LIMITS, *_TENTHS)
 _COLUMNS = tuple(name for name in _ALL_COLUMNS if name != "weather_code")
 
 
-class Answer:
-    """Builds the body of one query from an outlook and the point's height."""
+class Presenter:
+    """Builds the body of one query from a weather series and the point's elevation in m."""
 
     def __init__(
         self,
         query: Query,
-        outlook: Outlook,
-        metres: float | None,
+        series: WeatherSeries,
+        elevation: float | None,
         today: date,
-        lacking: DegradedReason | None = None,
+        degraded_reason: DegradedReason | None = None,
     ) -> None:
-        """`lacking` is why the point's height, which matters, is missing."""
+        """`degraded_reason` is why the point's elevation, which matters, is missing."""
         assert query.stay is not None
         self._query = query
         self._stay = query.stay
-        self._outlook = outlook
-        self._metres = metres
+        self._series = series
+        self._elevation = elevation
         self._today = today
-        self._lacking = lacking
+        self._reason = degraded_reason
         self._measure = Measure(query.units)
-        grid = outlook.grid
-        self._kelvin = correction(grid.elevation if grid else None, metres)
+        self._kelvin = correction(series.grid, elevation)
         unknown = np.full(self._stay.days, math.nan)  # what a provider does not give is null
-        self._columns: Columns = dict.fromkeys(_ALL_COLUMNS, unknown) | outlook.columns
+        self._columns: Columns = dict.fromkeys(_ALL_COLUMNS, unknown) | series.columns
         if self._kelvin is not None:
             self._columns = corrected(self._columns, self._kelvin)
 
     def body(self) -> WeatherBody:
         """The whole answer, in the units asked for."""
-        point, outlook = self._query.point, self._outlook
+        point, series = self._query.point, self._series
         return WeatherBody(
             point=point_body(point),
             stay=StayBody(start=self._stay.start, end=self._stay.end),
             units=self._measure.body,
-            as_of=outlook.as_of,
-            stale=outlook.stale,
+            as_of=series.as_of,
+            stale=series.stale,
             degraded_reason=self._degraded_reason(),
-            attribution=[*outlook.attribution, *self._dem(), *point_notices(point)],
-            mode=outlook.mode,
+            attribution=[*series.attribution, *self._dem(), *point_notices(point)],
+            mode=series.mode,
             forecast_until=horizon(self._today),
             days=self._days(),
             summary=self._summary(),
@@ -105,15 +112,15 @@ class Answer:
 
     def _degraded_reason(self) -> DegradedReason | None:
         """Why this is less than what was due: the lesser kind first, then what is missing."""
-        if self._stay.within_horizon(self._today) and self._outlook.kind != "forecast":
+        if self._stay.within_horizon(self._today) and self._series.kind != "forecast":
             return "forecast_unavailable"
-        if self._outlook.kind == "monthly_mean":
+        if self._series.kind == "monthly_mean":
             return "archive_unavailable"
-        return foremost((self._outlook.lacking, self._lacking))
+        return foremost((self._series.degraded_reason, self._reason))
 
     def _dem(self) -> list[Attribution]:
         """The notice of the terrain model that knows the point's height."""
-        return [] if self._metres is None else [DEM]
+        return [] if self._elevation is None else [DEM]
 
     def _days(self) -> list[Day]:
         shown = {name: self._converted(name, self._columns[name]) for name in _COLUMNS}
@@ -158,17 +165,17 @@ class Answer:
 
     def _sentence(self, high: float, low: float, wet: float) -> str:
         sentence = Sentence(self._query.language, self._measure)
-        if self._outlook.kind == "forecast":
+        if self._series.kind == "forecast":
             return sentence.forecast(high, low, wet, self._stay.days)
-        if self._outlook.kind == "reanalysis":
-            return sentence.climatology(high, low, wet, self._stay.days, years=self._outlook.years)
+        if self._series.kind == "reanalysis":
+            return sentence.climatology(high, low, wet, self._stay.days, years=self._series.years)
         rain = _total(self._columns["precipitation_sum"])
         return sentence.monthly_mean(self._mean("temperature_mean"), rain, self._stay.days)
 
     def _chances(self) -> Floats:
         """The chance of a wet day in percent; where a forecast has none, its rain decides."""
         chances = self._columns["precipitation_probability"]
-        if self._outlook.kind != "forecast":
+        if self._series.kind != "forecast":
             return chances
         rain = self._columns["precipitation_sum"]
         decided = np.where(np.isfinite(rain), np.where(rain >= WET_MM, 100.0, 0.0), math.nan)
@@ -182,33 +189,33 @@ class Answer:
     def _top(self, name: str, at_least: float = -math.inf) -> date | None:
         """The date with the highest value, the first of several; a month's mean knows none."""
         values = self._columns[name]
-        if self._outlook.kind == "monthly_mean":
+        if self._series.kind == "monthly_mean":
             return None
         if not np.isfinite(values).any() or np.nanmax(values) < at_least:
             return None
         return self._stay.start + timedelta(int(np.nanargmax(values)))
 
     def _basis(self) -> Basis:
-        outlook, measure, point = self._outlook, self._measure, self._query.point
-        grid = outlook.grid
+        series, measure, point = self._series, self._measure, self._query.point
+        grid = series.grid
         away = distance_km(point.lat, point.lng, grid.lat, grid.lng) if grid else None
         return Basis(
-            kind=outlook.kind,
-            provider=outlook.provider,
-            model=outlook.model,
-            issued_at=outlook.issued_at,
-            years=list(outlook.years),
-            samples_per_day=outlook.samples_per_day,
+            kind=series.kind,
+            provider=series.provider,
+            model=series.model,
+            issued_at=series.issued_at,
+            years=list(series.years),
+            samples_per_day=series.samples_per_day,
             grid_distance=measure.distance(away),
             grid_elevation=measure.elevation(grid.elevation) if grid else None,
-            point_elevation=measure.elevation(self._metres),
+            point_elevation=measure.elevation(self._elevation),
             temperature_correction=measure.temperature_difference(self._kelvin),
         )
 
     def _history(self) -> list[YearBody]:
-        years: Sequence[YearRecord] = self._outlook.history
-        grid = self._outlook.history_grid or self._outlook.grid
-        kelvin = correction(grid.elevation if grid else None, self._metres)
+        years: Sequence[YearRecord] = self._series.history
+        grid = self._series.history_grid or self._series.grid
+        kelvin = correction(grid, self._elevation)
         if kelvin is not None:
             years = corrected_years(years, kelvin)
         measure = self._measure
@@ -222,6 +229,30 @@ class Answer:
             )
             for year in years
         ]
+
+
+def correction(grid: Grid | None, elevation: float | None) -> float | None:
+    """Kelvin to add at a point of this elevation in m; None when a height is not known."""
+    if grid is None or grid.elevation is None or elevation is None:
+        return None
+    return (grid.elevation - elevation) * LAPSE_K_PER_M
+
+
+def corrected(columns: Columns, kelvin: float) -> Columns:
+    return {
+        name: values + kelvin if name in _CORRECTED else values for name, values in columns.items()
+    }
+
+
+def corrected_years(years: Sequence[YearRecord], kelvin: float) -> list[YearRecord]:
+    return [
+        replace(
+            year,
+            temperature_max_mean=year.temperature_max_mean + kelvin,
+            temperature_min_mean=year.temperature_min_mean + kelvin,
+        )
+        for year in years
+    ]
 
 
 def _total(values: Floats) -> float:

@@ -1,34 +1,27 @@
 """Building the archive for many places ahead of their guests, as far as the budget reaches.
 
-Each cell costs one request for all ten years (about 400 weighted units). What is held is never
+Each cell costs one request for all ten years (about 400 weighted units). What is stored is never
 asked for again, so that a build that was broken off goes on where it was.
 """
 
-from __future__ import annotations
-
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import date
 
 from location_context.errors import ProviderBackoff, ProviderError
+from location_context.point import Point
 from location_context.sections.weather.climatology.years import last_year, latest
-from location_context.sections.weather.records import month_span
+from location_context.sections.weather.providers.base import ArchiveProvider
+from location_context.sections.weather.records import Cell, YearMonth, month_span
+from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
+from location_context.stay import Clock
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
-    from datetime import date
-
-    from location_context.point import Point
-    from location_context.sections.weather.cells import Cell
-    from location_context.sections.weather.fetching.holdings import Holdings
-    from location_context.sections.weather.providers.contract import ArchiveProvider, YearMonth
-    from location_context.stay import Clock
-
-_PAUSE_SECONDS = 30.0
-_ATTEMPTS = 3
+PAUSE_SECONDS = 30.0
+MAX_ATTEMPTS = 3
 
 
 @dataclass
-class Built:
+class BuildReport:
     """How far a build came, in cells."""
 
     cells: int = 0
@@ -38,23 +31,23 @@ class Built:
 
 
 @dataclass(frozen=True)
-class Builder:
-    """Fills the holdings from one archive. `pause` waits so many seconds."""
+class ArchiveBuilder:
+    """Fills the repository from one archive. `pause` waits so many seconds."""
 
     archive: ArchiveProvider
-    holdings: Holdings
+    repository: ArchiveRepository
     clock: Clock
     say: Callable[[str], None]
     pause: Callable[[float], Awaitable[None]]
 
-    async def build(self, points: Iterable[Point]) -> Built:
+    async def build(self, points: Iterable[Point]) -> BuildReport:
         """Every cell that holds a point; a cell that fails is counted and passed over."""
         cells = {self.archive.cell(point): point for point in points}
-        built = Built(cells=len(cells))
+        built = BuildReport(cells=len(cells))
         for number, (cell, point) in enumerate(cells.items(), 1):
             today = point.today(self.clock())
             wanted = all_months(today)
-            held = await self.holdings.held(self.archive.source, cell.key, wanted)
+            held = await self.repository.get(self.archive.source, cell.key, wanted)
             missing = [month for month in wanted if month not in held]
             if not missing:
                 built.held += 1
@@ -66,27 +59,27 @@ class Builder:
         return built
 
     async def _fetch(self, cell: Cell, missing: list[YearMonth], today: date) -> bool:
-        """Ask until the cell is held; waits where the budget or the provider asks for quiet."""
+        """Ask until the cell is stored; waits where the budget or the provider asks for backoff."""
         attempts = 0
-        while attempts < _ATTEMPTS:
+        while attempts < MAX_ATTEMPTS:
             try:
-                months = await self.archive.months(cell, missing, today, public=False)
-            except ProviderBackoff as quiet:
-                self.say(f"Waiting: {quiet.message}")
-                await self.pause(self._seconds(quiet))
+                months = await self.archive.fetch_months(cell, missing, today, public=False)
+            except ProviderBackoff as backoff:
+                self.say(f"Waiting: {backoff.message}")
+                await self.pause(self._seconds(backoff))
             except ProviderError as error:
                 attempts += 1
                 self.say(error.message)
             else:
-                self.holdings.keep(self.archive.source, cell.key, months)
-                await self.holdings.flush()
+                self.repository.put(self.archive.source, cell.key, months)
+                await self.repository.flush()
                 return True
         return False
 
-    def _seconds(self, quiet: ProviderBackoff) -> float:
-        if quiet.until is None:
-            return _PAUSE_SECONDS
-        return max(1.0, (quiet.until - self.clock()).total_seconds())
+    def _seconds(self, backoff: ProviderBackoff) -> float:
+        if backoff.until is None:
+            return PAUSE_SECONDS
+        return max(1.0, (backoff.until - self.clock()).total_seconds())
 
 
 def all_months(today: date) -> list[YearMonth]:

@@ -1,4 +1,4 @@
-"""Notices: the words that each provider's licence asks to be shown."""
+"""Attributions: the words that each provider's licence asks to be shown."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from location_context.errors import OperatorError
-from location_context.sections.weather.climatology.fallback import SHAPE, STEP
+from location_context.sections.weather.climatology.fallback_grid import SHAPE, STEP
 from location_context.settings.data_dir import GRID_FILE
 
 if TYPE_CHECKING:

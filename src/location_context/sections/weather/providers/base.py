@@ -1,0 +1,373 @@
+"""The base classes of weather providers: forecasts of a cell, and archives of past years.
+
+A provider says what is particular to it: its address and limits, its parameters, its licence, and a
+table of native fields with their units. `read_columns` turns native values into ours.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, NamedTuple, Self, TypeGuard
+
+import msgspec
+import numpy as np
+
+from location_context.point import Point
+from location_context.sections.contract import Attribution
+from location_context.sections.section import SectionContext
+from location_context.sections.weather.records import (
+    FORECAST_FIELDS,
+    Cell,
+    Columns,
+    Floats,
+    Grid,
+    Month,
+    YearMonth,
+    month_span,
+    plausible,
+)
+from location_context.stay import Stay
+from location_context.upstream.client import ProviderClient
+
+ARCHIVE_DEGREES = 0.25  # ERA5's grid
+FORECAST_DEGREES = 0.1  # the finer of the models that forecasts are mixed of
+MAX_DAYS = 6000  # in one response: ten years with their pads are 3,700
+MAX_NUMBER = 1e9  # a JSON integer may have 400 digits
+
+# What a native value is multiplied by, and what is then added, to be in our unit.
+UNITS: Mapping[str, tuple[float, float]] = {
+    "": (1.0, 0.0),  # °C, mm, cm of snow, km/h, %, hours, degrees, codes: as they are
+    "K": (1.0, -273.15),
+    "°F": (5 / 9, -160 / 9),
+    "m/s": (3.6, 0.0),
+    "knots": (1.852, 0.0),
+    "mph": (1.609344, 0.0),
+    "inch": (25.4, 0.0),  # of rain, to mm
+    "s": (1 / 3600, 0.0),
+    "min": (1 / 60, 0.0),
+    "share": (100.0, 0.0),
+}
+
+
+class Native(NamedTuple):
+    """One of our fields as a provider has it: its name there, and a key of `UNITS`."""
+
+    path: str
+    unit: str = ""
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Whether it is a number of JSON that may be one of nature; a bool is none."""
+    return type(value) in (int, float) and abs(value) < MAX_NUMBER
+
+
+def read_columns(
+    native: Mapping[str, Any],
+    dates: Sequence[date],
+    table: Mapping[str, Native],
+    fields: Sequence[str] = FORECAST_FIELDS,
+) -> tuple[date, Columns]:
+    """The first date and our columns of `fields`, a value for each date that follows.
+
+    What is missing, not a number or implausible is NaN, a column that is not there all of it.
+
+    Args:
+        native: the provider's values by its own names, each as long as `dates`.
+        dates: in any order, none twice.
+        table: our fields as the provider has them.
+        fields: the fields to give.
+
+    Raises:
+        ValueError: dates are missing or lie too far apart, or a column is of another length.
+
+    Example:
+        >>> table = {"temperature_max": Native("tmax", "K"), "wind_speed_max": Native("wind")}
+        >>> native = {"tmax": [283.15, None]}
+        >>> dates = [date(2027, 2, 3), date(2027, 2, 4)]
+        >>> first, columns = read_columns(native, dates, table)
+        >>> columns["temperature_max"].tolist(), columns["wind_speed_max"].tolist()
+        ([10.0, nan], [nan, nan])
+    """
+    if not dates or len(set(dates)) != len(dates):
+        raise ValueError("no dates, or one twice")
+    first = min(dates)
+    length = (max(dates) - first).days + 1
+    if length > MAX_DAYS:
+        raise ValueError("the dates lie too far apart")
+    places = [(day - first).days for day in dates]
+    columns = {name: np.full(length, np.nan) for name in fields}
+    for name, (path, unit) in table.items():
+        values = native.get(path)
+        if name not in columns or values is None:
+            continue
+        if not isinstance(values, list) or len(values) != len(dates):
+            raise ValueError("a column is not as long as its dates")
+        factor, offset = UNITS[unit]
+        numbers = np.array([value if is_number(value) else math.nan for value in values], float)
+        columns[name][places] = numbers * factor + offset
+        columns[name] = plausible(name, columns[name])
+    return first, columns
+
+
+class _Packed(msgspec.Struct, array_like=True):
+    """A forecast as it is shared with other processes."""
+
+    first: date
+    columns: dict[str, bytes]
+    lat: float
+    lng: float
+    elevation: float | None
+    fetched_at: datetime
+    fresh_until: datetime
+    issued_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Daily columns from `first` on, as a provider gave them.
+
+    Attributes:
+        columns: by the names in `FORECAST_FIELDS`; highs and lows must come, whatever else is
+            missing is answered as null.
+        fresh_until: when to ask again.
+        issued_at: when the model's run was published, where the provider says so.
+    """
+
+    first: date
+    columns: Columns
+    grid: Grid
+    fetched_at: datetime
+    fresh_until: datetime
+    issued_at: datetime | None = None
+
+    def on_stay(self, stay: Stay) -> Columns:
+        """Every column on the dates of the stay, NaN where the forecast has none."""
+        unknown = np.full(0, np.nan)
+        return {name: self._cut(self.columns.get(name, unknown), stay) for name in FORECAST_FIELDS}
+
+    def _cut(self, values: Floats, stay: Stay) -> Floats:
+        cut = np.full(stay.days, np.nan)
+        shift = (self.first - stay.start).days
+        begin, end = max(0, shift), min(stay.days, shift + len(values))
+        if begin < end:
+            cut[begin:end] = values[begin - shift : end - shift]
+        return cut
+
+    def pack(self) -> bytes:
+        """As it is shared with other processes."""
+        columns = {name: values.astype("<f4").tobytes() for name, values in self.columns.items()}
+        packed = _Packed(
+            self.first, columns, self.grid.lat, self.grid.lng, self.grid.elevation,
+            self.fetched_at, self.fresh_until, self.issued_at,
+        )  # fmt: skip
+        return msgspec.msgpack.encode(packed)
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Self | None:
+        """A forecast that was packed; None where the data are damaged."""
+        try:
+            packed = msgspec.msgpack.decode(data, type=_Packed)
+            columns = {
+                name: np.frombuffer(raw, "<f4").astype(np.float64)
+                for name, raw in packed.columns.items()
+            }
+        except (msgspec.MsgspecError, ValueError):
+            return None
+        grid = Grid(packed.lat, packed.lng, packed.elevation)
+        return cls(
+            packed.first, columns, grid, packed.fetched_at, packed.fresh_until, packed.issued_at
+        )
+
+
+class Provider(ABC):
+    """What forecast and archive providers have in common.
+
+    Attributes:
+        name: of its entry point.
+        title: whose data it is, as `basis.provider` shows it.
+        model: the model's name, as the provider gives it.
+        order: its place among the providers; the lowest is asked first.
+        client: its HTTP client; without an address it is not configured, and never asked.
+    """
+
+    name: str
+    title: str
+    model: str | None = None
+    order: int = 1000
+    client: ProviderClient
+
+    @classmethod
+    @abstractmethod
+    def build(cls, context: SectionContext) -> Self:
+        """The provider of a process."""
+
+
+class ForecastProvider(Provider):
+    """A source of daily forecasts, registered in `location_context.forecast_providers`.
+
+    Attributes:
+        attribution: the notices its licence asks for.
+        cell_degrees: points within a cell of so many degrees share a forecast.
+        at_point: whether it is asked for at the first point of a cell, whose height the grid of
+            the forecast names; else at the cell's centre.
+
+    Example:
+        >>> from location_context.upstream.host import Host
+        >>> class Skyline(ForecastProvider):
+        ...     name, title = "skyline", "Skyline"
+        ...     attribution = ()  # the notices that its licence asks for
+        ...     TABLE = {
+        ...         "temperature_max": Native("tmax", "K"),
+        ...         "temperature_min": Native("tmin", "K"),
+        ...         "precipitation_sum": Native("rain"),
+        ...     }
+        ...
+        ...     def __init__(self, context):
+        ...         url = "https://api.skyline.example/daily"
+        ...         self.client = ProviderClient(self.name, url, context.client, context.clock)
+        ...         self._clock = context.clock
+        ...
+        ...     @classmethod
+        ...     def build(cls, context):
+        ...         return cls(context)
+        ...
+        ...     async def fetch_forecast(self, cell, today, past_days, *, public):
+        ...         params = {"lat": f"{cell.lat:.2f}", "lon": f"{cell.lng:.2f}"}
+        ...         return await self.client.get_json(
+        ...             params, lambda body: self.parse(body, cell), public=public
+        ...         )
+        ...
+        ...     def parse(self, body, cell):
+        ...         dates = [date.fromisoformat(day) for day in body["days"]]
+        ...         first, columns = read_columns(body, dates, self.TABLE)
+        ...         now, grid = self._clock(), Grid(cell.lat, cell.lng, None)
+        ...         return Forecast(first, columns, grid, now, now + timedelta(hours=1))
+        >>> from datetime import UTC, timedelta
+        >>> from types import SimpleNamespace
+        >>> now = datetime(2027, 2, 3, 12, tzinfo=UTC)
+        >>> skyline = Skyline.build(SimpleNamespace(client=None, clock=lambda: now))
+        >>> body = {"days": ["2027-02-03"], "tmax": [283.15], "tmin": [278.15], "rain": [1.2]}
+        >>> forecast = skyline.parse(body, Cell(48.9, 2.4, "Europe/Paris"))
+        >>> forecast.columns["temperature_max"].tolist()
+        [10.0]
+    """
+
+    attribution: Sequence[Attribution]
+    cell_degrees: float = FORECAST_DEGREES
+    at_point: bool = False
+
+    @abstractmethod
+    async def fetch_forecast(
+        self, cell: Cell, today: date, past_days: int, *, public: bool
+    ) -> Forecast:
+        """A fresh forecast of 16 days, or as many as it has.
+
+        All temperatures are those at the height that the forecast's grid names.
+
+        Args:
+            cell: where, and in whose days.
+            today: the date there.
+            past_days: days before today to begin with, 0 to 92, if it can.
+            public: widget traffic, to be handed on to the client.
+
+        Raises:
+            ProviderError: none came.
+        """
+
+
+class ArchiveProvider(Provider):
+    """A source of daily values of past years, in `location_context.archive_providers`.
+
+    Attributes:
+        source: names its months in the store, for good: another name forgets what is stored.
+
+    Example:
+        >>> class Almanac(ArchiveProvider):
+        ...     name, title, source = "almanac", "Almanac", "almanac_v1"
+        ...
+        ...     @classmethod
+        ...     def build(cls, context):
+        ...         return cls()
+        ...
+        ...     def cell(self, point):
+        ...         return Cell.of(point, 0.5)
+        ...
+        ...     def attribution(self, today):
+        ...         return ()
+        ...
+        ...     async def fetch_months(self, cell, wanted, today, *, public):
+        ...         first = month_span(*wanted[0])[0]  # a real one asks its client
+        ...         days = sum((end - start).days + 1 for start, end in intervals(wanted))
+        ...         values = np.full((15, days), 8.0)  # FIELDS x days
+        ...         return months_from(wanted, [(first, values)], Grid(50, 2, None), NOW)
+        >>> import asyncio
+        >>> from datetime import UTC
+        >>> NOW = datetime(2027, 2, 3, tzinfo=UTC)
+        >>> cell = Cell(50.0, 2.0, "Europe/Paris")
+        >>> months = asyncio.run(
+        ...     Almanac().fetch_months(cell, [(2026, 1)], date(2027, 2, 3), public=False)
+        ... )
+        >>> months[0].first, months[0].values.shape  # January with 15 days to either side
+        (datetime.date(2025, 12, 17), (15, 61))
+    """
+
+    source: str
+
+    @abstractmethod
+    def cell(self, point: Point) -> Cell:
+        """The cell of its grid that holds the point."""
+
+    @abstractmethod
+    def attribution(self, today: date) -> Sequence[Attribution]:
+        """The notices its licence asks for."""
+
+    @abstractmethod
+    async def fetch_months(
+        self, cell: Cell, wanted: Sequence[YearMonth], today: date, *, public: bool
+    ) -> list[Month]:
+        """The wanted months, and whatever else came with them, in one request.
+
+        Args:
+            cell: as `cell` gave it.
+            wanted: (year, month), each with 15 days to either side.
+            today: the date there.
+            public: widget traffic, to be handed on to the client.
+
+        Raises:
+            ProviderError: none came.
+        """
+
+
+def intervals(wanted: Iterable[YearMonth]) -> list[tuple[date, date]]:
+    """The spans of months with their pads, one for each run of consecutive months."""
+    runs: list[list[YearMonth]] = []
+    for year, month in sorted(set(wanted)):
+        last = runs[-1][-1] if runs else None
+        if last and year * 12 + month == last[0] * 12 + last[1] + 1:
+            runs[-1].append((year, month))
+        else:
+            runs.append([(year, month)])
+    return [(month_span(*run[0])[0], month_span(*run[-1])[1]) for run in runs]
+
+
+def months_from(
+    wanted: Iterable[YearMonth],
+    blocks: Sequence[tuple[date, Floats]],
+    grid: Grid,
+    fetched_at: datetime,
+) -> list[Month]:
+    """Months with their pads, cut out of blocks of days (first date, FIELDS x days)."""
+    months = []
+    for year, month in wanted:
+        first, last = month_span(year, month)
+        days = (last - first).days + 1
+        values = np.full((blocks[0][1].shape[0], days), np.nan, np.float32)
+        for start, block in blocks:
+            shift = (start - first).days
+            begin, end = max(0, shift), min(days, shift + block.shape[1])
+            if begin < end:
+                values[:, begin:end] = block[:, begin - shift : end - shift]
+        months.append(Month(year, month, grid, fetched_at, values))
+    return months

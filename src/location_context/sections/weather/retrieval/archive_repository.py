@@ -1,0 +1,160 @@
+"""ArchiveRepository: months of the archive at hand, in memory before the store.
+
+A store that cannot be read costs a request to the provider, never the answer; one that cannot be
+written is tried again until it can. Damaged rows count as missing. What other workers or `warm`
+stored meanwhile is looked for before anything is asked of a provider. Elevations are written with
+the months.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+import structlog
+
+from location_context.errors import StorageError
+from location_context.lru import LRUCache
+from location_context.sections.weather.records import (
+    ClimateStore,
+    Month,
+    MonthRow,
+    Spot,
+    YearMonth,
+)
+from location_context.stay import Clock
+from location_context.upstream.single_flight import SingleFlight
+
+MAX_CELL_MONTHS = 600  # in memory, about 36 kB each
+MAX_PENDING = 20_000  # months of 3 kB each, 60 MB: about 160 cells with all their ten years
+REREAD_SECONDS = 60.0
+RETRY_WRITE_SECONDS = 10.0
+
+CellMonth = tuple[str, str, int]  # source, cell and month (1 to 12)
+
+
+class ArchiveRepository:
+    """What was fetched before, for good."""
+
+    def __init__(self, store: ClimateStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._months: LRUCache[CellMonth, dict[int, Month]] = LRUCache(MAX_CELL_MONTHS)
+        self._read_at: LRUCache[CellMonth, float] = LRUCache(MAX_CELL_MONTHS)
+        self._reads: SingleFlight[None] = SingleFlight()
+        self._writes: SingleFlight[None] = SingleFlight()
+        self._pending_months: list[tuple[str, str, Month]] = []
+        self._pending_elevations: dict[Spot, float] = {}
+
+    async def get(
+        self, source: str, cell: str, wanted: Sequence[YearMonth], *, reread: bool = True
+    ) -> dict[YearMonth, Month]:
+        """Those of the wanted months that are at hand.
+
+        What is not in memory is looked for in the store, or with `reread` false only where
+        nothing was read lately.
+        """
+        found = self._in_memory(source, cell, wanted)
+        missing = {month for year, month in wanted if (year, month) not in found}
+        unread = sorted(
+            month for month in missing if reread or not self._was_read((source, cell, month))
+        )
+        if unread:
+            task = self._reads.start(
+                (source, cell, *unread), lambda: self._read(source, cell, unread)
+            )
+            await asyncio.shield(task)
+            found = self._in_memory(source, cell, wanted)
+        return found
+
+    def _in_memory(
+        self, source: str, cell: str, wanted: Sequence[YearMonth]
+    ) -> dict[YearMonth, Month]:
+        now, found = self._clock(), {}
+        for year, name in wanted:
+            month = (self._months.get((source, cell, name)) or {}).get(year)
+            if month is not None and month.is_settled(now):
+                found[year, name] = month
+        return found
+
+    def _was_read(self, key: CellMonth) -> bool:
+        """Whether the store was read for this month of a cell in the last minute."""
+        read = self._read_at.get(key)
+        return read is not None and time.monotonic() - read < REREAD_SECONDS
+
+    async def _read(self, source: str, cell: str, names: Sequence[int]) -> None:
+        """Read months of a cell into memory."""
+        try:
+            rows = await self._store.load(source, cell, names)
+        except StorageError as error:
+            structlog.get_logger().warning("climate_not_read", why=error.message)
+            return
+        by_name: dict[int, dict[int, Month]] = {name: {} for name in names}
+        for row in rows:
+            if (month := row.unpack()) is None:
+                structlog.get_logger().warning("climate_row_damaged", source=source)
+            else:
+                by_name[row.month][row.year] = month
+        for name, years in by_name.items():
+            key = (source, cell, name)
+            for year, month in (self._months.get(key) or {}).items():
+                if year not in years or years[year].fetched_at < month.fetched_at:
+                    years[year] = month  # newer than the store has, or not written yet
+            self._months.put(key, years)
+            self._read_at.put(key, time.monotonic())
+
+    def put(self, source: str, cell: str, months: Sequence[Month]) -> None:
+        """Keep months: in memory at once, in the store soon; a locked store delays no answer."""
+        for month in months:
+            key = (source, cell, month.month)
+            self._months.put(key, {**(self._months.get(key) or {}), month.year: month})
+        self._pending_months += [(source, cell, month) for month in months]
+        self._pending_months = self._pending_months[-MAX_PENDING:]
+        self._writes.start("all", self._write)
+
+    async def load_elevation(self, spot: Spot) -> float | None:
+        """The elevation of a point in m, if it was asked for before."""
+        if spot in self._pending_elevations:
+            return self._pending_elevations[spot]
+        try:
+            return await self._store.load_elevation(*spot)
+        except StorageError:
+            return None
+
+    def put_elevation(self, spot: Spot, elevation: float) -> None:
+        """Store the elevation of a point, soon."""
+        self._pending_elevations[spot] = elevation
+        self._writes.start("all", self._write)
+
+    async def _write(self) -> None:
+        """Write what is pending, and what gathers meanwhile; what fails stays pending."""
+        while self.pending:
+            months, elevations = list(self._pending_months), dict(self._pending_elevations)
+            try:
+                if months:
+                    await self._store.save([MonthRow.pack(*month) for month in months])
+                if elevations:
+                    await self._store.save_elevations(elevations)
+            except StorageError as error:
+                log = structlog.get_logger()
+                log.warning("climate_not_written", why=error.message, pending=self.pending)
+                return
+            written = set(map(id, months))
+            self._pending_months = [one for one in self._pending_months if id(one) not in written]
+            for spot in elevations:
+                self._pending_elevations.pop(spot, None)
+
+    @property
+    def pending(self) -> int:
+        """How many months and elevations are not written yet."""
+        return len(self._pending_months) + len(self._pending_elevations)
+
+    async def retry_writes(self) -> None:
+        """Write again, until cancelled, what could not be written: a full disk is made room on."""
+        while True:
+            await asyncio.sleep(RETRY_WRITE_SECONDS)
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Write what is pending, as far as that is possible now."""
+        if self.pending or len(self._writes):
+            await self._writes.start("all", self._write)

@@ -1,0 +1,202 @@
+"""Archives: the climatology of a stay from a provider's archive; what is stored is not asked for.
+
+A month of a cell is asked for once, in one request for all ten years; a year that lacks over a
+fifth of its window is replaced by the next older one, as far as two more requests reach.
+"""
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+
+import numpy as np
+
+from location_context.errors import (
+    ProviderError,
+    ProviderNotInPlan,
+    ProviderResponseInvalid,
+)
+from location_context.lru import LRUCache
+from location_context.sections.contract import Query
+from location_context.sections.providers import degraded_by
+from location_context.sections.weather.climatology import climatology
+from location_context.sections.weather.climatology.years import (
+    YEARS,
+    last_year,
+    latest,
+    missing,
+    months_of,
+    records,
+    windows,
+)
+from location_context.sections.weather.providers.base import ArchiveProvider
+from location_context.sections.weather.records import Floats, Month, WeatherSeries, YearMonth
+from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
+from location_context.stay import Clock, Stay
+from location_context.upstream.cached_source import CachedSource
+from location_context.upstream.deadline import Deadline
+from location_context.upstream.fallback_chain import Attempt, FallbackChain
+
+SETTLE_WINDOW = 0.5  # seconds for which a climatology waits for one of a preferred provider
+SERIES_TTL = timedelta(days=1)
+MAX_OLDER_REQUESTS = 2
+MAX_CACHED_SERIES = 300  # points of one cell share them
+
+FetchKey = tuple[str, str, tuple[YearMonth, ...]]  # source, cell and months
+
+
+class Archives:
+    """The archive providers, the preferred one first; those not configured are left out."""
+
+    def __init__(
+        self, providers: Sequence[ArchiveProvider], repository: ArchiveRepository, clock: Clock
+    ) -> None:
+        self.providers = [one for one in providers if one.client.configured]
+        self.repository = repository
+        self.clock = clock
+        self.series: LRUCache[tuple[str, str, Stay, date], WeatherSeries] = LRUCache(
+            MAX_CACHED_SERIES
+        )
+        # the repository keeps what comes: this one only shares what is under way
+        self._fetches: CachedSource[FetchKey, None] = CachedSource(
+            clock, fresh=timedelta(0), stale=timedelta(0), max_size=0
+        )
+
+    async def fetch(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
+        """The climatology of the stay; None when none can be had."""
+        attempts = [
+            Attempt(partial(archive.series, deadline), archive.provider.client)
+            for archive in self._queries(query)
+        ]
+        chain = FallbackChain(attempts, deadline, SETTLE_WINDOW)
+        best, failure = await chain.run(), chain.first_failure
+        if best is None or failure is None or isinstance(failure, ProviderNotInPlan):
+            return best  # what the plan lacks was never due
+        return replace(best, degraded_reason=degraded_by(failure))
+
+    async def load(self, query: Query) -> WeatherSeries | None:
+        """The climatology from what is stored alone; None when something is missing."""
+        for archive in self._queries(query):
+            if (series := await archive.series(None)) is not None:
+                return series
+        return None
+
+    def _queries(self, query: Query) -> list["ArchiveQuery"]:
+        """A query for each provider, in order of preference.
+
+        An archive that the plan behind the key lacks comes last, until its day of backoff is over:
+        what it gave before is stored.
+        """
+
+        def not_in_plan(provider: ArchiveProvider) -> bool:
+            client = provider.client
+            return not client.is_in_plan and client.backoff_until is not None
+
+        ranked = sorted(self.providers, key=not_in_plan)
+        return [ArchiveQuery(self, provider, query) for provider in ranked]
+
+    async def fetch_months(
+        self, archive: "ArchiveQuery", months: Sequence[YearMonth], deadline: Deadline
+    ) -> None:
+        """Ask for months and store them; one request per cell and months is under way at a time."""
+        provider, cell, public = archive.provider, archive.cell, archive.query.public
+
+        async def fetch() -> None:
+            found = await provider.fetch_months(cell, months, archive.today, public=public)
+            self.repository.put(provider.source, cell.key, found)
+
+        key = (provider.source, cell.key, tuple(months))
+        await self._fetches.get_fresh(key, fetch, deadline, public=public)
+
+    async def probe(self, query: Query) -> None:
+        """Ask every provider for one month of last year; what fails shows in its client."""
+        today = query.point.today(self.clock())
+        for provider in self.providers:
+            with contextlib.suppress(ProviderError):
+                month = (last_year(today), today.month)
+                cell = provider.cell(query.point)
+                await provider.fetch_months(cell, [month], today, public=False)
+
+    async def close(self) -> None:
+        await self._fetches.close()
+        await self.repository.flush()
+
+
+class ArchiveQuery:
+    """One provider's answer to one query."""
+
+    def __init__(self, archives: Archives, provider: ArchiveProvider, query: Query) -> None:
+        assert query.stay is not None
+        self.provider = provider
+        self.query = query
+        self.stay: Stay = query.stay
+        self.cell = provider.cell(query.point)
+        self.today: date = query.point.today(archives.clock())
+        self._archives = archives
+        self._months: dict[YearMonth, Month] = {}
+
+    async def series(self, deadline: Deadline | None) -> WeatherSeries | None:
+        """The climatology; without a deadline nothing is asked for.
+
+        Raises:
+            ProviderError: the provider could not be asked, or has nothing for this cell.
+        """
+        key = (self.provider.source, self.cell.key, self.stay, self.today)
+        if (series := self._archives.series.get(key)) is None:
+            found = await self.years(deadline)
+            if found is None:
+                return None
+            series = self.summarise(*found)
+            self._archives.series.put(key, series)
+        return series
+
+    async def years(self, deadline: Deadline | None) -> tuple[list[int], Floats] | None:
+        """The years to use, oldest first, and their windows; None when that may not be done."""
+        years: list[int] = []
+        parts: list[Floats] = []
+        asked = list(latest(last_year(self.today)))
+        for _ in range(1 + MAX_OLDER_REQUESTS):
+            if not await self._gather(asked, deadline):
+                return None
+            values = windows(self.stay, asked, lambda year, month: self._months.get((year, month)))
+            good = ~missing(values)
+            years = [year for year, is_good in zip(asked, good, strict=True) if is_good] + years
+            parts = [values if good.all() else values[:, good], *parts]
+            if len(years) >= YEARS or not years:
+                break
+            asked = list(latest(asked[0] - 1, YEARS - len(years)))
+        if not years:
+            raise ProviderResponseInvalid(self.provider.title, "has no data for this cell")
+        return years, parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+    async def _gather(self, years: Sequence[int], deadline: Deadline | None) -> bool:
+        """Have the months of the years, fetched if need be; False when that may not be done."""
+        wanted = [month for year in years for month in months_of(self.stay, year)]
+        repository, source = self._archives.repository, self.provider.source
+        may_ask = deadline is not None  # which is paid for, so that a look into the store is not
+        self._months |= await repository.get(source, self.cell.key, wanted, reread=may_ask)
+        absent = [month for month in wanted if month not in self._months]
+        if absent and deadline is not None:
+            await self._archives.fetch_months(self, absent, deadline)
+            self._months |= await repository.get(source, self.cell.key, absent)
+        return not absent or deadline is not None
+
+    def summarise(self, years: Sequence[int], values: Floats) -> WeatherSeries:
+        """The climatology from the windows of these years."""
+        values = climatology.remove_outliers(values)
+        month = self._months[months_of(self.stay, years[-1])[0]]
+        return WeatherSeries(
+            mode="climatology",
+            kind="reanalysis",
+            provider=self.provider.title,
+            model=self.provider.model,
+            columns=climatology.summarise(values),
+            attribution=self.provider.attribution(self.today),
+            ttl=SERIES_TTL,
+            as_of=datetime(years[-1], 12, 31, 23, 59, 59, tzinfo=UTC),
+            years=years,
+            samples_per_day=climatology.samples(values),
+            grid=month.grid,
+            history=records(self.stay, years, values),
+        )

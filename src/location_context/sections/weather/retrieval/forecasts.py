@@ -1,0 +1,182 @@
+"""Forecasts: what providers say of a stay, cached per cell, raced in order of preference."""
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+import numpy as np
+
+from location_context.errors import ProviderError
+from location_context.sections.contract import Query
+from location_context.sections.providers import degraded_by
+from location_context.sections.weather.providers.base import Forecast, ForecastProvider
+from location_context.sections.weather.records import Cell, Spot, WeatherSeries
+from location_context.stay import Clock, Stay
+from location_context.upstream.cached_source import CachedSource, Sharing
+from location_context.upstream.deadline import Deadline
+from location_context.upstream.fallback_chain import Attempt, FallbackChain
+from location_context.upstream.shared_cache import SharedCache
+
+STALE_TTL = timedelta(hours=6)
+SETTLE_WINDOW = 0.5  # seconds for which a forecast waits for one of a preferred provider
+MAX_CACHED = 2_000
+SURE_DAYS = 14  # Open-Meteo's range once shrank to these; later days may be unknown
+PAST_DAYS = (0, 14, 92)  # asked for in these steps, so that stays under way share a forecast
+
+Key = tuple[str, Cell, int]  # whose, where, and how many past days
+
+
+class Forecasts:
+    """The forecast providers, the preferred one first.
+
+    Args:
+        providers: those that are not configured are left out.
+        clock: the time, UTC.
+        on_elevation: called with a point and the elevation in m that came with its forecast.
+        shared: shares forecasts with other processes.
+    """
+
+    def __init__(
+        self,
+        providers: Sequence[ForecastProvider],
+        clock: Clock,
+        on_elevation: Callable[[Spot, float], None],
+        shared: SharedCache,
+    ) -> None:
+        self.providers = [one for one in providers if one.client.configured]
+        self.clock = clock
+        self.on_elevation = on_elevation
+        self.cache: CachedSource[Key, Forecast] = CachedSource(
+            clock,
+            fresh=_fresh_until,
+            stale=STALE_TTL,
+            max_size=MAX_CACHED,
+            sharing=Sharing(
+                shared,
+                name=lambda key: (key[0], f"{key[1].key},{key[2]}"),
+                pack=lambda forecast, _: forecast.pack(),
+                unpack=_unpack,
+            ),
+        )
+
+    async def fetch(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
+        """The forecast of the stay; None when none can be had."""
+        attempts: list[Attempt[WeatherSeries]] = []
+        for provider in self.providers:
+            forecast = _ForecastQuery(self, provider, query, deadline)
+            attempts.append(Attempt(forecast.fresh, provider.client))
+            attempts.append(Attempt(forecast.stale))
+        chain = FallbackChain(attempts, deadline, SETTLE_WINDOW)
+        best = await chain.run()
+        if best is None or chain.first_failure is None:
+            return best
+        return replace(best, degraded_reason=degraded_by(chain.first_failure))
+
+    def brings_elevation(self, query: Query) -> bool:
+        """Whether the forecast to come is asked for at the point, and so brings its elevation."""
+        if not self.providers or not self.providers[0].at_point:
+            return False
+        return not _ForecastQuery(self, self.providers[0], query, Deadline.after(0)).is_cached
+
+    async def probe(self, query: Query) -> None:
+        """Ask every provider for the point's forecast; what fails shows in its client."""
+        today = query.point.today(self.clock())
+        for provider in self.providers:
+            with contextlib.suppress(ProviderError):
+                cell = Cell.of(query.point, provider.cell_degrees)
+                await provider.fetch_forecast(cell, today, 0, public=query.public)
+
+    async def close(self) -> None:
+        await self.cache.close()
+
+
+def _fresh_until(key: Key, forecast: Forecast, fetched_at: datetime) -> datetime:
+    """As long as the provider says, but never past midnight in the cell's zone."""
+    zone = ZoneInfo(key[1].timezone)
+    tomorrow = fetched_at.astimezone(zone).date() + timedelta(days=1)
+    midnight = datetime.combine(tomorrow, time.min, zone).astimezone(fetched_at.tzinfo)
+    return min(forecast.fresh_until, midnight)
+
+
+def _unpack(data: bytes) -> tuple[Forecast, datetime] | None:
+    forecast = Forecast.unpack(data)
+    return (forecast, forecast.fetched_at) if forecast else None
+
+
+class _ForecastQuery:
+    """One provider's answer to one query."""
+
+    def __init__(
+        self, forecasts: Forecasts, provider: ForecastProvider, query: Query, deadline: Deadline
+    ) -> None:
+        assert query.stay is not None
+        self._forecasts = forecasts
+        self._provider = provider
+        self._query = query
+        self._stay: Stay = query.stay
+        self._deadline = deadline
+        self._now = forecasts.clock()
+        self._today: date = query.point.today(self._now)
+        past = max(0, (self._today - self._stay.start).days)
+        days = next(n for n in PAST_DAYS if n >= min(past, PAST_DAYS[-1]))
+        self._key: Key = (provider.title, Cell.of(query.point, provider.cell_degrees), days)
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether a fresh forecast is at hand."""
+        entry = self._forecasts.cache.peek(self._key)
+        return entry is not None and self._now < entry.fresh_until
+
+    async def fresh(self) -> WeatherSeries | None:
+        """From a fresh forecast, fetched if need be; None when it does not serve the stay.
+
+        Raises:
+            ProviderError, TimeoutError: none came.
+        """
+        entry = await self._forecasts.cache.get_fresh(
+            self._key, self._fetch, self._deadline, public=self._query.public
+        )
+        return self._series(entry.value, stale=False)
+
+    async def stale(self) -> WeatherSeries | None:
+        """From the cached forecast, whatever its age; None when there is none."""
+        entry = self._forecasts.cache.peek(self._key)
+        return None if entry is None else self._series(entry.value, stale=True)
+
+    async def _fetch(self) -> Forecast:
+        _, cell, past_days = self._key
+        point, provider = self._query.point, self._provider
+        if provider.at_point:
+            cell = replace(cell, lat=point.lat, lng=point.lng)
+        forecast = await provider.fetch_forecast(
+            cell, self._today, past_days, public=self._query.public
+        )
+        if provider.at_point and forecast.grid.elevation is not None:
+            self._forecasts.on_elevation((point.lat, point.lng), forecast.grid.elevation)
+        return forecast
+
+    def _series(self, forecast: Forecast, *, stale: bool) -> WeatherSeries | None:
+        """The stay's part; None when it ends too early to serve the stay."""
+        columns = forecast.on_stay(self._stay)
+        known = np.isfinite(columns["temperature_max"]) & np.isfinite(columns["temperature_min"])
+        if not known.any():
+            return None
+        # the last known day is the stay's last, or among the horizon's last three
+        last = self._stay.start + timedelta(int(np.flatnonzero(known)[-1]))
+        if last < min(self._stay.end, self._today + timedelta(SURE_DAYS - 1)):
+            return None
+        return WeatherSeries(
+            mode="forecast",
+            kind="forecast",
+            provider=self._provider.title,
+            model=self._provider.model,
+            columns=columns,
+            attribution=self._provider.attribution,
+            ttl=forecast.fresh_until - self._now,
+            as_of=forecast.issued_at or forecast.fetched_at,
+            issued_at=forecast.issued_at,
+            grid=forecast.grid,
+            stale=stale,
+        )
