@@ -21,7 +21,7 @@ LocationContextError
 │       ├── InternalError            500 internal_error
 │       ├── UpstreamUnavailable      503 upstream_unavailable
 │       └── ServiceOverloaded        503 service_overloaded
-├── ProviderError                    an outside source failed; never shown to a client
+├── ProviderError                    an outside source failed; never shown to clients
 │   ├── ProviderUnreachable          refused, no such name, connection lost
 │   ├── ProviderTimeout              no answer within the deadline
 │   ├── ProviderStatusError              it answered with an error status (`status`)
@@ -35,11 +35,9 @@ LocationContextError
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
+from collections.abc import Mapping
+from datetime import datetime
+from typing import ClassVar
 
 
 class LocationContextError(Exception):
@@ -51,11 +49,19 @@ class LocationContextError(Exception):
 
 
 class PublicError(LocationContextError):
-    """An error answered to a client in the envelope `{type, code, message, request_id}`."""
+    """An error answered to a client in the envelope `{type, code, message, request_id}`.
+
+    Attributes:
+        type: its category.
+        code: what a client's program goes by; it never changes.
+        status: the HTTP status.
+        summary: when it is answered, for the API reference.
+    """
 
     type: ClassVar[str]
     code: ClassVar[str]
     status: ClassVar[int]
+    summary: ClassVar[str]
 
     @property
     def headers(self) -> dict[str, str]:
@@ -70,69 +76,104 @@ class InvalidRequest(PublicError):
 
 class MalformedRequest(InvalidRequest):
     code = "malformed_request"
+    summary = "Bad escapes, invalid UTF-8 or a bad Host."
 
 
 class MissingParameter(InvalidRequest):
     code = "missing_parameter"
+    summary = "A required parameter is missing or empty."
 
 
 class DuplicateParameter(InvalidRequest):
     code = "duplicate_parameter"
+    summary = "A parameter was given twice."
 
 
 class UnknownParameter(InvalidRequest):
     """A parameter that is one edit away from a known one; all other unknown ones are ignored."""
 
     code = "unknown_parameter"
+    summary = "A parameter is misspelt by one letter, such as unit; other unknown ones are ignored."
 
 
 class InvalidLatitude(InvalidRequest):
     code = "invalid_latitude"
+    summary = "lat must be a number from -90 to 90."
 
 
 class InvalidLongitude(InvalidRequest):
     code = "invalid_longitude"
+    summary = "lng must be a number from -180 to 180."
 
 
 class InvalidDate(InvalidRequest):
     code = "invalid_date"
+    summary = "start and end must be dates YYYY-MM-DD in range."
 
 
 class InvalidDateRange(InvalidRequest):
     code = "invalid_date_range"
+    summary = "end is before start."
 
 
 class DateRangeTooLong(InvalidRequest):
     code = "date_range_too_long"
+    summary = "The stay has too many dates."
 
 
 class InvalidUnits(InvalidRequest):
     code = "invalid_units"
+    summary = "units must be metric or imperial."
 
 
 class InvalidLanguage(InvalidRequest):
     code = "invalid_language"
+    summary = "lang must be a well-formed BCP 47 tag."
 
 
 class InvalidPlace(InvalidRequest):
     code = "invalid_place"
+    summary = "Widget: place is too long."
 
 
 class InvalidTheme(InvalidRequest):
     code = "invalid_theme"
+    summary = "Widget: theme must be light, dark or auto."
 
 
 class InvalidAccent(InvalidRequest):
     code = "invalid_accent"
+    summary = "Widget: accent must be #rgb or #rrggbb."
+
+
+class AuthenticationError(PublicError):
+    type = "authentication_error"
+    status = 401
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"WWW-Authenticate": "Bearer"}
+
+
+class MissingApiKey(AuthenticationError):
+    code = "missing_api_key"
+    summary = "There is no key in the Authorization header."
+
+
+class InvalidApiKey(AuthenticationError):
+    code = "invalid_api_key"
+    summary = "The key is unknown, revoked or expired."
 
 
 class NotFound(InvalidRequest):
     code = "not_found"
+    summary = "There is nothing at this path."
     status = 404
 
 
 class MethodNotAllowed(InvalidRequest):
     code = "method_not_allowed"
+    summary = "Only GET and HEAD; see Allow."
     status = 405
 
     def __init__(self, message: str, allow: str = "GET, HEAD") -> None:
@@ -148,28 +189,12 @@ class FormatNotImplemented(InvalidRequest):
     """oEmbed asks for this status when it is asked for XML."""
 
     code = "format_not_implemented"
+    summary = "oEmbed: only format json."
     status = 501
 
 
-class AuthenticationError(PublicError):
-    type = "authentication_error"
-    status = 401
-
-    @property
-    def headers(self) -> dict[str, str]:
-        return {"WWW-Authenticate": "Bearer"}
-
-
-class MissingApiKey(AuthenticationError):
-    code = "missing_api_key"
-
-
-class InvalidApiKey(AuthenticationError):
-    code = "invalid_api_key"
-
-
 class WithRetryAfter(PublicError):
-    """An error that tells when to come back; `retry_after` is in whole seconds."""
+    """An error after which a client may try again; `retry_after` is in whole seconds."""
 
     def __init__(self, message: str, retry_after: int) -> None:
         super().__init__(message)
@@ -181,10 +206,11 @@ class WithRetryAfter(PublicError):
 
 
 class RateLimitExceeded(WithRetryAfter):
-    """`quota` are the headers that tell what is left of the key's quotas, where one was spent."""
+    """`quota` holds the headers about what is left of the key's quotas, where one is used up."""
 
     type = "rate_limit_error"
     code = "rate_limit_exceeded"
+    summary = "A quota is used up; see Retry-After."
     status = 429
 
     def __init__(
@@ -205,15 +231,25 @@ class ApiError(PublicError):
 
 class InternalError(ApiError):
     code = "internal_error"
+    summary = "Something went wrong on our side."
     status = 500
 
 
 class UpstreamUnavailable(WithRetryAfter, ApiError):
     code = "upstream_unavailable"
+    summary = "The section has no data; see Retry-After."
 
 
 class ServiceOverloaded(WithRetryAfter, ApiError):
     code = "service_overloaded"
+    summary = "Too many requests at once; see Retry-After."
+
+
+PUBLIC_ERRORS: tuple[type[PublicError], ...] = tuple(
+    one
+    for one in list(globals().values())
+    if isinstance(one, type) and issubclass(one, PublicError) and "code" in vars(one)
+)
 
 
 class ProviderError(LocationContextError):

@@ -1,9 +1,9 @@
-"""Query parameters: decoded, then checked one after another in the contract's order.
+"""Query parameters: each declared once with its check and its documentation, read in one order.
 
-`decode` refuses what is no well-formed query string; `parse` gives checked `Parameters` or raises
-the one error that comes first: duplicates, misspelt names, then lat, lng, start, end, the range,
-units, lang, place, theme, accent. A message names the parameter, what came and what is accepted; a
-key given by mistake is never repeated.
+`decode` refuses what is not a well-formed query string; `parse` returns checked `Parameters` or
+raises the one error that comes first: duplicates, misspelt names, then lat, lng, start, end, the
+range, units, lang, place, theme, accent. A message names the parameter, what was given and what is
+accepted; a key given by mistake is never repeated.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
 from urllib.parse import unquote_to_bytes
 
 from location_context.errors import (
@@ -33,39 +34,72 @@ from location_context.errors import (
     MissingParameter,
     UnknownParameter,
 )
+from location_context.localisation.language import Language, Languages
 from location_context.point import canonical
+from location_context.sections.contract import UnitSystem
 from location_context.stay import FIRST_DATE, LAST_DATE, LONGEST_DAYS, Stay
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from location_context.localisation.language import Language, Languages
-    from location_context.sections.contract import UnitSystem
-
+T = TypeVar("T")
 Theme: TypeAlias = Literal["light", "dark", "auto"]
 
-POINT = ("lat", "lng")
-DATES = ("start", "end")
-COMMON = ("units", "lang")
-LOOKS = ("place", "theme", "accent")
-REQUIRED = (*POINT, *DATES)
-UNDATED_SECTION = (*POINT, *COMMON)
-DATED_SECTION = (*POINT, *DATES, *COMMON)
-WIDGET = (*DATED_SECTION, *LOOKS)
-
-UNIT_SYSTEMS = ("metric", "imperial")
+UNIT_SYSTEMS: tuple[UnitSystem, ...] = ("metric", "imperial")
+THEMES: tuple[Theme, ...] = ("light", "dark", "auto")
 DEFAULT_ACCENT = "#0f766e"
-LONGEST_PLACE = 120
-_SHORT = 3  # letters of lat, lng and end
-_LONGEST_MISSPELT = 20  # no known name is longer than that by one letter
+MAX_PLACE_LENGTH = 120
+_SHORT_NAME = 3  # letters of lat, lng and end
+_MAX_MISSPELT_LENGTH = 20  # no known name is longer than that by one letter
 
 _ESCAPES = re.compile(r"%(?![0-9A-Fa-f]{2})|%00")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DATE_SCHEMA = "^(19[0-9]{2}|20[0-4][0-9]|2050)-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"
 _ACCENT = re.compile(r"#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})")
 _KEY = re.compile(r"lc_\S*")
 _DIRECTION_OVERRIDES = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _UNSHOWN = frozenset({"Cc", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter(Generic[T]):
+    """One query parameter: its check and what the API reference says of it.
+
+    Attributes:
+        check: makes the value from a text that is not empty, or raises an InvalidRequest.
+        schema: the JSON Schema of its text.
+        default: the value when the parameter is absent or empty; a required one has none.
+    """
+
+    name: str
+    check: Callable[[str, str], T]
+    schema: Mapping[str, Any]
+    description: str
+    example: object
+    required: bool = False
+    default: T | None = None
+
+    def read(self, given: Mapping[str, str]) -> T:
+        """The checked value among the given texts.
+
+        Raises:
+            InvalidRequest: it is wrong, or missing and required.
+        """
+        if text := given.get(self.name):
+            return self.check(self.name, text)
+        if self.required:
+            raise MissingParameter(f"{self.name} is missing or empty; it is required.")
+        return cast("T", self.default)
+
+    def documented(self) -> dict[str, Any]:
+        """The Parameter Object of OpenAPI."""
+        return {
+            "name": self.name,
+            "in": "query",
+            "required": self.required,
+            **({} if self.required else {"allowEmptyValue": True}),
+            "description": self.description,
+            "schema": self.schema,
+            "example": self.example,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +114,155 @@ class Parameters:
     place: str | None
     theme: Theme
     accent: str
+
+
+def shown(value: str) -> str:
+    """A given value, fit for a message: short, quoted, and without an API key."""
+    value = _KEY.sub("***", value)
+    return repr(value[:40] + "…" if len(value) > 40 else value)
+
+
+def _number(bound: float, error: type[InvalidRequest]) -> Callable[[str, str], float]:
+    def check(name: str, text: str) -> float:
+        value = float(text) if _NUMBER.fullmatch(text) else math.nan
+        if -bound <= value <= bound:
+            return value
+        raise error(
+            f"{name} is {shown(text)}; accepted: a decimal number from -{bound:g} to {bound:g}."
+        )
+
+    return check
+
+
+def _date(name: str, text: str) -> date:
+    try:
+        value = date.fromisoformat(text) if _DATE.fullmatch(text) else date.max
+    except ValueError:
+        value = date.max
+    if FIRST_DATE <= value <= LAST_DATE:
+        return value
+    raise InvalidDate(
+        f"{name} is {shown(text)}; accepted: a date YYYY-MM-DD from {FIRST_DATE} to {LAST_DATE}."
+    )
+
+
+def _choice(accepted: tuple[T, ...], error: type[InvalidRequest]) -> Callable[[str, str], T]:
+    def check(name: str, text: str) -> T:
+        for one in accepted:
+            if text == one:
+                return one
+        raise error(f"{name} is {shown(text)}; accepted: {', '.join(map(str, accepted))}.")
+
+    return check
+
+
+def _place(_: str, text: str) -> str | None:
+    """The name to show, without control and direction-override characters."""
+    if len(text) > MAX_PLACE_LENGTH:
+        raise InvalidPlace(
+            f"place has {len(text)} characters; accepted: at most {MAX_PLACE_LENGTH} characters."
+        )
+    return "".join(c for c in text if not _is_unshown(c)).strip() or None
+
+
+def _is_unshown(character: str) -> bool:
+    return character in _DIRECTION_OVERRIDES or unicodedata.category(character) in _UNSHOWN
+
+
+def _accent(_: str, text: str) -> str:
+    if _ACCENT.fullmatch(text):
+        return text
+    raise InvalidAccent(
+        f"accent is {shown(text)}; accepted: a colour #rgb or #rrggbb, its # sent as %23."
+    )
+
+
+def _date_parameter(name: str, which: str, example: str) -> Parameter[date]:
+    return Parameter(
+        name=name,
+        check=_date,
+        schema={"type": "string", "format": "date", "pattern": _DATE_SCHEMA},
+        description=f"{which} date of the stay, local to the point, included; {FIRST_DATE} to "
+        f"{LAST_DATE}. A stay has at most {LONGEST_DAYS} dates.",
+        example=example,
+        required=True,
+    )
+
+
+LAT = Parameter(
+    name="lat",
+    check=_number(90, InvalidLatitude),
+    schema={"type": "number", "minimum": -90, "maximum": 90},
+    description="Latitude in decimal degrees; rounded to four decimals.",
+    example=48.8566,
+    required=True,
+)
+LNG = Parameter(
+    name="lng",
+    check=_number(180, InvalidLongitude),
+    schema={"type": "number", "minimum": -180, "maximum": 180},
+    description="Longitude in decimal degrees; rounded to four decimals.",
+    example=2.3522,
+    required=True,
+)
+START = _date_parameter("start", "First", "2026-11-28")
+END = _date_parameter("end", "Last", "2026-12-01")
+UNITS: Parameter[UnitSystem] = Parameter(
+    name="units",
+    check=_choice(UNIT_SYSTEMS, InvalidUnits),
+    schema={"type": "string", "enum": list(UNIT_SYSTEMS), "default": "metric"},
+    description="Units of every number in the answer; `units` in the answer names them.",
+    example="metric",
+    default="metric",
+)
+LANG = Parameter(
+    name="lang",
+    check=lambda _, text: text,  # `Languages` checks it
+    schema={
+        "type": "string",
+        "pattern": "^([A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*)?$",
+        "maxLength": 64,
+        "default": "en",
+    },
+    description="Language of words in the answer, BCP 47. An unknown one falls back (`de-AT` to "
+    "`de`, else English); Content-Language tells. The widget without it follows Accept-Language.",
+    example="en",
+    default="",
+)
+PLACE = Parameter(
+    name="place",
+    check=_place,
+    schema={"type": "string", "maxLength": MAX_PLACE_LENGTH},
+    description=f"Display name of the place, at most {MAX_PLACE_LENGTH} characters.",
+    example="Paris",
+)
+THEME: Parameter[Theme] = Parameter(
+    name="theme",
+    check=_choice(THEMES, InvalidTheme),
+    schema={"type": "string", "enum": list(THEMES), "default": "light"},
+    description="`auto` follows the visitor's system.",
+    example="light",
+    default="light",
+)
+ACCENT = Parameter(
+    name="accent",
+    check=_accent,
+    schema={
+        "type": "string",
+        "pattern": "^(#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6}))?$",
+        "default": DEFAULT_ACCENT,
+    },
+    description="Accent colour; the leading # is sent as %23.",
+    example=DEFAULT_ACCENT,
+    default=DEFAULT_ACCENT,
+)
+PARAMETERS: tuple[Parameter[Any], ...] = (
+    LAT, LNG, START, END, UNITS, LANG, PLACE, THEME, ACCENT,
+)  # fmt: skip
+POINT = ("lat", "lng")
+UNDATED_SECTION = (*POINT, "units", "lang")
+DATED_SECTION = (*POINT, "start", "end", "units", "lang")
+WIDGET = tuple(parameter.name for parameter in PARAMETERS)
 
 
 def decode(query: bytes) -> list[tuple[str, str]]:
@@ -112,29 +295,24 @@ def parse(query: bytes, names: tuple[str, ...], languages: Languages) -> Paramet
     """
     pairs = decode(query)
     given = _single(pairs, names)
-    refuse_misspelt((name for name, _ in pairs), names)
-    lat = _number(given, "lat", 90, InvalidLatitude)
-    lng = _number(given, "lng", 180, InvalidLongitude)
-    stay = _stay(given) if "start" in names else None
-    units = _choice(given, "units", UNIT_SYSTEMS, InvalidUnits)
-    language = _language(given, languages)
-    place = _place(given)
-    theme = _choice(given, "theme", ("light", "dark", "auto"), InvalidTheme)
+    reject_misspelt((name for name, _ in pairs), names)
+    lat, lng = LAT.read(given), LNG.read(given)
+    stay = _stay(START.read(given), END.read(given)) if "start" in names else None
     lat, lng = canonical(lat, lng)
     return Parameters(
         lat=lat,
         lng=lng,
         stay=stay,
-        units=cast("UnitSystem", units),
-        language=language,
-        place=place,
-        theme=cast("Theme", theme),
-        accent=_accent(given),
+        units=UNITS.read(given),
+        language=_language(LANG.read(given), languages),
+        place=PLACE.read(given),
+        theme=THEME.read(given),
+        accent=ACCENT.read(given),
     )
 
 
 def _single(pairs: list[tuple[str, str]], names: tuple[str, ...]) -> dict[str, str]:
-    """Values by name; an empty one is absent, and one given twice is refused."""
+    """Values by name; one given twice is refused."""
     given: dict[str, str] = {}
     for name, value in pairs:
         if name in given:
@@ -143,14 +321,32 @@ def _single(pairs: list[tuple[str, str]], names: tuple[str, ...]) -> dict[str, s
             )
         if name in names:
             given[name] = value
-    for name in REQUIRED:
-        if name in names:
-            given.setdefault(name, "")
-    return {name: value for name, value in given.items() if value or name in REQUIRED}
+    return given
 
 
-def refuse_misspelt(given: Iterable[str], known: tuple[str, ...]) -> None:
-    """See that no name is a known one with another case or one edit away from it.
+def _stay(start: date, end: date) -> Stay:
+    if end < start:
+        raise InvalidDateRange(f"end is {end}, before start {start}; accepted: the same or later.")
+    stay = Stay(start, end)
+    if stay.days > LONGEST_DAYS:
+        raise DateRangeTooLong(
+            f"start {start} to end {end} is {stay.days} days; accepted: at most {LONGEST_DAYS}."
+        )
+    return stay
+
+
+def _language(tag: str, languages: Languages) -> Language | None:
+    if not tag:
+        return None
+    try:
+        return languages.choose(tag)
+    except InvalidLanguage:
+        accepted = "a BCP 47 tag such as en or de-AT"
+        raise InvalidLanguage(f"lang is {shown(tag)}; accepted: {accepted}.") from None
+
+
+def reject_misspelt(given: Iterable[str], known: tuple[str, ...]) -> None:
+    """Reject names that are a known one in another case or one edit away from it.
 
     A known name of three letters is meant only by one that begins with the same letter, so that
     `rnd` against caches and `alt` are not taken for `end` and `lat`.
@@ -159,7 +355,7 @@ def refuse_misspelt(given: Iterable[str], known: tuple[str, ...]) -> None:
         UnknownParameter: one is; the sentence has the hint.
     """
     for name in given:
-        if name in known or name in WIDGET or len(name) > _LONGEST_MISSPELT:
+        if name in known or name in WIDGET or len(name) > _MAX_MISSPELT_LENGTH:
             continue
         if meant := [one for one in known if _resembles(name.casefold(), one)]:
             raise UnknownParameter(
@@ -168,7 +364,7 @@ def refuse_misspelt(given: Iterable[str], known: tuple[str, ...]) -> None:
 
 
 def _resembles(name: str, known: str) -> bool:
-    if len(known) <= _SHORT and (len(name) < _SHORT or name[0] != known[0]):
+    if len(known) <= _SHORT_NAME and (len(name) < _SHORT_NAME or name[0] != known[0]):
         return False
     return _is_within_one_edit(name, known)
 
@@ -182,96 +378,4 @@ def _is_within_one_edit(one: str, other: str) -> bool:
         or one[1:] == other
         or one == other[1:]
         or (one[:2] == other[1::-1] and one[2:] == other[2:])
-    )
-
-
-def shown(value: str) -> str:
-    """What came, fit for a message: short, quoted, and without an API key."""
-    value = _KEY.sub("***", value)
-    return repr(value[:40] + "…" if len(value) > 40 else value)
-
-
-def _required(given: Mapping[str, str], name: str) -> str:
-    if value := given[name]:
-        return value
-    raise MissingParameter(f"{name} is missing or empty; it is required.")
-
-
-def _number(
-    given: Mapping[str, str], name: str, bound: float, error: type[InvalidRequest]
-) -> float:
-    text = _required(given, name)
-    value = float(text) if _NUMBER.fullmatch(text) else math.nan
-    if -bound <= value <= bound:
-        return value
-    raise error(
-        f"{name} is {shown(text)}; accepted: a decimal number from -{bound:g} to {bound:g}."
-    )
-
-
-def _stay(given: Mapping[str, str]) -> Stay:
-    start, end = (_date(given, name) for name in DATES)
-    if end < start:
-        raise InvalidDateRange(f"end is {end}, before start {start}; accepted: the same or later.")
-    stay = Stay(start, end)
-    if stay.days > LONGEST_DAYS:
-        raise DateRangeTooLong(
-            f"start {start} to end {end} is {stay.days} days; accepted: at most {LONGEST_DAYS}."
-        )
-    return stay
-
-
-def _date(given: Mapping[str, str], name: str) -> date:
-    text = _required(given, name)
-    try:
-        value = date.fromisoformat(text) if _DATE.fullmatch(text) else date.max
-    except ValueError:
-        value = date.max
-    if FIRST_DATE <= value <= LAST_DATE:
-        return value
-    raise InvalidDate(
-        f"{name} is {shown(text)}; accepted: a date YYYY-MM-DD from {FIRST_DATE} to {LAST_DATE}."
-    )
-
-
-def _choice(
-    given: Mapping[str, str], name: str, accepted: tuple[str, ...], error: type[InvalidRequest]
-) -> str:
-    """One of the accepted words; the first of them by default."""
-    value = given.get(name, accepted[0])
-    if value in accepted:
-        return value
-    raise error(f"{name} is {shown(value)}; accepted: {', '.join(accepted)}.")
-
-
-def _language(given: Mapping[str, str], languages: Languages) -> Language | None:
-    if (tag := given.get("lang")) is None:
-        return None
-    try:
-        return languages.choose(tag)
-    except InvalidLanguage:
-        accepted = "a BCP 47 tag such as en or de-AT"
-        raise InvalidLanguage(f"lang is {shown(tag)}; accepted: {accepted}.") from None
-
-
-def _place(given: Mapping[str, str]) -> str | None:
-    """The name to show, without control and direction-override characters."""
-    text = given.get("place", "")
-    if len(text) > LONGEST_PLACE:
-        raise InvalidPlace(
-            f"place has {len(text)} characters; accepted: at most {LONGEST_PLACE} characters."
-        )
-    return "".join(c for c in text if not _is_unshown(c)).strip() or None
-
-
-def _is_unshown(character: str) -> bool:
-    return character in _DIRECTION_OVERRIDES or unicodedata.category(character) in _UNSHOWN
-
-
-def _accent(given: Mapping[str, str]) -> str:
-    value = given.get("accent", DEFAULT_ACCENT)
-    if _ACCENT.fullmatch(value):
-        return value
-    raise InvalidAccent(
-        f"accent is {shown(value)}; accepted: a colour #rgb or #rrggbb, its # sent as %23."
     )

@@ -7,9 +7,9 @@ from datetime import date, timedelta
 
 import schemathesis
 
-from location_context.web.openapi_parts import PARAMETERS
+from location_context.parameters import START
 
-VALID = re.compile(PARAMETERS["start"]["schema"]["pattern"])
+VALID = re.compile(START.schema["pattern"])
 
 
 @schemathesis.hook

@@ -15,9 +15,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from location_context.errors import PUBLIC_ERRORS
 from location_context.sections.contract import DEGRADED, NOT_APPLICABLE
 from location_context.web.openapi import Document
-from location_context.web.openapi_parts import ERRORS
 
 _CODE = re.compile(r"`([^`]+)`")
 
@@ -52,7 +52,7 @@ def render(document: Document, style: str) -> str:
     return template.render(
         document=document,
         style=style,
-        errors=ERRORS,
+        errors=PUBLIC_ERRORS,
         degraded=DEGRADED,
         not_applicable=NOT_APPLICABLE,
     )

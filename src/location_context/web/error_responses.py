@@ -10,9 +10,8 @@ from msgspec import Meta
 from starlette.requests import Request
 from starlette.responses import Response
 
-from location_context.errors import PublicError
+from location_context.errors import PUBLIC_ERRORS, PublicError
 from location_context.sections.contract import Text
-from location_context.web.openapi_parts import ERRORS
 
 JSON = "application/json"
 ErrorResponse: TypeAlias = Callable[[PublicError, str, Request], Response]  # with the request's id
@@ -31,7 +30,7 @@ class ErrorBody(msgspec.Struct, frozen=True, kw_only=True):
         str,
         Meta(
             description="Machine-readable code; it does not change. The responses say when.",
-            extra_json_schema={"enum": list(ERRORS)},
+            extra_json_schema={"enum": [error.code for error in PUBLIC_ERRORS]},
         ),
     ]
     message: Annotated[Text, Meta(description="Explanation for a person, in English.")]

@@ -1,12 +1,15 @@
-"""The OpenAPI 3.1 document, built from the Structs that make the answers.
+"""The OpenAPI 3.1 document: a fixed half (`openapi.json`), and what the code knows already.
 
-A field's type, its description and whether it may be null stand once, in the Struct; what only HTTP
-knows (parameters, headers, errors) stands in `openapi_parts`.
+The Structs of the answers give the schemas, each section its operation, `parameters` the parameters
+and `errors` the error responses. In `openapi.json` a list of `headers` holds names of
+`components.headers`, and `examples` the name of a file in `examples/` (real answers, written by
+scripts/examples.py) with the one example after `#`, or all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib import resources
 from typing import Any
 
 import msgspec
@@ -15,16 +18,26 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from location_context import __version__
-from location_context.parameters import DATED_SECTION, UNDATED_SECTION, WIDGET
+from location_context.errors import PUBLIC_ERRORS
+from location_context.parameters import DATED_SECTION, PARAMETERS, UNDATED_SECTION, WIDGET
 from location_context.sections.section import Section
-from location_context.web import openapi_examples as examples
-from location_context.web import openapi_parts as parts
-from location_context.web import openapi_schemas as schemas
 from location_context.web.error_responses import JSON, ErrorEnvelope
-from location_context.web.status import HealthBody, StatusBody, documented_status
+from location_context.web.status import HealthBody, documented_status
 
-_FRESH = {"Cache-Control": "public, max-age=3600", "Access-Control-Allow-Origin": "*"}
+REF = "#/components/schemas/{name}"
 Document = dict[str, Any]
+Schema = dict[str, Any]
+_HEADERS = {"Cache-Control": "public, max-age=3600", "Access-Control-Allow-Origin": "*"}
+_TAG = "Which body this is: the section's name, or `not_applicable`; a client may switch on it."
+_NULL = {"type": "null"}
+_TYPES = {bool: "boolean", str: "string", int: "integer", type(None): "null"}
+_ENUM_NAMES = {  # identifiers for values that hold none
+    "°C": "CELSIUS",
+    "°F": "FAHRENHEIT",
+    "km/h": "KILOMETRES_PER_HOUR",
+    "%": "PERCENT",
+    "°": "DEGREES",
+}
 
 
 def route(document: Document) -> Route:
@@ -32,71 +45,48 @@ def route(document: Document) -> Route:
     content = msgspec.json.encode(document)
 
     async def handle(_: Request) -> Response:
-        return Response(content, 200, _FRESH, media_type=JSON)
+        return Response(content, 200, _HEADERS, media_type=JSON)
 
     return Route("/v1/openapi.json", handle)
 
 
 def document(public_url: str, sections: Sequence[Section[Any]], oembed: type) -> Document:
     """The whole document; `oembed` is the Struct that `/v1/oembed` answers."""
+    base = public_url.rstrip("/")
+    document: Document = _expand(_read("openapi.json"))
+    template = document.pop("x-section")
+    document["info"]["version"] = __version__
+    document["info"]["contact"]["url"] = f"{base}/v1/docs"
+    document["servers"] = [{"url": base}]
+    paths, shared = document["paths"], document["components"]
+    paths["/v1/pulse"]["get"]["parameters"] = _parameters(WIDGET)
+    document["paths"] = {
+        f"/v1/pulse/{section.name}": {"get": _operation(section, template["operation"])}
+        for section in sections
+    } | paths
     bodies = [t for section in sections for t in (section.response, section.not_applicable_type)]
     types = [*dict.fromkeys(bodies), ErrorEnvelope, HealthBody, documented_status(sections), oembed]
-    base = public_url.rstrip("/")
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "Location Context Service",
-            "version": __version__,
-            "summary": "What surrounds a stay.",
-            "description": parts.INTRODUCTION,
-            "contact": {"name": "The operator of this service", "url": f"{base}/v1/docs"},
-            "license": {"name": "MIT", "identifier": "MIT"},
-        },
-        "servers": [{"url": base}],
-        "tags": parts.TAGS,
-        "paths": {**_section_paths(sections), **_public_paths(oembed)},
-        "components": {
-            "schemas": {**_answers(sections), **schemas.components(types)},
-            "securitySchemes": {
-                "apiKey": {
-                    "type": "http",
-                    "scheme": "bearer",
-                    "description": parts.KEY,
-                }
-            },
-            "parameters": parts.PARAMETERS,
-            "headers": parts.HEADERS,
-            "responses": parts.error_responses(),
-        },
-    }
+    shared["schemas"] = {
+        _answer_name(section): _answer(section, template["answer"]) for section in sections
+    } | _components(types)
+    shared["parameters"] = {one.name: one.documented() for one in PARAMETERS}
+    shared["responses"] = {name: _error(**given) for name, given in shared["responses"].items()}
+    return document
 
 
-def _ref(kind: str, name: str) -> dict[str, str]:
-    return {"$ref": f"#/components/{kind}/{name}"}
-
-
-def _parameters(names: Sequence[str]) -> list[dict[str, str]]:
-    return [_ref("parameters", name) for name in names]
-
-
-def _headers(*names: str) -> dict[str, Any]:
-    return {name: _ref("headers", name) for name in names}
-
-
-def _section_paths(sections: Sequence[Section[Any]]) -> Document:
-    return {
-        f"/v1/pulse/{section.name}": {
-            "get": {
-                "tags": ["Sections"],
-                "operationId": section.name,
-                "summary": section.title or section.name,
-                "description": section.description,
-                "security": [{"apiKey": []}],
-                "parameters": _parameters(DATED_SECTION if section.dated else UNDATED_SECTION),
-                "responses": _section_responses(section),
-            }
-        }
-        for section in sections
+def _operation(section: Section[Any], template: Document) -> Document:
+    """The operation of a section."""
+    names = DATED_SECTION if section.dated else UNDATED_SECTION
+    content = {"schema": _ref("schemas", _answer_name(section))}
+    if samples := section.sample():
+        content |= {"examples": _examples(samples)}
+    success = {**template["responses"]["200"], "content": {JSON: content}}
+    return template | {
+        "operationId": section.name,
+        "summary": section.title or section.name,
+        "description": section.description,
+        "parameters": _parameters(names),
+        "responses": template["responses"] | {"200": success},
     }
 
 
@@ -104,146 +94,131 @@ def _answer_name(section: Section[Any]) -> str:
     return f"{''.join(map(str.title, section.name.split('_')))}Answer"
 
 
-def _answers(sections: Sequence[Section[Any]]) -> Document:
-    """What each section answers: its body, or that it is not applicable."""
+def _answer(section: Section[Any], description: str) -> Schema:
+    """What a section answers: a choice between Structs that differ in their tag."""
+    bodies = (section.response, section.not_applicable_type)
+    tags = {body.__struct_config__.tag: REF.format(name=body.__name__) for body in bodies}
     return {
-        (name := _answer_name(section)): schemas.one_of(
-            name, parts.ANSWER, (section.response, section.not_applicable_type)
-        )
-        for section in sections
+        "title": _answer_name(section),
+        "description": description,
+        "oneOf": [{"$ref": reference} for reference in tags.values()],
+        "discriminator": {"propertyName": "type", "mapping": tags},
     }
 
 
-def _section_responses(section: Section[Any]) -> Document:
-    caching = ("ETag", "Cache-Control", "Vary")
-    quota = ("RateLimit-Policy", "RateLimit")
+def _error(status: int, headers: Document) -> Document:
+    """The response for all errors of one status, with an example of each."""
+    errors = [error for error in PUBLIC_ERRORS if error.status == status]
+    kept = _read("examples/errors.json")
+    shown = {name: value for name, value in kept.items() if name in {e.code for e in errors}}
+    content = {"schema": _ref("schemas", "ErrorEnvelope"), "examples": _examples(shown)}
     return {
-        "200": {
-            "description": "The section, or the reason why it is not applicable.",
-            "headers": _headers("X-Request-Id", *quota, *caching, "Content-Language"),
-            "content": _content(
-                _ref("schemas", _answer_name(section)), examples.shown(section.sample())
-            ),
-        },
-        "304": {
-            "description": "What the client holds (If-None-Match) is still true.",
-            "headers": _headers("X-Request-Id", *quota, *caching),
-        },
-        **{status: _ref("responses", name) for status, name in parts.KEYED_ERRORS.items()},
+        "description": "; ".join(f"`{error.code}`: {error.summary}" for error in errors),
+        "headers": headers,
+        "content": {JSON: content},
     }
 
 
-def _content(schema: Document, shown: Document, media_type: str = JSON) -> Document:
-    return {media_type: {"schema": schema, **({"examples": shown} if shown else {})}}
+def _expand(value: Any) -> Any:
+    """The fixed half with its headers and examples in the form of OpenAPI."""
+    if isinstance(value, list):
+        return [_expand(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    expanded = {key: _expand(one) for key, one in value.items()}
+    if isinstance(names := expanded.get("headers"), list):
+        expanded["headers"] = {name: _ref("headers", name) for name in names}
+    if isinstance(source := expanded.get("examples"), str):
+        file, _, name = source.partition("#")
+        kept = _read(f"examples/{file}.json")
+        expanded["examples"] = _examples({name: kept[name]} if name else kept)
+    return expanded
 
 
-def _public_paths(oembed: type) -> Document:
-    page, script = "text/html", "text/javascript"
+def _examples(values: Mapping[str, Any]) -> Document:
+    """Examples by their names, as OpenAPI has them."""
     return {
-        "/v1/pulse": _widget_path(),
-        "/v1/health": _plain_path(
-            "Service", "health", parts.HEALTH, HealthBody, {200: "ok", 503: "draining"}
-        ),
-        "/v1/status": _plain_path(
-            "Service", "status", parts.STATUS, StatusBody, {200: "operational"}
-        ),
-        "/v1/embed.js": _file_path("Widget", "embed", parts.EMBED, script, examples.of("embed")),
-        "/v1/oembed": _oembed_path(oembed),
-        "/v1/openapi.json": _file_path(
-            "Service", "openapi", parts.OPENAPI, JSON, examples.of("openapi")
-        ),
-        "/v1/docs": _file_path("Service", "docs", parts.DOCS, page, examples.of("docs")),
+        name: {"summary": name.replace("_", " ").capitalize(), "value": value}
+        for name, value in values.items()
     }
 
 
-def _widget_path() -> Document:
-    html = {"type": "string"}
-    errors: Document = {
-        status: {
-            "description": text,
-            "headers": _headers("X-Request-Id", *parts.RETRIED.get(status, ())),
-            "content": _content(html, examples.of("pages", status), "text/html"),
-        }
-        for status, text in parts.WIDGET_ERRORS.items()
-    }
-    operation = {
-        "tags": ["Widget"],
-        "operationId": "widget",
-        "summary": "Every applicable section as one page for an iframe",
-        "description": parts.WIDGET_TEXT,
-        "security": [],
-        "parameters": _parameters(WIDGET),
-        "responses": {
-            "200": {
-                "description": "A self-contained HTML page.",
-                "headers": _headers("X-Request-Id", "ETag", "Cache-Control", "Vary"),
-                "content": _content(html, examples.of("widget"), "text/html"),
-            },
-            "304": _not_modified(),
-            **errors,
-        },
-    }
-    return {"get": operation}
+def _ref(kind: str, name: str) -> dict[str, Any]:
+    return {"$ref": f"#/components/{kind}/{name}"}
 
 
-def _plain_path(
-    tag: str, name: str, text: tuple[str, str], body: type, answers: dict[int, str]
-) -> Document:
-    responses: Document = {
-        str(status): {
-            "description": text[0] if status == 200 else "Not taking requests.",
-            "headers": _headers("X-Request-Id"),
-            "content": _content(_ref("schemas", body.__name__), examples.of(name, example)),
-        }
-        for status, example in answers.items()
-    }
-    responses["400"] = _ref("responses", "BadRequest")
-    operation = {
-        "tags": [tag],
-        "operationId": name,
-        "summary": text[0],
-        "description": text[1],
-        "security": [],
-        "responses": responses,
-    }
-    return {"get": operation}
+def _parameters(names: Sequence[str]) -> list[dict[str, Any]]:
+    return [_ref("parameters", name) for name in names]
 
 
-def _file_path(
-    tag: str, name: str, text: tuple[str, str], media_type: str, shown: Document
-) -> Document:
-    kind = "object" if media_type == JSON else "string"
-    operation = {
-        "tags": [tag],
-        "operationId": name,
-        "summary": text[0],
-        "description": text[1],
-        "security": [],
-        "responses": {
-            "200": {
-                "description": text[0],
-                "headers": _headers("X-Request-Id", "ETag", "Cache-Control", "Vary"),
-                "content": _content({"type": kind}, shown, media_type),
-            },
-            "304": _not_modified(),
-            "400": _ref("responses", "BadRequest"),
-        },
-    }
-    return {"get": operation}
+def _read(name: str) -> Any:
+    file = resources.files("location_context.web") / name
+    return msgspec.json.decode(file.read_bytes())
 
 
-def _oembed_path(oembed: type) -> Document:
-    path = _file_path("Widget", "oembed", parts.OEMBED, JSON, examples.of("oembed"))
-    content = path["get"]["responses"]["200"]["content"]
-    content[JSON]["schema"] = _ref("schemas", oembed.__name__)
-    path["get"]["parameters"] = parts.OEMBED_PARAMETERS
-    path["get"]["responses"]["404"] = _ref("responses", "NotFound")
-    path["get"]["responses"]["501"] = _ref("responses", "NotImplemented")
-    return path
+# The schemas, in the form that generators of clients understand. msgspec writes a JSON Schema for
+# every Struct; generators want more than validators do: a name that no other schema has, a type
+# beside every enum, one form for what may be null, and identifiers for values such as `°`.
 
 
-def _not_modified() -> Document:
-    return {
-        "description": "What the client holds (If-None-Match) is still true.",
-        "headers": _headers("X-Request-Id", "ETag", "Cache-Control", "Vary"),
-    }
+def _components(types: Sequence[type]) -> dict[str, Schema]:
+    """The schema of every Struct; one whose name two sections use gets its section's before it."""
+    _, schemas = msgspec.json.schema_components(types, ref_template=REF)
+    text = msgspec.json.encode(schemas).decode()
+    for name in (name for name in schemas if "." in name):
+        section, _, struct = name.split(".")[-3:]
+        text = text.replace(f'"{name}"', f'"{section.title()}{struct}"')
+        text = text.replace(f'schemas/{name}"', f'schemas/{section.title()}{struct}"')
+    named: dict[str, Schema] = msgspec.json.decode(text)
+    return {name: _struct(name, schema) for name, schema in named.items()}
+
+
+def _struct(name: str, schema: Schema) -> Schema:
+    """Every field is required: one with a default is always there too."""
+    properties = {field: _shaped(value) for field, value in schema.get("properties", {}).items()}
+    if "description" not in properties.get("type", {"description": ""}):
+        properties["type"]["description"] = _TAG
+    for value in properties.values():
+        value.pop("default", None)
+    return {**schema, "title": name, "properties": properties, "required": list(properties)}
+
+
+def _shaped(schema: Schema) -> Schema:
+    """One schema and those inside it."""
+    shaped = dict(schema)
+    for key in ("items", "additionalProperties"):
+        if isinstance(shaped.get(key), dict):
+            shaped[key] = _shaped(shaped[key])
+    if "anyOf" in shaped:
+        shaped["anyOf"] = [_shaped(one) for one in shaped["anyOf"]]
+        return _nullable(shaped)
+    return _enumerated(shaped) if "enum" in shaped else shaped
+
+
+def _nullable(schema: Schema) -> Schema:
+    """A plain type that may be null as one schema with two types."""
+    known, *others = sorted(schema["anyOf"], key=_NULL.__eq__)
+    if others != [_NULL] or "type" not in known:
+        return schema
+    rest = {key: value for key, value in schema.items() if key != "anyOf"}
+    merged = {**known, **rest, "type": [known["type"], "null"]}
+    if "enum" in merged:
+        merged["enum"] = [*merged["enum"], None]
+    return merged
+
+
+def _enumerated(schema: Schema) -> Schema:
+    """An enum with its type and, where its values hold none, identifiers.
+
+    A boolean that is always the same may not be the other one: openapi-generator would compare an
+    enum or a constant of true with the word.
+    """
+    values = schema["enum"]
+    typed = {**schema, "type": _TYPES[type(values[0])]}
+    if isinstance(values[0], bool):
+        del typed["enum"]
+        return {**typed, "not": {"const": not values[0]}}
+    if any(value in _ENUM_NAMES for value in values):
+        names = [_ENUM_NAMES.get(value, value.upper()) for value in values]
+        typed |= {"x-enum-varnames": names, "x-enumNames": names}
+    return typed

@@ -25,7 +25,7 @@ from location_context.errors import (
     MissingParameter,
     NotFound,
 )
-from location_context.parameters import WIDGET, Parameters, decode, parse, refuse_misspelt, shown
+from location_context.parameters import WIDGET, Parameters, decode, parse, reject_misspelt, shown
 from location_context.sections.contract import Text, WebAddress
 from location_context.service import Service
 from location_context.settings import Settings
@@ -111,7 +111,7 @@ def _asked(query: bytes) -> dict[str, str]:
             )
         if name in NAMES:
             asked[name] = value
-    refuse_misspelt((name for name, _ in pairs), NAMES)
+    reject_misspelt((name for name, _ in pairs), NAMES)
     if (form := asked.get("format")) and form != "json":
         raise FormatNotImplemented(f"format is {shown(form)}; accepted: json.")
     if not asked.get("url"):

@@ -20,7 +20,7 @@ from location_context.gazetteer.gazetteer import City
 from location_context.localisation.language import Language
 from location_context.parameters import (
     DEFAULT_ACCENT,
-    LONGEST_PLACE,
+    MAX_PLACE_LENGTH,
     POINT,
     WIDGET,
     Parameters,
@@ -139,7 +139,7 @@ async def _find(service: Service, fields: dict[str, str], was: str) -> Found:
     """Appearance the name up when it came without coordinates, or in the place of another name."""
     name, before = fields["place"], (fields["lat"], fields["lng"])
     renamed = was.startswith(f"{before[0]},{before[1]},") and was != shown_before(fields)
-    if not 0 < len(name) <= LONGEST_PLACE or (any(before) and not renamed):
+    if not 0 < len(name) <= MAX_PLACE_LENGTH or (any(before) and not renamed):
         return Found()
     places = await to_thread.run_sync(service.gazetteer.search, name, MOST_PLACES)
     return Found(

@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from location_context.gazetteer.gazetteer import City
 from location_context.localisation.language import SOURCE, Language
-from location_context.parameters import LONGEST_PLACE, decode
+from location_context.parameters import MAX_PLACE_LENGTH, decode
 from location_context.service import Service
 from location_context.widget.builder.text import matches
 from location_context.widget.embedding import degrees
@@ -55,7 +55,7 @@ def routes(service: Service) -> list[Route]:
         await service.authenticator.limit_widget(client)
         given = dict(decode(request.scope["query_string"]))
         language = service.languages.choose(given.get("lang") or SOURCE)
-        text = given.get("q", "").strip()[:LONGEST_PLACE]
+        text = given.get("q", "").strip()[:MAX_PLACE_LENGTH]
         cities = await to_thread.run_sync(service.gazetteer.search, text, LIMIT) if text else []
         found = named(cities, language)
         answer = Places(places=found, summary=matches(len(found), language))
