@@ -1,15 +1,20 @@
-"""Presenter: an event as the response shows it, in relation to the query."""
+"""Presenter: events as the response has them, and as the command line prints them."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from location_context.sections.addresses import web_address
 from location_context.sections.contract import Query
 from location_context.sections.events.fields import MAX_TITLE_LENGTH, single_line
 from location_context.sections.events.records import Place
 from location_context.sections.events.relevance import LocalEvent, overlaps
-from location_context.sections.events.response import Event, Venue
+from location_context.sections.events.response import Event, EventsBody, Venue
+from location_context.sections.section import TextTable
 from location_context.sections.units import Measure
 from location_context.stay import Stay
+
+_TEXT_COLUMNS = ("start", "event", "category", "venue", "away", "source")
 
 
 def to_response(event: LocalEvent, query: Query, stay: Stay, measure: Measure) -> Event:
@@ -43,3 +48,20 @@ def _venue(place: Place, distance: float | None) -> Venue:
         lng=place.lng,
         distance=distance,
     )
+
+
+def to_text(body: EventsBody) -> Iterator[str | TextTable]:
+    """A line for each event, how many did not fit, and how each provider answered."""
+    rows = []
+    for event in body.events:
+        venue = event.venue
+        away = f"{venue.distance:g} {body.units.distance}" if venue and venue.distance else ""
+        rows.append([
+            event.start[:16].replace("T", " "), event.title, event.category,
+            (venue.name or "") if venue else "", away, ", ".join(event.sources),
+        ])  # fmt: skip
+    yield TextTable(columns=_TEXT_COLUMNS, rows=rows)
+    if body.omitted:
+        yield f"{sum(body.omitted.values())} more did not fit"
+    coverage = (f"{one.provider}: {one.status.replace('_', ' ')}" for one in body.coverage)
+    yield f"Asked: {', '.join(coverage)}"

@@ -1,4 +1,4 @@
-"""What the events section answers: these Structs are value, schema and documentation at once."""
+"""The response of the events section: these Structs are value, schema and documentation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CoverageStatus = Literal["ok", "partial", "stale", "unavailable", "not_configure
 
 
 _TIME = "[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2}(:[0-9]{2})?)"
-DateOrMoment = Annotated[  # a choice of two formats is no type at all in some generated clients
+DateOrMoment = Annotated[  # some generated clients have no type for a choice of two formats
     str, Meta(pattern=f"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(T{_TIME})?$")
 ]
 
@@ -59,25 +59,29 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
     """What a ticket costs."""
 
     min: Annotated[float | None, Meta(description="The cheapest ticket.")]
-    max: Annotated[float | None, Meta(description="The dearest ticket.")]
+    max: Annotated[float | None, Meta(description="The most expensive ticket.")]
     currency: Annotated[str | None, Meta(description="ISO 4217 code.")]
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """One event that touches the stay, joined from every provider that knows it."""
+    """One event that touches the stay, merged from every provider that knows it."""
 
-    id: Annotated[Text, Meta(description="Survives a new fetch or import.")]
-    title: Annotated[Text, Meta(description="The name; holidays in the asked language.")]
+    id: Annotated[
+        Text, Meta(description="Stays the same when the event is fetched or imported again.")
+    ]
+    title: Annotated[
+        Text, Meta(description="The name; that of a holiday in the requested language.")
+    ]
     category: Annotated[Category, Meta(description="What kind of event it is.")]
     start: Annotated[
         DateOrMoment,
-        Meta(description="A moment with the local offset; a date when all-day or time unknown."),
+        Meta(description="A time with the local offset; a date if all-day or the time is unknown."),
     ]
     end: Annotated[
         DateOrMoment | None,
-        Meta(description="Likewise; a date is the last one, included; null when not known."),
+        Meta(description="Likewise; a date is the last day, included; null if unknown."),
     ]
-    all_day: Annotated[bool, Meta(description="Whether it fills whole days.")]
+    all_day: Annotated[bool, Meta(description="Whether it lasts whole days.")]
     overlaps: Annotated[
         list[Overlap],
         Meta(
@@ -89,60 +93,60 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     status: Annotated[
         EventStatus,
         Meta(
-            description="`estimated` where the date waits for a sighting of the moon or for the "
-            "organiser, or a provider worked out the time itself."
+            description="`estimated` if the date depends on a sighting of the moon, if it is not "
+            "confirmed by the organiser, or if a provider estimated the time."
         ),
     ]
-    venue: Annotated[Venue | None, Meta(description="Where it happens; null when not known.")]
-    scope: Annotated[Scope, Meta(description="How wide it reaches.")]
+    venue: Annotated[Venue | None, Meta(description="Where it happens; null if unknown.")]
+    scope: Annotated[Scope, Meta(description="The area it concerns.")]
     regions: Annotated[
-        list[str], Meta(description="ISO 3166-2 codes, when only parts of a country keep it.")
+        list[str], Meta(description="ISO 3166-2 codes, if only parts of a country observe it.")
     ]
     rank: Annotated[
         Annotated[float, Meta(ge=0, le=100)] | None,
-        Meta(description="Weight from 0 to 100, logarithmic."),
+        Meta(description="Importance from 0 to 100, logarithmic."),
     ]
     url: Annotated[WebAddress | None, Meta(description="Its page; http or https.")]
     image: Annotated[WebAddress | None, Meta(description="Its picture; http or https.")]
-    price: Annotated[Price | None, Meta(description="What a ticket costs; null when not known.")]
+    price: Annotated[Price | None, Meta(description="What a ticket costs; null if unknown.")]
     sources: Annotated[
         list[Text], Meta(min_length=1, description="Names of the providers that know it.")
     ]
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of asking one provider."""
+    """How far one provider answered."""
 
     provider: Annotated[Text, Meta(description="The provider's name.")]
     status: Annotated[
         CoverageStatus,
         Meta(
-            description="`ok`: all it has; `partial`: it has more than was read, which is the most "
-            "important where the provider ranks; `stale`: an older answer, since newer could not "
-            "be had; `unavailable`: it could not be asked; `not_configured`: it is not connected "
-            "here; `not_covered`: it does not know the point's country."
+            description="`ok`: everything it has; `partial`: it has more events than were read "
+            "(the most important ones if it ranks them); `stale`: older events, as newer ones are "
+            "not available; `unavailable`: it did not answer; `not_configured`: it is "
+            "not connected here; `not_covered`: it does not cover the point's country."
         ),
     ]
 
 
 class EventsBody(DatedApplicable, frozen=True, kw_only=True, tag="events"):
-    """The events that touch the stay, and who was asked."""
+    """The events that touch the stay, and how far each provider answered."""
 
     radius: Annotated[
-        Quantity, Meta(description="Events with a venue count within this, in units.distance.")
+        Quantity, Meta(description="Events with a venue are included within it, in units.distance.")
     ]
     events: Annotated[
         list[Event],
         Meta(
             max_length=50,
-            description="In order of start, all-day first, rank, distance; 50 at most, 10 a day.",
+            description="By start, all-day first, then rank, then distance; 50 at most, 10 a day.",
         ),
     ]
     omitted: Annotated[
         dict[Category, Annotated[int, Meta(ge=1)]],
         Meta(description="Events that did not fit, counted by category."),
     ]
-    coverage: Annotated[list[Coverage], Meta(description="What became of asking each provider.")]
+    coverage: Annotated[list[Coverage], Meta(description="How far each provider answered.")]
 
 
 class NoEvents(NotApplicable, frozen=True, kw_only=True):
@@ -150,5 +154,5 @@ class NoEvents(NotApplicable, frozen=True, kw_only=True):
 
     coverage: Annotated[
         list[Coverage],
-        Meta(description="What became of asking each provider; empty for `stay_in_past`."),
+        Meta(description="How far each provider answered; empty for `stay_in_past`."),
     ]

@@ -23,11 +23,10 @@ from location_context.sections.contract import (
     StayBody,
     foremost,
 )
-from location_context.sections.events import terminal
 from location_context.sections.events.card import card
 from location_context.sections.events.imports.feeds import Feeds
 from location_context.sections.events.merging.merge import merge
-from location_context.sections.events.presenter import to_response
+from location_context.sections.events.presenter import to_response, to_text
 from location_context.sections.events.providers.base import EventProvider, ProviderResult
 from location_context.sections.events.providers.calendars import Calendars
 from location_context.sections.events.providers.holidays import Holidays
@@ -188,7 +187,7 @@ class Events(Section[EventsBody]):
         return Card(template=template, view=card.card(body, context.fmt))
 
     def text(self, body: EventsBody) -> Iterator[str | TextTable]:
-        return terminal.text(body)
+        return to_text(body)
 
 
 async def _fetch(provider: EventProvider, query: Query, deadline: Deadline) -> ProviderResult:
