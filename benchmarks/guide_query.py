@@ -20,7 +20,7 @@ from pathlib import Path
 
 from location_context.point import distance_km
 from location_context.sections.guide.imports.formats import RowError, read_table
-from location_context.sections.guide.imports.importer import BUILT_IN_FORMATS
+from location_context.sections.guide.imports.importer import installed_formats
 from location_context.sections.guide.imports.validation import RowValidator
 from location_context.sections.guide.records import TIERS, Restaurant
 from location_context.sections.guide.restaurant_index import RestaurantIndex
@@ -113,7 +113,7 @@ def read(argument: str) -> list[Restaurant]:
         return made_up(int(argument))
     validator = RowValidator(lambda _lat, _lng: None)
     found = []
-    for row in read_table(Path(argument).read_bytes(), BUILT_IN_FORMATS).rows:
+    for row in read_table(Path(argument).read_bytes(), installed_formats()).rows:
         with suppress(RowError):
             found.append(validator.restaurant(row))
     return [

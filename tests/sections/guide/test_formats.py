@@ -1,33 +1,46 @@
-"""Formats of packages outside: the seam's example works, and the importer asks them first."""
+"""Formats of other packages: the seam's example works, and an installed one is imported."""
 
 from __future__ import annotations
 
 import doctest
+from pathlib import Path
 
 import pytest
 
+from location_context.errors import OperatorError
 from location_context.sections.guide.imports import formats
-from location_context.sections.guide.imports.formats import GuideFormat, Row, Table, decode_text
-from location_context.sections.guide.imports.importer import BUILT_IN_FORMATS, Importer
-from location_context.storage.guide import SqlGuideStore
-from tests.moved_clock import MovedClock
-from tests.sections.guide.samples import METADATA, country_at, open_csv, open_row
+from location_context.sections.guide.imports.importer import Importer, installed_formats
+from tests.sections.guide.samples import METADATA, open_csv, open_row
 
+MODULE = '''
+from location_context.sections.guide.imports.formats import GuideFormat, Row, Table, decode_text
 
 class LinesFormat(GuideFormat):
     """Below a line "#guide": name, tier, latitude and longitude, one restaurant a line."""
 
     name = "lines"
 
-    def recognises(self, data: bytes) -> bool:
+    def recognises(self, data):
         return data.startswith(b"#guide")
 
-    def read(self, data: bytes) -> Table:
+    def read(self, data):
         names = ("name", "tier", "lat", "lng")
         rows = (line.split("|") for line in decode_text(data).splitlines()[1:])
-        return Table.of(
-            "lines", (Row(n, dict(zip(names, row, strict=True))) for n, row in enumerate(rows, 2))
-        )
+        return Table.of("lines", (Row(n, dict(zip(names, row))) for n, row in enumerate(rows, 2)))
+'''
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An installed package with a format of its own; its entry points may be rewritten."""
+    (tmp_path / "guide_lines.py").write_text(MODULE)
+    metadata = tmp_path / "guide_lines-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: guide-lines\nVersion: 1.0\n")
+    points = metadata / "entry_points.txt"
+    points.write_text("[location_context.guide_importers]\nlines = guide_lines:LinesFormat\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    return points
 
 
 def test_the_example_of_the_seam_works() -> None:
@@ -37,13 +50,22 @@ def test_the_example_of_the_seam_works() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_format_of_ones_own_is_imported_like_the_built_in_ones(
-    guides: SqlGuideStore,
-) -> None:
-    importer = Importer(guides, MovedClock(), country_at, [LinesFormat(), *BUILT_IN_FORMATS])
+@pytest.mark.usefixtures("package")
+async def test_a_format_of_another_package_is_imported_like_our_own(importer: Importer) -> None:
     data = b"#guide\nChez Lignes|one_star|48.85|2.35\nChez Rien|none|48.85|2.36"
     version, report = await importer.run(data + b"\nChez Trois|selected|48.85|2.37", METADATA)
     assert version.provenance.kind == report.kind == "lines"
     assert (report.taken, [row.line for row in report.refused]) == (2, [3])
     _, report = await importer.run(open_csv(open_row(1)), METADATA)
     assert report.kind == "guide_csv"
+
+
+@pytest.mark.usefixtures("package")
+def test_our_own_formats_are_asked_last() -> None:
+    assert [one.name for one in installed_formats()] == ["lines", "json", "csv"]
+
+
+def test_a_format_that_cannot_be_loaded_is_named_with_its_package(package: Path) -> None:
+    package.write_text("[location_context.guide_importers]\nlines = guide_lines:Nothing\n")
+    with pytest.raises(OperatorError, match=r"lines.*guide-lines"):
+        installed_formats()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from location_context.sections.guide.imports.fields import tier_of
 from location_context.sections.guide.imports.formats import read_table
-from location_context.sections.guide.imports.importer import BUILT_IN_FORMATS
+from location_context.sections.guide.imports.importer import installed_formats
 from location_context.sections.guide.records import TIERS, Restaurant
 from location_context.sections.guide.restaurant_index import RestaurantIndex
 from tests.sections.guide.oracle import BruteForce, as_expected
@@ -30,7 +30,7 @@ def test_two_thousand_points_the_poles_and_180_degrees_are_answered_as_by_brute_
 def test_two_hundred_points_at_hotspots_of_a_real_guide_are_answered_as_by_brute_force(
     shared_data: Path,
 ) -> None:
-    rows = read_table(snapshots(shared_data)[2023].read_bytes(), BUILT_IN_FORMATS).rows
+    rows = read_table(snapshots(shared_data)[2023].read_bytes(), installed_formats()).rows
     restaurants = [
         Restaurant(
             id=f"{n}",

@@ -12,7 +12,6 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from location_context.errors import OperatorError
 
@@ -114,8 +113,8 @@ class GuideFormat(ABC):
 
     Attributes:
         name: what it is registered as.
-        order: the lowest is asked first whether it recognises a file; those of this package are
-            asked last.
+        order: the lowest is asked first whether it recognises a file; the formats of this package
+            come last, the CSV at the very end, since it takes any text.
 
     Example: restaurants as lines "name|tier|latitude,longitude" below a line "#guide".
 
@@ -138,8 +137,8 @@ class GuideFormat(ABC):
         ('pipe', 2, 'one_star')
     """
 
-    name: ClassVar[str]
-    order: ClassVar[int] = 100
+    name: str
+    order: int = 100
 
     @abstractmethod
     def recognises(self, data: bytes) -> bool:

@@ -14,6 +14,7 @@ from importlib import resources
 import msgspec
 
 from location_context.errors import OperatorError
+from location_context.sections import registry
 from location_context.sections.guide.imports import matching
 from location_context.sections.guide.imports.csv_json import CsvFormat, JsonFormat
 from location_context.sections.guide.imports.formats import (
@@ -37,7 +38,8 @@ from location_context.sections.licences import MIT
 from location_context.stay import Clock
 
 Progress = Callable[[int, int], None]  # rows done, rows in all
-BUILT_IN_FORMATS: tuple[GuideFormat, ...] = (CsvFormat(), JsonFormat())
+BUILT_IN_FORMATS: tuple[type[GuideFormat], ...] = (CsvFormat, JsonFormat)
+GUIDE_IMPORTERS = "location_context.guide_importers"  # the group of entry points
 _PROGRESS_EVERY = 256  # rows
 
 
@@ -113,19 +115,12 @@ class ImportRejected(OperatorError):
 
 
 class Importer:
-    """Imports into a store; `country_at` gives the country at a point."""
+    """Imports datasets in any installed format; `country_at` gives the country at a point."""
 
-    def __init__(
-        self,
-        store: GuideStore,
-        clock: Clock,
-        country_at: CountryAt,
-        formats: Sequence[GuideFormat] = BUILT_IN_FORMATS,
-    ) -> None:
+    def __init__(self, store: GuideStore, clock: Clock, country_at: CountryAt) -> None:
         self._store = store
         self._clock = clock
         self._country_at = country_at
-        self._formats = formats
 
     async def run(
         self,
@@ -140,7 +135,7 @@ class Importer:
         Raises:
             OperatorError: the file is no dataset, or too much of it is wrong; nothing is changed.
         """
-        table = read_table(data, self._formats)
+        table = read_table(data, installed_formats())
         valid, rejected = self._validated(table, progress or (lambda _done, _all: None))
         restaurants, own_ids, report = _merge_duplicates(table, valid, rejected)
         _check(report, strict=strict)
@@ -180,6 +175,17 @@ class Importer:
                 rejected.append(RejectedRow(row.line, str(reason)))
         progress(len(table.rows), len(table.rows))
         return valid, rejected
+
+
+def installed_formats() -> list[GuideFormat]:
+    """The formats of other packages and our own, in the order in which they are asked.
+
+    Raises:
+        OperatorError: a format of another package cannot be loaded.
+    """
+    kind: type[GuideFormat] = GuideFormat  # type: ignore[type-abstract]  # subclasses are built
+    classes = {*registry.load(GUIDE_IMPORTERS, kind), *BUILT_IN_FORMATS}
+    return [one() for one in sorted(classes, key=lambda one: (one.order, one.name))]
 
 
 async def import_sample(importer: Importer) -> tuple[GuideVersion, ImportReport]:
