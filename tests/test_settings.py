@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from location_context.errors import OperatorError
-from location_context.settings import PREFIX, Secret, Settings, unknown
+from location_context.settings import PREFIX, Secret, Settings, read_table, unknown
+from location_context.settings.loader import GROUP
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -135,7 +140,7 @@ def test_a_file_gives_settings_and_the_environment_wins_over_it(tmp_path: Path):
 def test_a_file_with_an_unknown_name_or_that_is_missing_is_refused(tmp_path: Path):
     file = tmp_path / "settings.toml"
     file.write_text("colour = 1\n")
-    with pytest.raises(OperatorError, match="COLOUR is no setting"):
+    with pytest.raises(OperatorError, match="COLOUR is not a setting"):
         read(config=str(file))
     with pytest.raises(OperatorError, match="cannot be read"):
         read(config=str(tmp_path / "none.toml"))
@@ -147,3 +152,58 @@ def test_a_secret_shows_itself_only_when_asked():
     assert "hunter2" not in shown
     assert secret.reveal() == "hunter2"
     assert "hunter2" not in repr(read(key_pepper="hunter2"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "accepted"),
+    [
+        ("events_radius", "201", "a number of km above 0, at most 200, not '201'"),
+        ("max_in_flight", "2.5", "a whole number above 0, at most 100,000, not '2.5'"),
+        ("log_level", "loud", "debug, info, warning or error, not 'loud'"),
+        ("redis_url", "ftp://user:hunter2@host", r"redis://… or rediss://…, not \*\*\*"),
+    ],
+)
+def test_a_wrong_value_is_told_what_it_must_be(name: str, text: str, accepted: str):
+    with pytest.raises(OperatorError, match=f"{name.upper()} must be {accepted}"):
+        read(**{name: text})
+
+
+TIDES = """
+from typing import Annotated
+import msgspec
+from location_context.settings.parsers import Address, Count
+
+class TidesSettings(msgspec.Struct, frozen=True):
+    tides_url: Annotated[Address, "Tide tables."] = "https://tides.example"
+    tides_per_day: Annotated[Count, "Calls a day."] = 100
+"""
+
+
+@pytest.fixture
+def tides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[msgspec.Struct]]:
+    """The table of an installed package, with its entry point."""
+    (tmp_path / "tides_settings.py").write_text(TIDES)
+    info = tmp_path / "tides-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: tides\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[{GROUP}]\ntides = tides_settings:TidesSettings\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield importlib.import_module("tides_settings").TidesSettings
+    sys.modules.pop("tides_settings")
+
+
+def test_a_package_has_settings_of_its_own_in_environment_and_file(tides, tmp_path: Path):
+    file = tmp_path / "settings.toml"
+    file.write_text('tides_url = "https://file.example"\nlog_level = "error"\n')
+    environ = {f"{PREFIX}CONFIG": str(file), f"{PREFIX}TIDES_PER_DAY": "7"}
+    given = read_table(tides, environ)
+    assert (given.tides_url, given.tides_per_day) == ("https://file.example", 7)
+    assert Settings.read(environ).log_level == "error"
+    assert unknown({**environ, f"{PREFIX}TIDES_PER_DAI": "7"}) == [f"{PREFIX}TIDES_PER_DAI"]
+    assert read_table(tides, {}) == tides()
+
+
+def test_wrong_settings_of_a_package_are_listed_like_ours(tides):
+    wrong = {f"{PREFIX}TIDES_URL": "nowhere", f"{PREFIX}TIDES_PER_DAY": "-1"}
+    with pytest.raises(OperatorError, match=r"TIDES_URL must be .*\n.*TIDES_PER_DAY must be"):
+        read_table(tides, wrong)

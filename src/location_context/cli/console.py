@@ -19,7 +19,7 @@ from rich.progress import Progress
 
 from location_context.settings import Settings
 from location_context.settings.data_dir import note_store, other_store, refuse_second_store
-from location_context.settings.reading import COMMAND, variable
+from location_context.settings.loader import COMMAND, variable
 
 T = TypeVar("T")
 _COMMAND = re.compile(r"(?<![\w./-])location-context (?=[a-z])")

@@ -2,22 +2,19 @@
 
 Where DATA_DIR is not set it is `data` of the clone whose scripts are used; else `./data` if a store
 lies there, else the platform's place for application data. So that a command run in another folder
-does not make a second store unseen, the first one is recorded in the platform's place. The record
-is only a hint: one that cannot be written, or whose store is gone, is as none.
+does not quietly create a second store, the first one is recorded in the platform's place. The
+record is only a hint: one that cannot be written, or whose store is gone, is ignored.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from location_context.errors import OperatorError
-from location_context.settings.reading import CLONE, variable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from location_context.settings.loader import CLONE, variable
 
 DATABASE_FILE, PEPPER_FILE = "location-context.sqlite3", "key-pepper"
 GRID_FILE = "climate_fallback.npy"  # the fallback climate grid
@@ -29,7 +26,7 @@ def default_data_dir(environ: Mapping[str, str]) -> Path:
     if clone := environ.get(variable(CLONE)):
         return Path(clone).absolute() / "data"
     here = Path("data").absolute()
-    return here if holds_store(here) else _place(environ) or here
+    return here if holds_store(here) else _platform_folder(environ) or here
 
 
 def holds_store(folder: Path) -> bool:
@@ -39,7 +36,7 @@ def holds_store(folder: Path) -> bool:
 
 def note_store(environ: Mapping[str, str], folder: Path) -> None:
     """Record the data directory as the first one, unless another one's store is still there."""
-    place = _place(environ)
+    place = _platform_folder(environ)
     if place is None or first_store(environ) is not None:
         return
     with suppress(OSError):
@@ -49,7 +46,7 @@ def note_store(environ: Mapping[str, str], folder: Path) -> None:
 
 def first_store(environ: Mapping[str, str]) -> Path | None:
     """The recorded data directory, if a store still lies in it."""
-    place = _place(environ)
+    place = _platform_folder(environ)
     with suppress(OSError, ValueError):
         if place and (text := (place / _RECORD).read_text(encoding="utf-8").strip()):
             return Path(text) if holds_store(Path(text)) else None
@@ -65,22 +62,22 @@ def other_store(environ: Mapping[str, str], folder: Path) -> Path | None:
 
 
 def refuse_second_store(environ: Mapping[str, str], folder: Path) -> None:
-    """See that no second store is made by running in another folder.
+    """Prevent a second store from being created by running in another folder.
 
     Raises:
-        OperatorError: it would be; the sentence names the first one.
+        OperatorError: there would be one; the sentence names the first.
     """
     by_folder = not folder.is_absolute() or folder == default_data_dir(environ)
     if by_folder and variable(CLONE) not in environ and (first := other_store(environ, folder)):
         raise OperatorError(
             f"There is no data in {folder.absolute()}, and there is in {first}. To use that, set "
-            f"LOCATION_CONTEXT_DATA_DIR={first}; to begin a second one here, add --new to the "
+            f"LOCATION_CONTEXT_DATA_DIR={first}; to start a second one here, add --new to the "
             "command setup, serve or keys create."
         )
 
 
-def _place(environ: Mapping[str, str]) -> Path | None:
-    """The platform's place for this service's data; None where the user has no home."""
+def _platform_folder(environ: Mapping[str, str]) -> Path | None:
+    """The platform's folder for this service's data; None where the user has no home."""
     given = Path(environ.get("XDG_DATA_HOME", ""))
     if given.is_absolute():
         return given / _NAME

@@ -1,4 +1,4 @@
-"""Every setting: its name, kind, meaning and default stand in one line of `Settings`.
+"""Every setting: its name, type, meaning and default are one line of `Settings`.
 
 `Settings.read(environ)` takes names with the prefix `LOCATION_CONTEXT_`, over the values of the
 TOML file that `LOCATION_CONTEXT_CONFIG` names (its keys are the same names in lower case, without
@@ -7,16 +7,16 @@ the prefix). `docs/settings.md` is written from it (`scripts/document_settings.p
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import Annotated, Self
 from urllib.parse import urlsplit
 
 import msgspec
 
-from location_context.errors import OperatorError
-from location_context.settings import reading
+from location_context.settings import loader
 from location_context.settings.data_dir import DATABASE_FILE, default_data_dir
-from location_context.settings.kinds import (
+from location_context.settings.parsers import (
     Address,
     AddressOrNone,
     Count,
@@ -25,7 +25,6 @@ from location_context.settings.kinds import (
     Folder,
     HeaderSecret,
     HeaderText,
-    Hidden,
     Kilometres,
     LogFormat,
     LogLevel,
@@ -33,19 +32,17 @@ from location_context.settings.kinds import (
     Radii,
     RedisAddress,
     Seconds,
+    Secret,
+    SecretText,
     Share,
     UnitsOrNone,
 )
-from location_context.settings.secret import Secret
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The whole configuration of one server or command."""
 
-    data_dir: Annotated[Folder, "Where everything kept lies; see operate.md."] = Path("data")
+    data_dir: Annotated[Folder, "Where all data is kept; see operate.md."] = Path("data")
     database_url: Annotated[
         DatabaseAddress, "PostgreSQL address; empty: SQLite in the data directory."
     ] = Secret()
@@ -55,18 +52,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     public_url: Annotated[Address, "The only source of absolute addresses in answers."] = (
         "http://127.0.0.1:8000"
     )
-    trusted_proxies: Annotated[Networks, "CIDRs whose X-Forwarded-For is believed."] = ()
+    trusted_proxies: Annotated[Networks, "CIDRs whose X-Forwarded-For is trusted."] = ()
     key_pepper: Annotated[
-        Hidden, "Secret mixed into stored API keys; empty: made once, data directory."
+        SecretText, "Secret mixed into stored API keys; empty: created once in the data directory."
     ] = Secret()
     contact: Annotated[HeaderText, "E-mail or address sent to providers in the User-Agent."] = ""
     log_level: Annotated[LogLevel, "debug, info, warning or error."] = "info"
     log_format: Annotated[LogFormat, "json, or console for people."] = "json"
     json_deadline: Annotated[Seconds, "Seconds a JSON section may take."] = 4.0
     widget_deadline: Annotated[Seconds, "Seconds the widget may take."] = 2.5
-    max_in_flight: Annotated[Count, "Requests worked on at once before 503 service_overloaded."] = (
-        256
-    )
+    max_in_flight: Annotated[Count, "Requests handled at once before 503 service_overloaded."] = 256
     accept_filter: Annotated[
         Flag,
         "On SIGTERM, keep new connections out in the kernel, so that all that were opened are "
@@ -126,16 +121,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             OperatorError: one or more settings are wrong; all of them are listed.
         """
-        given = reading.texts(environ, cls.__struct_fields__)
-        values, wrong = reading.values(cls, given)
-        kept_elsewhere = not (given.get("database_url") or "sqlite").startswith("sqlite")
-        if kept_elsewhere and not given.get("key_pepper"):
-            pepper = reading.variable("key_pepper")
-            wrong.append(f"{pepper} is missing; it is required with PostgreSQL")
+        given = loader.texts(environ, cls)
+        values, problems = loader.parse_all(cls, given)
+        if unknown_names := given.keys() - set(cls.__struct_fields__):
+            problems += [
+                f"{loader.variable(name)} is not a setting; docs/settings.md lists them"
+                for name in sorted(unknown_names - loader.names_of_packages())
+            ]
+        uses_server = not (given.get("database_url") or "sqlite").startswith("sqlite")
+        if uses_server and not given.get("key_pepper"):
+            pepper = loader.variable("key_pepper")
+            problems.append(f"{pepper} is missing; it is required with PostgreSQL")
         if "data_dir" not in given:
             values["data_dir"] = default_data_dir(environ)
-        if wrong:
-            raise OperatorError("These settings are wrong:\n" + "\n".join(f"- {w}" for w in wrong))
+        loader.refuse(problems)
         return cls(**values)
 
     @property
@@ -169,10 +168,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def unknown(environ: Mapping[str, str]) -> list[str]:
-    """Variables with our prefix that are no setting: slips, said but not fatal."""
-    others = (reading.CONFIG, reading.CLONE, reading.COMMAND)
-    known = {reading.variable(name) for name in (*Settings.__struct_fields__, *others)}
-    return sorted(n for n in environ if n.startswith(reading.PREFIX) and n not in known)
+    """Variables with our prefix that are not settings: misspelt ones, reported but not fatal."""
+    others = (loader.CONFIG, loader.CLONE, loader.COMMAND)
+    known = {loader.variable(name) for name in (*Settings.__struct_fields__, *others)}
+    found = {name for name in environ if name.startswith(loader.PREFIX) and name not in known}
+    if found:
+        found -= {loader.variable(name) for name in loader.names_of_packages()}
+    return sorted(found)
 
 
 def _open_meteo(given: str | None, host: str, path: str, key: Secret) -> str:
