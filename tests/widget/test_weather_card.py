@@ -8,8 +8,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from location_context.sections.weather import summary_text
 from location_context.sections.weather.card import card as weather_card
-from location_context.sections.weather.card import lead as card_lead
 from tests.widget.asking import NOW, WORDS, query
 from tests.widget.samples.weather import weather
 
@@ -37,7 +37,7 @@ def test_the_forecasts_sentence_is_true_of_its_days(gazetteer, found):
         )
         for day, (high, chance, condition) in zip(body.days, found, strict=True)
     ]
-    said = card_lead.forecast(msgspec.structs.replace(body, days=shown), WORDS)
+    said = summary_text.forecast_headline(msgspec.structs.replace(body, days=shown), WORDS)
     highs = [high for high, _, _ in found]
     assert WORDS.temperatures(min(highs), max(highs)) in said
     wet = [n for n, (_, chance, _) in enumerate(found) if (chance or 0) >= 50]
@@ -61,12 +61,12 @@ def test_the_word_for_warmth_does_not_depend_on_units(gazetteer, celsius, units)
     body = weather(query(gazetteer, units=units), NOW)
     value = celsius if units == "metric" else celsius * 1.8 + 32
     metric = weather(query(gazetteer), NOW)
-    assert card_lead.warmth(value, body, WORDS) == card_lead.warmth(celsius, metric, WORDS)
+    assert summary_text.warmth(value, body, WORDS) == summary_text.warmth(celsius, metric, WORDS)
 
 
 def test_what_is_typical_names_its_own_means(gazetteer):
     body = weather(query(gazetteer, start="2027-08-07"), NOW)
-    said = card_lead.typical(body, WORDS)
+    said = summary_text.typical_headline(body, WORDS)
     high, low = body.summary.temperature_max_mean, body.summary.temperature_min_mean
     wet = round(body.summary.expected_wet_days)
     assert f"{WORDS.temperature(high)} by day and {WORDS.temperature(low)} at night" in said

@@ -1,16 +1,11 @@
 """Attributions: the words that each provider's licence asks to be shown."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from datetime import date
 
 import msgspec
 
 from location_context.sections.contract import Attribution
 from location_context.sections.licences import CC_BY
-
-if TYPE_CHECKING:
-    from datetime import date
 
 OPEN_METEO = Attribution(
     name="Open-Meteo",

@@ -5,19 +5,13 @@ Where a provider has no code, `code_without` tells one from rain, cloud and temp
 dry days by cloud: to 25 % clear, to 65 % partly cloudy, else cloudy.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from location_context.localisation.language import Language
-    from location_context.sections.weather.response import Condition
+from location_context.localisation.language import Language
+from location_context.sections.weather.response import Condition
 
 _CODES: Mapping[Condition, tuple[int, ...]] = {
     "clear": (0, 1),

@@ -40,7 +40,7 @@ from location_context.sections.weather.response import (
     WeatherBody,
     YearBody,
 )
-from location_context.sections.weather.sentence import Sentence
+from location_context.sections.weather.summary_text import SummaryText
 from location_context.stay import horizon
 
 Convert = Callable[[float | None], float | None]
@@ -164,13 +164,13 @@ class Presenter:
         )
 
     def _sentence(self, high: float, low: float, wet: float) -> str:
-        sentence = Sentence(self._query.language, self._measure)
+        text = SummaryText(self._query.language, self._measure)
         if self._series.kind == "forecast":
-            return sentence.forecast(high, low, wet, self._stay.days)
+            return text.forecast(high, low, wet, self._stay.days)
         if self._series.kind == "reanalysis":
-            return sentence.climatology(high, low, wet, self._stay.days, years=self._series.years)
+            return text.climatology(high, low, wet, self._stay.days, years=self._series.years)
         rain = _total(self._columns["precipitation_sum"])
-        return sentence.monthly_mean(self._mean("temperature_mean"), rain, self._stay.days)
+        return text.monthly_mean(self._mean("temperature_mean"), rain, self._stay.days)
 
     def _chances(self) -> Floats:
         """The chance of a wet day in percent; where a forecast has none, its rain decides."""

@@ -34,7 +34,7 @@ from location_context.sections.section import (
     SectionContext,
     TextTable,
 )
-from location_context.sections.weather import terminal
+from location_context.sections.weather import summary_text
 from location_context.sections.weather.card import card
 from location_context.sections.weather.climatology.fallback_grid import MODEL, FallbackGrid
 from location_context.sections.weather.presenter import Presenter
@@ -270,7 +270,7 @@ class Weather(Section[WeatherBody]):
         return {"weather": "_".join(kinds), "reason": reason or ""}
 
     def text(self, body: WeatherBody) -> Iterator[str | TextTable]:
-        return terminal.text(body)
+        return summary_text.terminal_lines(body)
 
 
 def with_history(forecast: WeatherSeries, stored: WeatherSeries) -> WeatherSeries:

@@ -6,23 +6,16 @@ lowest value less a degree to the highest and a degree; their geometry is `style
 properties in per cent.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import date, datetime
 
-from location_context.sections.weather.card.days import DayView, Scale, day_views
-from location_context.sections.weather.card.words import age, badge, lead, note, stale_line
-from location_context.sections.weather.card.years import Years, years
+from location_context.localisation.formats import Formats
+from location_context.sections.weather.card.strips import DayView, Scale, Years, day_views, years
+from location_context.sections.weather.card.texts import age, badge, headline, note, stale_line
+from location_context.sections.weather.response import Day, WeatherBody
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import date, datetime
-
-    from location_context.localisation.formats import Formats
-    from location_context.sections.weather.response import Day, WeatherBody
-
-COLUMNS_AT_MOST = 10
+MAX_COLUMNS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,25 +47,25 @@ class Card:
     style: str
 
 
-def card(whole: WeatherBody, near: WeatherBody | None, words: Formats, now: datetime) -> Card:
+def card(whole: WeatherBody, near: WeatherBody | None, fmt: Formats, now: datetime) -> Card:
     """The card of the whole stay, and of its near part when that alone is a forecast."""
     near = near if near and near.mode == "forecast" and whole.mode == "climatology" else None
     parts = _parts(whole, near)
     days = [day for _, found in parts for day in found]
     scale, unit = Scale.over(days), whole.units.precipitation
-    shown = [(kind, day_views(kind, found, scale, unit, words)) for kind, found in parts]
+    shown = [(kind, day_views(kind, found, scale, unit, fmt)) for kind, found in parts]
     numbered = _number(shown)
     count = sum(len(views) for _, views in numbered)
-    ten = years(whole, words)
+    ten = years(whole, fmt)
     newest = near or whole
     return Card(
-        badge=badge(whole, near, words) + age(newest, words, now),
-        lead=lead(whole, near, words),
-        note=note(whole, near, words),
-        stale=stale_line(newest, words) if newest.stale else "",
-        groups=[_group(whole, kind, views, len(parts) > 1, words) for kind, views in numbered],
+        badge=badge(whole, near, fmt) + age(newest, fmt, now),
+        lead=headline(whole, near, fmt),
+        note=note(whole, near, fmt),
+        stale=stale_line(newest, fmt) if newest.stale else "",
+        groups=[_group(whole, kind, views, len(parts) > 1, fmt) for kind, views in numbered],
         columns=_columns(count),
-        side=len(parts) > 1 and count <= COLUMNS_AT_MOST,
+        side=len(parts) > 1 and count <= MAX_COLUMNS,
         weeks=count < len(days),
         monthly=whole.basis.kind == "monthly_mean",
         spread=any(view.spread for _, views in numbered for view in views),
@@ -104,21 +97,21 @@ def _number(
 
 
 def _columns(shown: int) -> int:
-    return shown if shown <= COLUMNS_AT_MOST else 7
+    return shown if shown <= MAX_COLUMNS else 7
 
 
 def _group(
-    whole: WeatherBody, kind: str, views: Sequence[DayView], labelled: bool, words: Formats
+    whole: WeatherBody, kind: str, views: Sequence[DayView], labelled: bool, fmt: Formats
 ) -> Group:
     label = detail = ""
     if labelled and kind == "forecast":
-        label = words.gettext("Forecast")
-        detail = words.gettext("to {date}").format(date=words.day(_last(views)))
+        label = fmt.gettext("Forecast")
+        detail = fmt.gettext("to {date}").format(date=fmt.day(_last(views)))
     elif labelled:
-        label = words.gettext("Typical")
-        detail = words.gettext("from {date}").format(date=words.day(_first(views)))
+        label = fmt.gettext("Typical")
+        detail = fmt.gettext("from {date}").format(date=fmt.day(_first(views)))
         if whole.basis.years:
-            detail += f", {words.years(whole.basis.years)}"
+            detail += f", {fmt.years(whole.basis.years)}"
     return Group(kind=kind, label=label, detail=detail, days=views)
 
 
@@ -133,6 +126,6 @@ def _last(views: Sequence[DayView]) -> date:
 def _style(groups: Sequence[tuple[str, Sequence[DayView]]]) -> str:
     rules = [f"#w{view.number}{{{view.bar}}}" for _, views in groups for view in views if view.bar]
     sizes = [len(views) for _, views in groups]
-    if len(sizes) > 1 and sum(sizes) <= COLUMNS_AT_MOST:
+    if len(sizes) > 1 and sum(sizes) <= MAX_COLUMNS:
         rules += [f".g{n}{{--k:{size}}}" for n, size in enumerate(sizes)]
     return "".join(rules)

@@ -10,23 +10,20 @@ A mean is the fitted line's value for temperatures and the pool's mean for the r
 codes are the most frequent; wind direction is the mean vector weighted by speed.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from location_context.sections.weather.codes import MEMBERSHIP
-from location_context.sections.weather.records import FIELDS, PAD_DAYS, ROW, TEMPERATURES
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from location_context.sections.weather.records import Columns
-
-    Floats = NDArray[np.float64]
+from location_context.sections.weather.records import (
+    FIELDS,
+    PAD_DAYS,
+    ROW,
+    TEMPERATURES,
+    Columns,
+    Floats,
+)
 
 WET_MM = 1.0
 WIDTH = 2 * PAD_DAYS + 1

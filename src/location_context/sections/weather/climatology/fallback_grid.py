@@ -6,26 +6,19 @@ memory, so that a request reads a few pages. Bilinear in place; in season linear
 of the months.
 """
 
-from __future__ import annotations
-
 from calendar import monthrange
 from datetime import date, timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import structlog
+from numpy.typing import NDArray
 
+from location_context.point import Point
 from location_context.sections.weather.attributions import ITU
 from location_context.sections.weather.records import LIMITS, Grid, WeatherSeries
 from location_context.settings.data_dir import GRID_FILE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from location_context.point import Point
-    from location_context.stay import Stay
+from location_context.stay import Stay
 
 STEP = 0.75
 SHAPE = (2, 12, 241, 481)

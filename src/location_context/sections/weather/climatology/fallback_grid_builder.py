@@ -6,29 +6,22 @@ read out of its archive without installing it, and thrown away. Rain is averaged
 temperature's grid.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from location_context.errors import OperatorError
 from location_context.sections.weather.climatology.fallback_grid import SHAPE, STEP
+from location_context.sections.weather.records import Floats
 from location_context.settings.data_dir import GRID_FILE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 REQUIREMENT = (
     "itur==0.4.0 --hash=sha256:d7a357172216075b9f0b8f38cd68ce975dba1b7e22db8329f013e6ef651db9b2\n"

@@ -5,30 +5,22 @@ window in a year is as long as its own and runs on day by day, with 15 days to e
 February counts as the 28th in years that lack it.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from datetime import date
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from location_context.sections.weather.records import (
     FIELDS,
     PAD_DAYS,
     ROW,
+    Floats,
+    Month,
     YearRecord,
     month_span,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from location_context.sections.weather.records import Month
-    from location_context.stay import Stay
-
-    Floats = NDArray[np.float64]
+from location_context.stay import Stay
 
 YEARS = 10
 SETTLED_DAYS = 10  # a year counts when its 31 December is so long past

@@ -1,0 +1,237 @@
+"""The strips of the weather card: its days (or the weeks of a long stay), and the ten years."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Self
+
+from location_context.localisation.formats import Formats
+from location_context.sections.weather.response import Day, WeatherBody, YearBody
+
+LIKELY_PERCENT = 50
+MAX_DAYS = 35  # shown one by one; beyond, by weeks
+MAX_DOTS = 16
+_DROP_LEVELS = (20, 40, 65)  # percent of chance for one, two and three drops
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """The one scale of all bars."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def over(cls, days: Iterable[Day]) -> Self:
+        values = [value for day in days for value in _temperatures(day) if value is not None]
+        if not values:
+            return cls(low=0.0, high=1.0)
+        return cls(low=min(values) - 1, high=max(values) + 1)
+
+    def share(self, value: float) -> float:
+        """Where a value lies, in per cent of the scale."""
+        return round(100 * (value - self.low) / (self.high - self.low), 1)
+
+    def span(self, low: float, high: float) -> tuple[float, float]:
+        """Where a bar begins and how long it is, in per cent."""
+        begin = self.share(low)
+        return begin, round(max(0.0, self.share(high) - begin), 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DayView:
+    """One day as it is shown; `bar` are the custom properties of its bars, empty when unknown."""
+
+    number: int = 0
+    first: date
+    last: date
+    weekday: str
+    day: str
+    icon: str
+    high: str
+    low: str
+    chance: str
+    drop: int
+    likely: bool
+    spread: bool
+    bar: str
+    spoken: str
+
+    def at(self, number: int) -> Self:
+        return replace(self, number=number)
+
+
+def day_views(
+    kind: str, days: Sequence[Day], scale: Scale, unit: str, fmt: Formats
+) -> list[DayView]:
+    """Each day, or each week when there are too many days."""
+    if len(days) <= MAX_DAYS:
+        return [_view(kind, [day], scale, unit, fmt) for day in days]
+    weeks = [days[n : n + 7] for n in range(0, len(days), 7)]
+    return [_view(kind, week, scale, unit, fmt) for week in weeks]
+
+
+def _view(kind: str, days: Sequence[Day], scale: Scale, unit: str, fmt: Formats) -> DayView:
+    """One day, or the mean of several."""
+    high, low = mean(d.temperature_max for d in days), mean(d.temperature_min for d in days)
+    middle = mean(d.temperature_mean for d in days)
+    chance = mean(d.precipitation_probability for d in days)
+    tails = (
+        mean(d.temperature_min_p10 for d in days),
+        mean(d.temperature_max_p90 for d in days),
+    )
+    first, last = days[0].date, days[-1].date
+    week = len(days) > 1
+    if high is None and low is None:
+        high = middle
+    return DayView(
+        first=first,
+        last=last,
+        weekday="" if week else fmt.weekday(first),
+        day=fmt.span(first, last) if week else str(first.day),
+        icon=_condition(days) or "unknown",
+        high="" if high is None else fmt.temperature(high),
+        low="" if low is None else fmt.temperature(low),
+        chance=_rain(days, chance, unit, fmt),
+        drop=sum((chance or 0) >= level for level in _DROP_LEVELS),
+        likely=(chance or 0) >= LIKELY_PERCENT,
+        spread=kind == "typical" and None not in tails,
+        bar=_bar(scale, (low, high), tails if kind == "typical" else (None, None)),
+        spoken=_spoken(days, (high, low), _rain(days, chance, unit, fmt), fmt),
+    )
+
+
+def _rain(days: Sequence[Day], chance: float | None, unit: str, fmt: Formats) -> str:
+    """The chance of rain; the amount where only that is known."""
+    amount = mean(day.precipitation_sum for day in days)
+    if chance is not None:
+        return fmt.percent(chance)
+    return "" if amount is None else fmt.measure(amount, unit, 0 if unit == "mm" else 2)
+
+
+def _bar(
+    scale: Scale,
+    solid: tuple[float | None, float | None],
+    pale: tuple[float | None, float | None],
+) -> str:
+    text = ""
+    for (low, high), (begin, size) in ((solid, "ab"), (pale, "cd")):
+        if low is not None and high is not None:
+            start, length = scale.span(low, high)
+            text += f"--{begin}:{start:g}%;--{size}:{length:g}%;"
+    return text.rstrip(";")
+
+
+def _spoken(
+    days: Sequence[Day], values: tuple[float | None, float | None], rain: str, fmt: Formats
+) -> str:
+    """The day as one sentence."""
+    high, low = ("" if value is None else fmt.temperature(value) for value in values)
+    unknown = fmt.gettext("not known")
+    facts = [days[0].summary] if len(days) == 1 and days[0].summary else []
+    facts += [
+        fmt.gettext("high {temperature}").format(temperature=high or unknown),
+        fmt.gettext("low {temperature}").format(temperature=low or unknown),
+    ]
+    if rain and all(day.precipitation_probability is None for day in days):
+        facts.append(fmt.gettext("rain {amount}").format(amount=rain))
+    else:
+        facts.append(fmt.gettext("chance of rain {percent}").format(percent=rain or unknown))
+    when = fmt.date_long(days[0].date)
+    if len(days) > 1:
+        when = fmt.dates(days[0].date, days[-1].date)
+    return fmt.gettext("{date}: {facts}.").format(date=when, facts=fmt.together(facts))
+
+
+def _condition(days: Sequence[Day]) -> str | None:
+    """The most frequent condition, the earliest of equals."""
+    known = [day.condition for day in days if day.condition]
+    return Counter(known).most_common(1)[0][0] if known else None
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _temperatures(day: Day) -> tuple[float | None, ...]:
+    return (
+        day.temperature_max,
+        day.temperature_min,
+        day.temperature_max_p90,
+        day.temperature_min_p10,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class YearView:
+    """One year as it is shown."""
+
+    year: str
+    short: str
+    high: str
+    dots: int
+    wet: str
+    spoken: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Years:
+    """The strip, and one line on its extremes."""
+
+    line: str
+    years: Sequence[YearView]
+    style: str
+
+
+def years(body: WeatherBody, fmt: Formats) -> Years | None:
+    """The strip; None when there is no history."""
+    known = [
+        year
+        for year in body.history
+        if year.temperature_max_mean is not None and year.temperature_min_mean is not None
+    ]
+    if not known:
+        return None
+    lows = [year.temperature_min_mean or 0.0 for year in known]
+    highs = [year.temperature_max_mean or 0.0 for year in known]
+    scale = Scale(low=min(lows) - 1, high=max(highs) + 1)
+    rules = []
+    for number, (low, high) in enumerate(zip(lows, highs, strict=True)):
+        start, length = scale.span(low, high)
+        rules.append(f"#y{number}{{--a:{start:g}%;--b:{length:g}%}}")
+    views = [_year_view(year, high, fmt) for year, high in zip(known, highs, strict=True)]
+    return Years(line=_extremes(known, highs, fmt), years=views, style="".join(rules))
+
+
+def _year_view(year: YearBody, high: float, fmt: Formats) -> YearView:
+    facts = [fmt.gettext("average high {temperature}").format(temperature=fmt.temperature(high))]
+    if year.wet_days is not None:
+        text = fmt.ngettext("{count} wet day", "{count} wet days", year.wet_days)
+        facts.append(text.format(count=year.wet_days))
+    few = year.wet_days is not None and year.wet_days <= MAX_DOTS
+    return YearView(
+        year=str(year.year),
+        short=f"{year.year % 100:02}",
+        high=fmt.temperature(high),
+        dots=year.wet_days or 0 if few else 0,
+        wet="" if few else ("–" if year.wet_days is None else str(year.wet_days)),
+        spoken=fmt.gettext("{date}: {facts}.").format(date=year.year, facts=fmt.together(facts)),
+    )
+
+
+def _extremes(known: Sequence[YearBody], highs: Sequence[float], fmt: Formats) -> str:
+    """The coolest and the warmest year, each with its wet days."""
+    cool, warm = (min(highs), max(highs))
+    if round(cool) == round(warm):
+        return fmt.gettext("Afternoons averaged {temperature} in each of them.").format(
+            temperature=fmt.temperature(cool)
+        )
+    text = fmt.gettext("Afternoons averaged from {low} ({low_year}) to {high} ({high_year}).")
+    return text.format(
+        low=fmt.temperature(cool),
+        low_year=known[highs.index(cool)].year,
+        high=fmt.temperature(warm),
+        high_year=known[highs.index(warm)].year,
+    )
