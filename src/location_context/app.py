@@ -154,7 +154,7 @@ def create_app(
         async with open_service(settings, clock=clock, sections=sections, prepared=True) as service:
             widget = widget_routes(service)
             routes = [*json_routes(service, app, OEmbed), *widget.pages, *widget.others]
-            app.serve(routes, {page.path: widget.problem for page in widget.pages})
+            app.serve(routes, {page.path: widget.error_response for page in widget.pages})
             async with background(service), drain.with_parent():
                 with drain.on_sigterm(app, filter_accepts=settings.accept_filter):
                     yield

@@ -21,7 +21,7 @@ from location_context.sections.weather.attributions import (
     copernicus,
     nasa_power,
 )
-from location_context.widget.footer import Part, source
+from location_context.widget.header_footer import Part, source
 from tests.widget.full import FORECAST, STAY
 
 CC_BY = "https://creativecommons.org/licenses/by/4.0/"

@@ -1,23 +1,22 @@
 """Embedding: the address of a widget, the two lines of its snippet, and the script `/v1/embed.js`.
 
-The iframe comes with its height reserved, so that nothing below it jumps while it loads, and is
-sandboxed: its script runs without this host's origin, and its links open in tabs of their own.
-Absolute addresses come from the setting PUBLIC_URL alone.
+The iframe has its height reserved, so that nothing below it moves while it loads, and is sandboxed:
+its script runs without this host's origin, and its links open in new tabs. Absolute addresses are
+made from the setting PUBLIC_URL alone.
 
 The script keeps every widget on a host's page as tall as its content. It accepts a message only
 from the window of an iframe whose address is the widget on the script's own origin, and only a
 height from 1 to 20,000 px: the height of the content, to which the iframe's padding and border are
-added. A hidden iframe, or one without a width yet, is left alone. Widgets that sent their height
-before the script loaded or before they had a width, and all widgets after a resize of the host's
-window (browsers suspend those out of sight), are asked for it again with
-`{"type":"pulse:measure","version":1}`.
+added. It does not resize an iframe that is hidden or has no width yet. It asks for the height again
+with `{"type":"pulse:measure","version":1}`: widgets that sent it before the script loaded or before
+they had a width, and all widgets when the host's window is resized (browsers suspend those that are
+out of sight).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from html import escape
-from importlib import resources
 from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
@@ -29,7 +28,7 @@ from location_context.localisation.language import Language
 from location_context.parameters import DEFAULT_ACCENT, Parameters
 from location_context.sections.cached_section import CachedSection
 from location_context.settings import Settings
-from location_context.widget.assets import squeezed
+from location_context.widget.assets import minify, read_file
 
 SCRIPT_HEADERS = {
     "Cache-Control": "public, max-age=86400, stale-while-revalidate=60, stale-if-error=3600",
@@ -40,14 +39,11 @@ SCRIPT_HEADERS = {
 }
 
 
-def source() -> str:
-    """The script, as small as it is sent."""
-    file = resources.files("location_context.widget").joinpath("embed.js")
-    return squeezed(file.read_text("utf-8"), "\n")
+SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox"
 
 
 def script_routes() -> list[Route]:
-    body = source()
+    body = minify(read_file("location_context.widget:embed.js"), "\n")
 
     async def embed(_request: Request) -> Response:
         return Response(body, headers=SCRIPT_HEADERS, media_type="text/javascript")
@@ -55,34 +51,31 @@ def script_routes() -> list[Route]:
     return [Route("/v1/embed.js", embed)]
 
 
-SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox"
-
-
 def public_url(settings: Settings, path: str) -> str:
     """The absolute address of a path of this service, such as `/v1/pulse`."""
     return settings.public_url.rstrip("/") + path
 
 
-def widget_query(given: Parameters) -> str:
-    """The query string of a widget: what is required, and what differs from the defaults."""
-    pairs = [("lat", degrees(given.lat)), ("lng", degrees(given.lng))]
-    if given.stay is not None:
-        pairs += [("start", f"{given.stay.start}"), ("end", f"{given.stay.end}")]
-    if given.place:
-        pairs.append(("place", given.place))
-    if given.theme != "light":
-        pairs.append(("theme", given.theme))
-    if given.accent.lower() != DEFAULT_ACCENT:
-        pairs.append(("accent", given.accent))
-    if given.units != "metric":
-        pairs.append(("units", given.units))
-    if given.language is not None:
-        pairs.append(("lang", given.language.tag))
+def widget_query(parameters: Parameters) -> str:
+    """The query string of a widget: required parameters, and those that differ from defaults."""
+    pairs = [("lat", degrees(parameters.lat)), ("lng", degrees(parameters.lng))]
+    if parameters.stay is not None:
+        pairs += [("start", f"{parameters.stay.start}"), ("end", f"{parameters.stay.end}")]
+    if parameters.place:
+        pairs.append(("place", parameters.place))
+    if parameters.theme != "light":
+        pairs.append(("theme", parameters.theme))
+    if parameters.accent.lower() != DEFAULT_ACCENT:
+        pairs.append(("accent", parameters.accent))
+    if parameters.units != "metric":
+        pairs.append(("units", parameters.units))
+    if parameters.language is not None:
+        pairs.append(("lang", parameters.language.tag))
     return query(dict(pairs))
 
 
 def query(fields: Mapping[str, str]) -> str:
-    """A query string of the fields that are not empty, with blanks as %20."""
+    """A query string of the fields that are not empty, with spaces as %20."""
     return urlencode({name: text for name, text in fields.items() if text}, quote_via=quote)
 
 
@@ -93,29 +86,31 @@ def degrees(value: float) -> str:
 
 def topics(sections: Iterable[CachedSection], language: Language) -> str:
     """What the sections are about, as a list inside a sentence."""
-    return Formats(language).together([one.section.label(language) for one in sections])
+    return Formats(language).together([cached.section.label(language) for cached in sections])
 
 
 def title(sections: Iterable[CachedSection], place: str | None, language: Language) -> str:
-    """What the iframe shows, as a screen reader says it."""
-    shown = Formats.begun(topics(sections, language))
+    """The title of the iframe, which screen readers announce."""
+    names = Formats.begun(topics(sections, language))
     if place is None:
-        return shown
-    words = language.gettext("{sections} in {place}").replace("{sections}", shown)
-    return words.replace("{place}", place)
+        return names
+    text = language.gettext("{sections} in {place}").replace("{sections}", names)
+    return text.replace("{place}", place)
 
 
-def iframe(settings: Settings, given: Parameters, words: str, height: int, width: int = 0) -> str:
+def iframe(
+    settings: Settings, parameters: Parameters, frame_title: str, height: int, max_width: int = 0
+) -> str:
     """The first line: the widget, with or without JavaScript on the host's page.
 
-    As wide as its place, or at most `width` px of it.
+    As wide as its container, and at most `max_width` px unless that is 0.
     """
-    address = public_url(settings, f"/v1/pulse?{widget_query(given)}")
-    wide = f'width="{width}" ' if width else ""
-    bound = "max-width" if width else "width"
+    address = public_url(settings, f"/v1/pulse?{widget_query(parameters)}")
+    width = f'width="{max_width}" ' if max_width else ""
+    style = "border:0;max-width:100%" if max_width else "border:0;width:100%"
     return (
-        f'<iframe src="{escape(address)}" title="{escape(words)}" {wide}height="{height}" '
-        f'style="border:0;{bound}:100%" loading="lazy" sandbox="{SANDBOX}"></iframe>'
+        f'<iframe src="{escape(address)}" title="{escape(frame_title)}" {width}height="{height}" '
+        f'style="{style}" loading="lazy" sandbox="{SANDBOX}"></iframe>'
     )
 
 

@@ -1,8 +1,8 @@
-"""Heights: about how tall a widget is, to hold its place until embed.js gives the true height.
+"""Heights: an estimate of a widget's height, reserved until embed.js sets the true one.
 
-The sum of its parts, each between the widths and days at which scripts/measure_heights.py measured
-it. Which sections there are is known where readings for this very widget are kept; nothing is read
-for it, and a section that was not asked yet counts as there.
+The sum of its parts, each interpolated between the widths and lengths of stay at which
+scripts/measure_heights.py measured it. A section is left out if a cached result for this very
+widget says that it is not applicable; no section is read to find out.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
-from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -23,30 +22,31 @@ from location_context.sections.contract import Applicable, Query
 from location_context.sections.section import Section
 from location_context.service import Service
 from location_context.stay import Stay, horizon
+from location_context.widget.assets import read_file
 
-WIDTH = 720  # px of a page's column, where none is given
+DEFAULT_WIDTH = 720  # px, a usual column
 
 
-def reserved(service: Service, given: Parameters, width: int = WIDTH) -> int:
+def reserved(service: Service, parameters: Parameters, width: int = DEFAULT_WIDTH) -> int:
     """The height in px to reserve at a width in px."""
-    point = service.gazetteer.point(given.lat, given.lng)
-    language = given.language or service.languages.english
-    query = Query(point, given.stay, given.units, language, public=True)
+    point = service.gazetteer.point(parameters.lat, parameters.lng)
+    language = parameters.language or service.languages.english
+    query = Query(point, parameters.stay, parameters.units, language, public=True)
     today = point.today(service.clock())
-    shown = [one.section for one in service.sections if _is_shown(one, query, today)]
-    table, days = _table(), given.stay.days if given.stay else 1
+    shown = [c.section for c in service.sections if _is_shown(c, query, today)]
+    table, days = _table(), parameters.stay.days if parameters.stay else 1
     parts = [
-        table.at(*_part(one, given.stay, today, table), one.card_height, width)
-        for one in shown
-        if not one.half_width
+        table.at(*_part(section, parameters.stay, today, table), section.card_height, width)
+        for section in shown
+        if not section.half_width
     ]
-    half = [one for one in shown if one.half_width]
-    beside = "+".join(one.name for one in half)
-    if len(half) > 1 and beside in table.parts:
-        parts.append(table.at(beside, days, 0, width))
+    half = [section for section in shown if section.half_width]
+    side_by_side = "+".join(section.name for section in half)
+    if len(half) > 1 and side_by_side in table.parts:
+        parts.append(table.at(side_by_side, days, 0, width))
     else:
         parts.append(table.at("frame", days, 0, width))
-        parts += [table.at(one.name, days, one.card_height, width) for one in half]
+        parts += [table.at(section.name, days, section.card_height, width) for section in half]
     return 10 * round(sum(parts) / 10)
 
 
@@ -62,7 +62,7 @@ def _part(
         return f"{section.name}.near", days
     if near == 0:
         return f"{section.name}.far", days
-    # of stays over the horizon those with so many days before it were measured
+    # stays that cross the horizon were measured with `split_near_days` days within it
     return f"{section.name}.split", days - near + table.split_near_days
 
 
@@ -85,13 +85,12 @@ class _Table:
 
 @cache
 def _table() -> _Table:
-    text = resources.files("location_context.widget").joinpath("heights.json").read_text("utf-8")
-    found = json.loads(text)
-    return _Table(found.pop("widths"), found.pop("days"), found.pop("split_near_days"), found)
+    parts = json.loads(read_file("location_context.widget:heights.json"))
+    return _Table(parts.pop("widths"), parts.pop("days"), parts.pop("split_near_days"), parts)
 
 
 def _is_shown(cached: CachedSection, query: Query, today: date) -> bool:
-    """Whether a section has something to say, as far as that is known without reading it."""
+    """Whether a section is applicable, as far as is known without reading it."""
     if query.stay and query.stay.is_past(today) and not cached.section.answers_past:
         return False
     result = cached.peek(query)

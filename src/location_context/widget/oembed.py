@@ -1,8 +1,8 @@
 """`/v1/oembed`: the widget for content systems that turn a pasted address into an embed.
 
-oEmbed 1.0 (oembed.com), type `rich`, JSON alone: another `format` is 501 as its section 2.3.3 says.
-It answers only for addresses under PUBLIC_URL/v1/pulse, makes the snippet from the checked
-parameters, and fetches nothing. `discovery` is the link for the head of the widget's page.
+oEmbed 1.0 (oembed.com), type `rich`, JSON only: any other `format` is 501, as its section 2.3.3
+asks. It accepts only addresses under PUBLIC_URL/v1/pulse, makes the snippet from the validated
+parameters and fetches nothing. `discovery` is the link for the head of the widget's page.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from location_context.widget import embedding, heights
 
 NAMES = ("url", "maxwidth", "maxheight", "format")
 PROVIDER = "Location Context"
-CACHE_AGE = 86_400
+CACHE_AGE = 86_400  # seconds
+MAX_PIXELS = 20_000
 HEADERS = {
     "Cache-Control": f"public, max-age={CACHE_AGE}, stale-while-revalidate=60, stale-if-error=3600",
     "X-Robots-Tag": "noindex",
@@ -48,9 +49,9 @@ class OEmbed(msgspec.Struct, frozen=True, kw_only=True):
     title: Annotated[Text, Meta(description="What the widget shows.")]
     provider_name: Annotated[Text, Meta(description="This service.")] = PROVIDER
     provider_url: Annotated[WebAddress, Meta(description="The page at / of this service.")]
-    cache_age: Annotated[int, Meta(ge=0, description="Seconds that the answer may be kept.")] = (
-        CACHE_AGE
-    )
+    cache_age: Annotated[
+        int, Meta(ge=0, description="Seconds for which the answer may be cached.")
+    ] = CACHE_AGE
     html: Annotated[Text, Meta(description="The two lines to put into the page.")]
     width: Annotated[int, Meta(ge=1, description="Width in px.")]
     height: Annotated[int, Meta(ge=1, description="Height in px reserved for the widget.")]
@@ -68,22 +69,21 @@ def read(service: Service, query: bytes) -> OEmbed:
     """The answer for a query string.
 
     Raises:
-        InvalidRequest: `url` is missing or no widget of ours, a size is no number, or `format` is
-            not json.
+        InvalidRequest: `url` is missing or not one of our widgets, a size is not a number, or
+            `format` is not json.
     """
-    asked = _asked(query)
-    given = _widget(service, asked["url"])
-    width = min(heights.WIDTH, _pixels(asked, "maxwidth"))
-    wanted = heights.reserved(service, given, width)
-    height = min(wanted, _pixels(asked, "maxheight"))
-    words = embedding.title(
-        service.sections, given.place, given.language or service.languages.english
-    )
-    lines = [embedding.iframe(service.settings, given, words, height, width)]
-    if height == wanted:  # the script would make it taller than it may be
+    request = _request(query)
+    widget = _widget(service, request["url"])
+    width = min(heights.DEFAULT_WIDTH, _pixels(request, "maxwidth"))
+    full_height = heights.reserved(service, widget, width)
+    height = min(full_height, _pixels(request, "maxheight"))
+    language = widget.language or service.languages.english
+    title = embedding.title(service.sections, widget.place, language)
+    lines = [embedding.iframe(service.settings, widget, title, height, width)]
+    if height == full_height:  # otherwise the script would exceed maxheight
         lines.append(embedding.script(service.settings))
     return OEmbed(
-        title=words,
+        title=title,
         provider_url=embedding.public_url(service.settings, "/"),
         html="\n".join(lines),
         width=width,
@@ -91,62 +91,62 @@ def read(service: Service, query: bytes) -> OEmbed:
     )
 
 
-def discovery(settings: Settings, given: Parameters, words: str) -> Markup:
+def discovery(settings: Settings, parameters: Parameters, title: str) -> Markup:
     """The `<link>` by which content systems find this endpoint from a widget's page."""
-    address = embedding.public_url(settings, f"/v1/pulse?{embedding.widget_query(given)}")
+    address = embedding.public_url(settings, f"/v1/pulse?{embedding.widget_query(parameters)}")
     endpoint = embedding.public_url(settings, f"/v1/oembed?url={quote(address, safe='')}")
     return Markup(
         '<link rel="alternate" type="application/json+oembed" href="{}" title="{}">'
-    ).format(endpoint, words)
+    ).format(endpoint, title)
 
 
-def _asked(query: bytes) -> dict[str, str]:
-    """The parameters of oEmbed; `url` is there and `format` is one we have."""
-    asked: dict[str, str] = {}
+def _request(query: bytes) -> dict[str, str]:
+    """The parameters of oEmbed; `url` is present and `format` supported."""
+    request: dict[str, str] = {}
     pairs = decode(query)
     for name, value in pairs:
-        if name in asked:
+        if name in request:
             raise DuplicateParameter(
                 f"{name} was given more than once; accepted: each parameter once."
             )
         if name in NAMES:
-            asked[name] = value
+            request[name] = value
     reject_misspelt((name for name, _ in pairs), NAMES)
-    if (form := asked.get("format")) and form != "json":
+    if (form := request.get("format")) and form != "json":
         raise FormatNotImplemented(f"format is {shown(form)}; accepted: json.")
-    if not asked.get("url"):
+    if not request.get("url"):
         raise MissingParameter("url is missing or empty; it is required.")
-    return asked
+    return request
 
 
 def _widget(service: Service, address: str) -> Parameters:
-    """The checked parameters of a widget's address."""
+    """The validated parameters of a widget's address."""
     root = embedding.public_url(service.settings, "/v1/pulse")
     try:
         parts = urlsplit(address)
-        ours = _place(address) == _place(root)
+        is_ours = _identity(address) == _identity(root)
     except ValueError:
-        ours = False
-    if not ours:
+        is_ours = False
+    if not is_ours:
         raise NotFound(f"url is {shown(address)}; accepted: an address under {root}.")
     try:
         return parse(parts.query.encode(), WIDGET, service.languages)
     except InvalidRequest as error:
-        raise NotFound(f"url is no widget: {error.message}") from None
+        raise NotFound(f"url is not a valid widget: {error.message}") from None
 
 
-def _place(address: str) -> tuple[str, str | None, int | None, str, bool]:
-    """What of an address must be equal: scheme, host, port, path, and no user name in it."""
+def _identity(address: str) -> tuple[str, str | None, int | None, str, bool]:
+    """What must be equal in two addresses: scheme, host, port, path, and no user name."""
     parts = urlsplit(address)
     port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
     return parts.scheme, parts.hostname, port, parts.path, "@" in parts.netloc
 
 
-def _pixels(asked: dict[str, str], name: str) -> int:
-    """A size in px; without one there is no bound."""
-    text = asked.get(name, "")
+def _pixels(request: dict[str, str], name: str) -> int:
+    """A size in px, `MAX_PIXELS` if it is missing."""
+    text = request.get(name, "")
     if not text:
-        return 20_000
+        return MAX_PIXELS
     if text.isascii() and text.isdigit() and len(text) <= 9 and int(text) >= 1:
         return int(text)
     raise MalformedRequest(f"{name} is {shown(text)}; accepted: a whole number of px, 1 or more.")

@@ -1,30 +1,58 @@
-"""`/v1/pulse`: the widget, every applicable section for a point and stay on one page."""
+"""`/v1/pulse`: the widget, every applicable section for a point and stay on one page.
+
+An error is a page in the same style. Theme, accent and language apply to it as far as each is
+valid; its sentence is localised, its detail is the English message that JSON gives to developers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import cast
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from location_context.errors import PublicError
+from location_context.errors import InvalidRequest, PublicError
 from location_context.localisation.formats import Formats
-from location_context.parameters import WIDGET, Parameters, parse
+from location_context.localisation.language import Language, Languages
+from location_context.parameters import DEFAULT_ACCENT, WIDGET, Parameters, Theme, decode, parse
 from location_context.sections.contract import Query
 from location_context.service import Service
 from location_context.upstream.deadline import Deadline
 from location_context.widget import embedding, oembed
-from location_context.widget.builder import page
-from location_context.widget.cards import page_data, rows
-from location_context.widget.error_page import FRAME_HEADERS, problem
-from location_context.widget.footer import footer
-from location_context.widget.header import header
-from location_context.widget.render import Appearance, Content, Page, Renderer
-from location_context.widget.section_results import SectionResults, read
+from location_context.widget.builder import page as builder
+from location_context.widget.cards import SectionResults, page_data, read, rows
+from location_context.widget.header_footer import footer, header
+from location_context.widget.render import Appearance, Content, ErrorView, Page, Renderer
 
 PATH = "/v1/pulse"
+FRAME_HEADERS = {
+    "Cross-Origin-Embedder-Policy": "require-corp",  # hosts that send it show only frames with it
+    "Cross-Origin-Resource-Policy": "cross-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Robots-Tag": "noindex",
+}
+_ACCENT = re.compile(r"#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})")
+
+
+@dataclass(frozen=True)
+class Routes:
+    """`pages` answer errors with `error_response`, `others` with the contract's JSON."""
+
+    pages: Sequence[Route]
+    others: Sequence[Route]
+    error_response: Callable[[PublicError, str, Request], Response]
+
+
+def routes(service: Service) -> Routes:
+    """`/v1/pulse`; `/`, `/v1/places`, `/v1/embed.js` and `/v1/oembed`."""
+    widget = Widget(service, Renderer())
+    others = [*builder.routes(service), *embedding.script_routes(), *oembed.routes(service)]
+    return Routes([Route(PATH, widget.respond)], others, widget.error_response)
 
 
 class Widget:
@@ -34,73 +62,117 @@ class Widget:
         self._service = service
         self._renderer = renderer
 
-    def routes(self) -> list[Route]:
-        return [Route(PATH, self.handle)]
-
-    async def handle(self, request: Request) -> Response:
+    async def respond(self, request: Request) -> Response:
         """The page.
 
         Raises:
-            PublicError: as the contract says; `problem` makes a page of it.
+            PublicError: as the contract says; `error_response` makes a page of it.
         """
         service = self._service
         await service.authenticator.limit_widget(self._client(request))
-        given = parse(request.scope["query_string"], WIDGET, service.languages)
-        language = given.language or service.languages.accept(
-            request.headers.get("accept-language", "")
-        )
+        parameters = parse(request.scope["query_string"], WIDGET, service.languages)
+        language = parameters.language or _accepted_language(request, service.languages)
         words = Formats(language)
-        point = service.gazetteer.point(given.lat, given.lng)
+        point = service.gazetteer.point(parameters.lat, parameters.lng)
         request.state.near = f"{point.lat:.1f},{point.lng:.1f}"
-        query = Query(point, given.stay, given.units, language, public=True)
+        query = Query(point, parameters.stay, parameters.units, language, public=True)
         results = await read(service, query, Deadline.after(service.settings.widget_deadline))
-        page = self._page(given, query, results, words)
-        headers = {
-            "Cache-Control": results.cache_control(service.clock()),
-            "Content-Language": language.tag,
-            "Content-Security-Policy": page.policy,
-            **FRAME_HEADERS,
-            **({} if given.language else {"Vary": "Accept-Language"}),
-        }
-        return Response(page.html, 200, headers, media_type="text/html")
+        page = self._page(parameters, query, results, words)
+        headers = {"Cache-Control": results.cache_control(service.clock())}
+        if not parameters.language:
+            headers["Vary"] = "Accept-Language"
+        return _response(page, 200, language, headers)
+
+    def error_response(self, error: PublicError, request_id: str, request: Request) -> Response:
+        """The page for an error."""
+        given: Mapping[str, str] = {}
+        with suppress(PublicError):
+            given = dict(decode(request.scope["query_string"]))
+        words = Formats(_language(given, request, self._service.languages))
+        view = ErrorView(
+            label=words.gettext("Cannot show this stay"),
+            sentence=error_sentence(error, words),
+            detail=error.message if isinstance(error, InvalidRequest) else "",
+            code=error.code,
+            request_id=request_id,
+        )
+        page = self._renderer.page(
+            Content(title=view.label, problem=view), words, _appearance(given)
+        )
+        headers = {"Cache-Control": "no-store", **error.headers}
+        return _response(page, error.status, words.language, headers)
 
     def _page(
-        self, given: Parameters, query: Query, results: SectionResults, words: Formats
+        self, parameters: Parameters, query: Query, results: SectionResults, words: Formats
     ) -> Page:
         service = self._service
-        title = embedding.title(service.sections, given.place, query.language)
+        title = embedding.title(service.sections, parameters.place, query.language)
         assert query.stay is not None
         cards = rows(results, words, service.clock())
         content = Content(
             title=title,
-            header=header(given, query.stay, query.point, service.gazetteer, words),
+            header=header(parameters, query.stay, query.point, service.gazetteer, words),
             rows=cards,
             sentence="" if cards else words.gettext("There is nothing to show for these dates."),
             footer=footer(results, words),
-            described=page_data(results),
-            discovery=oembed.discovery(service.settings, given, title),
+            data=page_data(results),
+            discovery=oembed.discovery(service.settings, parameters, title),
         )
-        return self._renderer.page(
-            content, words, Appearance(theme=given.theme, accent=given.accent)
-        )
+        appearance = Appearance(theme=parameters.theme, accent=parameters.accent)
+        return self._renderer.page(content, words, appearance)
 
     def _client(self, request: Request) -> str:
         peer = request.client.host if request.client else ""
         return self._service.proxies.client(peer, request.headers.getlist("x-forwarded-for"))
 
 
-@dataclass(frozen=True)
-class Routes:
-    """`pages` answer errors with `problem`, a page; `others` with the contract's JSON."""
+def _response(page: Page, status: int, language: Language, headers: Mapping[str, str]) -> Response:
+    common = {
+        "Content-Language": language.tag,
+        "Content-Security-Policy": page.policy,
+        **FRAME_HEADERS,
+    }
+    return Response(page.html, status, {**common, **headers}, media_type="text/html")
 
-    pages: Sequence[Route]
-    others: Sequence[Route]
-    problem: Callable[[PublicError, str, Request], Response]
+
+def _accepted_language(request: Request, languages: Languages) -> Language:
+    return languages.accept(request.headers.get("accept-language", ""))
 
 
-def routes(service: Service) -> Routes:
-    """`/v1/pulse`; `/`, `/v1/places`, `/v1/embed.js` and `/v1/oembed`."""
-    renderer = Renderer()
-    others = [*page.routes(service), *embedding.script_routes(), *oembed.routes(service)]
-    widget = Widget(service, renderer)
-    return Routes(widget.routes(), others, problem(renderer, service.languages))
+def _appearance(given: Mapping[str, str]) -> Appearance:
+    theme, accent = given.get("theme", ""), given.get("accent", "")
+    return Appearance(
+        theme=cast("Theme", theme if theme in {"light", "dark", "auto"} else "light"),
+        accent=accent if _ACCENT.fullmatch(accent) else DEFAULT_ACCENT,
+    )
+
+
+def _language(given: Mapping[str, str], request: Request, languages: Languages) -> Language:
+    with suppress(PublicError):
+        if tag := given.get("lang"):
+            return languages.choose(tag)
+    return _accepted_language(request, languages)
+
+
+def error_sentence(error: PublicError, words: Formats) -> str:
+    """What is wrong, for a guest."""
+    sentences = {
+        "missing_parameter": words.gettext("The address of this widget is not complete."),
+        "duplicate_parameter": words.gettext("The address of this widget says something twice."),
+        "unknown_parameter": words.gettext("The address of this widget misspells something."),
+        "invalid_latitude": words.gettext("The latitude is not a place on Earth."),
+        "invalid_longitude": words.gettext("The longitude is not a place on Earth."),
+        "invalid_date": words.gettext("A date of the stay is not a date."),
+        "invalid_date_range": words.gettext("The departure date is before the arrival date."),
+        "date_range_too_long": words.gettext("The stay is longer than can be shown."),
+        "invalid_units": words.gettext("The units are not known."),
+        "invalid_language": words.gettext("The language is not known."),
+        "invalid_place": words.gettext("The name of the place is too long."),
+        "invalid_theme": words.gettext("The theme is not known."),
+        "invalid_accent": words.gettext("The accent colour is not a colour."),
+        "malformed_request": words.gettext("The address of this widget is damaged."),
+        "method_not_allowed": words.gettext("This page can only be read."),
+        "rate_limit_exceeded": words.gettext("Too many pages at once; try again in a moment."),
+        "service_overloaded": words.gettext("Too many guests at once; try again in a moment."),
+    }
+    return sentences.get(error.code, words.gettext("Something went wrong on our side."))

@@ -1,7 +1,7 @@
-"""Render: a page of the widget, whole in one file, and the policy that allows only what it holds.
+"""Render: a page of the widget as one HTML file, with a policy that allows only its own content.
 
-Geometry that belongs to one page (bars) stands in its style block as custom properties: there are
-no `style` attributes, and the policy names the hash of the one style block and the one script.
+Geometry of one page (bars) is in its style block as custom properties: there are no `style`
+attributes, and the policy names the hashes of the one style block and the one script.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from markupsafe import Markup
 
 from location_context.localisation.formats import Formats
 from location_context.parameters import Theme
-from location_context.widget.assets import Assets, Sprite, digest, linker
+from location_context.widget.assets import Assets, Sprite, digest, external_link
 from location_context.widget.cards import CardView
 from location_context.widget.colour import variables
-from location_context.widget.footer import Footer
-from location_context.widget.header import Header
+from location_context.widget.header_footer import Footer, Header
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,13 +28,13 @@ class Appearance:
 
     @property
     def style(self) -> str:
-        """The colours; paper takes the light ones."""
+        """The colours as CSS; print always uses the light ones."""
         light = f":root{{color-scheme:light;{variables(self.accent, 'light')}}}"
         if self.theme == "light":
             return light
         dark = f":root{{color-scheme:dark;{variables(self.accent, 'dark')}}}"
-        asked = "screen and (prefers-color-scheme:dark)" if self.theme == "auto" else "screen"
-        return f"{light}@media {asked}{{{dark}}}"
+        media = "screen and (prefers-color-scheme:dark)" if self.theme == "auto" else "screen"
+        return f"{light}@media {media}{{{dark}}}"
 
     @property
     def scheme(self) -> str:
@@ -64,7 +63,7 @@ class Content:
     footer: Footer | None = None
     problem: ErrorView | None = None
     discovery: Markup | str = ""
-    described: Mapping[str, str] = field(default_factory=dict)  # told to a parent that asks
+    data: Mapping[str, str] = field(default_factory=dict)  # for a parent page that asks
 
 
 @dataclass(frozen=True)
@@ -81,10 +80,9 @@ class Renderer:
 
     assets: Assets = field(default_factory=Assets.load)
 
-    def page(self, content: Content, words: Formats, look: Appearance) -> Page:
-        cards = [one.card for row in content.rows for one in row]
-        own = "".join(card.style for card in cards)
-        style = f"{look.style}{self.assets.style}{own}"
+    def page(self, content: Content, words: Formats, appearance: Appearance) -> Page:
+        card_styles = "".join(view.card.style for row in content.rows for view in row)
+        style = f"{appearance.style}{self.assets.style}{card_styles}"
         sprite = Sprite(self.assets.icons)
         language = words.language
         html = self.assets.templates.get_template("location_context.widget:page.html").render(
@@ -92,27 +90,19 @@ class Renderer:
             words=words,
             lang=language.tag,
             direction=language.direction,
-            scheme=look.scheme,
-            style=_Raw(style),
-            script=_Raw(self.assets.script),
+            scheme=appearance.scheme,
+            style=Markup(style),  # noqa: S704  our own files and numbers
+            script=Markup(self.assets.script),  # noqa: S704  likewise
             icon=sprite.icon,
             symbols=sprite.symbols,
-            link=linker(words.gettext("(opens in a new tab)")),
+            link=external_link(words.gettext("(opens in a new tab)")),
             _=words.gettext,
         )
         return Page(html, policy(style, self.assets.script))
 
 
-class _Raw(str):
-    """Text of our own that stands as it is in the page."""
-
-    __slots__ = ()
-
-    def __html__(self) -> str:
-        return self
-
-
 def policy(style: str, script: str) -> str:
+    """The Content-Security-Policy of a page with this style block and this script."""
     return (
         f"default-src 'none'; style-src {digest(style)}; script-src {digest(script)}; "
         "base-uri 'none'; form-action 'none'; frame-ancestors *"
