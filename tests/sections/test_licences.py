@@ -11,7 +11,7 @@ import pytest
 from location_context.point import Point
 from location_context.sections.astronomy.section import ATTRIBUTION as EPHEMERIS
 from location_context.sections.contract import Attribution
-from location_context.sections.events.section import PROVIDERS
+from location_context.sections.events.section import event_providers
 from location_context.sections.licences import CC_BY, ODBL, terms_of
 from location_context.sections.placed import point_notices
 from location_context.sections.weather.attributions import (
@@ -27,7 +27,7 @@ from location_context.settings import Settings
 from tests.conftest import ROOT
 
 PARIS = Point(48.8566, 2.3522, "Europe/Paris", "FR", "FR-IDF")
-EVENTS = [one.attribution for one in PROVIDERS if one.attribution]
+EVENTS = [one.attribution for one in event_providers() if one.attribution]
 ALL = [
     OPEN_METEO, MET_NORWAY, NASA_POWER, ITU, DEM, copernicus(2026), *point_notices(PARIS), *EVENTS,
     *EPHEMERIS,

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from datetime import timedelta
 from typing import Annotated, Any, TypeAlias
 
@@ -24,7 +25,7 @@ from location_context.sections.contract import ProviderState, Query
 from location_context.sections.section import DatasetInfo, Section
 from location_context.sections.weather.climatology.fallback_grid import FallbackGrid
 from location_context.service import Service, read_all
-from location_context.settings import Settings
+from location_context.settings import Settings, loader
 from location_context.stay import Stay, system_clock
 from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.database import Database
@@ -89,6 +90,8 @@ async def _findings(server: str) -> AsyncIterator[Finding]:
         yield Finding("settings", "failed", error.message)
         return
     yield Finding("settings", "ok", "every setting is well-formed")
+    for finding in _settings_of_packages():
+        yield finding
     yield await checks.clock(settings, system_clock)
     for name, check in (("data directory", _data_dir), ("database", _database), ("keys", _keys)):
         finding = await _tried(name, check, settings)
@@ -102,6 +105,19 @@ async def _findings(server: str) -> AsyncIterator[Finding]:
     address = server or settings.public_url
     for finding in await checks.running_server(address, settings.user_agent, known):
         yield finding
+
+
+def _settings_of_packages() -> Iterator[Finding]:
+    """Each setting that an installed package declares, with its value; secrets are masked."""
+    try:
+        tables = [loader.read_table(one, os.environ) for one in loader.tables_of_packages()]
+    except LocationContextError as error:
+        yield Finding("settings of packages", "failed", error.message)
+        return
+    for table in tables:
+        for name in table.__struct_fields__:
+            value = str(getattr(table, name))
+            yield Finding(f"setting {loader.variable(name)}", "info", value or "empty")
 
 
 async def _tried(name: str, check: Check, settings: Settings) -> Finding:

@@ -11,22 +11,19 @@ A package names its classes in its metadata; those of this package stand in its 
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from location_context.errors import OperatorError
-from location_context.sections.section import Section, SectionContext
+from location_context.sections.section import DEFAULT_ORDER, Section, SectionContext
 
 SECTIONS = "location_context.sections"
+FORECAST_PROVIDERS = "location_context.forecast_providers"
+ARCHIVE_PROVIDERS = "location_context.archive_providers"
+EVENT_PROVIDERS = "location_context.event_providers"
+GUIDE_IMPORTERS = "location_context.guide_importers"
 
 
-class Registered(Protocol):
-    """A class that can be registered. The lowest `order` comes first."""
-
-    name: str
-    order: int
-
-
-Kind = TypeVar("Kind", bound=Registered)
+Kind = TypeVar("Kind")
 
 
 def names(group: str = SECTIONS) -> list[str]:
@@ -48,7 +45,7 @@ def load(group: str, kind: type[Kind]) -> list[type[Kind]]:
             raise OperatorError(
                 f"Two packages register {point.name!r} in {group}; one is {_origin(point)}."
             )
-    return sorted(found.values(), key=lambda one: (one.order, one.name))
+    return [found[name] for name in sorted(found, key=lambda name: (_order(found[name]), name))]
 
 
 def build(context: SectionContext) -> list[Section[Any]]:
@@ -75,6 +72,11 @@ def _loaded(point: EntryPoint, kind: type[Kind]) -> type[Kind]:
     if getattr(loaded, "name", None) != point.name:
         raise OperatorError(f"{where} has another `name`: {getattr(loaded, 'name', None)!r}.")
     return loaded
+
+
+def _order(loaded: type) -> int:
+    order: int = getattr(loaded, "order", DEFAULT_ORDER)
+    return order
 
 
 def _origin(point: EntryPoint) -> str:

@@ -9,6 +9,7 @@ this package are registered the same way.
 from __future__ import annotations
 
 import inspect
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +29,7 @@ from location_context.sections.contract import (
     Query,
     SectionResult,
 )
-from location_context.settings import Settings
+from location_context.settings import Settings, read_table
 from location_context.stay import Clock
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     import httpx2  # outside `upstream` the HTTP client is known by its type alone
 
 Samples: TypeAlias = Mapping[str, Mapping[str, str]]
+Table = TypeVar("Table", bound=msgspec.Struct)
 Body = TypeVar("Body", bound=Applicable)
 DEFAULT_ORDER = 1000  # after the sections of this package
 # points that samples ask for
@@ -57,6 +59,7 @@ class SectionContext:
         stores: what the database keeps, by name: `climate`, `guide`, `events`, and `answers`
             (answers of providers that the processes of one installation share).
         hosts: limits of the hosts that several providers ask.
+        environ: where settings of other packages are read from.
     """
 
     settings: Settings
@@ -64,6 +67,15 @@ class SectionContext:
     client: httpx2.AsyncClient
     stores: Mapping[str, Any] = field(default_factory=dict)
     hosts: Hosts = field(default_factory=Hosts)
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+    def settings_of(self, table: type[Table]) -> Table:
+        """The settings that another package declares; see `settings/loader.py`.
+
+        Raises:
+            OperatorError: one or more are wrong.
+        """
+        return read_table(table, self.environ)
 
     def shared_cache(self) -> SharedCache:
         """A cache of answers for all processes, for providers whose terms allow to keep them."""

@@ -78,10 +78,26 @@ def refuse(problems: Sequence[str]) -> None:
         raise OperatorError(f"These settings are wrong:\n{listed}")
 
 
+def tables_of_packages() -> list[type[msgspec.Struct]]:
+    """The tables that installed packages declare.
+
+    Raises:
+        OperatorError: one cannot be imported.
+    """
+    tables = []
+    for point in sorted(dict.fromkeys(entry_points(group=GROUP))):
+        try:
+            tables.append(point.load())
+        except Exception as error:
+            raise OperatorError(
+                f"The settings {point.name!r} ({point.value}) cannot be loaded: {error}"
+            ) from error
+    return tables
+
+
 def names_of_packages() -> set[str]:
     """The settings that installed packages declare."""
-    tables = (point.load() for point in entry_points(group=GROUP))
-    return {name for table in tables for name in table.__struct_fields__}
+    return {name for table in tables_of_packages() for name in table.__struct_fields__}
 
 
 def _file(path: str | None) -> dict[str, Any]:

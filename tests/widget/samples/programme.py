@@ -15,14 +15,14 @@ from location_context.sections.events.response import (
     Price,
     Venue,
 )
-from location_context.sections.events.section import PROVIDERS
+from location_context.sections.events.section import event_providers
 from location_context.sections.placed import point_notices
 from location_context.sections.units import Measure
 from tests.widget.samples.place import point_of
 
 FREE, EIGHTEEN = (Price(min=least, max=most, currency="EUR") for least, most in ((0, 0), (18, 60)))
 LAST = 999
-ATTRIBUTIONS = [one.attribution for one in PROVIDERS if one.attribution]
+ATTRIBUTIONS = [one.attribution for one in event_providers() if one.attribution]
 
 
 class Row(NamedTuple):

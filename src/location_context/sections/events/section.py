@@ -14,6 +14,7 @@ from typing import ClassVar, Self
 import structlog
 
 from location_context.localisation.language import Language
+from location_context.sections import registry
 from location_context.sections.contract import (
     Attribution,
     DatasetState,
@@ -28,12 +29,9 @@ from location_context.sections.events.imports.feeds import Feeds
 from location_context.sections.events.merging.merge import merge
 from location_context.sections.events.presenter import to_response, to_text
 from location_context.sections.events.providers.base import EventProvider, ProviderResult
-from location_context.sections.events.providers.calendars import Calendars
 from location_context.sections.events.providers.holidays import Holidays
 from location_context.sections.events.providers.open_holidays import OpenHolidays
-from location_context.sections.events.providers.predicthq import PredictHQ
 from location_context.sections.events.providers.subdivisions import is_observed_at
-from location_context.sections.events.providers.ticketmaster import Ticketmaster
 from location_context.sections.events.records import ProviderEvent
 from location_context.sections.events.relevance import relevant_events
 from location_context.sections.events.response import Coverage, EventsBody, NoEvents
@@ -54,14 +52,13 @@ from location_context.sections.units import Measure
 from location_context.stay import Clock, Stay
 from location_context.upstream.deadline import Deadline
 
-PROVIDERS: tuple[type[EventProvider], ...] = (
-    Holidays,
-    Calendars,
-    OpenHolidays,
-    Ticketmaster,
-    PredictHQ,
-)
 FRESH_TTL = timedelta(minutes=15)
+
+
+def event_providers() -> list[type[EventProvider]]:
+    """The classes of all registered providers, the lowest `order` first."""
+    kind: type[EventProvider] = EventProvider  # type: ignore[type-abstract]  # subclasses are built
+    return registry.load(registry.EVENT_PROVIDERS, kind)
 
 
 class Events(Section[EventsBody]):
@@ -102,7 +99,7 @@ class Events(Section[EventsBody]):
     @classmethod
     def build(cls, context: SectionContext) -> Self:
         settings, clock = context.settings, context.clock
-        providers = tuple(provider.build(context) for provider in PROVIDERS)
+        providers = tuple(provider.build(context) for provider in event_providers())
         feeds = Feeds(settings, clock, context.client, context.stores["events"])
         return cls(providers, feeds, radius=settings.events_radius, clock=clock)
 

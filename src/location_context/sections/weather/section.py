@@ -39,11 +39,7 @@ from location_context.sections.weather.card import card
 from location_context.sections.weather.climatology.fallback_grid import MODEL, FallbackGrid
 from location_context.sections.weather.presenter import Presenter
 from location_context.sections.weather.providers.base import ArchiveProvider, ForecastProvider
-from location_context.sections.weather.providers.met_norway import MetNorway
-from location_context.sections.weather.providers.nasa_power import NasaPower
-from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
 from location_context.sections.weather.providers.open_meteo_elevation import OpenMeteoElevation
-from location_context.sections.weather.providers.open_meteo_forecast import OpenMeteoForecast
 from location_context.sections.weather.records import ClimateStore, WeatherSeries
 from location_context.sections.weather.response import WeatherBody
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
@@ -53,8 +49,6 @@ from location_context.sections.weather.retrieval.forecasts import Forecasts
 from location_context.upstream.deadline import ANSWER_RESERVE, FALLBACK_RESERVE, Deadline
 from location_context.upstream.fallback_chain import Attempt, FallbackChain
 
-FORECAST_PROVIDERS = "location_context.forecast_providers"
-ARCHIVE_PROVIDERS = "location_context.archive_providers"
 ELEVATION_WAIT = 1.0  # seconds for the point's elevation, where temperatures hang on it
 ELEVATION_LOOKUP = 0.05  # seconds to look up whether it is stored, where nothing hangs on it
 INCOMPLETE_TTL = timedelta(minutes=1)
@@ -285,18 +279,12 @@ def with_history(forecast: WeatherSeries, stored: WeatherSeries) -> WeatherSerie
 
 
 def forecast_providers() -> list[type[ForecastProvider]]:
-    """The classes of all forecast providers, ours and registered ones, the preferred one first."""
+    """The classes of all registered forecast providers, the preferred one first."""
     kind: type[ForecastProvider] = ForecastProvider  # type: ignore[type-abstract]  # subclasses are built
-    registered = registry.load(FORECAST_PROVIDERS, kind)
-    return sorted({OpenMeteoForecast, MetNorway, *registered}, key=_preference)
+    return registry.load(registry.FORECAST_PROVIDERS, kind)
 
 
 def archive_providers() -> list[type[ArchiveProvider]]:
-    """The classes of all archive providers, ours and registered ones, the preferred one first."""
+    """The classes of all registered archive providers, the preferred one first."""
     kind: type[ArchiveProvider] = ArchiveProvider  # type: ignore[type-abstract]  # subclasses are built
-    registered = registry.load(ARCHIVE_PROVIDERS, kind)
-    return sorted({OpenMeteoArchive, NasaPower, *registered}, key=_preference)
-
-
-def _preference(provider: type[ForecastProvider] | type[ArchiveProvider]) -> tuple[int, str]:
-    return provider.order, provider.name
+    return registry.load(registry.ARCHIVE_PROVIDERS, kind)

@@ -16,7 +16,6 @@ import msgspec
 from location_context.errors import OperatorError
 from location_context.sections import registry
 from location_context.sections.guide.imports import matching
-from location_context.sections.guide.imports.csv_json import CsvFormat, JsonFormat
 from location_context.sections.guide.imports.formats import (
     GuideFormat,
     Row,
@@ -38,8 +37,6 @@ from location_context.sections.licences import MIT
 from location_context.stay import Clock
 
 Progress = Callable[[int, int], None]  # rows done, rows in all
-BUILT_IN_FORMATS: tuple[type[GuideFormat], ...] = (CsvFormat, JsonFormat)
-GUIDE_IMPORTERS = "location_context.guide_importers"  # the group of entry points
 _PROGRESS_EVERY = 256  # rows
 
 
@@ -184,8 +181,7 @@ def installed_formats() -> list[GuideFormat]:
         OperatorError: a format of another package cannot be loaded.
     """
     kind: type[GuideFormat] = GuideFormat  # type: ignore[type-abstract]  # subclasses are built
-    classes = {*registry.load(GUIDE_IMPORTERS, kind), *BUILT_IN_FORMATS}
-    return [one() for one in sorted(classes, key=lambda one: (one.order, one.name))]
+    return [one() for one in registry.load(registry.GUIDE_IMPORTERS, kind)]
 
 
 async def import_sample(importer: Importer) -> tuple[GuideVersion, ImportReport]:

@@ -1,0 +1,123 @@
+"""Sections, providers and settings of other packages are found through their metadata."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from location_context.errors import OperatorError
+from location_context.sections import registry
+from location_context.sections.events.section import event_providers
+from location_context.sections.guide.imports.importer import installed_formats
+from location_context.sections.section import Section, SectionContext
+from location_context.settings import Settings, unknown
+from location_context.stay import system_clock
+
+ROOT = Path(__file__).parents[2]
+CODE = """
+from typing import Annotated
+import msgspec
+from location_context.sections.contract import DatedApplicable
+from location_context.sections.section import Section, SectionContext
+from location_context.settings import Secret
+from location_context.settings.parsers import Address, HeaderSecret
+
+class Body(DatedApplicable, frozen=True, kw_only=True, tag="tides"):
+    pass
+
+class Tides(Section):
+    name, dated, response, order = "tides", True, Body, 150
+    async def read(self, query, deadline): ...
+
+class TidesSettings(msgspec.Struct, frozen=True, kw_only=True):
+    tides_url: Annotated[Address, "Tides."] = "https://tides.example/"
+    tides_api_key: Annotated[HeaderSecret, "Tides' key."] = Secret()
+"""
+
+
+@pytest.fixture
+def install(tmp_path, monkeypatch):
+    """Installs a package of one module with these entry points, by metadata on the path."""
+
+    def work(code: str, **groups: dict[str, str]) -> None:
+        name = f"made_up_{len(list(tmp_path.iterdir()))}"
+        folder = tmp_path / name
+        info = folder / f"{name}-1.0.dist-info"
+        info.mkdir(parents=True)
+        (folder / f"{name}.py").write_text(code)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        lines = []
+        for group, points in groups.items():
+            lines.append(f"[location_context.{group}]")
+            lines += [f"{point} = {name}:{target}" for point, target in points.items()]
+        (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
+        monkeypatch.syspath_prepend(str(folder))
+        monkeypatch.delitem(sys.modules, name, raising=False)  # of another test
+
+    return work
+
+
+def loaded() -> list[type]:
+    return registry.load(registry.SECTIONS, Section)
+
+
+def test_our_own_are_registered_as_those_of_any_package_and_stand_in_their_declared_order():
+    written = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+    assert {one.name for one in loaded()} >= set(written[registry.SECTIONS])
+    assert {one.name for one in event_providers()} >= set(written[registry.EVENT_PROVIDERS])
+    assert {one.name for one in installed_formats()} >= set(written[registry.GUIDE_IMPORTERS])
+    for found in (loaded(), event_providers(), installed_formats()):
+        orders = [one.order for one in found]
+        assert orders == sorted(set(orders))
+
+
+def test_a_section_of_another_package_takes_its_place_by_its_order(install):
+    before = [one.name for one in loaded()]
+    install(CODE, sections={"tides": "Tides"})
+    assert [one.name for one in loaded()] == [before[0], "tides", *before[1:]]
+    assert "tides" in registry.names()
+
+
+@pytest.mark.parametrize(
+    ("code", "target", "said"),
+    [
+        ("raise ValueError('no tide table')", "Tides", "ValueError: no tide table"),
+        ("import no_such_part", "Tides", "No module named 'no_such_part'"),
+        ("", "Tides", "has no attribute 'Tides'"),
+        ("class Tides: name = 'tides'", "Tides", "is not a subclass of"),
+        (CODE.replace('"tides", True', '"other", True'), "Tides", "another `name`: 'other'"),
+    ],
+)
+def test_a_package_that_cannot_be_loaded_is_named_with_what_is_wrong(install, code, target, said):
+    install(code, sections={"tides": target})
+    with pytest.raises(OperatorError, match=re.escape(said)) as raised:
+        loaded()
+    assert "'tides'" in raised.value.message
+    assert "made_up_0" in raised.value.message
+
+
+def test_two_packages_cannot_register_one_name(install):
+    install(CODE, sections={"tides": "Tides"})
+    install(CODE, sections={"tides": "Tides"})
+    with pytest.raises(OperatorError, match="Two packages register 'tides'"):
+        loaded()
+
+
+def test_a_section_reads_the_settings_of_its_package_from_its_context(install):
+    install(CODE, settings={"tides": "TidesSettings"})
+    table = import_module("made_up_0").TidesSettings
+    given = {"LOCATION_CONTEXT_TIDES_API_KEY": "hunter2"}
+    values = SectionContext(Settings(), system_clock, None, environ=given).settings_of(table)
+    assert values.tides_api_key.reveal() == "hunter2"
+    assert "hunter2" not in repr(values)
+
+
+def test_settings_that_cannot_be_loaded_are_named(install):
+    install("raise ValueError('no tide table')", settings={"tides": "TidesSettings"})
+    with pytest.raises(OperatorError, match=r"settings 'tides' .* no tide table"):
+        unknown({"LOCATION_CONTEXT_TIDES_URL": ""})
