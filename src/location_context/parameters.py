@@ -225,7 +225,8 @@ LANG = Parameter(
         "default": "en",
     },
     description="Language of words in the answer, BCP 47. An unknown one falls back (`de-AT` to "
-    "`de`, else English); Content-Language tells. The widget without it follows Accept-Language.",
+    "`de`, else English); Content-Language says which. Without it the widget follows "
+    "Accept-Language.",
     example="en",
     default="",
 )

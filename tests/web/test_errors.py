@@ -80,7 +80,10 @@ def test_broken_escapes_and_bytes_that_are_not_utf_8_are_malformed(client, query
     )
 
 
-@pytest.mark.parametrize("path", ["/nothing", "/v1", "/v1/", "/v1/pulse/tides/", "/v1/health/"])
+@pytest.mark.parametrize(
+    "path",
+    ["/nothing", "/v1", "/v1/", "/v1/pulse/tides/", "/v1/health/", "/v1/health%0A", "/V1/health"],
+)
 def test_an_unknown_path_or_a_trailing_slash_is_not_found_and_never_redirected(client, path):
     check(client.get(path, key=None), 404, "invalid_request_error", "not_found")
 

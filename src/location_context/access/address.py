@@ -1,6 +1,6 @@
 """The client's address: which one counts behind proxies, and how it is pseudonymised.
 
-An address is believed only as far as the chain of trusted proxies reaches: the right-most one in
+An address is trusted only as far as the chain of trusted proxies reaches: the right-most one in
 X-Forwarded-For that is not theirs. It is never stored: the limiter sees an HMAC of it (of the /64
 of an IPv6 address) under a secret that is random and renewed every day.
 """
@@ -46,7 +46,7 @@ def parse(text: str) -> Address | None:
 
 
 class TrustedProxies:
-    """The proxies whose X-Forwarded-For is believed.
+    """The proxies whose X-Forwarded-For is trusted.
 
     Attributes:
         warning: for the operator, once the header came from a peer that is not trusted; else None.
@@ -64,8 +64,8 @@ class TrustedProxies:
     def client(self, peer: str, forwarded_for: Sequence[str]) -> str:
         """The client's address: the peer, or the right-most untrusted one it forwards for.
 
-        `forwarded_for` are the values of all X-Forwarded-For headers, in order. Behind an element
-        that is no address nothing is believed.
+        `forwarded_for` holds the values of all X-Forwarded-For headers, in order. Nothing to the
+        left of an element that is not an address is trusted.
         """
         found = parse(peer)
         if not self.trust(found):

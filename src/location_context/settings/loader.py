@@ -46,7 +46,7 @@ def read_table(table: type[Table], environ: Mapping[str, str]) -> Table:
 
 
 def texts(environ: Mapping[str, str], table: type[msgspec.Struct]) -> dict[str, str]:
-    """What is given, by name: all that the file holds, and the table's names in the environment.
+    """What is given, by name: everything in the file, and the table's names in the environment.
 
     Raises:
         OperatorError: the file cannot be read.

@@ -135,7 +135,7 @@ def _key(row: Mapping[Any, Any]) -> ApiKey:
     """The key of a row.
 
     Raises:
-        ValueError: the row does not hold what a key's row holds.
+        ValueError: the row is not the record of a key.
     """
     key = msgspec.convert({str(name): value for name, value in row.items()}, ApiKey)
     if len(key.digest) != DIGEST_BYTES:

@@ -42,13 +42,13 @@ def back_up(settings: Settings, target: Path) -> list[str]:
             copy = Path(folder, DATABASE_FILE)
             _copy(database, copy)
             beside = [settings.data_dir / name for name in _SIDE_FILES]
-            held = [copy, *(path for path in beside if path.exists())]
+            files = [copy, *(path for path in beside if path.exists())]
             draft = Path(folder, "draft.tar")
-            _write(draft, held)
+            _write(draft, files)
             draft.rename(target)
     except OSError as error:
         raise OperatorError(f"{target} cannot be written: {error.strerror}") from None
-    return [path.name for path in held]
+    return [path.name for path in files]
 
 
 def restore(settings: Settings, source: Path) -> list[str]:
@@ -70,16 +70,16 @@ def restore(settings: Settings, source: Path) -> list[str]:
             tarfile.open(source) as tar,
             tempfile.TemporaryDirectory(dir=data_dir, prefix=".restore-") as folder,
         ):
-            held = _extract(tar, Path(folder))
+            files = _extract(tar, Path(folder))
             _check(Path(folder, DATABASE_FILE))
-            for name in held:  # the database last, since it makes the folder a store
+            for name in files:  # the database last, since it makes the folder a store
                 path = database if name == DATABASE_FILE else data_dir / name
                 Path(folder, name).rename(path)
     except (tarfile.TarError, EOFError, KeyError):
         raise OperatorError(f"{source} was not written by the backup command.") from None
     except OSError as error:
         raise OperatorError(f"{source} cannot be restored: {error.strerror}") from None
-    return held
+    return files
 
 
 def sqlite_file(settings: Settings) -> Path | None:
@@ -124,11 +124,11 @@ def _check(copy: Path, source: Path | None = None) -> None:
         raise StorageError(f"The database {source or 'in the backup'} is damaged: {result}")
 
 
-def _write(draft: Path, held: list[Path]) -> None:
+def _write(draft: Path, files: list[Path]) -> None:
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         with tarfile.open(fileobj=file, mode="w") as tar:
-            for path in held:
+            for path in files:
                 tar.add(path, arcname=path.name)
         file.flush()
         os.fsync(descriptor)
@@ -136,15 +136,15 @@ def _write(draft: Path, held: list[Path]) -> None:
 
 def _extract(tar: tarfile.TarFile, folder: Path) -> list[str]:
     """The known members, each by its plain name; the database is the last."""
-    held = []
+    files = []
     for name in (*_SIDE_FILES, DATABASE_FILE):
         with suppress(KeyError):  # not in this backup
             if member := tar.extractfile(name):
                 _write_member(member, folder / name)
-                held.append(name)
-    if DATABASE_FILE not in held:
+                files.append(name)
+    if DATABASE_FILE not in files:
         raise KeyError(DATABASE_FILE)
-    return held
+    return files
 
 
 def _write_member(member: IO[bytes], path: Path) -> None:

@@ -47,9 +47,8 @@ class RedisLink:
         self.degraded = False
         self._timeout = timeout
         self._retry_at = 0.0
-        self._semaphore = asyncio.Semaphore(
-            MAX_CONNECTIONS
-        )  # waiting for a connection is no failure of Redis
+        # callers wait here for a connection, since that is not a failure of Redis
+        self._semaphore = asyncio.Semaphore(MAX_CONNECTIONS)
         self.redis: Redis = Redis.from_url(
             url.reveal(),
             socket_timeout=timeout,

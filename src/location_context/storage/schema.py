@@ -74,11 +74,11 @@ def require_current(revision: str | None) -> None:
     known = {script.revision for script in _scripts().walk_revisions()}
     if revision is not None and revision not in known:
         raise OperatorError(
-            f"The database holds schema {revision}, which this version does not know: it was made "
+            f"The database has schema {revision}, which this version does not know: it was created "
             "by a newer version. Install that version, or restore an older copy of the database."
         )
     raise OperatorError(
-        f"The database holds schema {revision}, and this version needs {head()}. "
+        f"The database has schema {revision}, and this version needs {head()}. "
         "Make a copy of it, then run: location-context migrate"
     )
 

@@ -41,7 +41,7 @@ class SectionState(msgspec.Struct, frozen=True, kw_only=True):
 
     status: Annotated[
         Overall,
-        Meta(description="`outage`: it held nothing; `degraded`: a provider is in trouble."),
+        Meta(description="`outage`: it had no data; `degraded`: a provider has failed."),
     ]
     providers: Annotated[list[ProviderState], Meta(description="Each provider it asks.")]
 
@@ -54,7 +54,7 @@ class StatusBody(msgspec.Struct, frozen=True, kw_only=True):
 
     status: Annotated[Overall, Meta(description="The worst that a client would notice.")]
     version: Annotated[Text, Meta(description="The service's version.")]
-    started_at: Annotated[Moment, Meta(description="When this process began, UTC.")]
+    started_at: Annotated[Moment, Meta(description="When this process started, UTC.")]
     notices: Annotated[list[Text], Meta(description="Sentences for the operator.")]
     sections: Annotated[dict[str, SectionState], Meta(description="Each section by its name.")]
     datasets: Annotated[Datasets, Meta(description="What was imported.")]
@@ -165,7 +165,7 @@ def operator_warnings(service: Service) -> list[str]:
 
 
 def section_state(cached: CachedSection) -> SectionState:
-    """`outage` when it held nothing last time, `degraded` when a provider is in trouble."""
+    """`outage` when it had no data last time, `degraded` when a provider has failed."""
     providers = list(cached.section.providers())
     troubled = any(p.status in {"degraded", "outage"} for p in providers)
     status: Overall = "degraded" if troubled else "operational"
