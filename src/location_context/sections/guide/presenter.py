@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, time
 
 from location_context.point import bearing
@@ -20,6 +20,7 @@ from location_context.sections.guide.response import (
 from location_context.sections.guide.restaurant_index import Found, TierFound
 from location_context.sections.licences import ODBL
 from location_context.sections.placed import point_body, point_notices
+from location_context.sections.section import TextTable
 from location_context.sections.units import Measure
 
 _ROAD_NOTICE = Attribution(
@@ -28,6 +29,8 @@ _ROAD_NOTICE = Attribution(
     license=ODBL.name,
     text="Travel times: © OpenStreetMap contributors, ODbL",
 )
+
+_COLUMNS = ("tier", "restaurant", "away", "way", "cuisine", "city")
 
 
 class Presenter:
@@ -136,3 +139,17 @@ class Presenter:
         angle = self._measure.angle(degrees)
         assert angle is not None
         return angle % 360
+
+
+def to_text(body: GuideBody) -> Iterator[str | TextTable]:
+    """What `location-context read` prints: the restaurants, and how many there are in all."""
+    rows = []
+    for one in body.restaurants:
+        about = "about " if one.travel.estimated else ""
+        rows.append([
+            one.label, one.name, f"{one.distance:g} {body.units.distance}",
+            f"{one.travel.kind}, {about}{one.travel.minutes} min", ", ".join(one.cuisine),
+            one.city or "",
+        ])  # fmt: skip
+    yield TextTable(columns=_COLUMNS, rows=rows)
+    yield f"{len(body.restaurants)} of {body.total} restaurants"

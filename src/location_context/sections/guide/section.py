@@ -8,9 +8,10 @@ database cannot be read, the former one stays in use.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import structlog
 
@@ -19,12 +20,13 @@ from location_context.localisation.language import Language
 from location_context.sections.contract import (
     DatasetState,
     NotApplicable,
+    NotApplicableReason,
+    ProviderState,
     Query,
     SectionResult,
 )
-from location_context.sections.guide import terminal
 from location_context.sections.guide.card import card
-from location_context.sections.guide.presenter import Presenter
+from location_context.sections.guide.presenter import Presenter, to_text
 from location_context.sections.guide.records import GuideStore, GuideVersion
 from location_context.sections.guide.response import GuideBody
 from location_context.sections.guide.restaurant_index import RestaurantIndex
@@ -40,19 +42,13 @@ from location_context.sections.section import (
     SectionContext,
     TextTable,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from location_context.sections.contract import NotApplicableReason, ProviderState
-    from location_context.stay import Clock
-    from location_context.upstream.deadline import Deadline
+from location_context.stay import Clock
+from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
 
 MAX_RESTAURANTS = 50
 _TTL = timedelta(hours=1)
 _TTL_WITHOUT_GUIDE = timedelta(minutes=1)
 _POLL_SECONDS = 2.0
-_PRESENTING_SECONDS = 0.3  # left of the deadline to build the answer
 _MAX_LOGGED_IDS = 20  # in one line
 
 
@@ -116,20 +112,20 @@ class Guide(Section[GuideBody]):
         guide = await self._current()
         if guide is None:
             message = query.language.gettext("No restaurant guide is loaded.")
-            return self._refused("no_guide_loaded", message)
+            return self._not_applicable("no_guide_loaded", message)
         point = query.point
         found = guide.index.query(point.lat, point.lng, self._radii, MAX_RESTAURANTS)
         inside = [one for tier in found for one in tier.inside]
         if not inside:
             message = query.language.gettext("No restaurant of the guide is in range.")
-            return self._refused("no_restaurants_in_range", message)
+            return self._not_applicable("no_restaurants_in_range", message)
         ways, degraded = await self._router.travel(
-            point, inside, deadline.earlier(_PRESENTING_SECONDS), public=query.public
+            point, inside, deadline.earlier(ANSWER_RESERVE), public=query.public
         )
         body = Presenter(query, guide.version, self._radii).body(found, ways, degraded)
         return SectionResult(body, self._clock() + _TTL)
 
-    def _refused(self, reason: NotApplicableReason, message: str) -> SectionResult:
+    def _not_applicable(self, reason: NotApplicableReason, message: str) -> SectionResult:
         ttl = _TTL_WITHOUT_GUIDE if reason == "no_guide_loaded" else _TTL
         return SectionResult(NotApplicable(reason=reason, message=message), self._clock() + ttl)
 
@@ -245,4 +241,4 @@ class Guide(Section[GuideBody]):
         return Card(template=template, view=card.card(body, context.fmt))
 
     def text(self, body: GuideBody) -> Iterator[str | TextTable]:
-        return terminal.text(body)
+        return to_text(body)

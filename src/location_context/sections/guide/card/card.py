@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from location_context.localisation.formats import Formats
+from location_context.sections.guide.response import GuideBody, RestaurantBody, TierBody
 
-    from location_context.localisation.formats import Formats
-    from location_context.sections.guide.response import GuideBody, RestaurantBody, TierBody
-
-A_TIER_IN_VIEW, IN_VIEW = 2, 8
+MAX_SHOWN_PER_TIER, MAX_SHOWN = 2, 8  # the rest is a click away
 SIGNS = ("€", "£", "$", "¥")
 
 
@@ -77,9 +74,9 @@ def card(body: GuideBody, words: Formats) -> Card:
 def _in_view(sizes: Sequence[int]) -> list[int]:
     """How many of each tier: one of each first, then a second, from the highest tier on."""
     counts = [0] * len(sizes)
-    for _ in range(A_TIER_IN_VIEW):
+    for _ in range(MAX_SHOWN_PER_TIER):
         for tier, size in enumerate(sizes):
-            if counts[tier] < size and sum(counts) < IN_VIEW:
+            if counts[tier] < size and sum(counts) < MAX_SHOWN:
                 counts[tier] += 1
     return counts
 
