@@ -20,9 +20,9 @@ import httpx2
 import msgspec
 import pytest
 
+from tests.fakes.server import Answered, StandIn
 from tests.sections.weather.conftest import write_grid
 from tests.serving import free_port
-from tests.standins.server import Answered, StandIn
 
 PROVIDERS = (
     "OPEN_METEO_FORECAST", "OPEN_METEO_ARCHIVE", "MET_NORWAY", "NASA_POWER", "OPEN_HOLIDAYS",

@@ -21,7 +21,7 @@ from location_context.storage.redis import RedisLink
 from tests.moved_clock import MovedClock
 from tests.serving import Served, serve
 from tests.storage.proxy import Proxy
-from tests.web.sections import Tides
+from tests.web.sections import FakeSection
 
 pytestmark = pytest.mark.anyio
 
@@ -72,7 +72,7 @@ async def ask(http: httpx2.AsyncClient, key: str, path: str = "/v1/pulse/tides",
 
 
 def tides_server(settings: Settings, clock=system_clock):
-    return serve(settings, clock=clock, sections=[Tides(clock)])
+    return serve(settings, clock=clock, sections=[FakeSection(clock)])
 
 
 async def test_a_revoked_or_rotated_key_stops_within_five_seconds_on_every_replica(

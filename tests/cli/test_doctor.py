@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from location_context.settings import Settings
+from tests.fakes.server import Answered, StandIn
 from tests.sections.weather.conftest import write_grid
-from tests.standins.server import Answered, StandIn
-from tests.storage.children import be_bound_by_rights, child
+from tests.storage.subprocess_targets import be_bound_by_rights, child
 from tests.web.commands import command
 
 DAY = 86_400

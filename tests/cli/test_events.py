@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from location_context.cli.events import commands
 from location_context.errors import OperatorError
-from tests.standins.server import Answered, StandIn
+from tests.fakes.server import Answered, StandIn
 
 ICS = (
     b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:1\nSUMMARY:Choir\nDTSTART;VALUE=DATE:%b\n"

@@ -15,7 +15,7 @@ from location_context.sections.cached_section import CachedSection
 from location_context.sections.contract import Query
 from location_context.stay import Stay
 from location_context.upstream.deadline import Deadline
-from tests.web.sections import Harbour, Slow, Ticking, Tides
+from tests.web.sections import FakeClock, FakeSection, FakeUndatedSection, Slow
 
 pytestmark = pytest.mark.anyio
 PARIS = Point(48.8566, 2.3522, "Europe/Paris", "FR")
@@ -27,7 +27,7 @@ def soon() -> Deadline:
     return Deadline.after(5)
 
 
-def failing(section: Tides, error: Exception) -> None:
+def failing(section: FakeSection, error: Exception) -> None:
     async def before(*_: object) -> None:
         raise error
 
@@ -40,7 +40,7 @@ async def landed(kept: CachedSection) -> None:
 
 
 async def test_a_fresh_reading_is_given_without_reading_the_section_again() -> None:
-    tides = Tides(clock := Ticking(), fresh=900)
+    tides = FakeSection(clock := FakeClock(), fresh=900)
     kept = CachedSection(tides, clock)
     first = await kept.read(QUERY, soon())
     clock.forward(899)
@@ -49,7 +49,7 @@ async def test_a_fresh_reading_is_given_without_reading_the_section_again() -> N
 
 
 async def test_for_a_minute_after_the_old_one_is_given_while_a_new_one_is_read() -> None:
-    tides = Tides(clock := Ticking(), fresh=900)
+    tides = FakeSection(clock := FakeClock(), fresh=900)
     kept = CachedSection(tides, clock)
     first = await kept.read(QUERY, soon())
     clock.forward(930)
@@ -60,7 +60,7 @@ async def test_for_a_minute_after_the_old_one_is_given_while_a_new_one_is_read()
 
 
 async def test_past_that_minute_the_caller_gets_the_new_one() -> None:
-    tides = Tides(clock := Ticking(), fresh=900)
+    tides = FakeSection(clock := FakeClock(), fresh=900)
     kept = CachedSection(tides, clock)
     await kept.read(QUERY, soon())
     clock.forward(961)
@@ -72,7 +72,7 @@ async def test_past_that_minute_the_caller_gets_the_new_one() -> None:
     [UpstreamUnavailable("nothing", 5), ProviderTimeout("x", "y"), StorageError("gone")],
 )
 async def test_when_reading_fails_the_old_one_is_given_for_an_hour_and_says_stale(error) -> None:
-    tides = Tides(clock := Ticking(), fresh=900)
+    tides = FakeSection(clock := FakeClock(), fresh=900)
     kept = CachedSection(tides, clock)
     await kept.read(QUERY, soon())
     failing(tides, error)
@@ -88,8 +88,8 @@ async def test_when_reading_fails_the_old_one_is_given_for_an_hour_and_says_stal
 
 
 async def test_nothing_old_crosses_midnight_at_the_point() -> None:
-    clock = Ticking()
-    tides = Tides(clock, fresh=11 * 3600 - 10)  # until ten seconds before midnight in Paris
+    clock = FakeClock()
+    tides = FakeSection(clock, fresh=11 * 3600 - 10)  # until ten seconds before midnight in Paris
     kept = CachedSection(tides, clock)
     await kept.read(QUERY, soon())
     failing(tides, UpstreamUnavailable("nothing", 5))
@@ -102,7 +102,7 @@ async def test_nothing_old_crosses_midnight_at_the_point() -> None:
 
 
 async def test_what_lacked_something_is_read_again_within_seconds() -> None:
-    tides = Tides(clock := Ticking(), fresh=900)
+    tides = FakeSection(clock := FakeClock(), fresh=900)
     tides.lacking = "provider_unavailable"
     kept = CachedSection(tides, clock)
     await kept.read(QUERY, soon())
@@ -115,7 +115,7 @@ async def test_what_lacked_something_is_read_again_within_seconds() -> None:
 
 
 async def test_a_keyed_call_is_not_answered_with_what_a_widget_s_half_budget_lacked() -> None:
-    tides = Tides(clock := Ticking())
+    tides = FakeSection(clock := FakeClock())
     tides.lacking = "provider_unavailable"
     kept = CachedSection(tides, clock)
     await kept.read(replace(QUERY, public=True), soon())
@@ -126,7 +126,7 @@ async def test_a_keyed_call_is_not_answered_with_what_a_widget_s_half_budget_lac
 
 
 async def test_two_hundred_callers_of_one_key_cost_one_read_and_survive_its_leader() -> None:
-    slow = Slow(clock := Ticking())
+    slow = Slow(clock := FakeClock())
     kept = CachedSection(slow, clock)
     callers = [asyncio.create_task(kept.read(QUERY, soon())) for _ in range(200)]
     await asyncio.sleep(0)
@@ -139,7 +139,7 @@ async def test_two_hundred_callers_of_one_key_cost_one_read_and_survive_its_lead
 
 
 async def test_a_caller_whose_deadline_passes_leaves_the_read_to_the_next_one() -> None:
-    slow = Slow(clock := Ticking())
+    slow = Slow(clock := FakeClock())
     kept = CachedSection(slow, clock)
     with pytest.raises(UpstreamUnavailable):
         await kept.read(QUERY, Deadline.after(0.01))
@@ -149,7 +149,7 @@ async def test_a_caller_whose_deadline_passes_leaves_the_read_to_the_next_one() 
 
 
 async def test_point_stay_units_and_language_each_make_a_key_of_their_own() -> None:
-    tides = Tides(clock := Ticking())
+    tides = FakeSection(clock := FakeClock())
     kept, german = CachedSection(tides, clock), Languages.load().choose("de-AT")
     for query in (
         QUERY,
@@ -164,7 +164,7 @@ async def test_point_stay_units_and_language_each_make_a_key_of_their_own() -> N
 
 
 async def test_a_section_without_dates_is_read_once_for_all_stays() -> None:
-    harbour = Harbour(clock := Ticking())
+    harbour = FakeUndatedSection(clock := FakeClock())
     kept = CachedSection(harbour, clock)
     for days in range(5):
         stay = Stay(STAY.start, STAY.start + timedelta(days=days))
@@ -173,7 +173,7 @@ async def test_a_section_without_dates_is_read_once_for_all_stays() -> None:
 
 
 async def test_it_holds_no_more_bytes_than_it_may_and_drops_the_longest_unused() -> None:
-    tides = Tides(clock := Ticking(), words="x" * 1000)
+    tides = FakeSection(clock := FakeClock(), words="x" * 1000)
     kept = CachedSection(tides, clock, max_bytes=10_000)
     queries = [replace(QUERY, point=Point(lat, 0.0, "UTC")) for lat in range(50)]
     for query in queries:
@@ -185,7 +185,7 @@ async def test_it_holds_no_more_bytes_than_it_may_and_drops_the_longest_unused()
 
 
 async def test_a_new_dataset_empties_it_and_keeps_out_what_was_being_read_of_the_old() -> None:
-    slow = Slow(clock := Ticking())
+    slow = Slow(clock := FakeClock())
     listeners: list = []
     slow.on_change = listeners.append  # type: ignore[method-assign]
     kept = CachedSection(slow, clock)
@@ -200,7 +200,7 @@ async def test_a_new_dataset_empties_it_and_keeps_out_what_was_being_read_of_the
 
 
 async def test_closing_ends_what_is_under_way() -> None:
-    slow = Slow(clock := Ticking())
+    slow = Slow(clock := FakeClock())
     kept = CachedSection(slow, clock)
     with pytest.raises(UpstreamUnavailable):
         await kept.read(QUERY, Deadline.after(0.01))

@@ -19,7 +19,7 @@ from location_context.sections.cached_section import CachedSection
 from location_context.sections.contract import DEGRADED, DegradedReason, SectionResult, foremost
 from location_context.sections.providers import degraded_by
 from tests.sections.test_cached_section import QUERY, failing, soon
-from tests.web.sections import NOON, Ticking, Tides
+from tests.web.sections import NOON, FakeClock, FakeSection
 
 
 def test_every_code_has_its_sentence_and_there_is_no_other() -> None:
@@ -27,7 +27,7 @@ def test_every_code_has_its_sentence_and_there_is_no_other() -> None:
 
 
 def test_degraded_follows_from_the_reason_and_so_does_complete() -> None:
-    whole = Tides().body(QUERY)
+    whole = FakeSection().body(QUERY)
     lesser = msgspec.structs.replace(whole, degraded_reason="late")
     for body, degraded in ((whole, False), (lesser, True)):
         assert body.degraded is degraded
@@ -58,7 +58,7 @@ def test_a_failing_has_its_code(error: Exception, reason: str) -> None:
 @pytest.mark.anyio
 @pytest.mark.parametrize("before", [None, "budget_spent"])
 async def test_a_kept_answer_given_for_want_of_a_new_one_is_degraded(before) -> None:
-    tides = Tides(clock := Ticking(), fresh=900)
+    tides = FakeSection(clock := FakeClock(), fresh=900)
     tides.lacking = before
     kept = CachedSection(tides, clock)
     await kept.read(QUERY, soon())

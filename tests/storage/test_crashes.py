@@ -13,7 +13,7 @@ from sqlalchemy import text
 from location_context.storage import schema
 from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.database import Database
-from tests.storage.children import child, migrate_and_die, open_once, plain, write_keys
+from tests.storage.subprocess_targets import child, migrate_and_die, open_once, plain, write_keys
 
 if TYPE_CHECKING:
     from location_context.settings import Settings

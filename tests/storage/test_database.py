@@ -16,7 +16,7 @@ from location_context.storage import schema
 from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.database import Database
 from location_context.storage.engines import WriteLock
-from tests.storage.children import (
+from tests.storage.subprocess_targets import (
     a_key,
     child,
     hold_the_lock,

@@ -16,8 +16,8 @@ from location_context.settings import Secret, Settings
 from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.database import Database
 from tests.moved_clock import MovedClock
-from tests.storage.children import a_key
 from tests.storage.proxy import Proxy
+from tests.storage.subprocess_targets import a_key
 
 if TYPE_CHECKING:
     from pathlib import Path

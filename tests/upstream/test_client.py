@@ -30,7 +30,7 @@ from location_context.upstream.client import (
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import DAY, Budget, Host, Hosts
 from location_context.upstream.http import http_client
-from tests.standins.server import Answered, StandIn
+from tests.fakes.server import Answered, StandIn
 
 pytestmark = pytest.mark.anyio
 SECRET = "k3y-that-must-not-show"

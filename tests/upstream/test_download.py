@@ -17,7 +17,7 @@ from location_context.errors import (
 )
 from location_context.upstream.download import download, is_public
 from location_context.upstream.http import http_client
-from tests.standins.server import Answered, StandIn
+from tests.fakes.server import Answered, StandIn
 
 pytestmark = pytest.mark.anyio
 MEGABYTE = 1_000_000

@@ -14,7 +14,7 @@ import pytest
 from location_context.settings import Secret
 from location_context.storage.redis import RedisLink, RedisSlots
 from location_context.upstream.host import FileSlots, LocalSlots
-from tests.standins.server import Answered, StandIn
+from tests.fakes.server import Answered, StandIn
 
 pytestmark = pytest.mark.anyio
 PROCESSES, CALLS, AT_ONCE = 4, 6, 3

@@ -15,7 +15,7 @@ from location_context.stay import system_clock
 from location_context.storage.access import open_api_keys
 from location_context.storage.database import Database
 from tests.serving import Served, serve
-from tests.web.sections import Broken, Empty, Harbour, Tides
+from tests.web.sections import Broken, Empty, FakeSection, FakeUndatedSection
 
 HTTP = httpx2.Client(verify=False, trust_env=False, timeout=20)
 STAY = {"lat": "48.8566", "lng": "2.3522", "start": "2026-11-28", "end": "2026-12-01"}
@@ -72,12 +72,12 @@ def web_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 
 @pytest.fixture(scope="session")
-def tides() -> Tides:
-    return Tides(words="ebb and flow " * 200)
+def tides() -> FakeSection:
+    return FakeSection(words="ebb and flow " * 200)
 
 
 @pytest.fixture(scope="session")
-def client(web_settings: Settings, tides: Tides) -> Iterator[Client]:
+def client(web_settings: Settings, tides: FakeSection) -> Iterator[Client]:
     key = make_key(web_settings)
-    with serve(web_settings, sections=[tides, Harbour(), Broken(), Empty()]) as served:
+    with serve(web_settings, sections=[tides, FakeUndatedSection(), Broken(), Empty()]) as served:
         yield Client(served, key)

@@ -24,7 +24,7 @@ from location_context.settings import Settings
 from tests.moved_clock import MovedClock
 from tests.serving import serve
 from tests.web.conftest import Client, make_key
-from tests.web.sections import Broken, Slow, Tides
+from tests.web.sections import Broken, FakeSection, Slow
 from tests.web.whole import OFF, STAY, whole
 
 FOLDER = Path(__file__).parents[2] / "src" / "location_context" / "web" / "examples"
@@ -126,7 +126,7 @@ def _head(answer: Any) -> str:
     return _page(answer).partition("<body>")[0] + "<body>…</body>\n</html>"
 
 
-class Odd(Tides):
+class Odd(FakeSection):
     """Answers with a notice that is none, so that the page's footer cannot be drawn."""
 
     def body(self, query: Query) -> Applicable:

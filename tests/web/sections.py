@@ -26,7 +26,7 @@ from location_context.upstream.deadline import Deadline
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
-class TidesBody(DatedApplicable, frozen=True, kw_only=True):
+class FakeBody(DatedApplicable, frozen=True, kw_only=True):
     """The made-up section's answer."""
 
     words: str
@@ -40,12 +40,12 @@ class PlainBody(Applicable, frozen=True, kw_only=True):
     reads: int
 
 
-class Tides(Section):
+class FakeSection(Section):
     """Answers at once, and counts how often it was read."""
 
     name = "tides"
     dated = True
-    response = TidesBody
+    response = FakeBody
 
     def __init__(self, clock: Clock = system_clock, *, fresh: float = 900, words: str = "") -> None:
         self.clock = clock
@@ -69,7 +69,7 @@ class Tides(Section):
     def body(self, query: Query) -> Applicable:
         point, stay = query.point, query.stay
         assert stay is not None
-        return TidesBody(
+        return FakeBody(
             point=PointBody(
                 lat=point.lat,
                 lng=point.lng,
@@ -98,7 +98,7 @@ class Tides(Section):
             self.ended = True
 
 
-class Broken(Tides):
+class Broken(FakeSection):
     """Raises what no section should."""
 
     name = "broken"
@@ -107,7 +107,7 @@ class Broken(Tides):
         raise RuntimeError("the inside of the house lc_live_canary")
 
 
-class Empty(Tides):
+class Empty(FakeSection):
     """Holds nothing."""
 
     name = "empty"
@@ -116,7 +116,7 @@ class Empty(Tides):
         raise UpstreamUnavailable("The empty section holds nothing.", 7)
 
 
-class Slow(Tides):
+class Slow(FakeSection):
     """Answers when `release` is set."""
 
     name = "slow"
@@ -139,7 +139,7 @@ class Slow(Tides):
         self.loop.call_soon_threadsafe(self.release.set)
 
 
-class Busy(Tides):
+class Busy(FakeSection):
     """Keeps the processor for `seconds` on every read, and never keeps an answer."""
 
     name = "busy"
@@ -154,7 +154,7 @@ class Busy(Tides):
             pass
 
 
-class Harbour(Tides):
+class FakeUndatedSection(FakeSection):
     """A section without dates."""
 
     name = "harbour"
@@ -183,7 +183,7 @@ class Harbour(Tides):
         )
 
 
-class Ticking:
+class FakeClock:
     """A clock that stands still until it is moved."""
 
     def __init__(self, now: datetime = NOON) -> None:

@@ -11,7 +11,7 @@ import pytest
 from location_context.web.caching import CompressedBodies, choose_coding
 from tests.serving import serve
 from tests.web.conftest import STAY, Client, make_key
-from tests.web.sections import Harbour, Ticking, Tides
+from tests.web.sections import FakeClock, FakeSection, FakeUndatedSection
 
 TIDES = "/v1/pulse/tides"
 
@@ -123,7 +123,7 @@ def test_json_is_private_follows_the_data_and_varies_on_its_key(client: Client) 
 
 
 def test_max_age_is_what_is_left_and_a_minute_alone_when_something_is_missing(web_settings):
-    tides = Tides(clock := Ticking(), fresh=900)
+    tides = FakeSection(clock := FakeClock(), fresh=900)
     key = make_key(web_settings)
     with serve(web_settings, clock=clock, sections=[tides]) as served:
         client = Client(served, key)
@@ -168,7 +168,7 @@ def test_dates_reach_neither_the_cache_nor_the_section_that_has_none(client: Cli
         for start in ("2026-11-28", "2026-11-29", "junk")
     }
     assert reads == {1}
-    assert Harbour.dated is False
+    assert FakeUndatedSection.dated is False
 
 
 def test_one_canonical_answer_serves_every_way_to_write_a_point(client: Client) -> None:

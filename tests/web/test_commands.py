@@ -12,12 +12,12 @@ import pytest
 
 from location_context.stay import system_clock
 from location_context.upstream.host import Hosts
+from tests.fakes import open_holidays
+from tests.fakes.met_norway import PATH as MET_PATH
+from tests.fakes.met_norway import MetNorwayStandIn
+from tests.fakes.open_meteo import ARCHIVE, FORECAST, OpenMeteo
+from tests.fakes.server import Answered, StandIn
 from tests.sections.weather.conftest import write_grid
-from tests.standins import open_holidays
-from tests.standins.met_norway import PATH as MET_PATH
-from tests.standins.met_norway import MetNorwayStandIn
-from tests.standins.open_meteo import ARCHIVE, FORECAST, OpenMeteo
-from tests.standins.server import Answered, StandIn
 from tests.web.commands import command
 
 PARIS = ("--lat", "48.8566", "--lng", "2.3522")

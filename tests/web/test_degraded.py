@@ -17,20 +17,20 @@ from location_context.sections.contract import DEGRADED, NOT_APPLICABLE
 from location_context.settings import Secret, Settings
 from location_context.storage.database import Database
 from location_context.storage.guide import SqlGuideStore
+from tests.fakes import ticketmaster
+from tests.fakes.open_meteo import ARCHIVE, FORECAST
+from tests.fakes.server import Answered, StandIn
 from tests.moved_clock import NOON
 from tests.sections.guide.samples import PROVENANCE
 from tests.sections.guide.test_section import around
 from tests.sections.guide.test_travel import Osrm
 from tests.sections.weather.conftest import (  # noqa: F401  fixtures
     clock,
-    standins,
+    fakes,
     weather_settings,
     write_grid,
 )
 from tests.serving import serve
-from tests.standins import ticketmaster
-from tests.standins.open_meteo import ARCHIVE, FORECAST
-from tests.standins.server import Answered, StandIn
 from tests.web.conftest import HTTP, Client, make_key
 
 POINT = {"lat": "48.8566", "lng": "2.3522"}
@@ -64,9 +64,9 @@ def load_guide(settings: Settings) -> None:
 
 
 @contextmanager
-def real(settings, clock, standins, fault: Answered | None) -> Iterator[Client]:  # noqa: F811
+def real(settings, clock, fakes, fault: Answered | None) -> Iterator[Client]:  # noqa: F811
     """The real sections, with every provider answering well or by `fault`."""
-    open_meteo, *others = standins
+    open_meteo, *others = fakes
     road = Osrm([600.0])
     if fault:
         open_meteo.faults = {FORECAST: fault, ARCHIVE: fault}
@@ -92,9 +92,9 @@ def real(settings, clock, standins, fault: Answered | None) -> Iterator[Client]:
     [("all answer", None), ("all fail", DOWN), ("all are silent", HANG)],
 )
 def test_an_answer_is_degraded_exactly_when_it_is_kept_for_a_minute_only(
-    weather_settings, clock, standins, situation, fault  # noqa: F811
+    weather_settings, clock, fakes, situation, fault  # noqa: F811
 ):  # fmt: skip
-    with real(weather_settings, clock, standins, fault) as client:
+    with real(weather_settings, clock, fakes, fault) as client:
         document = client.get("/v1/openapi.json").json()
         for (section, asked), reason in zip(ASKED, REASONS[situation], strict=True):
             answer = client.get(f"/v1/pulse/{section}", asked)
@@ -111,9 +111,9 @@ def test_an_answer_is_degraded_exactly_when_it_is_kept_for_a_minute_only(
 
 
 def test_the_example_of_a_stay_across_the_horizon_is_true(
-    weather_settings, clock, standins  # noqa: F811
+    weather_settings, clock, fakes  # noqa: F811
 ):  # fmt: skip
-    with real(weather_settings, clock, standins, None) as client:
+    with real(weather_settings, clock, fakes, None) as client:
         page = html.unescape(client.get("/v1/docs").text)
         example = page[page.index('<section id="horizon">') : page.index('<section id="degraded">')]
         asked = [
@@ -135,7 +135,7 @@ def test_the_example_of_a_stay_across_the_horizon_is_true(
 def test_every_code_stands_with_its_sentence_in_the_schema_and_on_the_page(client: Client):
     document, page = client.get("/v1/openapi.json").json(), client.get("/v1/docs").text
     schemas = document["components"]["schemas"]
-    reason = schemas["TidesBody"]["properties"]["degraded_reason"]
+    reason = schemas["FakeBody"]["properties"]["degraded_reason"]
     refusal = schemas["NotApplicable"]["properties"]["reason"]
     for field, enum, codes in (
         (reason, [code for code in reason["enum"] if code], DEGRADED),

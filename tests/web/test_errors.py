@@ -6,7 +6,7 @@ import pytest
 
 from tests.serving import serve
 from tests.web.conftest import STAY, Client, make_key
-from tests.web.sections import Broken, Empty, Ticking, Tides
+from tests.web.sections import Broken, Empty, FakeClock, FakeSection
 
 ROWS = [
     # status, type, code, path, changed parameters
@@ -153,8 +153,8 @@ def test_malformed_comes_before_not_found_and_that_before_method_and_key(client:
 
 
 def test_a_spent_quota_is_429_with_a_retry_after_that_when_obeyed_succeeds(web_settings) -> None:
-    key, clock = make_key(web_settings, per_minute=2), Ticking()
-    with serve(web_settings, clock=clock, sections=[Tides(clock)]) as served:
+    key, clock = make_key(web_settings, per_minute=2), FakeClock()
+    with serve(web_settings, clock=clock, sections=[FakeSection(clock)]) as served:
         client = Client(served, key)
         assert client.get("/v1/pulse/tides", STAY).status_code == 200
         assert client.get("/v1/pulse/tides", {**STAY, "lat": "x"}).status_code == 400
@@ -168,7 +168,7 @@ def test_a_spent_quota_is_429_with_a_retry_after_that_when_obeyed_succeeds(web_s
 
 def test_a_5xx_is_not_counted_and_carries_no_quota(web_settings) -> None:
     key = make_key(web_settings, per_minute=3)
-    with serve(web_settings, sections=[Broken(), Empty(), Tides()]) as served:
+    with serve(web_settings, sections=[Broken(), Empty(), FakeSection()]) as served:
         client = Client(served, key)
         for section, status in (("broken", 500), ("empty", 503)) * 4:
             response = client.get(f"/v1/pulse/{section}", STAY)

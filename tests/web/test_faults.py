@@ -15,7 +15,7 @@ from location_context.web.application import Application
 from tests.serving import serve
 from tests.web.conftest import STAY, Client, make_key
 from tests.web.load import load
-from tests.web.sections import Busy, Slow, Tides
+from tests.web.sections import Busy, FakeSection, Slow
 
 QUERY = "&".join(f"{name}={value}" for name, value in STAY.items())
 
@@ -214,7 +214,7 @@ def in_flight_at_least(app: Application, count: int) -> None:
 
 
 def test_a_reader_who_does_not_read_slows_nobody(web_settings) -> None:
-    tides = Tides(words="spring tide " * 400_000)  # 5 MB
+    tides = FakeSection(words="spring tide " * 400_000)  # 5 MB
     key = make_key(web_settings)
     request = (
         f"GET /v1/pulse/tides?{QUERY} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\n\r\n"

@@ -18,8 +18,8 @@ from location_context.service import Service
 from location_context.settings import Secret, Settings
 from location_context.stay import Stay
 from location_context.upstream.deadline import Deadline
+from tests.fakes.open_meteo import ARCHIVE, ELEVATION, FORECAST, OpenMeteo
 from tests.moved_clock import MovedClock
-from tests.standins.open_meteo import ARCHIVE, ELEVATION, FORECAST, OpenMeteo
 from tests.web.whole import OFF
 
 pytestmark = pytest.mark.anyio

@@ -13,7 +13,7 @@ from location_context.settings import Settings
 from location_context.web import logs
 from tests.serving import serve
 from tests.web.conftest import STAY, Client, make_key
-from tests.web.sections import Broken, Empty, Tides
+from tests.web.sections import Broken, Empty, FakeSection
 
 CANARY = "lc_live_CANARYcanaryCANARYcanaryCANARYcanaryCANARYcanary1"
 
@@ -26,7 +26,7 @@ def lines(tmp_path_factory):
     key = make_key(settings)
     with (
         contextlib.redirect_stderr(written),
-        serve(settings, sections=[Tides(), Broken(), Empty()]) as served,
+        serve(settings, sections=[FakeSection(), Broken(), Empty()]) as served,
     ):
         logs.configure(settings)
         drive(Client(served, key), key)

@@ -12,7 +12,7 @@ from location_context.web import logs
 from tests.serving import serve
 from tests.web.commands import command
 from tests.web.conftest import HTTP
-from tests.web.sections import Tides
+from tests.web.sections import FakeSection
 
 LINE = "LOCATION_CONTEXT_TRUSTED_PROXIES=127.0.0.1/32"
 
@@ -20,7 +20,7 @@ LINE = "LOCATION_CONTEXT_TRUSTED_PROXIES=127.0.0.1/32"
 def test_log_status_and_doctor_name_the_line_to_set(tmp_path: Path) -> None:
     command(tmp_path, "setup", "--without-fallback")
     settings, written = Settings(data_dir=tmp_path, log_level="warning"), io.StringIO()
-    with contextlib.redirect_stderr(written), serve(settings, sections=[Tides()]) as served:
+    with contextlib.redirect_stderr(written), serve(settings, sections=[FakeSection()]) as served:
         logs.configure(settings)
         assert "PROXIES" not in HTTP.get(f"{served.url}/v1/status").text
         for number in range(50):

@@ -17,7 +17,7 @@ from location_context.settings import Settings
 from location_context.web.status import DatasetCache
 from tests.serving import serve
 from tests.web.conftest import HTTP
-from tests.web.sections import Harbour, Ticking
+from tests.web.sections import FakeClock, FakeUndatedSection
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def test_status_never_looks_into_the_climate_table_and_asks_once_for_all(
     assert len([text for text in seen if "climate_extent" in text]) == 1
 
 
-class Counting(Harbour):
+class Counting(FakeUndatedSection):
     """A section whose dataset fails as often as it is told to."""
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Counting(Harbour):
 @pytest.mark.anyio
 async def test_what_was_imported_is_asked_every_30_s_and_after_a_failure_soon_again() -> None:
     class Only:
-        sections = (CachedSection(Counting(), Ticking()),)
+        sections = (CachedSection(Counting(), FakeClock()),)
 
     section, now = Only.sections[0].section, [0.0]
     imported = DatasetCache(Only(), lambda: now[0])  # type: ignore[arg-type]  # its sections alone are asked

@@ -16,15 +16,15 @@ from location_context.settings import Secret, Settings
 from location_context.stay import Clock, system_clock
 from location_context.storage.database import Database
 from location_context.storage.guide import SqlGuideStore
+from tests.fakes import ticketmaster
+from tests.fakes.met_norway import PATH as MET_PATH
+from tests.fakes.met_norway import MetNorwayStandIn
+from tests.fakes.nasa_power import PATH as POWER_PATH
+from tests.fakes.nasa_power import NasaPowerStandIn
+from tests.fakes.open_meteo import ARCHIVE, FORECAST, OpenMeteo
+from tests.fakes.server import StandIn
 from tests.moved_clock import MovedClock
 from tests.serving import serve
-from tests.standins import ticketmaster
-from tests.standins.met_norway import PATH as MET_PATH
-from tests.standins.met_norway import MetNorwayStandIn
-from tests.standins.nasa_power import PATH as POWER_PATH
-from tests.standins.nasa_power import NasaPowerStandIn
-from tests.standins.open_meteo import ARCHIVE, FORECAST, OpenMeteo
-from tests.standins.server import StandIn
 from tests.web.conftest import Client, make_key
 
 PARIS = {"lat": "48.8566", "lng": "2.3522"}

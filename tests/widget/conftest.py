@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.widget.asking import gazetteer  # noqa: F401  a fixture
 from tests.widget.browser import chromium, open_page  # noqa: F401  fixtures
-from tests.widget.full import full  # noqa: F401  a fixture
-from tests.widget.site import site  # noqa: F401  a fixture
+from tests.widget.full_app import full  # noqa: F401  a fixture
+from tests.widget.live_app import site  # noqa: F401  a fixture
+from tests.widget.queries import gazetteer  # noqa: F401  a fixture

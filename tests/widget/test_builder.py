@@ -12,7 +12,7 @@ import pytest
 
 from location_context.localisation.language import Languages
 from location_context.widget.builder import form
-from tests.widget.site import DONOSTIA
+from tests.widget.live_app import DONOSTIA
 
 CODE = re.compile(r"<pre[^>]*><code>(.*?)</code></pre>", re.DOTALL)
 

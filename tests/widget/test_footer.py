@@ -22,7 +22,7 @@ from location_context.sections.weather.attributions import (
     nasa_power,
 )
 from location_context.widget.header_footer import Part, source
-from tests.widget.full import FORECAST, STAY
+from tests.widget.full_app import FORECAST, STAY
 
 CC_BY = "https://creativecommons.org/licenses/by/4.0/"
 ODBL = "https://opendatacommons.org/licenses/odbl/1-0/"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from location_context.sections.guide.card import card as tables
-from tests.widget.asking import WORDS, query
+from tests.widget.queries import WORDS, query
 from tests.widget.samples.tables import guide
 
 

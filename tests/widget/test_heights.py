@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from location_context.sections.contract import NotApplicable
-from tests.widget.full import STAY
+from tests.widget.full_app import STAY
 
 WIDTHS = (300, 340, 400, 500, 558, 562, 600, 638, 642, 680, 719, 720)
 NEAR, BOTH, LATE, FAR = (

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Error as PlaywrightError
 
 from tests.widget.browser import host, until
-from tests.widget.site import DONOSTIA
+from tests.widget.live_app import DONOSTIA
 
 COUNT = """<script>
 var messages = 0;

@@ -7,7 +7,7 @@ from html import escape
 import pytest
 
 from tests.widget.browser import host, until
-from tests.widget.full import FORECAST
+from tests.widget.full_app import FORECAST
 
 TALLEST = 5000  # px; the samples are 2,300 px high at 720 px, and 25,000 px without a width
 HEARD = """if (parent === window) {

@@ -18,8 +18,8 @@ from location_context.settings import Settings
 from location_context.stay import system_clock
 from location_context.widget import embedding, oembed
 from tests.moved_clock import MovedClock
+from tests.widget.live_app import DONOSTIA, Site
 from tests.widget.samples.sections import sample_sections
-from tests.widget.site import DONOSTIA, Site
 
 
 def widget_url(site: Site, **more: str) -> str:

@@ -14,7 +14,7 @@ import pytest
 
 from location_context.errors import UpstreamUnavailable
 from location_context.sections.contract import NotApplicable
-from tests.widget.full import FORECAST, LANGUAGES, STAY, STRADDLING
+from tests.widget.full_app import FORECAST, LANGUAGES, STAY, STRADDLING
 
 FIRST_FLIGHT = 14_336  # bytes that come in the first round trip
 

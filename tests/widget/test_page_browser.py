@@ -7,7 +7,7 @@ import re
 import msgspec
 import pytest
 
-from tests.widget.full import FORECAST, LANGUAGES, STAY, STRADDLING
+from tests.widget.full_app import FORECAST, LANGUAGES, STAY, STRADDLING
 from tests.widget.hostile import LINKS, TEXTS
 
 TALL = 9000  # px that hold every page, so that no scrollbar takes of the width

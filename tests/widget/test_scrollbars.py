@@ -10,7 +10,7 @@ from html import escape
 import pytest
 
 from tests.widget.browser import host, until
-from tests.widget.full import FORECAST, STAY, STRADDLING
+from tests.widget.full_app import FORECAST, STAY, STRADDLING
 
 WIDTHS = range(280, 1401, 5)
 LANES = 9

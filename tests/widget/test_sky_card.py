@@ -21,7 +21,7 @@ from location_context.sections.astronomy.section import Astronomy
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 from location_context.sections.contract import PointBody
 from location_context.upstream.deadline import Deadline
-from tests.widget.asking import NOW, WORDS, query
+from tests.widget.queries import NOW, WORDS, query
 
 
 def read(section, asked):

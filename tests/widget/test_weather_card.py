@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from location_context.sections.weather import summary_text
 from location_context.sections.weather.card import card as weather_card
-from tests.widget.asking import NOW, WORDS, query
+from tests.widget.queries import NOW, WORDS, query
 from tests.widget.samples.weather import weather
 
 days = st.lists(

@@ -7,7 +7,7 @@ import pytest
 from location_context.sections.astronomy.section import Astronomy
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 from tests.moved_clock import MovedClock
-from tests.sections.astronomy.asking import Asking
+from tests.sections.astronomy.queries import Asking
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from location_context.sections.astronomy.sky.ephemeris import month_start, next_month
-from tests.sections.astronomy.asking import Asking, seconds_apart, utc
+from tests.sections.astronomy.queries import Asking, seconds_apart, utc
 
 if TYPE_CHECKING:
     from pathlib import Path

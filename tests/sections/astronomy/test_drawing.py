@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from location_context.sections.astronomy.card.low_precision import moon_tilt, sun_altitude, sun_path
 from location_context.sections.astronomy.sky.ephemeris import MOON, SUN
 from location_context.sections.astronomy.sky.horizon import directions
-from tests.sections.astronomy.asking import at
+from tests.sections.astronomy.queries import at
 
 if TYPE_CHECKING:
     from location_context.sections.astronomy.sky.ephemeris import Ephemeris

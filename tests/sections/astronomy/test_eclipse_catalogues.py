@@ -12,7 +12,7 @@ import pytest
 from location_context.sections.astronomy.highlights import eclipses
 from location_context.sections.astronomy.sky.local_days import tt_ahead
 from tests.sections.astronomy import catalogues
-from tests.sections.astronomy.asking import Asking, at, seconds_apart
+from tests.sections.astronomy.queries import Asking, at, seconds_apart
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,7 +17,7 @@ from location_context.sections.astronomy.highlights.highlights import (
 from location_context.sections.astronomy.response import Details, Highlight
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 from location_context.sections.astronomy.sky.sky_events import SHOWERS
-from tests.sections.astronomy.asking import Asking, at
+from tests.sections.astronomy.queries import Asking, at
 
 MADRID = (40.4168, -3.7038, "Europe/Madrid")
 SYDNEY = (-33.8688, 151.2093, "Australia/Sydney")

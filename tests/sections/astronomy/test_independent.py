@@ -15,7 +15,7 @@ from skyfield.api import wgs84
 from location_context.sections.astronomy.sky.ephemeris import SUN
 from location_context.sections.astronomy.sky.horizon import directions
 from location_context.sections.astronomy.sky.local_days import skyfield_time
-from tests.sections.astronomy.asking import Asking, seconds_apart
+from tests.sections.astronomy.queries import Asking, seconds_apart
 
 if TYPE_CHECKING:
     from location_context.sections.astronomy.response import Day

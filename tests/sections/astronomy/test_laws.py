@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from location_context.point import canonical
 from location_context.sections.astronomy.sky.local_days import local_days
-from tests.sections.astronomy.asking import Asking, query
+from tests.sections.astronomy.queries import Asking, query
 
 if TYPE_CHECKING:
     from location_context.sections.astronomy.response import Day, Span

@@ -11,7 +11,7 @@ import pytest
 from location_context.sections.astronomy.highlights.highlights import clock_changes
 from location_context.sections.astronomy.sky.local_days import local_days
 from location_context.stay import Stay
-from tests.sections.astronomy.asking import Asking
+from tests.sections.astronomy.queries import Asking
 
 
 def test_at_plus_fourteen_and_minus_twelve_dates_are_local(asking: Asking) -> None:

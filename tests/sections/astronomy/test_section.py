@@ -16,7 +16,7 @@ from location_context.sections.astronomy.section import Astronomy
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris, months_between
 from location_context.upstream.deadline import Deadline
 from tests.moved_clock import NOON, MovedClock
-from tests.sections.astronomy.asking import Asking, query
+from tests.sections.astronomy.queries import Asking, query
 
 if TYPE_CHECKING:
     from location_context.sections.astronomy.sky.ephemeris import Month, MonthCache

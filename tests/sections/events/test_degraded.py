@@ -6,8 +6,8 @@ import pytest
 
 from location_context.sections.contract import NotApplicable
 from location_context.settings import Secret
-from tests.standins import predicthq, ticketmaster
-from tests.standins.server import Answered, StandIn
+from tests.fakes import predicthq, ticketmaster
+from tests.fakes.server import Answered, StandIn
 
 pytestmark = pytest.mark.anyio
 PARIS, SEA = (48.8566, 2.3522), (0.0, -30.0)

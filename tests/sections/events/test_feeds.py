@@ -21,7 +21,7 @@ from location_context.sections.events.imports.importer import (
 from location_context.sections.events.imports.sandbox import Sandbox, Task
 from location_context.sections.events.records import Calendar
 from location_context.settings import Settings
-from tests.standins.server import Answered, StandIn
+from tests.fakes.server import Answered, StandIn
 
 pytestmark = pytest.mark.anyio
 PARIS = (48.8566, 2.3522)

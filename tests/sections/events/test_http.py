@@ -14,10 +14,10 @@ from location_context.settings import Secret, Settings
 from location_context.storage.database import Database
 from location_context.storage.events import SqlEventStore
 from location_context.upstream.http import http_client
+from tests.fakes import predicthq
+from tests.fakes.server import Answered, StandIn
 from tests.sections.events.conftest import MovableClock
 from tests.serving import serve
-from tests.standins import predicthq
-from tests.standins.server import Answered, StandIn
 from tests.web.conftest import make_key
 
 PATH = "/v1/pulse/events?lat=48.137&lng=11.575&start=2026-12-30&end=2027-01-06"

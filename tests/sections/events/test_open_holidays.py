@@ -10,9 +10,9 @@ import pytest
 from location_context.sections.events.providers.open_holidays import TABLES, regions_of
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Host
-from tests.standins import open_holidays
-from tests.standins.open_holidays import holiday
-from tests.standins.server import Answered, StandIn
+from tests.fakes import open_holidays
+from tests.fakes.open_holidays import holiday
+from tests.fakes.server import Answered, StandIn
 
 pytestmark = pytest.mark.anyio
 ANDALUSIA = [f"ES-AN-{part}" for part in ("AL", "CA", "CO", "GR", "HL", "JA", "MA", "SE")]

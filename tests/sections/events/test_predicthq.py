@@ -14,8 +14,8 @@ from location_context.sections.events.providers.predicthq import parse_event
 from location_context.settings import Secret
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Budget, Host
-from tests.standins.predicthq import TOKEN, event, responding
-from tests.standins.server import Answered, StandIn
+from tests.fakes.predicthq import TOKEN, event, responding
+from tests.fakes.server import Answered, StandIn
 
 pytestmark = pytest.mark.anyio
 PARIS = ZoneInfo("Europe/Paris")

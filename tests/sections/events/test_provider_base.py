@@ -14,8 +14,8 @@ from location_context.settings import Settings
 from location_context.stay import Stay
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.http import http_client
+from tests.fakes.server import Answered, StandIn
 from tests.sections.events.conftest import MovableClock, _languages
-from tests.standins.server import Answered, StandIn
 
 pytestmark = pytest.mark.anyio
 FIELDS = {

@@ -15,8 +15,8 @@ from location_context.sections.events.imports import sandbox
 from location_context.sections.events.imports.importer import calendar_id
 from location_context.sections.events.records import Calendar
 from location_context.upstream import deadline
+from tests.fakes.server import Answered, StandIn
 from tests.sections.events.hostile import PAGES
-from tests.standins.server import Answered, StandIn
 
 pytestmark = pytest.mark.anyio
 PARIS = (48.8566, 2.3522)

@@ -21,8 +21,8 @@ from location_context.sections.events.providers.ticketmaster import (
 from location_context.sections.events.records import Calendar, Place, ProviderEvent, When
 from location_context.settings import Secret
 from location_context.upstream.deadline import Deadline
-from tests.standins import open_holidays, predicthq, ticketmaster
-from tests.standins.server import Answered, StandIn
+from tests.fakes import open_holidays, predicthq, ticketmaster
+from tests.fakes.server import Answered, StandIn
 
 pytestmark = pytest.mark.anyio
 PARIS, MUNICH, SEA = (48.8566, 2.3522), (48.137, 11.575), (0.0, -30.0)

@@ -12,8 +12,8 @@ from location_context.sections.events.fields import parse_rows
 from location_context.sections.events.providers.ticketmaster import geohash
 from location_context.sections.events.providers.ticketmaster_parser import parse_event
 from location_context.settings import Secret
-from tests.standins.server import Answered, StandIn
-from tests.standins.ticketmaster import KEY, at, event, responding
+from tests.fakes.server import Answered, StandIn
+from tests.fakes.ticketmaster import KEY, at, event, responding
 
 pytestmark = pytest.mark.anyio
 PARIS = ZoneInfo("Europe/Paris")

@@ -16,8 +16,8 @@ from location_context.sections.events.providers.ticketmaster import IntervalLimi
 from location_context.settings import Secret
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Budget
-from tests.standins.server import Answered, StandIn
-from tests.standins.ticketmaster import KEY, at, event, responding
+from tests.fakes.server import Answered, StandIn
+from tests.fakes.ticketmaster import KEY, at, event, responding
 
 pytestmark = pytest.mark.anyio
 LONDON = (51.5074, -0.1278)

@@ -13,9 +13,9 @@ from typer.testing import CliRunner, Result
 from location_context.cli.guide import commands
 from location_context.errors import LocationContextError
 from location_context.gazetteer.gazetteer import Gazetteer
+from tests.fakes.server import Answered, StandIn
 from tests.sections.guide.samples import open_csv, open_row
 from tests.sections.guide.test_rows import binding
-from tests.standins.server import Answered, StandIn
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from location_context.storage.guide import MAX_VERSIONS, SqlGuideStore
 from tests.moved_clock import NOON
 from tests.sections.guide.samples import METADATA, PROVENANCE, open_csv, open_row, restaurant
 from tests.sections.guide.subprocess_targets import import_and_die
-from tests.storage.children import child, plain
+from tests.storage.subprocess_targets import child, plain
 
 if TYPE_CHECKING:
     from location_context.sections.guide.imports.importer import Importer

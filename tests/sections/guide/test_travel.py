@@ -13,10 +13,10 @@ from location_context.sections.section import SectionContext
 from location_context.settings import Settings
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.http import http_client
+from tests.fakes.server import Answered, Asked, StandIn
 from tests.moved_clock import NOON, MovedClock
 from tests.sections.guide.samples import PROVENANCE, query
 from tests.sections.guide.test_section import around
-from tests.standins.server import Answered, Asked, StandIn
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

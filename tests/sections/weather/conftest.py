@@ -23,12 +23,12 @@ from location_context.storage.provider_data import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
 from location_context.upstream.http import http_client
+from tests.fakes.met_norway import PATH as MET_PATH
+from tests.fakes.met_norway import MetNorwayStandIn
+from tests.fakes.nasa_power import PATH as POWER_PATH
+from tests.fakes.nasa_power import NasaPowerStandIn
+from tests.fakes.open_meteo import ARCHIVE, FORECAST, OpenMeteo
 from tests.moved_clock import MovedClock
-from tests.standins.met_norway import PATH as MET_PATH
-from tests.standins.met_norway import MetNorwayStandIn
-from tests.standins.nasa_power import PATH as POWER_PATH
-from tests.standins.nasa_power import NasaPowerStandIn
-from tests.standins.open_meteo import ARCHIVE, FORECAST, OpenMeteo
 
 PARIS = Point(48.8566, 2.3522, "Europe/Paris", "FR", "FR-IDF")
 ENGLISH = Languages({}).english
@@ -74,7 +74,7 @@ def clock():
 
 
 @pytest.fixture
-def standins(clock):
+def fakes(clock):
     with ExitStack() as stack:
         made = OpenMeteo(clock), MetNorwayStandIn(clock), NasaPowerStandIn(clock)
         for one in made:
@@ -83,8 +83,8 @@ def standins(clock):
 
 
 @pytest.fixture
-def weather_settings(standins, tmp_path):
-    open_meteo, norway, power = standins
+def weather_settings(fakes, tmp_path):
+    open_meteo, norway, power = fakes
     return Settings(
         data_dir=tmp_path,
         contact="test@example.org",
@@ -96,8 +96,8 @@ def weather_settings(standins, tmp_path):
 
 
 @pytest.fixture
-async def world(clock, standins, weather_settings):
-    open_meteo, norway, power = standins
+async def world(clock, fakes, weather_settings):
+    open_meteo, norway, power = fakes
     database = await Database.open(weather_settings)
     async with http_client(weather_settings.user_agent) as client:
         section = weather_section(

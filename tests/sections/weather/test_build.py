@@ -21,9 +21,9 @@ from location_context.stay import Stay
 from location_context.storage.provider_data import SqlClimateStore
 from location_context.upstream.host import Hosts
 from location_context.upstream.http import http_client
+from tests.fakes.open_meteo import ARCHIVE, refused
+from tests.fakes.server import Answered
 from tests.sections.weather.conftest import query
-from tests.standins.open_meteo import ARCHIVE, refused
-from tests.standins.server import Answered
 
 pytestmark = pytest.mark.anyio
 PLACES = [Point(48.0, 2.0, "UTC"), Point(48.01, 2.01, "UTC"), Point(50.0, 2.0, "UTC")]

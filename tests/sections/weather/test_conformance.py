@@ -26,7 +26,7 @@ from location_context.sections.weather.providers.open_meteo_forecast import Open
 from location_context.sections.weather.records import FIELDS, Cell
 from location_context.settings import Settings
 from location_context.upstream.http import HttpResponse, http_client
-from tests.standins.server import Answered, StandIn
+from tests.fakes.server import Answered, StandIn
 
 pytestmark = pytest.mark.anyio
 CELL = Cell(-15.75, -48.0, "America/Sao_Paulo")

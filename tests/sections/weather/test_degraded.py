@@ -12,9 +12,9 @@ from location_context.storage.provider_data import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
 from location_context.upstream.http import http_client
+from tests.fakes.open_meteo import ARCHIVE, ELEVATION, FORECAST
+from tests.fakes.server import Answered
 from tests.sections.weather.conftest import query, weather_section, write_grid
-from tests.standins.open_meteo import ARCHIVE, ELEVATION, FORECAST
-from tests.standins.server import Answered
 
 pytestmark = pytest.mark.anyio
 TODAY = date(2026, 11, 21)

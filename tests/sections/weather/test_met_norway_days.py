@@ -9,10 +9,10 @@ import pytest
 from location_context.point import Point
 from location_context.sections.weather.providers.met_norway_days import aggregate_to_days
 from location_context.stay import Stay
+from tests.fakes import weather_truth
+from tests.fakes.open_meteo import FORECAST
+from tests.fakes.server import Answered
 from tests.sections.weather.conftest import query
-from tests.standins import weather_truth
-from tests.standins.open_meteo import FORECAST
-from tests.standins.server import Answered
 
 pytestmark = pytest.mark.anyio
 TODAY = date(2026, 11, 21)

@@ -12,11 +12,11 @@ import structlog
 from location_context.sections.weather.providers.base import Forecast
 from location_context.sections.weather.records import Grid
 from location_context.stay import Stay
+from tests.fakes.met_norway import PATH as MET_PATH
+from tests.fakes.open_meteo import ARCHIVE, FORECAST
+from tests.fakes.server import Answered, Asked
 from tests.sections.weather.conftest import World, query
 from tests.sections.weather.test_open_meteo import places
-from tests.standins.met_norway import PATH as MET_PATH
-from tests.standins.open_meteo import ARCHIVE, FORECAST
-from tests.standins.server import Answered, Asked
 
 pytestmark = pytest.mark.anyio
 TODAY = date(2026, 11, 21)

@@ -10,10 +10,10 @@ import httpx2
 import pytest
 
 from location_context.settings import Settings
+from tests.fakes.server import Answered, StandIn
 from tests.moved_clock import MovedClock
 from tests.sections.weather.conftest import write_grid
 from tests.serving import serve
-from tests.standins.server import Answered, StandIn
 from tests.web.conftest import make_key
 
 STAYS = {"near": ("2026-11-28", "2026-12-01"), "far": ("2027-07-03", "2027-07-09")}

@@ -18,9 +18,9 @@ from location_context.storage.provider_data import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
 from location_context.upstream.http import http_client
+from tests.fakes.open_meteo import ARCHIVE, ELEVATION, FORECAST, refused
+from tests.fakes.server import Answered, Asked
 from tests.sections.weather.conftest import PARIS, query, weather_section, write_grid
-from tests.standins.open_meteo import ARCHIVE, ELEVATION, FORECAST, refused
-from tests.standins.server import Answered, Asked
 
 pytestmark = pytest.mark.anyio
 TODAY = date(2026, 11, 21)

@@ -16,9 +16,9 @@ from location_context.storage.provider_data import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
 from location_context.upstream.http import http_client
+from tests.fakes import weather_truth
+from tests.fakes.open_meteo import ARCHIVE, FORECAST
 from tests.sections.weather.conftest import PARIS, query, weather_section
-from tests.standins import weather_truth
-from tests.standins.open_meteo import ARCHIVE, FORECAST
 
 pytestmark = pytest.mark.anyio
 TODAY = date(2026, 11, 21)

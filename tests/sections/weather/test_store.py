@@ -19,10 +19,10 @@ from location_context.storage.schema import climate_months
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
 from location_context.upstream.http import http_client
+from tests.fakes.open_meteo import ARCHIVE
+from tests.fakes.server import Answered
 from tests.moved_clock import MovedClock
 from tests.sections.weather.conftest import query, weather_section
-from tests.standins.open_meteo import ARCHIVE
-from tests.standins.server import Answered
 
 pytestmark = pytest.mark.anyio
 FAR, POWER = Stay(date(2027, 2, 3), date(2027, 2, 9)), "NASA POWER"

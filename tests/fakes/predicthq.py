@@ -13,12 +13,12 @@ from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from location_context.point import distance_km
-from tests.standins.server import Answered
+from tests.fakes.server import Answered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tests.standins.server import Asked
+    from tests.fakes.server import Asked
 
 TOKEN = "predicthq-token"
 STATES = {"active", "deleted", "predicted"}

@@ -6,12 +6,12 @@ import math
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from tests.standins.server import Answered
+from tests.fakes.server import Answered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tests.standins.server import Asked
+    from tests.fakes.server import Asked
 
 KEY = "ticketmaster-key"
 

@@ -19,8 +19,8 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from tests.standins import weather_truth
-from tests.standins.server import Answered, Asked, StandIn
+from tests.fakes import weather_truth
+from tests.fakes.server import Answered, Asked, StandIn
 
 FORECAST, ARCHIVE, ELEVATION = "/v1/forecast", "/v1/archive", "/v1/elevation"
 HELD_AT_MOST = 5

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
-from tests.standins import weather_truth
-from tests.standins.server import Answered, Asked, StandIn
+from tests.fakes import weather_truth
+from tests.fakes.server import Answered, Asked, StandIn
 
 PATH = "/weatherapi/locationforecast/2.0/complete"
 _HALF_HOUR = timedelta(minutes=30)

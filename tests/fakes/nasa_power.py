@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from tests.standins import weather_truth
-from tests.standins.server import Answered, Asked, StandIn
+from tests.fakes import weather_truth
+from tests.fakes.server import Answered, Asked, StandIn
 
 PATH = "/api/temporal/daily/point"
 _NAMES = {

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.standins.server import Answered
+from tests.fakes.server import Answered
 
 if TYPE_CHECKING:
-    from tests.standins.server import Asked
+    from tests.fakes.server import Asked
 
 Row = dict[str, Any]
 
