@@ -176,7 +176,7 @@ def test_the_hex_field_counts_when_no_swatch_is_chosen(site):
     ],
 )  # fmt: skip
 def test_the_accent_says_its_measured_ratio(colour, theme, words):
-    said = form.measured(colour, theme, Languages({}).english)
+    said = form.contrasts(colour, theme, Languages({}).english)
     assert len(said) == len(words)
     for one, beginning in zip(said, words, strict=True):
         assert one.sentence.startswith(beginning)

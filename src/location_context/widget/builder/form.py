@@ -1,8 +1,9 @@
-"""Form: what the builder's fields hold, read from its address, and what is wrong with it.
+"""Form: the builder's fields, read from the page's address, and the first error in them.
 
-The address is the whole state, so that it can be kept, sent on, and used without JavaScript. A
-name typed over the one shown, with the coordinates left alone, is looked up; `was` tells the two
-apart. A swatch goes before the hex field; without dates the stay is a week that begins in a week.
+The address is the whole state, so that it can be bookmarked, shared and used without JavaScript. A
+name that was changed while the coordinates were not is searched for; the field `was` remembers the
+previous ones. A swatch goes before the hex field; without dates the stay is one week, a week from
+now.
 """
 
 from __future__ import annotations
@@ -29,7 +30,6 @@ from location_context.parameters import (
     parse,
 )
 from location_context.service import Service
-from location_context.widget.builder import text
 from location_context.widget.colour import ACCENT_RATIO, Scheme, contrast, palette
 from location_context.widget.embedding import degrees
 
@@ -37,44 +37,44 @@ SWATCHES = ("#0f766e", "#1d4ed8", "#7c3aed", "#be123c", "#b45309", "#1e3a5f")
 
 
 @dataclass(frozen=True)
-class Measured:
-    """One sentence on the accent in one scheme; `fine` when text in it can be read."""
+class AccentContrast:
+    """The accent's contrast in one scheme; `readable` if text can take the accent as it is."""
 
-    fine: bool
+    readable: bool
     sentence: str
 
 
-def measured(accent: str, theme: Theme, language: Language) -> list[Measured]:
-    """What is said of the accent: once for each scheme that the theme can show."""
+def contrasts(accent: str, theme: Theme, language: Language) -> list[AccentContrast]:
+    """The accent's contrast in each scheme that the theme can show."""
     schemes: tuple[Scheme, ...] = ("light", "dark") if theme == "auto" else (theme,)
-    return [_measure(long_form(accent), scheme, language) for scheme in schemes]
+    return [_contrast(long_form(accent), scheme, language) for scheme in schemes]
 
 
-def _measure(accent: str, scheme: Scheme, language: Language) -> Measured:
+def _contrast(accent: str, scheme: Scheme, language: Language) -> AccentContrast:
     colours = palette(accent, scheme)
     used, surface = colours["accent"], colours["surface"]
     gettext = language.gettext
     if scheme == "light":
-        plain = gettext("{ratio}:1 on white, readable as it is.")
-        mended = gettext("{ratio}:1 on white, so text takes {colour}, {better}:1.")
+        as_is = gettext("{ratio}:1 on white, readable as it is.")
+        adjusted = gettext("{ratio}:1 on white, so text takes {colour}, {better}:1.")
     else:
-        plain = gettext("{ratio}:1 on dark, readable as it is.")
-        mended = gettext("{ratio}:1 on dark, so text takes {colour}, {better}:1.")
-    fine = contrast(accent, surface) >= ACCENT_RATIO
-    sentence = plain if fine else mended
+        as_is = gettext("{ratio}:1 on dark, readable as it is.")
+        adjusted = gettext("{ratio}:1 on dark, so text takes {colour}, {better}:1.")
+    readable = contrast(accent, surface) >= ACCENT_RATIO
+    sentence = as_is if readable else adjusted
     values = {
         "{ratio}": _ratio(accent, surface, language),
         "{better}": _ratio(used, surface, language),
         "{colour}": f"\u2066{used}\u2069" if language.direction == "rtl" else used,
     }
-    for mark, value in values.items():
-        sentence = sentence.replace(mark, value)
-    return Measured(fine, sentence)
+    for field, value in values.items():
+        sentence = sentence.replace(field, value)
+    return AccentContrast(readable, sentence)
 
 
-def _ratio(one: str, other: str, language: Language) -> str:
-    """A contrast with one digit, rounded down, so that it never promises too much."""
-    tenths = int(contrast(one, other) * 10)
+def _ratio(colour: str, ground: str, language: Language) -> str:
+    """A contrast with one decimal, rounded down, so that it is never overstated."""
+    tenths = int(contrast(colour, ground) * 10)
     return str(format_decimal(tenths / 10, "0.0", locale=language.locale))
 
 
@@ -84,90 +84,91 @@ def long_form(accent: str) -> str:
     return "#" + (digits if len(digits) == 6 else "".join(2 * digit for digit in digits))
 
 
-FIRST_SEEN = {"place": "San Sebastián", "lat": "43.3183", "lng": "-1.9812"}
+EXAMPLE_PLACE = {"place": "San Sebastián", "lat": "43.3183", "lng": "-1.9812"}
 FIELDS = ("place", "lat", "lng", "start", "end", "theme", "accent", "units", "lang")
-MOST_PLACES = 6
+MAX_PLACES = 6
 WEEK = timedelta(days=7)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
-    """What a name led to: places, and the coordinates that were there before."""
+class PlaceSearch:
+    """The places of a name that was searched for, and the coordinates before the search."""
 
     name: str = ""
     places: Sequence[City] = ()
-    before: tuple[str, str] | None = None
-    nothing: bool = False
+    previous_point: tuple[str, str] | None = None
+    no_match: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Form:
-    """The fields as text; `given` when all are right, else what is wrong with one of them."""
+    """The fields as text; `parameters` if all are valid, else the first error and its field."""
 
     fields: dict[str, str]
-    found: Found
+    search: PlaceSearch
     today: date
     timezone: str = ""
-    given: Parameters | None = None
-    wrong_field: str = ""
-    wrong: str = ""
+    parameters: Parameters | None = None
+    error_field: str = ""
+    error: str = ""
 
 
 async def read(service: Service, query: bytes, language: Language) -> Form:
-    """The form for a query string; what the page does not know in it is passed over."""
-    came = dict(decode(query))
-    fields = {name: came.get(name, "").strip() for name in FIELDS}
-    fields["accent"] = fields["accent"] or came.get("hex", "").strip() or DEFAULT_ACCENT
-    if not came.keys() & {"place", "lat", "lng"}:
-        fields |= FIRST_SEEN
-    found = await _find(service, fields, came.get("was", ""))
-    if found.places:
-        fields |= place_fields(found.places[0])
-    return _checked(service, fields, found, language)
+    """The form for a query string; unknown fields are ignored."""
+    given = dict(decode(query))
+    fields = {name: given.get(name, "").strip() for name in FIELDS}
+    fields["accent"] = fields["accent"] or given.get("hex", "").strip() or DEFAULT_ACCENT
+    if not given.keys() & {"place", "lat", "lng"}:
+        fields |= EXAMPLE_PLACE
+    search = await _search(service, fields, given.get("was", ""))
+    if search.places:
+        fields |= place_fields(search.places[0])
+    return _validate(service, fields, search, language)
 
 
 def place_fields(city: City) -> dict[str, str]:
     return {"place": city.name, "lat": degrees(city.lat), "lng": degrees(city.lng)}
 
 
-def shown_before(fields: dict[str, str]) -> str:
-    """What the field `was` remembers: the point and name that the page was made for."""
+def encode_place(fields: dict[str, str]) -> str:
+    """The value of the field `was`: the point and name that the page was made for."""
     return f"{fields['lat']},{fields['lng']},{fields['place']}"
 
 
-async def _find(service: Service, fields: dict[str, str], was: str) -> Found:
-    """Appearance the name up when it came without coordinates, or in the place of another name."""
-    name, before = fields["place"], (fields["lat"], fields["lng"])
-    renamed = was.startswith(f"{before[0]},{before[1]},") and was != shown_before(fields)
-    if not 0 < len(name) <= MAX_PLACE_LENGTH or (any(before) and not renamed):
-        return Found()
-    places = await to_thread.run_sync(service.gazetteer.search, name, MOST_PLACES)
-    return Found(
+async def _search(service: Service, fields: dict[str, str], was: str) -> PlaceSearch:
+    """Search for the name if there are no coordinates, or if it alone was changed."""
+    name, point = fields["place"], (fields["lat"], fields["lng"])
+    renamed = was.startswith(f"{point[0]},{point[1]},") and was != encode_place(fields)
+    if not 0 < len(name) <= MAX_PLACE_LENGTH or (any(point) and not renamed):
+        return PlaceSearch()
+    places = await to_thread.run_sync(service.gazetteer.search, name, MAX_PLACES)
+    return PlaceSearch(
         name=name,
         places=places,
-        before=before if all(before) and places else None,
-        nothing=not places and not any(before),
+        previous_point=point if all(point) and places else None,
+        no_match=not places and not any(point),
     )
 
 
-def _checked(service: Service, fields: dict[str, str], found: Found, language: Language) -> Form:
-    """The form with its parameters checked, or with the first thing that is wrong."""
-    form = Form(fields=fields, found=found, today=service.clock().date())
+def _validate(
+    service: Service, fields: dict[str, str], search: PlaceSearch, language: Language
+) -> Form:
+    """The form with its parameters, or with the first error in them."""
+    form = Form(fields=fields, search=search, today=service.clock().date())
     try:
-        at = parse(_query(fields), POINT, service.languages)
-        point = service.gazetteer.point(at.lat, at.lng)
+        parameters = parse(_query(fields), POINT, service.languages)
+        point = service.gazetteer.point(parameters.lat, parameters.lng)
         form = replace(form, timezone=point.timezone, today=point.today(service.clock()))
     except InvalidRequest:
-        pass  # said below, in its turn
+        pass  # reported below, in the order of the fields
     if not fields["start"] and not fields["end"]:
         fields |= {"start": str(form.today + WEEK), "end": str(form.today + 2 * WEEK)}
     try:
-        return replace(form, given=parse(_query(fields), WIDGET, service.languages))
+        return replace(form, parameters=parse(_query(fields), WIDGET, service.languages))
     except InvalidRequest as error:
         field = _field(error)
-        return replace(
-            form, wrong_field=field, wrong=text.wrong(error.code, field, error.message, language)
-        )
+        sentence = _error_sentence(error.code, field, error.message, language)
+        return replace(form, error_field=field, error=sentence)
 
 
 def _query(fields: dict[str, str]) -> bytes:
@@ -179,3 +180,20 @@ def _field(error: InvalidRequest) -> str:
     if error.code == "date_range_too_long":
         return "end"
     return error.message.partition(" ")[0]
+
+
+def _error_sentence(code: str, field: str, message: str, language: Language) -> str:
+    """What a field accepts, by the code of its error; `message` for a code without a sentence."""
+    gettext = language.gettext
+    sentences = {
+        "invalid_latitude": gettext("A number from -90 to 90."),
+        "invalid_longitude": gettext("A number from -180 to 180."),
+        "invalid_date": gettext("A date from 1900 to 2050."),
+        "invalid_date_range": gettext("Leave on the day of arrival or later."),
+        "date_range_too_long": gettext("At most 92 days."),
+        "invalid_accent": gettext("A colour such as #0f766e."),
+        "invalid_place": gettext("At most 120 characters."),
+    }
+    if code == "missing_parameter":
+        code = {"lat": "invalid_latitude", "lng": "invalid_longitude"}.get(field, "invalid_date")
+    return sentences.get(code, message)

@@ -1,55 +1,57 @@
-"""The page at `/`: set a widget up, see it, and take its two lines of code.
+"""The page at `/`: configure a widget, preview it, and copy its two lines of code.
 
-The page is made from its own address, so it works without JavaScript; with it, builder.js asks for
-the same page again at each change and takes over what changed. So every word, check and snippet
-is made here alone. Style and script stand in the page and are allowed by their hashes.
+The page is rendered from its own address, so it works without JavaScript; with JavaScript,
+builder.js requests the same page at each change and takes over what changed. So all text, checks
+and snippets come from here. Style and script are in the page and allowed by their hashes.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
-from importlib import resources
+from collections.abc import Mapping
+from datetime import date
 from typing import Any
 
 from babel import Locale
-from jinja2 import Environment, StrictUndefined, Template
+from babel.numbers import format_decimal
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from location_context import __version__
+from location_context.localisation.formats import Formats
 from location_context.localisation.language import Language, Languages
 from location_context.parameters import DEFAULT_ACCENT, Parameters
 from location_context.sections.licences import CC_BY
 from location_context.service import Service
+from location_context.stay import Stay, horizon
 from location_context.widget import embedding, heights
-from location_context.widget.builder import form, places, text
+from location_context.widget.assets import digest, read_file, template_environment
+from location_context.widget.builder import form, places
 from location_context.widget.colour import palette, variables
 
-WIDTHS = (360, 560)
-_MARKS = re.compile(r'(</?(?:iframe|script)|(?<=height=")\d+)')
+_PACKAGE = "location_context.widget.builder"
+_HIGHLIGHTED = re.compile(r'(</?(?:iframe|script)|(?<=height=")\d+)')
 
 
 def routes(service: Service) -> list[Route]:
     """`/` and the search of its form."""
     page = Page(service)
-    return [Route("/", page.answer), *places.routes(service)]
+    return [Route("/", page.respond), *places.routes(service)]
 
 
 class Page:
-    """The template with its style and script, and the policy that lets these two in."""
+    """The template with its style and script, and the policy that allows these two."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._style, self._script = _style(), _file("builder.js")
-        self._template = _template()
+        self._style, self._script = _style(), read_file(f"{_PACKAGE}:builder.js")
+        self._template = template_environment().get_template(f"{_PACKAGE}:builder.html")
         self._policy = "; ".join(
             (
                 "default-src 'none'",
-                f"style-src {_hash(self._style)}",
-                f"script-src 'self' {_hash(self._script)}",
+                f"style-src {digest(self._style)}",
+                f"script-src 'self' {digest(self._script)}",
                 "connect-src 'self'",
                 "frame-src 'self'",
                 "img-src data:",
@@ -59,7 +61,7 @@ class Page:
             )
         )
 
-    async def answer(self, request: Request) -> Response:
+    async def respond(self, request: Request) -> Response:
         language = self._service.languages.accept(request.headers.get("accept-language", ""))
         state = await form.read(self._service, request.scope["query_string"], language)
         body = self._template.render(
@@ -78,96 +80,132 @@ class Page:
         }
 
     def _view(self, state: form.Form, language: Language) -> dict[str, Any]:
-        given, fields = state.given, state.fields
-        stay = given.stay if given else None
+        parameters, fields = state.parameters, state.fields
+        stay = parameters.stay if parameters else None
         sections = self._service.sections
-        not_past = [one for one in sections if not one.section.answers_past]
+        not_past = [cached for cached in sections if not cached.section.answers_past]
         absent = embedding.topics(not_past, language)
         return {
-            "words": text.page(language, embedding.topics(sections, language)),
+            "_": language.gettext,
+            "pgettext": language.pgettext,
+            "topics": Formats.begun(embedding.topics(sections, language)),
             "language": language,
             "version": __version__,
             "places_licence": CC_BY,  # GeoNames'
-            "state": state,
+            "form": state,
             "fields": fields,
-            "was": form.shown_before(fields),
-            "zone": text.zone(state.timezone, language) if state.timezone else "",
-            "nights": text.nights(stay, language) if stay else "",
-            "mode": text.mode(stay, state.today, language, absent) if stay else "",
-            "shown": text.shown(language),
-            "others": _others(state, language),
+            "was": form.encode_place(fields),
+            "zone": _zone(state.timezone, language) if state.timezone else "",
+            "nights": _nights(stay, language) if stay else "",
+            "mode": _mode(stay, state.today, language, absent) if stay else "",
+            "preview_sentences": _preview_sentences(language),
+            "alternatives": _alternatives(state, language),
             "default_accent": DEFAULT_ACCENT,
             "swatches": form.SWATCHES,
-            "measured": form.measured(given.accent, given.theme, language) if given else [],
-            "languages": _named(self._service.languages, given),
-            "sections": [(one.name, one.section.summary(language)) for one in sections],
-            "embed": _embed(self._service, given, language) if given else None,
+            "contrasts": form.contrasts(parameters.accent, parameters.theme, language)
+            if parameters
+            else [],
+            "languages": _language_names(self._service.languages, parameters),
+            "sections": [(cached.name, cached.section.summary(language)) for cached in sections],
+            "embed": _embed(self._service, parameters, language) if parameters else None,
         }
 
 
-def _embed(service: Service, given: Parameters, language: Language) -> dict[str, Any]:
+def _embed(service: Service, parameters: Parameters, language: Language) -> dict[str, Any]:
     """The two lines, in parts for their colours, and the preview."""
-    title = embedding.title(service.sections, given.place, given.language or language)
-    height = heights.reserved(service, given)
+    title = embedding.title(service.sections, parameters.place, parameters.language or language)
+    height = heights.reserved(service, parameters)
     lines = [
-        embedding.iframe(service.settings, given, title, height),
+        embedding.iframe(service.settings, parameters, title, height),
         embedding.script(service.settings),
     ]
     return {
-        "lines": [_MARKS.split(line) for line in lines],
-        "preview": f"v1/pulse?{embedding.widget_query(given)}",
+        "lines": [_HIGHLIGHTED.split(line) for line in lines],
+        "preview": f"v1/pulse?{embedding.widget_query(parameters)}",
         "title": title,
         "height": height,
         "sandbox": embedding.SANDBOX,
     }
 
 
-def _others(state: form.Form, language: Language) -> list[dict[str, str]]:
-    """Links to the other places of a name that was looked up, and back to the point before."""
-    fields, found = state.fields, state.found
-    named = zip(found.places, places.named(found.places, language), strict=True)
+def _alternatives(state: form.Form, language: Language) -> list[dict[str, str]]:
+    """Links to the other places of the name searched for, and back to the previous point."""
+    fields, search = state.fields, state.search
+    described = zip(search.places, places.describe(search.places, language), strict=True)
     links = [
         {
             "name": place.name,
             "detail": place.detail,
-            "to": embedding.query({**fields, **form.place_fields(city)}),
+            "query": embedding.query({**fields, **form.place_fields(city)}),
         }
-        for city, place in list(named)[1:]
+        for city, place in list(described)[1:]
     ]
-    if found.before:
-        lat, lng = found.before
-        kept = embedding.query({**fields, "place": found.name, "lat": lat, "lng": lng})
-        links.append({"name": found.name, "detail": f"{lat}, {lng}", "to": kept})
+    if search.previous_point:
+        lat, lng = search.previous_point
+        query = embedding.query({**fields, "place": search.name, "lat": lat, "lng": lng})
+        links.append({"name": search.name, "detail": f"{lat}, {lng}", "query": query})
     return links
 
 
-def _named(languages: Languages, given: Parameters | None) -> list[tuple[str, str]]:
-    """Every language under its own name, and the one that was asked for."""
+def _language_names(languages: Languages, parameters: Parameters | None) -> list[tuple[str, str]]:
+    """Tag and own name of every language, with the requested one."""
     tags = set(languages.tags)
-    if given and given.language:
-        tags.add(given.language.tag)
+    if parameters and parameters.language:
+        tags.add(parameters.language.tag)
     names = [(tag, Locale.parse(tag, sep="-").get_display_name() or tag) for tag in tags]
     return sorted(((tag, name[0].upper() + name[1:]) for tag, name in names), key=lambda n: n[1])
 
 
-def _template() -> Template:
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(_file("builder.html"))
-
-
 def _style() -> str:
-    """The sheet, over the colours that the widget has with its default accent."""
+    """The style sheet, with the widget's colours for its default accent."""
     light, dark = (variables(DEFAULT_ACCENT, scheme) for scheme in ("light", "dark"))
     tag = palette(DEFAULT_ACCENT, "dark")["accent"]
     colours = f":root{{{light}--tag:{tag}}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}"
-    return colours + _file("builder.css")
+    return colours + read_file(f"{_PACKAGE}:builder.css")
 
 
-def _file(name: str) -> str:
-    return resources.files("location_context.widget.builder").joinpath(name).read_text("utf-8")
+def _zone(timezone: str, language: Language) -> str:
+    """The time zone of the point."""
+    return language.gettext("{zone} time.").replace("{zone}", timezone.replace("_", " "))
 
 
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+def _nights(stay: Stay, language: Language) -> str:
+    count = stay.days - 1
+    if not count:
+        return language.gettext("One day, no night.")
+    text = language.ngettext("{count} night.", "{count} nights.", count)
+    return text.replace("{count}", str(format_decimal(count, locale=language.locale)))
+
+
+def _mode(stay: Stay, today: date, language: Language, not_past: str) -> str:
+    """Whether the dates are past, within the forecast horizon or beyond it.
+
+    `not_past` lists the sections that do not answer for past stays. Which weather is shown, only
+    the preview knows.
+    """
+    gettext = language.gettext
+    if stay.is_past(today):
+        return gettext("These dates are past. Not shown: {sections}.").replace(
+            "{sections}", not_past
+        )
+    if stay.within_horizon(today):
+        return gettext("Within the 16-day forecast.")
+    if stay.start <= horizon(today):
+        return gettext("The first days are within the 16-day forecast, the others beyond it.")
+    return gettext("Beyond the 16-day forecast.")
+
+
+def _preview_sentences(language: Language) -> Mapping[str, str]:
+    """What the preview shows, by the codes of weather and of degraded reasons it describes."""
+    gettext = language.gettext
+    return {
+        "forecast": gettext("The preview shows a forecast."),
+        "forecast_reanalysis": gettext(
+            "The preview shows a forecast, then what past years were like."
+        ),
+        "forecast_monthly_mean": gettext("The preview shows a forecast, then monthly averages."),
+        "reanalysis": gettext("The preview shows what past years were like."),
+        "monthly_mean": gettext("The preview shows monthly averages."),
+        "forecast_unavailable": gettext("No forecast can be had at the moment."),
+        "archive_unavailable": gettext("Data of past years cannot be had at the moment."),
+    }
