@@ -146,8 +146,11 @@ class Events(Section[EventsBody]):
 
     def _attributions(self, sources: set[str]) -> list[Attribution]:
         """The notices of the providers whose events are shown."""
-        used = (provider for provider in self._providers if provider.name in sources)
-        return [provider.attribution for provider in used if provider.attribution]
+        return [
+            provider.attribution
+            for provider in self._providers
+            if provider.attribution and provider.name in sources
+        ]
 
     def providers(self) -> list[ProviderState]:
         return [provider.state() for provider in self._providers]
@@ -221,8 +224,10 @@ def _provider_events(
 
 def _oldest(results: Mapping[str, ProviderResult], sources: set[str]) -> datetime | None:
     """When the oldest result used was fetched; holidays computed offline have no such time."""
-    times = (result.as_of for name, result in results.items() if name in sources)
-    return min((time for time in times if time is not None), default=None)
+    return min(
+        (result.as_of for name, result in results.items() if result.as_of and name in sources),
+        default=None,
+    )
 
 
 def _next_midnight(query: Query, now: datetime) -> datetime:

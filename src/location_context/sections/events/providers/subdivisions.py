@@ -8,6 +8,7 @@ tells the province of a point. The tables stand in `subdivisions.toml`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from datetime import date, timedelta
 from pathlib import Path
@@ -55,13 +56,13 @@ class ProvinceMap(msgspec.Struct, frozen=True):
     def rows(self) -> list[str]:
         return self.cells.splitlines()
 
-    def province_at(self, lat: float, lng: float) -> str | None:
-        """The code of the cell, if it has one."""
+    def province_at(self, point: Point) -> str | None:
+        """The code of the point's cell, if it has one."""
         rows = self.rows
-        row, column = (self.north - lat) / _CELL_HEIGHT, (lng - self.west) / _CELL_WIDTH
-        if not (0 <= row < len(rows) and 0 <= column < len(rows[int(row)])):
-            return None
-        return self.codes.get(rows[int(row)][int(column)])
+        row = math.floor((self.north - point.lat) / _CELL_HEIGHT)
+        column = math.floor((point.lng - self.west) / _CELL_WIDTH)
+        cells = rows[row] if 0 <= row < len(rows) else ""
+        return self.codes.get(cells[column]) if 0 <= column < len(cells) else None
 
     def region_of(self, province: str) -> str:
         return self.region or province[: len("CZ-20")]
@@ -144,7 +145,7 @@ def collapse_provinces(codes: Iterable[str]) -> tuple[str, ...]:
 def province_of(point: Point) -> str | None:
     """The ISO 3166-2 code of the province, where a map shows one of the point's region."""
     province_map = PROVINCE_MAPS.get(point.country or "")
-    province = province_map.province_at(point.lat, point.lng) if province_map else None
+    province = province_map.province_at(point) if province_map else None
     if province_map is None or province is None:
         return None
     return province if point.region in {None, province_map.region_of(province)} else None
