@@ -1,4 +1,4 @@
-"""Fields: values as providers, pages and calendars write them, brought to what an event holds.
+"""Fields: values as providers, pages and calendars write them, as an event needs them.
 
 A field that is not what it should be is unknown (None). A row that lacks what an event needs raises
 ValueError, and `parse_rows` passes over it, so that it does not take the others with it.
@@ -42,7 +42,7 @@ _CATEGORY_WORDS: dict[str, Category] = {
 def parse_rows(
     rows: Iterable[Any], parse: Callable[[Any], ProviderEvent | None]
 ) -> Iterator[ProviderEvent]:
-    """What `parse` makes of each row; rows that make no sense, or give None, are left out."""
+    """What `parse` makes of each row; rows that it cannot read, or gives None for, are left out."""
     for row in rows:
         try:
             event = parse(row)
@@ -59,11 +59,11 @@ def event_from_row(
 
     Args:
         row: a JSON object.
-        fields: where each field stands in it, such as `{"title": "name", "lat": "venue.at.0"}`:
+        fields: the path of each field in it, such as `{"title": "name", "lat": "venue.at.0"}`:
             those of `ProviderEvent` but `place`, `regions` and `price`, and of the place `venue`
             (its name), `address`, `lat` and `lng`. The fields `id`, `title` and `start` must come.
         zone: the time zone of times that come without one.
-        known: fields of `ProviderEvent` that no path tells; `source` must come here.
+        known: fields of `ProviderEvent` that have no path; `source` is required here.
 
     Raises:
         ValueError: it lacks what an event needs.
@@ -101,7 +101,7 @@ def event_from_row(
 
 
 def value_at(row: Any, path: str) -> Any:
-    """What stands at a path, keys and list indexes between dots; None where nothing does."""
+    """The value at a path, keys and list indexes between dots; None where there is none."""
     for step in path.split("."):
         if isinstance(row, list):
             row = row[int(step)] if step.isdigit() and int(step) < len(row) else None
@@ -135,7 +135,7 @@ def _rank(value: object) -> float | None:
 
 
 def _has_plausible_years(event: ProviderEvent) -> bool:
-    """Not the year 1 or 9999 of a field left open, which no zone can be applied to."""
+    """Not the year 1 or 9999 of an empty field, where time zones cannot be applied."""
     last = event.end or event.start
     return event.start.day.year >= _MIN_YEAR and last.day.year <= _MAX_YEAR
 

@@ -58,7 +58,7 @@ class ProviderEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         source: the provider's name.
         start, end: when it is `all_day`, dates, both included. A date when it is not: the time of
             day is unknown.
-        scope: how far it reaches; a "region" or "country" event needs no place.
+        scope: the area it concerns; a "region" or "country" event needs no place.
         country: ISO 3166-1, of an event with such a scope.
         regions: ISO 3166-2, of an event that only parts of the country observe.
         rank: weight from 0 to 100, logarithmic.
@@ -104,8 +104,8 @@ class ProviderEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 class Calendar(msgspec.Struct, frozen=True, kw_only=True):
     """One of the operator's own sources: a file imported once, or a feed that is refreshed.
 
-    Its place is where events go that name none: a point, a region or a country. `came_empty`: the
-    last answer of a feed was a calendar without events, and it keeps those from before.
+    Its place is that of events without one: a point, a region or a country. `came_empty`: the last
+    response of a feed was a calendar without events, and those from before stay.
     """
 
     id: str

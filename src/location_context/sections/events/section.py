@@ -71,8 +71,8 @@ class Events(Section[EventsBody]):
     order = 400
     title = "Events: holidays and events that touch the stay"
     description = (
-        "At most 50, at most 10 a day; `omitted` counts the rest. `coverage` tells which "
-        "providers could be asked and which have more events than were read (`partial`), and "
+        "At most 50, at most 10 a day; `omitted` counts the rest. `coverage` says which "
+        "providers answered and which have more events than were read (`partial`), and "
         "`degraded` whether one of them is missing."
     )
     samples: ClassVar[Samples] = {
@@ -122,9 +122,9 @@ class Events(Section[EventsBody]):
     ) -> EventsBody | NoEvents:
         coverage = [Coverage(provider=name, status=one.status) for name, one in results.items()]
         point, measure = query.point, Measure(query.units)
-        events = merge(
-            relevant_events(_provider_events(query, stay, results), point, stay, self._radius)
-        )
+        all_events = _provider_events(query, stay, results)
+        events = relevant_events(all_events, point, stay, self._radius)
+        events = merge(events)
         if not events:
             message = query.language.gettext("No event is known around the point during the stay.")
             return NoEvents(reason="no_events", message=message, coverage=coverage)

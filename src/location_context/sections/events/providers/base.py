@@ -71,7 +71,7 @@ class EventProvider(ABC):
     Attributes:
         name: its code in `coverage`, `sources` and `/v1/status`; also that of its entry point.
         order: its place in lists; the lowest comes first.
-        attribution: the notice to show wherever one of its events is shown; None for none.
+        attribution: the notice to show with its events; None if its terms ask for none.
     """
 
     name: str
@@ -241,7 +241,7 @@ class HttpEventProvider(EventProvider):
         return self.url
 
     def covers(self, query: Query) -> bool:
-        """Whether it can know events there; where it cannot, it is not asked."""
+        """Whether it has events there at all; if not, no call is made."""
         del query
         return True
 

@@ -3,7 +3,7 @@
 A row names subdivisions, groups (kinds of schools, or communities) or both. One for few schools
 stands for a region only where the others are unknown; one tagged `Exception` is a deviation of a
 few places or of one school and stands for none. Districts without a code stand for their canton
-when they are most of it. The names of subdivisions stand in `open_holidays.toml`.
+when they are most of it. The names of subdivisions are in `open_holidays.toml`.
 """
 
 from __future__ import annotations

@@ -42,7 +42,9 @@ BUDGET = {MINUTE: 48, DAY: 800}  # its limits are not published
 FIELDS = {"id": "id", "title": "title", "rank": "rank", "country": "country"}
 PAGE_SIZE, MAX_PAGES = 200, 3  # further pages change little, since the highest ranks come first
 _SORT = "rank"  # highest first; "-rank" is lowest first
-_REFUSED_STATE = frozenset({400, 403})  # a parameter it does not take, or may not be asked
+_REFUSED_STATE = frozenset(
+    {400, 403}
+)  # it does not know the parameter, or the plan does not allow it
 PLAN_TTL = timedelta(days=1)  # for which what a plan refuses is remembered
 _CATEGORIES: dict[str, Category] = {
     "community": "community",
@@ -74,7 +76,7 @@ class _Body(msgspec.Struct):
 
 
 class PredictHQ(HttpEventProvider):
-    """The provider. Public and school holidays are not asked for: others know them better."""
+    """The provider. Public and school holidays are left to others, who know them better."""
 
     name = "predicthq"
     order = 500
@@ -186,7 +188,7 @@ def _times(row: dict[str, Any], local_zone: ZoneInfo) -> tuple[When, When | None
     """Start, end, and whether it fills whole days.
 
     From local midnight to the last second of a day, also of a later one: with a zone its dates are
-    fixed and its times not known; without one ("floating") it is kept all day, wherever it is.
+    fixed and its times not known; without one ("floating") it lasts all day, wherever it is.
     """
     named = row.get("timezone")
     if (local := optional_zone(named)) is None and named:
@@ -203,12 +205,12 @@ def _times(row: dict[str, Any], local_zone: ZoneInfo) -> tuple[When, When | None
     return When(first), When(last) if floating or last > first else None, floating
 
 
-def _moment(given: str, local: ZoneInfo | None, local_zone: ZoneInfo) -> datetime:
-    """With a zone, UTC brought to it; without, the clock of the place itself."""
-    moment = datetime.fromisoformat(given)
+def _moment(text: str, zone: ZoneInfo | None, local_zone: ZoneInfo) -> datetime:
+    """With a zone, UTC converted to it; without, the local time of the place itself."""
+    moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return moment.astimezone(local) if local else moment.replace(tzinfo=local_zone)
+    return moment.astimezone(zone) if zone else moment.replace(tzinfo=local_zone)
 
 
 def _is_midnight(end: datetime) -> bool:

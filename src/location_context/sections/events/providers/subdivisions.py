@@ -3,7 +3,7 @@
 The holidays library names them by ISO suffixes, with exceptions; cities with holidays of their own
 are circles. A name that is neither (the west of New South Wales) is left out, and so is one that
 has an ISO 3166-1 code and holidays as a country. Where schools have holidays by province, a map
-tells the province of a point. The tables stand in `subdivisions.toml`.
+tells the province of a point. The tables are in `subdivisions.toml`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Ticketmaster's rows as events.
 
 Coordinates come as strings, zones are often missing (the venue has one), a time to be announced is
-no midnight; tests, cancelled events and what is sold beside an event (parking, vouchers, upgrades)
+no midnight; tests, cancelled events and what is sold with an event (parking, vouchers, upgrades)
 are left out.
 """
 
