@@ -264,16 +264,17 @@ async def test_dates_at_the_ends_of_time_do_not_take_the_section_with_them(openi
         assert [one.title for one in told.events] == ["Phoenix"]
 
 
-class _Mistaken:
+class _Mistaken(base.EventProvider):
     """A provider with a mistake in it."""
 
     name = "mistaken"
 
-    async def fetch_events(self, *_):
-        raise ZeroDivisionError
+    @classmethod
+    def build(cls, context):
+        return cls()
 
-    async def close(self):
-        """Nothing is open."""
+    async def fetch_events(self, query, deadline):
+        raise ZeroDivisionError
 
 
 async def test_a_mistake_in_one_provider_costs_its_own_events_only(opening, capfd):
