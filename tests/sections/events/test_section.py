@@ -269,10 +269,6 @@ class _Mistaken(base.EventProvider):
 
     name = "mistaken"
 
-    @classmethod
-    def build(cls, context):
-        return cls()
-
     async def fetch_events(self, query, deadline):
         raise ZeroDivisionError
 

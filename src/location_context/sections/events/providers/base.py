@@ -62,7 +62,7 @@ class ProviderResult:
 
 
 class EventProvider(ABC):
-    """A source of events: `name`, `build` and `fetch_events` are required.
+    """A source of events: `name` and `fetch_events` are required.
 
     One behind HTTP is easier made from `HttpEventProvider`. A query asks all providers at once, and
     their events are merged. A package registers its class in the entry-point group
@@ -79,9 +79,10 @@ class EventProvider(ABC):
     attribution: Attribution | None = None
 
     @classmethod
-    @abstractmethod
     def build(cls, context: SectionContext) -> Self:
-        """The provider of a process, from its settings, clock, HTTP client and stores."""
+        """The provider of a process; by default it is made from nothing."""
+        del context
+        return cls()
 
     @abstractmethod
     async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:

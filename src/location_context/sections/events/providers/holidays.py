@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Self
 
 import msgspec
 from babel import Locale
@@ -27,7 +26,6 @@ from location_context.sections.events.providers.subdivisions import (
 )
 from location_context.sections.events.records import ProviderEvent, When
 from location_context.sections.licences import MIT
-from location_context.sections.section import SectionContext
 from location_context.stay import Stay
 from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
 from location_context.upstream.single_flight import SingleFlight
@@ -58,11 +56,6 @@ class Holidays(EventProvider):
         self._cache: LRUCache[_Year, _Records] = LRUCache(MAX_CACHED_YEARS)
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="holidays")
         self._in_flight: SingleFlight[_Records] = SingleFlight()
-
-    @classmethod
-    def build(cls, context: SectionContext) -> Self:
-        del context
-        return cls()
 
     async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
         """The holidays of the country during the stay; relevance looks at their regions."""
