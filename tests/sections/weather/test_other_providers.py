@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
+from importlib.metadata import EntryPoint
 
+import msgspec
 import numpy as np
 import pytest
 import structlog
+from hypothesis import given
+from hypothesis import strategies as st
 
-from location_context.sections.weather.providers.base import Forecast
-from location_context.sections.weather.records import Grid
+from location_context.sections import registry
+from location_context.sections.weather.presenter import Presenter
+from location_context.sections.weather.providers.base import ArchiveProvider, Forecast
+from location_context.sections.weather.records import FORECAST_FIELDS, Grid, WeatherSeries
+from location_context.sections.weather.response import WeatherBody
+from location_context.sections.weather.section import (
+    ARCHIVE_PROVIDERS,
+    archive_providers,
+    forecast_providers,
+)
 from location_context.stay import Stay
 from tests.fakes.met_norway import PATH as MET_PATH
 from tests.fakes.open_meteo import ARCHIVE, FORECAST
@@ -46,6 +58,45 @@ async def test_a_provider_of_highs_and_lows_alone_is_answered_with_nulls(world: 
     assert body.days[0].temperature_max == 11.0
     assert {day.precipitation_sum for day in body.days} == {None}
     assert (body.summary.precipitation_total, body.summary.expected_wet_days) == (None, None)
+
+
+@given(st.sets(st.sampled_from(FORECAST_FIELDS)), st.integers(1, 16))
+def test_whatever_fields_a_forecast_lacks_they_are_null_and_the_rest_is_answered(missing, days):
+    columns = {name: np.full(days, 11.0) for name in FORECAST_FIELDS if name not in missing}
+    now = datetime(2026, 11, 21, 12, tzinfo=UTC)
+    forecast = Forecast(NEAR.start, columns, Grid(48.9, 2.4, 80.0), now, now + timedelta(hours=1))
+    series = WeatherSeries(
+        mode="forecast", kind="forecast", provider="Sparse", model=None, attribution=(),
+        columns=forecast.on_stay(NEAR), ttl=timedelta(hours=1), as_of=now, grid=forecast.grid,
+    )  # fmt: skip
+    body = Presenter(query(NEAR), series, 80.0, TODAY).body()
+    for place, day in enumerate(body.days):
+        for name in FORECAST_FIELDS:
+            known = name not in missing and place < days and name != "weather_code"
+            assert (getattr(day, name) is not None) is known, name
+    assert msgspec.json.decode(msgspec.json.encode(body), type=WeatherBody) == body
+
+
+class _Almanac(ArchiveProvider):
+    """A provider that another package registers."""
+
+    name, title, source, order = "almanac", "Almanac", "almanac", 150
+
+    @classmethod
+    def build(cls, context):
+        raise NotImplementedError
+
+    cell = attribution = fetch_months = build
+
+
+def test_the_providers_of_other_packages_stand_in_their_order_among_ours(monkeypatch):
+    point = EntryPoint("almanac", f"{__name__}:_Almanac", ARCHIVE_PROVIDERS)
+    monkeypatch.setattr(
+        registry, "entry_points", lambda group: [point] if group == ARCHIVE_PROVIDERS else []
+    )
+    names = [provider.name for provider in archive_providers()]
+    assert names == ["open_meteo_archive", "almanac", "nasa_power"]
+    assert [one.name for one in forecast_providers()] == ["open_meteo_forecast", "met_norway"]
 
 
 async def test_met_norway_is_followed_within_its_host_and_a_203_is_logged_once(world: World):

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 import threading
 import weakref
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,6 +28,7 @@ from skyfield.jpllib import SpiceKernel
 from skyfield.magnitudelib import planetary_magnitude
 from skyfield.timelib import Time
 
+from location_context.lru import LRUCache
 from location_context.sections.astronomy.response import PlanetName
 from location_context.sections.astronomy.sky.local_days import DAY, skyfield_time
 from location_context.sections.astronomy.sky.sky_events import SkyEvent, find_sky_events, longitudes
@@ -156,8 +156,7 @@ class Ephemeris:
         self._kernel = SpiceKernel(str(path))
         weakref.finalize(self, self._kernel.close)
         self._timescale = load.timescale(builtin=True)
-        self._months: OrderedDict[Month, MonthCache] = OrderedDict()
-        self._kept = kept
+        self._months: LRUCache[Month, MonthCache] = LRUCache(kept)
         self._lock = threading.Lock()
 
     def holds(self, start: float, end: float) -> bool:
@@ -177,14 +176,10 @@ class Ephemeris:
     def month(self, month: Month) -> MonthCache:
         with self._lock:
             made = self._months.get(month)
-            if made is not None:
-                self._months.move_to_end(month)
-                return made
-        made = self._make(month)
-        with self._lock:
-            self._months[month] = made
-            while len(self._months) > self._kept:
-                self._months.popitem(last=False)
+        if made is None:
+            made = self._make(month)
+            with self._lock:
+                self._months.put(month, made)
         return made
 
     def _make(self, month: Month) -> MonthCache:
