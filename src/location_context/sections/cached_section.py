@@ -113,8 +113,10 @@ class CachedSection:
     def _usable(self, entry: Entry[SectionResult], query: Query, beyond: timedelta) -> bool:
         """Whether it is fresh, or no older than that and of the same day at the point."""
         now = self._clock()
+        if now < entry.retry_at:
+            return True
         same_day = query.point.today(now) == query.point.today(entry.fetched_at)
-        return now < entry.retry_at or (same_day and now < entry.retry_at + beyond)
+        return same_day and now < entry.retry_at + beyond
 
     async def close(self) -> None:
         """End what is under way, of the section too."""
