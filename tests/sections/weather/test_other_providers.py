@@ -18,11 +18,7 @@ from location_context.sections.weather.presenter import Presenter
 from location_context.sections.weather.providers.base import ArchiveProvider, Forecast
 from location_context.sections.weather.records import FORECAST_FIELDS, Grid, WeatherSeries
 from location_context.sections.weather.response import WeatherBody
-from location_context.sections.weather.section import (
-    ARCHIVE_PROVIDERS,
-    archive_providers,
-    forecast_providers,
-)
+from location_context.sections.weather.section import archive_providers, forecast_providers
 from location_context.stay import Stay
 from tests.fakes.met_norway import PATH as MET_PATH
 from tests.fakes.open_meteo import ARCHIVE, FORECAST
@@ -90,9 +86,13 @@ class _Almanac(ArchiveProvider):
 
 
 def test_the_providers_of_other_packages_stand_in_their_order_among_ours(monkeypatch):
-    point = EntryPoint("almanac", f"{__name__}:_Almanac", ARCHIVE_PROVIDERS)
+    group = registry.ARCHIVE_PROVIDERS
+    point = EntryPoint("almanac", f"{__name__}:_Almanac", group)
+    installed = registry.entry_points
     monkeypatch.setattr(
-        registry, "entry_points", lambda group: [point] if group == ARCHIVE_PROVIDERS else []
+        registry,
+        "entry_points",
+        lambda **asked: [*installed(**asked), *([point] if asked["group"] == group else [])],
     )
     names = [provider.name for provider in archive_providers()]
     assert names == ["open_meteo_archive", "almanac", "nasa_power"]
