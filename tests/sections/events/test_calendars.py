@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -11,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from location_context.sections.events.imports.entries import CalendarEntry, RejectedEntry, Window
-from location_context.sections.events.imports.ics import read_ics
+from location_context.sections.events.imports.ics import CpuTimeExceeded, cpu_time_limit, read_ics
 from location_context.sections.events.imports.ics_repair import TimeZones, parse_calendars
 from location_context.sections.events.records import When
 from tests.sections.events.calendar_cases import FILES, SERIES, TIMES, ZONES, at, zone
@@ -64,6 +66,20 @@ def test_a_zone_of_the_file_is_made_anew_after_an_alarm():
     after = zones.rewrite(line)
     assert before != after
     assert ";TZID=zone-" in after
+
+
+def _try_for_ever(seconds: float) -> None:
+    """Like a library that catches every error of its own, and tries again."""
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        with contextlib.suppress(Exception):
+            for _ in range(5_000_000):
+                pass
+
+
+def test_a_time_limit_is_not_taken_for_an_error_of_a_librarys_own():
+    with pytest.raises(CpuTimeExceeded), cpu_time_limit(0.02):
+        _try_for_ever(1)
 
 
 rules = st.builds(
