@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _NAME = "download"
-_REDIRECTS = 5
+MAX_REDIRECTS = 5
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 # what Pythons before 3.12.4 take for public, or take for neither: shared by carriers, of protocols
 # (clouds keep metadata in both), 6to4's relays; local NAT64, site-local, documentation, SRv6
-_INSIDE = tuple(
+_NOT_PUBLIC = tuple(
     ipaddress.ip_network(network)
     for network in (
         "100.64.0.0/10", "192.0.0.0/24", "192.88.99.0/24",
@@ -70,18 +70,18 @@ async def download(  # noqa: PLR0913  each argument is one bound of this call
     """
     try:
         async with asyncio.timeout(timeout):
-            for _ in range(_REDIRECTS + 1):
-                asked = await _checked(url, allow_private=allow_private)
-                downloaded = await _fetch(client, asked, url, max_bytes, headers or {})
+            for _ in range(MAX_REDIRECTS + 1):
+                target = await _check_address(url, allow_private=allow_private)
+                downloaded = await _fetch(client, target, url, max_bytes, headers or {})
                 if downloaded.status not in {301, 302, 303, 307, 308}:
                     return downloaded
-                url = _target(url, downloaded.headers.get("location", ""))
+                url = _redirect_target(url, downloaded.headers.get("location", ""))
     except TimeoutError:
         raise ProviderTimeout(_NAME, "did not answer in time") from None
-    raise ProviderResponseInvalid(_NAME, f"redirects more than {_REDIRECTS} times")
+    raise ProviderResponseInvalid(_NAME, f"redirects more than {MAX_REDIRECTS} times")
 
 
-def _target(url: str, location: str) -> str:
+def _redirect_target(url: str, location: str) -> str:
     try:
         return str(httpx2.URL(url).join(location))
     except httpx2.InvalidURL:
@@ -89,14 +89,14 @@ def _target(url: str, location: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Checked:
+class _Target:
     """An address that may be asked: the host's name for TLS and Host, and the IP to connect to."""
 
     url: httpx2.URL
     ip: str
 
 
-async def _checked(url: str, *, allow_private: bool) -> _Checked:
+async def _check_address(url: str, *, allow_private: bool) -> _Target:
     try:
         parsed = httpx2.URL(url)
     except (httpx2.InvalidURL, ValueError):
@@ -112,7 +112,7 @@ async def _checked(url: str, *, allow_private: bool) -> _Checked:
             f"The host {parsed.host} lies in a loopback, link-local or private range; "
             "LOCATION_CONTEXT_FEEDS_ALLOW_PRIVATE=true allows that"
         )
-    return _Checked(parsed, addresses[0])
+    return _Target(parsed, addresses[0])
 
 
 def is_public(address: str) -> bool:
@@ -124,7 +124,7 @@ def is_public(address: str) -> bool:
             inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
-    if any(ip in network for network in _INSIDE):
+    if any(ip in network for network in _NOT_PUBLIC):
         return False
     return ip.is_global and not ip.is_multicast and not ip.is_reserved
 
@@ -140,16 +140,16 @@ async def _resolve(host: str, port: int) -> list[str]:
 
 async def _fetch(
     client: httpx2.AsyncClient,
-    asked: _Checked,
+    target: _Target,
     url: str,
     max_bytes: int,
     headers: Mapping[str, str],
 ) -> Downloaded:
     request = client.build_request(
         "GET",
-        asked.url.copy_with(host=asked.ip),
-        headers={**headers, "Accept-Encoding": "gzip", "Host": asked.url.netloc.decode("ascii")},
-        extensions={"sni_hostname": asked.url.host},
+        target.url.copy_with(host=target.ip),
+        headers={**headers, "Accept-Encoding": "gzip", "Host": target.url.netloc.decode("ascii")},
+        extensions={"sni_hostname": target.url.host},
     )
     try:
         async with AsyncExitStack() as call:
@@ -157,12 +157,12 @@ async def _fetch(
             response = await client.send(request, stream=True, follow_redirects=False)
             call.push_async_callback(response.aclose)
             meter.allow_body(max_bytes)
-            kept = {name.lower(): value for name, value in response.headers.items()}
+            lower = {name.lower(): value for name, value in response.headers.items()}
             if response.status_code >= 400:
                 raise ProviderStatusError(_NAME, response.status_code)
             wanted = response.status_code == 200
             body = await read_body(response, _NAME, max_bytes) if wanted else b""
-            return Downloaded(body, kept, url, response.status_code)
+            return Downloaded(body, lower, url, response.status_code)
     except httpx2.TimeoutException:
         raise ProviderTimeout(_NAME, "did not answer in time") from None
     except (httpx2.HTTPError, httpx2.InvalidURL):

@@ -30,7 +30,7 @@ class Attempt(Generic[T]):
 
     Attributes:
         fetch: gives its result, or None when it has none.
-        client: whose calls it makes; it is told how long its callers waited for nothing.
+        client: whose calls it makes; it records how long its callers waited for nothing.
     """
 
     fetch: Callable[[], Coroutine[Any, Any, T | None]]

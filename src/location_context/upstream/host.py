@@ -88,7 +88,7 @@ class Budget:
     ) -> None:
         """`limits` maps a window's length in seconds to its units; `share` is this process's part.
 
-        Windows under a minute are too short to share out: a 429 then asks for quiet.
+        Windows under a minute are too short to share out: a 429 then asks for a pause.
         """
         self._windows = [
             _Window(seconds, limit * (share if seconds >= MINUTE else 1.0))

@@ -1,6 +1,6 @@
 """Weather codes (WMO 4677 as Open-Meteo uses it): their conditions and words.
 
-Where a provider has no code, `code_without` tells one from rain, cloud and temperature: at least
+Where a provider has no code, `code_without` derives one from rain, cloud and temperature: at least
 10 mm is heavy, 1 mm rain, 0.3 mm drizzle; frozen up to 0 °C in the mean and sleet up to 1.5 °C;
 dry days by cloud: to 25 % clear, to 65 % partly cloudy, else cloudy.
 """
@@ -29,7 +29,7 @@ _CODES: Mapping[Condition, tuple[int, ...]] = {
 CONDITIONS = tuple(_CODES)
 _CONDITION_OF = {code: name for name, codes in _CODES.items() for code in codes}
 
-# Row n tells which condition code n counts toward.
+# Row n has 1 at the condition that code n counts toward.
 MEMBERSHIP = np.zeros((100, len(CONDITIONS)))
 for _code, _name in _CONDITION_OF.items():
     MEMBERSHIP[_code, CONDITIONS.index(_name)] = 1.0

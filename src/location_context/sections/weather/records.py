@@ -77,7 +77,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The centre of the provider's cell, and its height in m where the provider tells it."""
+    """The centre of the provider's cell, and its height in m where the provider names it."""
 
     lat: float
     lng: float

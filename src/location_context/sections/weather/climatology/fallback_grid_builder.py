@@ -29,12 +29,12 @@ REQUIREMENT = (
 _TEMPERATURE = "itur/data/1510/v1_t_month{:02d}.npz"
 _RAIN = "itur/data/837/v7_mt_month{:02d}.npz"
 _ABSOLUTE_ZERO = 273.15
-_PACKAGE_BYTES = 163_384_630
+PACKAGE_BYTES = 163_384_630
 _DAMAGED = (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError)
 
 
 def make(data_dir: Path, say: Callable[[str], None]) -> Path:
-    """Fetch the package and write the grid, in one step at the end; tells how far it is.
+    """Fetch the package and write the grid, in one step at the end; `say` gets the progress.
 
     Raises:
         OperatorError: the package cannot be fetched or read, or the grid cannot be written.
@@ -80,22 +80,22 @@ def fetch(folder: Path, say: Callable[[str], None]) -> Path:
 
 
 def _follow(pip: subprocess.Popen[bytes], folder: Path, say: Callable[[str], None]) -> None:
-    """Tell each further tenth of the package that lies in the folder, until pip ends."""
-    told = 0
+    """Say each further tenth of the package that lies in the folder, until pip ends."""
+    said = 0
     while True:
         try:
             pip.wait(timeout=1)
         except subprocess.TimeoutExpired:
             size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-            if (share := min(99, int(100 * size / _PACKAGE_BYTES))) >= told + 10:
-                told = share
+            if (share := min(99, int(100 * size / PACKAGE_BYTES))) >= said + 10:
+                said = share
                 say(f"Fetching the grids … {share} %")
         else:
             return
 
 
 def _why(said: str) -> str:
-    """The first error pip told, without addresses."""
+    """The first error of pip's, without addresses."""
     lines = [line for line in said.splitlines() if "ERROR" in line.upper()]
     words = [word for word in (lines or ["it found nothing"])[0].split() if "://" not in word]
     return " ".join(words).removeprefix("ERROR: ").rstrip(".:")

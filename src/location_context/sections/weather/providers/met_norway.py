@@ -2,7 +2,7 @@
 
 Its terms: an identifying User-Agent with a contact (without one it is not configured), at most four
 decimals, nothing asked for before `Expires`, `If-Modified-Since` after, redirects followed, and a
-203 (a product about to go) told to the operator.
+203 (a product about to go) logged for the operator.
 """
 
 from collections.abc import Mapping

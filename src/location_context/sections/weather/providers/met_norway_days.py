@@ -128,7 +128,7 @@ class _Block:
             hours=hours,
             details=block.get("details") or {},
             code=_code((block.get("summary") or {}).get("symbol_code")),
-            # an hourly step tells it in its instant, and its six hours reach into the next date
+            # an hourly step has it in its instant, and its six hours reach into the next date
             uv=_number(six.get("details") or {}, _UV + "_max") if length > 1 else None,
         )
 

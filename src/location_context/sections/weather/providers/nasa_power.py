@@ -1,6 +1,6 @@
 """NASA POWER, daily point: the second archive (MERRA-2), half-degree cells, no key.
 
-Ten whole years come in one request and are kept for every month. Days are of local solar time;
+Ten whole years come in one request and are stored for every month. Days are of local solar time;
 -999 means missing; wind comes in m/s. It has no codes: they follow the rule of `codes`.
 """
 
@@ -67,7 +67,7 @@ class NasaPower(ArchiveProvider):
             limits=ClientLimits(timeout=30.0, max_in_flight=2),
         )  # fmt: skip
         self._clock = context.clock
-        self._version = "2.x.x"  # of its service, until an answer tells it
+        self._version = "2.x.x"  # of its service, until an answer names it
 
     @classmethod
     def build(cls, context: SectionContext) -> Self:
@@ -137,7 +137,7 @@ def _read_grid(body: Any, cell: Cell) -> Grid:
 
 
 def _version(body: Any) -> str | None:
-    """The version of the service, such as 2.5.22; None where the answer tells none."""
+    """The version of the service, such as 2.5.22; None where the answer names none."""
     version = ((body.get("header") or {}).get("api") or {}).get("version")
     found = re.fullmatch(r"v?(\d[\w.]{0,20})", version) if isinstance(version, str) else None
     return found[1] if found else None

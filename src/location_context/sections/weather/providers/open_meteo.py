@@ -1,6 +1,6 @@
 """Open-Meteo: what its forecast, its archive and its elevations share.
 
-None is told an `elevation`: the server then brings every model it mixes to the height of its
+None is sent an `elevation`: the server then brings every model it mixes to the height of its
 90 m terrain at the asked coordinates, which the answer names, so that one correction from there to
 a point's own height holds for all days. Dates are read from the answer, never from positions. A
 400 corrects the request: it names a range of dates, a variable or a zone that the provider does not
@@ -226,8 +226,8 @@ def read_daily(body: Any, fields: Sequence[str]) -> tuple[date, Columns]:
         block = body["daily"]
         dates = [date.fromisoformat(day) for day in block["time"]]
         first, columns = read_columns(block, dates, TABLE, fields)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ProviderResponseInvalid(NAME, f"the answer holds no days ({error})") from None
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise ProviderResponseInvalid(NAME, "the answer is not one of days and columns") from None
     if "precipitation_hours" in columns:  # 0, not null, where there is no precipitation data
         columns["precipitation_hours"][np.isnan(columns["precipitation_sum"])] = math.nan
     return first, columns

@@ -1,4 +1,4 @@
-"""Elevations of points, from one source (Open-Meteo's 90 m terrain model), asked once and kept.
+"""Elevations of points, from one source (Open-Meteo's 90 m terrain model), asked for once.
 
 A forecast that was asked for at a point brings its elevation along. Others are asked for together:
 while one call is under way, the points that come gather for the next.
