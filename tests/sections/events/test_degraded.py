@@ -22,7 +22,7 @@ SOLD = ticketmaster.responding(
 HANG, DOWN = Answered(fault="hang"), Answered(b"<html>Bad Gateway</html>", 502)
 
 
-async def told(opened, seconds: float = 4.0) -> str | None:
+async def degraded_reason(opened, seconds: float = 4.0) -> str | None:
     """The reason of the answer, which is degraded when it has one and complete when not."""
     reading = await opened.read(PARIS, *CHRISTMAS, seconds)
     body = reading.body
@@ -32,41 +32,41 @@ async def told(opened, seconds: float = 4.0) -> str | None:
 
 async def test_providers_that_are_not_configured_do_not_degrade_the_answer(opening):
     async with opening() as opened:
-        assert await told(opened) is None
+        assert await degraded_reason(opened) is None
 
 
 async def test_with_all_that_was_asked_the_answer_is_not_degraded(opening):
     with StandIn(SOLD).running() as provider:
         async with opening(ticketmaster_url=provider.url, **KEYS) as opened:
-            assert await told(opened) is None
+            assert await degraded_reason(opened) is None
 
 
 async def test_a_failing_provider_is_provider_unavailable(opening):
     with StandIn(lambda _: DOWN).running() as provider:
         async with opening(ticketmaster_url=provider.url, **KEYS) as opened:
-            assert await told(opened) == "provider_unavailable"
+            assert await degraded_reason(opened) == "provider_unavailable"
 
 
 async def test_a_provider_s_stale_answer_is_provider_unavailable(opening):
     with StandIn(SOLD).running() as provider:
         async with opening(ticketmaster_url=provider.url, **KEYS) as opened:
-            assert await told(opened) is None
+            assert await degraded_reason(opened) is None
             provider.respond = lambda _: DOWN
             opened.clock.move(hours=4)
-            assert await told(opened) == "provider_unavailable"
+            assert await degraded_reason(opened) == "provider_unavailable"
 
 
 async def test_a_silent_provider_is_late(opening):
     with StandIn(lambda _: HANG).running() as provider:
         async with opening(ticketmaster_url=provider.url, **KEYS) as opened:
-            assert await told(opened, 1.0) == "late"
+            assert await degraded_reason(opened, 1.0) == "late"
 
 
 async def test_a_provider_whose_budget_is_spent_is_budget_spent(opening):
     with StandIn(SOLD).running() as provider:
         spent = {"budget_share": 0.0001}  # of 4,000 calls a day: less than one
         async with opening(ticketmaster_url=provider.url, **KEYS, **spent) as opened:
-            assert await told(opened) == "budget_spent"
+            assert await degraded_reason(opened) == "budget_spent"
         assert not provider.asked
 
 
@@ -74,7 +74,7 @@ async def test_of_several_providers_the_reason_that_lasts_longest_is_told(openin
     with StandIn(lambda _: HANG).running() as silent, StandIn(lambda _: DOWN).running() as down:
         urls = {"ticketmaster_url": silent.url, "predicthq_url": down.url + "/v1/events/"}
         async with opening(**urls, **KEYS) as opened:
-            assert await told(opened, 1.0) == "provider_unavailable"
+            assert await degraded_reason(opened, 1.0) == "provider_unavailable"
 
 
 async def test_no_events_that_lack_a_provider_are_kept_for_a_minute_only(opening):

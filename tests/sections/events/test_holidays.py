@@ -82,7 +82,7 @@ def year():
     return lru_cache(maxsize=None)(holidays_of_year)
 
 
-def _told(year, point: Point, stay: Stay = YEAR, tag: str = "en"):
+def _events(year, point: Point, stay: Stay = YEAR, tag: str = "en"):
     years = range(stay.start.year - 1, stay.end.year + 1)
     locale = Locale.parse(tag, sep="-")
     return events_of((one for n in years for one in year(point.country, n, locale)), stay, point)
@@ -90,15 +90,15 @@ def _told(year, point: Point, stay: Stay = YEAR, tag: str = "en"):
 
 def _shown(year, point: Point, stay: Stay = YEAR, tag: str = "en"):
     return [
-        seen.details for seen in relevant_events(_told(year, point, stay, tag), point, stay, 25)
+        event.details for event in relevant_events(_events(year, point, stay, tag), point, stay, 25)
     ]
 
 
-def _days(told, category: str = "public_holiday") -> set[date]:
+def _days(events, category: str = "public_holiday") -> set[date]:
     """Every day of every one."""
     return {
         one.start.day + timedelta(days=n)
-        for one in told
+        for one in events
         if one.category == category
         for n in range((one.end.day - one.start.day).days + 1)
     }
@@ -116,7 +116,7 @@ def test_every_country_of_the_library_answers(year, country: str):
     """With what the library itself gives its people, whatever the parts."""
     point = Point(0.0, 0.0, "Etc/GMT", country)
     for n in (2026, 2027):
-        told = _told(year, point, Stay(date(n, 1, 1), date(n, 12, 31)))
+        events = _events(year, point, Stay(date(n, 1, 1), date(n, 12, 31)))
         # the library's unparted calendar may hold a day that no part keeps: a Sunday moved on
         parts = getattr(holidays, country).subdivisions or (None,)
         kept_somewhere = {
@@ -125,9 +125,9 @@ def test_every_country_of_the_library_answers(year, country: str):
             for day in holidays.country_holidays(country, subdiv=part, years=n)
         }
         theirs = set(holidays.country_holidays(country, years=n)) & kept_somewhere
-        assert _days(told) >= theirs
-        assert len({one.id for one in told}) == len(told), country
-        assert all("(estimated)" not in one.title for one in told)
+        assert _days(events) >= theirs
+        assert len({one.id for one in events}) == len(events), country
+        assert all("(estimated)" not in one.title for one in events)
 
 
 WITHOUT_CITIES = {
@@ -179,8 +179,8 @@ def test_moon_sighted_days_are_estimated_and_the_word_is_not_in_the_title(year):
     point = Point(42.66, 21.16, "Europe/Belgrade", "XK")
     stay = Stay(date(2031, 1, 1), date(2031, 12, 31))
     for tag in ("en", "sq"):
-        told = _told(year, point, stay, tag)
-        guessed = [one.title for one in told if one.status == "estimated"]
+        events = _events(year, point, stay, tag)
+        guessed = [one.title for one in events if one.status == "estimated"]
         assert len(guessed) == 2
         assert not any("(" in title for title in guessed)
 
@@ -188,7 +188,7 @@ def test_moon_sighted_days_are_estimated_and_the_word_is_not_in_the_title(year):
 def test_where_the_region_is_not_known_all_regions_days_come_after_the_sure_ones(year):
     point = Point(48.137, 11.575, "Europe/Berlin", "DE", None)
     stay = Stay(date(2026, 10, 31), date(2026, 11, 1))
-    events = relevant_events(_told(year, point, stay), point, stay, 25)
+    events = relevant_events(_events(year, point, stay), point, stay, 25)
     public = [one for one in events if one.details.category == "public_holiday"]
     assert {one.details.title for one in public} == {"Reformation Day", "All Saints' Day"}
     assert all(one.uncertain for one in public)
@@ -197,12 +197,12 @@ def test_where_the_region_is_not_known_all_regions_days_come_after_the_sure_ones
 
 def test_school_holidays_over_new_year_are_one(gazetteer, year):
     stay = Stay(date(2026, 12, 30), date(2027, 1, 2))
-    told = [
+    events = [
         one
         for one in _shown(year, gazetteer.point(48.137, 11.575), stay)
         if one.category == "school_holiday"
     ]
-    assert [(one.start.day, one.end.day) for one in told] == [
+    assert [(one.start.day, one.end.day) for one in events] == [
         (date(2026, 12, 24), date(2027, 1, 8))
     ]
 
@@ -263,15 +263,15 @@ def test_days_in_a_row_of_one_name_are_one_holiday(gazetteer, year):
 
 def test_a_day_moved_off_a_weekend_says_so_and_stands_beside_the_day_itself(gazetteer, year):
     honolulu = gazetteer.point(21.307, -157.858)
-    told = _shown(year, honolulu, Stay(date(2026, 7, 3), date(2026, 7, 4)))
-    titles = {one.start.day.day: one.title for one in told if one.category == "public_holiday"}
+    events = _shown(year, honolulu, Stay(date(2026, 7, 3), date(2026, 7, 4)))
+    titles = {one.start.day.day: one.title for one in events if one.category == "public_holiday"}
     assert titles == {3: "Independence Day (observed)", 4: "Independence Day"}
 
 
 def test_a_half_day_is_an_observance_and_no_public_holiday(gazetteer, year):
     darwin = gazetteer.point(-12.46, 130.84)
-    told = _shown(year, darwin, Stay(date(2026, 12, 24), date(2026, 12, 24)))
-    titles = {one.title: one.category for one in told}
+    events = _shown(year, darwin, Stay(date(2026, 12, 24), date(2026, 12, 24)))
+    titles = {one.title: one.category for one in events}
     assert titles == {
         "Christmas Eve (from 7pm)": "observance", "Summer school holidays": "school_holiday",
     }  # fmt: skip
@@ -279,15 +279,15 @@ def test_a_half_day_is_an_observance_and_no_public_holiday(gazetteer, year):
 
 def test_a_stay_over_new_year_has_the_days_of_both_years(gazetteer, year):
     edinburgh = gazetteer.point(55.953, -3.188)
-    told = _shown(year, edinburgh, Stay(date(2026, 12, 26), date(2027, 1, 2)))
-    days = {f"{day}" for day in _days(told)}
+    events = _shown(year, edinburgh, Stay(date(2026, 12, 26), date(2027, 1, 2)))
+    days = {f"{day}" for day in _days(events)}
     assert days == {"2026-12-26", "2026-12-28", "2027-01-01", "2027-01-02"}
 
 
 def test_a_stay_sixteen_months_ahead_has_its_holidays(gazetteer, year):
     munich = gazetteer.point(48.137, 11.575)
-    told = _shown(year, munich, Stay(date(2028, 4, 10), date(2028, 4, 17)))
-    assert {f"{day}" for day in _days(told)} == {"2028-04-14", "2028-04-17"}  # Easter: 16 April
+    events = _shown(year, munich, Stay(date(2028, 4, 10), date(2028, 4, 17)))
+    assert {f"{day}" for day in _days(events)} == {"2028-04-14", "2028-04-17"}  # Easter: 16 April
 
 
 def _query(point: Point, first: date, last: date) -> Query:
@@ -301,10 +301,10 @@ async def test_holidays_come_though_every_thread_that_others_use_hangs(gazetteer
     hung = [busy.submit(free.wait, 60) for _ in range(3)]
     provider = Holidays()
     christmas = _query(gazetteer.point(48.857, 2.352), date(2026, 12, 25), date(2026, 12, 25))
-    heard = await provider.fetch_events(christmas, Deadline.after(50))
+    result = await provider.fetch_events(christmas, Deadline.after(50))
     assert not any(one.done() for one in hung)
     free.set()
-    assert [one.title for one in heard.events] == ["Christmas Day"]
+    assert [one.title for one in result.events] == ["Christmas Day"]
 
 
 @pytest.mark.anyio
@@ -325,7 +325,7 @@ async def test_a_country_worked_out_too_slowly_is_there_for_the_next_caller(gaze
 async def test_a_country_that_the_library_does_not_know_is_not_covered():
     nowhere, sea = Point(0.0, 0.0, "Etc/GMT", "ZZ"), Point(0.0, -30.0, "Etc/GMT+2")
     for point in (nowhere, sea):
-        heard = await Holidays().fetch_events(
+        result = await Holidays().fetch_events(
             _query(point, date(2026, 12, 25), date(2026, 12, 25)), Deadline.after(60)
         )
-        assert heard.status == "not_covered"
+        assert result.status == "not_covered"

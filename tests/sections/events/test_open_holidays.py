@@ -100,8 +100,8 @@ async def test_a_row_is_shown_where_the_part_it_names_lies(opening):
                 opened.clock.move(days=8)  # so that it is asked anew
                 reading = await opened.read(PLACES[place], "2027-09-10", "2027-09-10")
                 events = getattr(reading.body, "events", ())
-                told = [e.regions for e in events if e.sources == ["open_holidays"]]
-                found.append((place, row, told[0] if told else None))
+                regions = [e.regions for e in events if e.sources == ["open_holidays"]]
+                found.append((place, row, regions[0] if regions else None))
     assert found == SHOWN
 
 
@@ -150,8 +150,8 @@ SPRING_WEEKS = {
 async def _schools(opened, place: str, first: str, last: str | None = None):
     reading = await opened.read(PLACES[place], first, last or first)
     events = getattr(reading.body, "events", ())
-    told = (e for e in events if e.category == "school_holiday")
-    return [(e.start, e.end, e.regions) for e in told if e.sources == ["open_holidays"]]
+    schools = (e for e in events if e.category == "school_holiday")
+    return [(e.start, e.end, e.regions) for e in schools if e.sources == ["open_holidays"]]
 
 
 async def test_true_dates_of_parts_groups_and_exceptions_come_out_right(opening):
@@ -232,8 +232,8 @@ async def test_rows_that_share_an_id_are_two_when_their_dates_differ(opening):
     with StandIn(lambda _: Answered(rows)).running() as provider:
         async with opening(open_holidays_url=provider.url) as opened:
             query = opened.query(PLACES["Munich"], "2027-09-10", "2027-09-10")
-            heard = await opened.section._providers[2].fetch_events(query, Deadline.after(60))
-    assert [one.start.day.day for one in heard.events] == [6, 8]
+            result = await opened.section._providers[2].fetch_events(query, Deadline.after(60))
+    assert [one.start.day.day for one in result.events] == [6, 8]
 
 
 async def test_a_year_is_asked_for_once_a_week(opening):

@@ -64,10 +64,10 @@ TIMES = {
 @pytest.mark.parametrize("name", TIMES)
 def test_times_become_local(name: str):
     start, end, zone, expected, expected_end, all_day = TIMES[name]
-    told = _one(event("A", start, end, timezone=zone))
-    assert told.start.local(PARIS).isoformat() == expected
-    assert (told.end.local(PARIS).isoformat() if told.end else None) == expected_end
-    assert told.all_day is all_day
+    parsed = _one(event("A", start, end, timezone=zone))
+    assert parsed.start.local(PARIS).isoformat() == expected
+    assert (parsed.end.local(PARIS).isoformat() if parsed.end else None) == expected_end
+    assert parsed.all_day is all_day
 
 
 OUT = {
@@ -130,8 +130,8 @@ def test_a_postponed_or_predicted_event_says_so():
     ("given", "rank"), [(60, 60.0), (0, 0.0), (101, None), ("high", None), (True, None)]
 )
 def test_a_rank_is_from_0_to_100_or_not_known(given, rank):
-    told = _one(event("A", "2026-12-03T19:00:00Z", "2026-12-03T21:00:00Z", rank=given))
-    assert told.rank == rank
+    parsed = _one(event("A", "2026-12-03T19:00:00Z", "2026-12-03T21:00:00Z", rank=given))
+    assert parsed.rank == rank
 
 
 def test_recorded_answers_become_right_local_dates_and_places(shared_data):
@@ -140,9 +140,9 @@ def test_recorded_answers_become_right_local_dates_and_places(shared_data):
     for recorded in msgspec.json.decode(file.read_bytes()):
         rows = (recorded.get("body") or {}).get("results") or []
         parsed = parse_rows(rows, lambda row: parse_event(row, ZoneInfo("Etc/UTC")))
-        told = {one.id: one for one in parsed}
+        parsed = {one.id: one for one in parsed}
         for row in rows:
-            one, zone = told[row["id"]], ZoneInfo(row["timezone"])
+            one, zone = parsed[row["id"]], ZoneInfo(row["timezone"])
             given = datetime.fromisoformat(row["start"])
             moment = (given if given.tzinfo else given.replace(tzinfo=UTC)).astimezone(zone)
             print(f"{row['start']:26} {row['timezone']:20} -> {one.start.local(zone)}")
@@ -162,10 +162,10 @@ def test_newer_recorded_answers_become_the_local_times_that_they_name_themselves
         (folder / "saved_locations_test_test_event_result_set.json").read_bytes()
     )
     parsed = parse_rows(body["results"], lambda row: parse_event(row, ZoneInfo("Etc/UTC")))
-    told = {one.id: one for one in parsed}
+    parsed = {one.id: one for one in parsed}
     shifted = 0
     for row in body["results"]:
-        one, zone = told[row["id"]], ZoneInfo(row["timezone"])
+        one, zone = parsed[row["id"]], ZoneInfo(row["timezone"])
         print(f"{row['start']} {row['timezone']} -> {one.start.local(zone)}")
         assert one.start.local(zone).replace(tzinfo=None).isoformat() == row["start_local"]
         if row["end"] != row["start"]:
@@ -173,7 +173,7 @@ def test_newer_recorded_answers_become_the_local_times_that_they_name_themselves
         assert [one.place.lng, one.place.lat] == row["location"]
         assert one.place.address == row["geo"]["address"]["formatted_address"]
         shifted += row["start"][:10] != row["start_local"][:10]
-    assert (len(told), shifted) == (3, 2)
+    assert (len(parsed), shifted) == (3, 2)
 
 
 async def test_it_is_asked_for_what_is_active_within_the_radius(opening):
@@ -203,20 +203,20 @@ async def _asking(opening, rows, **plan):
     with StandIn(responding(rows, **plan)).running() as provider:
         async with opening(predicthq_url=provider.url, predicthq_api_key=Secret(TOKEN)) as opened:
 
-            async def hear(**changes):
+            async def fetch(**changes):
                 query = opened.query(CITY, *DAY, **changes)
                 return await opened.section._providers[4].fetch_events(query, Deadline.after(60))
 
-            yield provider, opened, hear
+            yield provider, opened, fetch
 
 
 async def test_of_700_events_ranked_0_to_100_the_answer_holds_the_highest(opening):
     rows = _ranked(700)
     highest = sorted((row["rank"] for row in rows), reverse=True)
-    async with _asking(opening, rows) as (_, opened, hear):
-        heard = await hear()
+    async with _asking(opening, rows) as (_, opened, fetch):
+        result = await fetch()
         body = (await opened.read(CITY, *DAY)).body
-    ranks = sorted((one.rank for one in heard.events), reverse=True)
+    ranks = sorted((one.rank for one in result.events), reverse=True)
     assert ranks == highest[: len(ranks)]
     assert len(ranks) >= 200
     shown = [one.rank for one in body.events if one.sources == ["predicthq"]]
@@ -227,44 +227,44 @@ async def test_of_700_events_ranked_0_to_100_the_answer_holds_the_highest(openin
 async def test_where_there_is_more_than_was_read_coverage_says_partial_and_it_can_be_cached(
     opening,
 ):
-    async with _asking(opening, _ranked(700)) as (provider, opened, hear):
-        heard = await hear()
+    async with _asking(opening, _ranked(700)) as (provider, opened, fetch):
+        result = await fetch()
         reading = await opened.read(CITY, *DAY)
     coverage = {one.provider: one.status for one in reading.body.coverage}
-    assert (len(heard.events), heard.status, coverage["predicthq"]) == (600, "partial", "partial")
+    assert (len(result.events), result.status, coverage["predicthq"]) == (600, "partial", "partial")
     assert (reading.complete, reading.body.degraded) == (True, False)
     assert [one.query["offset"] for one in provider.asked] == ["0", "200", "400"]
 
 
 async def test_what_was_read_to_the_end_is_not_partial(opening):
-    async with _asking(opening, _ranked(350)) as (provider, _, hear):
-        heard = await hear()
-    assert (len(heard.events), heard.status) == (350, "ok")
+    async with _asking(opening, _ranked(350)) as (provider, _, fetch):
+        result = await fetch()
+    assert (len(result.events), result.status) == (350, "ok")
     assert len(provider.asked) == 2
 
 
 async def test_a_plan_that_shows_no_more_is_partial(opening):
-    async with _asking(opening, _ranked(350), most=100) as (provider, _, hear):
-        heard = await hear()
-    assert (len(heard.events), heard.status, heard.is_complete) == (100, "partial", True)
+    async with _asking(opening, _ranked(350), most=100) as (provider, _, fetch):
+        result = await fetch()
+    assert (len(result.events), result.status, result.is_complete) == (100, "partial", True)
     assert len(provider.asked) == 1
 
 
 async def test_a_further_page_that_the_budget_does_not_pay_leaves_the_highest_ranks(opening):
-    async with _asking(opening, _ranked(700)) as (provider, opened, hear):
+    async with _asking(opening, _ranked(700)) as (provider, opened, fetch):
         opened.section._providers[4].client.host = Host(Budget({60.0: 1}))
-        heard = await hear()
-    assert (len(heard.events), heard.status, heard.is_complete) == (200, "partial", True)
-    assert min(one.rank for one in heard.events) >= 71
+        result = await fetch()
+    assert (len(result.events), result.status, result.is_complete) == (200, "partial", True)
+    assert min(one.rank for one in result.events) >= 71
     assert len(provider.asked) == 1
 
 
 async def test_events_not_announced_yet_are_asked_for_and_estimated(opening):
     times = ("2026-12-25T19:00:00Z", "2026-12-25T21:00:00Z")
     rows = [event("Sure", *times), event("Likely", *times, state="predicted")]
-    async with _asking(opening, rows) as (provider, _, hear):
-        heard = await hear()
-    assert {one.title: one.status for one in heard.events} == {
+    async with _asking(opening, rows) as (provider, _, fetch):
+        result = await fetch()
+    assert {one.title: one.status for one in result.events} == {
         "Sure": "confirmed", "Likely": "estimated",
     }  # fmt: skip
     assert provider.asked[0].query["state"] == "active,predicted"
@@ -273,12 +273,12 @@ async def test_events_not_announced_yet_are_asked_for_and_estimated(opening):
 async def test_a_plan_without_predicted_events_is_learned_for_a_day(opening):
     times = ("2026-12-25T19:00:00Z", "2026-12-25T21:00:00Z")
     plan = {"without": frozenset({"predicted"})}
-    async with _asking(opening, [event("Sure", *times)], **plan) as (provider, opened, hear):
-        first = await hear()
+    async with _asking(opening, [event("Sure", *times)], **plan) as (provider, opened, fetch):
+        first = await fetch()
         opened.clock.move(hours=4)
-        second = await hear()
+        second = await fetch()
         opened.clock.move(hours=21)
-        await hear()
+        await fetch()
         asked = [one.query["state"] for one in provider.asked]
         code = opened.section._providers[4].state().last_error_code
     assert [one.title for one in first.events] == [one.title for one in second.events] == ["Sure"]
@@ -294,6 +294,6 @@ async def test_what_is_refused_for_another_reason_teaches_nothing_of_the_plan(op
         async with opening(predicthq_url=provider.url, predicthq_api_key=Secret(TOKEN)) as opened:
             query = opened.query(CITY, *DAY)
             for _ in range(2):
-                heard = await opened.section._providers[4].fetch_events(query, Deadline.after(60))
-    assert heard.status == "unavailable"
+                result = await opened.section._providers[4].fetch_events(query, Deadline.after(60))
+    assert result.status == "unavailable"
     assert [one.query["state"] for one in provider.asked] == ["active,predicted", "active"] * 2

@@ -94,10 +94,10 @@ async def test_no_events_says_who_was_asked(opening):
 async def test_the_same_concert_from_two_providers_is_one_with_both_sources(opening):
     sold = ticketmaster.event("Phoenix", ticketmaster.at("2026-12-03", "20:00:00",
                                                          "2026-12-03T19:00:00Z"))  # fmt: skip
-    told = predicthq.event("Phoenix - Live", "2026-12-03T19:00:00Z", "2026-12-03T21:30:00Z")
+    found = predicthq.event("Phoenix - Live", "2026-12-03T19:00:00Z", "2026-12-03T21:30:00Z")
     with (
         StandIn(ticketmaster.responding([sold])).running() as one,
-        StandIn(predicthq.responding([told])).running() as other,
+        StandIn(predicthq.responding([found])).running() as other,
     ):
         urls = {"ticketmaster_url": one.url + "/d", "predicthq_url": other.url + "/v1/events/"}
         async with opening(**urls, **TICKETMASTER, **PREDICTHQ) as opened:
@@ -115,15 +115,15 @@ async def test_the_same_concert_from_two_providers_is_one_with_both_sources(open
 
 
 def test_each_provider_is_named_in_the_words_that_it_asks_for():
-    told = {
+    found = {
         one.name: one
         for one in (one.attribution for one in (Ticketmaster, PredictHQ, OpenHolidays))
     }
-    assert told["PredictHQ"].text == "Events by PredictHQ"
-    assert told["PredictHQ"].url == "https://www.predicthq.com/"
-    assert told["Ticketmaster"].text == "Powered by Ticketmaster"
-    assert told["Ticketmaster"].url == "https://www.ticketmaster.com/"
-    ours = told["OpenHolidays API"]
+    assert found["PredictHQ"].text == "Events by PredictHQ"
+    assert found["PredictHQ"].url == "https://www.predicthq.com/"
+    assert found["Ticketmaster"].text == "Powered by Ticketmaster"
+    assert found["Ticketmaster"].url == "https://www.ticketmaster.com/"
+    ours = found["OpenHolidays API"]
     assert ours.text == (
         "Contains information from the OpenHolidays API, which is made available here under the "
         "Open Database License (ODbL), https://opendatacommons.org/licenses/odbl/1-0/"
@@ -259,9 +259,9 @@ async def test_dates_at_the_ends_of_time_do_not_take_the_section_with_them(openi
         with StandIn(predicthq.responding(rows)).running() as provider:
             async with opening(predicthq_url=provider.url, **PREDICTHQ) as opened:
                 query = opened.query((lat, lng), "2026-12-25", "2026-12-25")
-                told = await opened.section._providers[4].fetch_events(query, Deadline.after(60))
+                found = await opened.section._providers[4].fetch_events(query, Deadline.after(60))
                 await opened.section.read(query, Deadline.after(60))
-        assert [one.title for one in told.events] == ["Phoenix"]
+        assert [one.title for one in found.events] == ["Phoenix"]
 
 
 class _Mistaken(base.EventProvider):
@@ -290,14 +290,14 @@ async def test_held_answers_have_bounds_and_the_oldest_go_first(opening, monkeyp
     rows = [ticketmaster.event(f"Event {n}", day) for n in range(30)]
     with StandIn(ticketmaster.responding(rows)).running() as provider:
         async with opening(ticketmaster_url=provider.url, **TICKETMASTER) as opened:
-            held = opened.section._providers[3]
-            held.limiter = IntervalLimiter(0)
+            ticketmaster_provider = opened.section._providers[3]
+            ticketmaster_provider.limiter = IntervalLimiter(0)
             lats = [48.0 + n / 10 for n in range(6)]
             for lat in [*lats, lats[-1], lats[0]]:
                 query = opened.query((lat, 2.35), "2026-12-25", "2026-12-25")
-                await held.fetch_events(query, Deadline.after(60))
+                await ticketmaster_provider.fetch_events(query, Deadline.after(60))
     assert len(provider.asked) == 7  # the last is still held, the first no longer
-    assert len(held.cache.entries) == 3
+    assert len(ticketmaster_provider.cache.entries) == 3
 
 
 async def test_what_is_no_answer_at_all_shows_in_the_provider_s_state(opening):

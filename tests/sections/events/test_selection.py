@@ -22,7 +22,7 @@ STAY = Stay(date(2026, 12, 1), date(2026, 12, 7))
 CATEGORIES = ("concert", "sport", "festival", "community", "other")
 
 
-def _told(
+def _event(
     number: int, first: date, last: date | None = None, category="concert", **more
 ) -> ProviderEvent:
     return ProviderEvent(
@@ -31,8 +31,8 @@ def _told(
     )  # fmt: skip
 
 
-def _choose(told: list[ProviderEvent], point: Point = POINT):
-    return select_events(relevant_events(told, point, STAY, 25), STAY)
+def _select(events: list[ProviderEvent], point: Point = POINT):
+    return select_events(relevant_events(events, point, STAY, 25), STAY)
 
 
 some = st.lists(
@@ -46,26 +46,29 @@ some = st.lists(
 
 @given(some)
 def test_bounds_hold_and_nothing_is_lost_uncounted(given_events):
-    told = [
-        _told(n, STAY.start + timedelta(days=at), STAY.start + timedelta(days=at + length), kind,
+    events = [
+        _event(n, STAY.start + timedelta(days=at), STAY.start + timedelta(days=at + length), kind,
               rank=rank)
         for n, (at, length, kind, rank) in enumerate(given_events)
     ]  # fmt: skip
-    seen = relevant_events(told, POINT, STAY, 25)
-    shown, omitted = select_events(seen, STAY)
+    relevant = relevant_events(events, POINT, STAY, 25)
+    shown, omitted = select_events(relevant, STAY)
     counted = [event.first_in(STAY) for event in shown]
     assert len(shown) <= MAX_EVENTS
     assert all(counted.count(day) <= MAX_EVENTS_PER_DAY for day in counted)
-    assert len(shown) + sum(omitted.values()) == len(seen)
+    assert len(shown) + sum(omitted.values()) == len(relevant)
     starts = [event.first for event in shown]
     assert starts == sorted(starts)
 
 
 def test_a_day_of_many_concerts_still_shows_the_match_and_the_market():
     day = STAY.start
-    told = [_told(n, day, rank=90.0) for n in range(30)]
-    told += [_told(100, day, category="sport", rank=10.0), _told(101, day, category="community")]
-    shown, omitted = _choose(told)
+    events = [_event(n, day, rank=90.0) for n in range(30)]
+    events += [
+        _event(100, day, category="sport", rank=10.0),
+        _event(101, day, category="community"),
+    ]
+    shown, omitted = _select(events)
     assert [event.details.category for event in shown].count("concert") == 8
     assert {"sport", "community"} <= {event.details.category for event in shown}
     assert omitted == {"concert": 22}
@@ -73,14 +76,14 @@ def test_a_day_of_many_concerts_still_shows_the_match_and_the_market():
 
 @given(some, st.randoms(use_true_random=False))
 def test_the_order_in_which_events_are_told_changes_nothing(given_events, chance):
-    told = [
-        _told(n, STAY.start + timedelta(days=at), STAY.start + timedelta(days=at + length), kind,
+    events = [
+        _event(n, STAY.start + timedelta(days=at), STAY.start + timedelta(days=at + length), kind,
               rank=rank)
         for n, (at, length, kind, rank) in enumerate(given_events)
     ]  # fmt: skip
-    shown, omitted = _choose(told)
-    chance.shuffle(told)
-    again, omitted_again = _choose(told)
+    shown, omitted = _select(events)
+    chance.shuffle(events)
+    again, omitted_again = _select(events)
     assert [event.details.id for event in again] == [event.details.id for event in shown]
     assert omitted_again == omitted
 
@@ -88,14 +91,14 @@ def test_the_order_in_which_events_are_told_changes_nothing(given_events, chance
 @given(some)
 def test_a_category_of_a_day_is_never_shown_twice_before_another_once(given_events):
     """Where there is room for all days' first choices, as in a week."""
-    told = [
-        _told(n, STAY.start + timedelta(days=max(0, at)), None, kind, rank=rank)
+    events = [
+        _event(n, STAY.start + timedelta(days=max(0, at)), None, kind, rank=rank)
         for n, (at, _, kind, rank) in enumerate(given_events)
     ]  # fmt: skip
-    seen = relevant_events(told, POINT, STAY, 25)
-    shown, _ = select_events(seen, STAY)
-    for day in {event.first for event in seen}:
-        offered = Counter(event.details.category for event in seen if event.first == day)
+    relevant = relevant_events(events, POINT, STAY, 25)
+    shown, _ = select_events(relevant, STAY)
+    for day in {event.first for event in relevant}:
+        offered = Counter(event.details.category for event in relevant if event.first == day)
         given_ = Counter(event.details.category for event in shown if event.first == day)
         for kind in offered:
             most = max(given_.values(), default=0)
@@ -105,14 +108,16 @@ def test_a_category_of_a_day_is_never_shown_twice_before_another_once(given_even
 LONG = Stay(date(2026, 12, 1), date(2027, 3, 2))  # 92 days
 
 
-def _choose_long(told: list[ProviderEvent]):
-    shown, _ = select_events(relevant_events(told, POINT, LONG, 25), LONG)
+def _select_long(events: list[ProviderEvent]):
+    shown, _ = select_events(relevant_events(events, POINT, LONG, 25), LONG)
     return shown
 
 
 def test_the_end_of_a_long_stay_is_not_left_out():
-    told = [_told(10 * n + m, LONG.start + timedelta(days=n)) for n in range(92) for m in range(3)]
-    shown = [event.first for event in _choose_long(told)]
+    events = [
+        _event(10 * n + m, LONG.start + timedelta(days=n)) for n in range(92) for m in range(3)
+    ]
+    shown = [event.first for event in _select_long(events)]
     assert len(shown) == len(set(shown)) == MAX_EVENTS
     gaps = [(b - a).days for a, b in pairwise(sorted(shown))]
     assert max(gaps) <= 2
@@ -121,36 +126,36 @@ def test_the_end_of_a_long_stay_is_not_left_out():
 
 def test_a_long_stay_shows_every_category_though_a_day_has_room_for_one():
     kinds = ("festival", *CATEGORIES)
-    told = [
-        _told(10 * n + m, LONG.start + timedelta(days=n), category=kind)
+    events = [
+        _event(10 * n + m, LONG.start + timedelta(days=n), category=kind)
         for n in range(92)
         for m, kind in enumerate(kinds)
     ]
-    counted = Counter(event.details.category for event in _choose_long(told))
+    counted = Counter(event.details.category for event in _select_long(events))
     assert counted.keys() == set(kinds)
     assert max(counted.values()) - min(counted.values()) <= 1
 
 
 def test_holidays_and_great_events_are_shown_whatever_else_there_is():
-    told = [
-        _told(100 * n + m, LONG.start + timedelta(days=n), category="festival", rank=70.0)
+    events = [
+        _event(100 * n + m, LONG.start + timedelta(days=n), category="festival", rank=70.0)
         for n in range(92)
         for m in range(5)
     ]
     great = [LONG.start + timedelta(days=n) for n in (7, 60, 91)]
-    told += [_told(10_000 + n, day, category="sport", rank=85.0) for n, day in enumerate(great)]
+    events += [_event(10_000 + n, day, category="sport", rank=85.0) for n, day in enumerate(great)]
     holiday = LONG.start + timedelta(days=24)
-    told.append(_told(20_000, holiday, category="public_holiday", scope="country", country="FR"))
-    shown = {event.details.id for event in _choose_long(told)}
+    events.append(_event(20_000, holiday, category="public_holiday", scope="country", country="FR"))
+    shown = {event.details.id for event in _select_long(events)}
     assert {"10000", "10001", "10002", "20000"} <= shown
 
 
 def test_what_runs_for_weeks_does_not_crowd_out_what_happens_once():
     first, last = STAY.start - timedelta(days=20), STAY.end + timedelta(days=20)
     kinds = ("exhibition", "performing_arts", "festival", "other")
-    running = [_told(n, first, last, kinds[n % 4], rank=60.0) for n in range(60)]
-    once = [_told(100 + n, STAY.start, category="exhibition") for n in range(8)]
-    shown, omitted = _choose(running + once)
+    running = [_event(n, first, last, kinds[n % 4], rank=60.0) for n in range(60)]
+    once = [_event(100 + n, STAY.start, category="exhibition") for n in range(8)]
+    shown, omitted = _select(running + once)
     shown_ids = {event.details.id for event in shown}
     assert len([event for event in once if event.id in shown_ids]) == MAX_EVENTS_PER_DAY / 2
     assert sum(omitted.values()) == 58
@@ -158,57 +163,57 @@ def test_what_runs_for_weeks_does_not_crowd_out_what_happens_once():
 
 def test_school_holidays_of_weeks_are_no_running_show():
     first, last = STAY.start - timedelta(days=20), STAY.end + timedelta(days=20)
-    running = [_told(n, first, last, "exhibition", rank=60.0) for n in range(20)]
-    school = _told(99, first, last, "school_holiday", scope="country", country="FR")
-    shown, _ = _choose([*running, school])
+    running = [_event(n, first, last, "exhibition", rank=60.0) for n in range(20)]
+    school = _event(99, first, last, "school_holiday", scope="country", country="FR")
+    shown, _ = _select([*running, school])
     assert "0099" in {event.details.id for event in shown}
 
 
 def test_those_of_unknown_time_stand_before_the_timed_ones_wherever_it_is():
     tokyo = Point(35.68, 139.69, "Asia/Tokyo", "JP", None)
     morning = When.of(datetime(2026, 12, 1, 23, tzinfo=UTC))  # the 2nd, 8 o'clock
-    told = [
+    events = [
         ProviderEvent(id="timed", source="s", title="t", category="sport", start=morning),
         ProviderEvent(
             id="untimed", source="s", title="u", category="sport", start=When(date(2026, 12, 2))
         ),
-        _told(1, date(2026, 12, 2)),
+        _event(1, date(2026, 12, 2)),
     ]
-    shown, _ = select_events(relevant_events(told, tokyo, STAY, 25), STAY)
+    shown, _ = select_events(relevant_events(events, tokyo, STAY, 25), STAY)
     assert [event.details.id for event in shown] == ["0001", "untimed", "timed"]
 
 
 def test_within_a_category_rank_goes_before_distance_and_distance_before_time():
     day, evening = STAY.start, datetime(2026, 12, 1, 18, tzinfo=UTC)
     near, far = Place(lat=48.86, lng=2.35), Place(lat=48.95, lng=2.35)
-    told = [_told(n, day, rank=50.0, place=far) for n in range(20)]
-    told.append(_told(90, day, rank=60.0, place=far))
-    told.append(ProviderEvent(id="91", source="calendars", title="near", category="concert",
+    events = [_event(n, day, rank=50.0, place=far) for n in range(20)]
+    events.append(_event(90, day, rank=60.0, place=far))
+    events.append(ProviderEvent(id="91", source="calendars", title="near", category="concert",
                      start=When.of(evening), place=near, rank=50.0))  # fmt: skip
-    shown, _ = _choose(told)
+    shown, _ = _select(events)
     assert {"0090", "91"} <= {event.details.id for event in shown}
 
 
 def test_order_is_by_start_whole_days_first_then_rank_then_distance_then_id():
     day = STAY.start
     at_noon = When.of(datetime(2026, 12, 1, 11, tzinfo=UTC))
-    told = [
+    events = [
         ProviderEvent(id="e", source="s", title="e", category="sport", start=at_noon, rank=99.0),
-        _told(4, day), _told(3, day, rank=5.0), _told(2, day, rank=50.0),
-        _told(1, day + timedelta(days=1)), _told(0, day - timedelta(days=3), day),
+        _event(4, day), _event(3, day, rank=5.0), _event(2, day, rank=50.0),
+        _event(1, day + timedelta(days=1)), _event(0, day - timedelta(days=3), day),
     ]  # fmt: skip
-    shown, _ = _choose(told)
+    shown, _ = _select(events)
     assert [event.details.id for event in shown] == ["0000", "0002", "0003", "0004", "e", "0001"]
 
 
 def test_holidays_of_unknown_regions_come_after_all_others():
     nowhere = Point(48.8566, 2.3522, "Europe/Paris", "FR", None)
-    told = [
-        _told(1, STAY.start, category="public_holiday", scope="region", country="FR",
+    events = [
+        _event(1, STAY.start, category="public_holiday", scope="region", country="FR",
               regions=("FR-6AE",)),
-        _told(2, STAY.end),
+        _event(2, STAY.end),
     ]  # fmt: skip
-    shown, _ = _choose(told, nowhere)
+    shown, _ = _select(events, nowhere)
     assert [event.details.id for event in shown] == ["0002", "0001"]
 
 
@@ -242,7 +247,7 @@ def test_what_ends_at_midnight_does_not_touch_the_day_that_begins():
 def test_visible_is_interval_overlap(at: int, length: int):
     first = STAY.start + timedelta(days=at)
     last = first + timedelta(days=length)
-    shown = bool(relevant_events([_told(1, first, last)], POINT, STAY, 25))
+    shown = bool(relevant_events([_event(1, first, last)], POINT, STAY, 25))
     assert shown is (first <= STAY.end and last >= STAY.start)
 
 

@@ -61,9 +61,9 @@ STARTS = {
 @pytest.mark.parametrize("name", STARTS)
 def test_a_start_becomes_the_right_local_date(name: str):
     start, changes, expected = STARTS[name]
-    told = _one(event("A", start, **changes))
-    assert told.start.local(PARIS).isoformat() == expected
-    assert not told.all_day
+    parsed = _one(event("A", start, **changes))
+    assert parsed.start.local(PARIS).isoformat() == expected
+    assert not parsed.all_day
 
 
 OUT = {
@@ -90,8 +90,8 @@ def test_a_postponed_event_says_so():
 
 def test_a_date_to_be_announced_is_estimated_and_has_no_time():
     start = at("2026-12-03", "00:00:00", "2026-12-02T23:00:00Z") | {"dateTBA": True}
-    told = _one(event("A", start))
-    assert (told.status, told.start.local(PARIS).isoformat()) == ("estimated", "2026-12-03")
+    parsed = _one(event("A", start))
+    assert (parsed.status, parsed.start.local(PARIS).isoformat()) == ("estimated", "2026-12-03")
 
 
 # as recorded: what Ticketmaster sells beside an event, as an event of its own
@@ -133,8 +133,8 @@ def test_what_is_sold_beside_an_event_is_left_out(name: str, kinds: list):
 
 @pytest.mark.parametrize(("name", "kinds"), EVENTS)
 def test_an_event_with_a_name_like_it_stays(name: str, kinds: list):
-    told = _one(event(name, at("2026-12-03", "20:00:00"), classifications=kinds))
-    assert told.title == name
+    parsed = _one(event(name, at("2026-12-03", "20:00:00"), classifications=kinds))
+    assert parsed.title == name
 
 
 CATEGORIES = [
@@ -186,8 +186,8 @@ def test_an_address_too_long_to_keep_is_none_and_not_half_of_one():
     ],
 )
 def test_a_price_is_numbers_or_not_known(given: list, price):
-    told = _one(event("A", at("2026-12-03", "20:00:00"), priceRanges=given))
-    assert (told.price and (told.price.min, told.price.max, told.price.currency)) == price
+    parsed = _one(event("A", at("2026-12-03", "20:00:00"), priceRanges=given))
+    assert (parsed.price and (parsed.price.min, parsed.price.max, parsed.price.currency)) == price
 
 
 async def test_only_web_addresses_come_through(opening):
@@ -198,8 +198,8 @@ async def test_only_web_addresses_come_through(opening):
             ticketmaster_url=provider.url, ticketmaster_api_key=Secret(KEY)
         ) as opened:
             reading = await opened.read((48.8566, 2.3522), "2026-12-24", "2026-12-24")
-    (told,) = reading.body.events
-    assert (told.title, told.url, told.image) == ("A", None, None)
+    (parsed,) = reading.body.events
+    assert (parsed.title, parsed.url, parsed.image) == ("A", None, None)
 
 
 def test_recorded_answers_become_right_local_dates_and_places(shared_data):
@@ -207,23 +207,23 @@ def test_recorded_answers_become_right_local_dates_and_places(shared_data):
     body = msgspec.json.decode(file.read_bytes())
     rows = {row["id"]: row for row in body["_embedded"]["events"]}
     parsed = parse_rows(rows.values(), lambda row: parse_event(row, ZoneInfo("Etc/UTC")))
-    told = {event.id: event for event in parsed}
-    assert told.keys() == rows.keys()
+    parsed = {event.id: event for event in parsed}
+    assert parsed.keys() == rows.keys()
     shifted = 0
     for key, row in rows.items():
         venue, start = row["_embedded"]["venues"][0], row["dates"]["start"]
-        local = told[key].start.local(ZoneInfo(venue["timezone"]))
+        local = parsed[key].start.local(ZoneInfo(venue["timezone"]))
         expected = datetime.fromisoformat(f"{start['localDate']}T{start['localTime']}")
         print(f"{start['localDate']} {start['localTime']} {venue['timezone']:20} -> {local}")
         assert local.replace(tzinfo=None) == expected
         assert local == datetime.fromisoformat(start["dateTime"])
-        assert told[key].start.day == expected.date()
+        assert parsed[key].start.day == expected.date()
         shifted += start["dateTime"][:10] != start["localDate"]
-        place = told[key].place
+        place = parsed[key].place
         assert (place.lat, place.lng) == (
             float(venue["location"]["latitude"]), float(venue["location"]["longitude"]),
         )  # fmt: skip
-        assert told[key].category in {"concert", "sport"}
+        assert parsed[key].category in {"concert", "sport"}
     assert shifted > 10
 
 

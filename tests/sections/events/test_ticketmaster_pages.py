@@ -46,38 +46,38 @@ async def _asking(opening, respond):
             yield opened, provider
 
 
-async def _told(opened, days: int):
+async def _fetch(opened, days: int):
     query = opened.query(LONDON, f"{FIRST}", f"{FIRST + timedelta(days=days - 1)}")
     return await opened.section._providers[3].fetch_events(query, Deadline.after(60))
 
 
-def _per_day(told) -> dict[date, int]:
+def _per_day(events) -> dict[date, int]:
     counted: dict[date, int] = {}
-    for one in told:
+    for one in events:
         counted[one.start.day] = counted.get(one.start.day, 0) + 1
     return counted
 
 
 async def test_a_day_of_more_than_can_be_paged_through_gives_a_thousand(opening):
     async with _asking(opening, responding(_crowd(1, 1300))) as (opened, provider):
-        heard = await _told(opened, 1)
-    assert (len(heard.events), heard.status) == (1000, "partial")
-    assert heard.is_complete  # asking again would not give more
+        result = await _fetch(opened, 1)
+    assert (len(result.events), result.status) == (1000, "partial")
+    assert result.is_complete  # asking again would not give more
     assert [asked.query["page"] for asked in provider.asked] == ["0", "1", "2", "3", "4"]
 
 
 async def test_a_stay_of_few_events_is_asked_page_by_page(opening):
     async with _asking(opening, responding(_crowd(7, 60))) as (opened, provider):
-        heard = await _told(opened, 7)
-    assert (len(heard.events), heard.status) == (420, "ok")
+        result = await _fetch(opened, 7)
+    assert (len(result.events), result.status) == (420, "ok")
     assert len(provider.asked) == 3
 
 
 async def test_a_crowded_stay_is_asked_in_parts_until_every_event_has_come(opening):
     async with _asking(opening, responding(_crowd(8, 160))) as (opened, provider):
-        heard = await _told(opened, 8)
-    assert _per_day(heard.events) == {FIRST + timedelta(days=n): 160 for n in range(8)}
-    assert heard.status == "ok"
+        result = await _fetch(opened, 8)
+    assert _per_day(result.events) == {FIRST + timedelta(days=n): 160 for n in range(8)}
+    assert result.status == "ok"
     assert len(provider.asked) <= 30
 
 
@@ -87,20 +87,20 @@ async def test_the_last_days_of_the_longest_stay_in_the_greatest_city_are_not_em
 ):
     answer = responding(_crowd(92, 65), always_by_date=always_by_date)
     async with _asking(opening, answer) as (opened, provider):
-        heard = await _told(opened, 92)
-    counted = _per_day(heard.events)
+        result = await _fetch(opened, 92)
+    counted = _per_day(result.events)
     assert counted.keys() == {FIRST + timedelta(days=n) for n in range(92)}
     assert always_by_date or min(counted.values()) >= 10  # as many as a day can show
     assert len(provider.asked) == 30
-    assert heard.status == "partial"
+    assert result.status == "partial"
 
 
 async def test_a_part_that_is_fuller_than_the_others_is_split_again(opening):
     crowd = _crowd(30, 10) + _crowd(2, 600)
     rows = {row["id"]: row for row in crowd}
     async with _asking(opening, responding(list(rows.values()))) as (opened, _):
-        heard = await _told(opened, 30)
-    assert {one.id for one in heard.events} == rows.keys()
+        result = await _fetch(opened, 30)
+    assert {one.id for one in result.events} == rows.keys()
 
 
 async def test_what_has_come_by_the_deadline_is_given_and_the_rest_to_the_next(opening):
@@ -136,12 +136,12 @@ async def test_an_answer_that_broke_off_is_asked_for_again_soon_and_keeps_what_i
         return down if asked.query["page"] == "2" else answer(asked)
 
     async with _asking(opening, broken) as (opened, provider):
-        first = await _told(opened, 5)
-        again = await _told(opened, 5)
+        first = await _fetch(opened, 5)
+        again = await _fetch(opened, 5)
         asked = len(provider.asked)
         provider.respond = answer
         opened.clock.move(minutes=6)
-        later = await _told(opened, 5)
+        later = await _fetch(opened, 5)
     assert (first.status, len(first.events), first.is_complete) == ("partial", 400, False)
     assert (again.events, asked) == (first.events, 3)
     assert (len(later.events), later.is_complete) == (500, True)
@@ -151,10 +151,10 @@ async def test_a_spent_day_s_budget_is_never_overdrawn(opening):
     async with _asking(opening, responding(_crowd(8, 160))) as (opened, provider):
         upstream = opened.section._providers[3].client
         upstream.host.budget = Budget({86400.0: 7})
-        heard = await _told(opened, 8)
+        result = await _fetch(opened, 8)
     assert len(provider.asked) == 7
-    assert heard.events
-    assert heard.degraded_reason == "budget_spent"
+    assert result.events
+    assert result.degraded_reason == "budget_spent"
 
 
 class _Time:
@@ -198,5 +198,5 @@ async def test_who_would_wait_too_long_for_a_turn_is_told_so_at_once(opening):
     async with _asking(opening, responding(_crowd(1, 1))) as (opened, provider):
         limiter = opened.section._providers[3].limiter = IntervalLimiter(60.0)
         await limiter.acquire()
-        heard = await _told(opened, 1)
-    assert (heard.status, provider.asked) == ("unavailable", [])
+        result = await _fetch(opened, 1)
+    assert (result.status, provider.asked) == ("unavailable", [])
