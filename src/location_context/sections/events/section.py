@@ -25,8 +25,8 @@ from location_context.sections.contract import (
     foremost,
 )
 from location_context.sections.events.card import card
+from location_context.sections.events.deduplication.merge_records import merge_duplicates
 from location_context.sections.events.imports.feeds import Feeds
-from location_context.sections.events.merging.merge import merge
 from location_context.sections.events.presenter import to_response, to_text
 from location_context.sections.events.providers.base import EventProvider, ProviderResult
 from location_context.sections.events.providers.holidays import Holidays
@@ -124,7 +124,7 @@ class Events(Section[EventsBody]):
         point, measure = query.point, Measure(query.units)
         all_events = _provider_events(query, stay, results)
         events = relevant_events(all_events, point, stay, self._radius)
-        events = merge(events)
+        events = merge_duplicates(events)
         if not events:
             message = query.language.gettext("No event is known around the point during the stay.")
             return NoEvents(reason="no_events", message=message, coverage=coverage)

@@ -39,7 +39,7 @@ class Pair:
     other: ProviderEvent
     same: bool
 
-    def seen(self) -> tuple[LocalEvent, LocalEvent]:
+    def events(self) -> tuple[LocalEvent, LocalEvent]:
         (one,), (other,) = (
             relevant_events([told], POINT, STAY, 25) for told in (self.one, self.other)
         )
@@ -89,9 +89,9 @@ def acts() -> list[str]:
     return (PAIRS / "acts.txt").read_text(encoding="utf-8").splitlines()
 
 
-def measured(given: list[Pair], is_same: Callable[[LocalEvent, LocalEvent], bool]) -> Measured:
+def measured(given: list[Pair], is_duplicate: Callable[[LocalEvent, LocalEvent], bool]) -> Measured:
     """A decision beside the labels."""
-    decided = [(pair, is_same(*pair.seen())) for pair in given]
+    decided = [(pair, is_duplicate(*pair.events())) for pair in given]
     return Measured(
         rightly=sum(pair.same and same for pair, same in decided),
         wrongly=[str(pair) for pair, same in decided if same and not pair.same],

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from location_context.point import Point
-from location_context.sections.events.merging.merge import merge
-from location_context.sections.events.merging.sameness import is_same
+from location_context.sections.events.deduplication.match_score import is_duplicate
+from location_context.sections.events.deduplication.merge_records import merge_duplicates
 from location_context.sections.events.records import Place, ProviderEvent, When
 from location_context.sections.events.relevance import LocalEvent, relevant_events
 from location_context.sections.events.response import Price
@@ -45,7 +45,7 @@ def test_the_merged_event_has_what_each_knows():
     ranked = _told(
         "predicthq", "Phoenix live", rank=61.0, end=When.of(EVENING + timedelta(hours=2))
     )
-    (event,) = merge(_seen(ranked, sold))
+    (event,) = merge_duplicates(_seen(ranked, sold))
     assert event.sources == ("ticketmaster", "predicthq")
     assert event.details.title == "Phoenix"
     assert event.details.rank == 61.0
@@ -60,7 +60,7 @@ def test_the_operator_is_believed_first_then_ticketmaster_then_predicthq():
         _told("ticketmaster", "Phoenix: Alpha Zulu Tour", price=price, image="https://t.example/i"),
         _told("calendars", "Concert: Phoenix", category="other"),
     ]
-    (event,) = merge(_seen(*told))
+    (event,) = merge_duplicates(_seen(*told))
     assert event.sources == ("calendars", "ticketmaster", "predicthq")
     assert event.details.title == "Concert: Phoenix"
     assert event.details.category == "concert"
@@ -71,39 +71,39 @@ def test_the_operator_is_believed_first_then_ticketmaster_then_predicthq():
 
 def test_a_place_without_coordinates_is_completed_and_has_its_distance():
     named = _told("calendars", "Phoenix", place=Place(name="Olympia"))
-    (event,) = merge(_seen(named, _told("ticketmaster", "Phoenix")))
+    (event,) = merge_duplicates(_seen(named, _told("ticketmaster", "Phoenix")))
     assert event.details.place == Place(name="Olympia", lat=OLYMPIA.lat, lng=OLYMPIA.lng)
     assert event.distance == pytest.approx(2.3, abs=0.3)
 
 
 def test_two_of_one_provider_are_never_the_same():
     told = [_told("ticketmaster", "Phoenix"), _told("ticketmaster", "Phoenix ")]
-    assert len(merge(_seen(*told))) == 2
+    assert len(merge_duplicates(_seen(*told))) == 2
 
 
 def test_an_event_in_two_of_the_operators_calendars_is_one_of_one_source():
     told = [_told("calendars", "Phoenix", id=f"{calendar}:phoenix") for calendar in ("a", "b")]
-    (event,) = merge(_seen(*told))
+    (event,) = merge_duplicates(_seen(*told))
     assert event.sources == ("calendars",)
     same_calendar = [_told("calendars", "Phoenix", id=f"a:{n}") for n in (1, 2)]
-    assert len(merge(_seen(*same_calendar))) == 2
+    assert len(merge_duplicates(_seen(*same_calendar))) == 2
 
 
 def test_a_time_is_taken_from_the_one_that_knows_it():
     vague = _told("ticketmaster", "Phoenix", start=When(date(2026, 12, 3)))
-    (event,) = merge(_seen(vague, _told("predicthq", "Phoenix")))
+    (event,) = merge_duplicates(_seen(vague, _told("predicthq", "Phoenix")))
     assert event.details.start.at == EVENING
 
 
 def test_an_end_before_the_start_is_not_taken_over():
     late = _told("ticketmaster", "Phoenix", start=EVENING + timedelta(minutes=80))
     doors = _told("predicthq", "Phoenix", end=When.of(EVENING + timedelta(minutes=60)))
-    (event,) = merge(_seen(late, doors))
+    (event,) = merge_duplicates(_seen(late, doors))
     assert event.details.end is None
 
 
 def test_postponed_by_one_is_postponed():
-    (event,) = merge(
+    (event,) = merge_duplicates(
         _seen(_told("ticketmaster", "Phoenix"), _told("predicthq", "Phoenix", status="postponed"))
     )
     assert event.details.status == "postponed"
@@ -112,7 +112,7 @@ def test_postponed_by_one_is_postponed():
 def test_the_same_public_holiday_in_two_languages_is_one():
     holiday = {"place": None, "category": "public_holiday", "scope": "country", "country": "FR"}
     day = When(date(2026, 12, 8))
-    (event,) = merge(
+    (event,) = merge_duplicates(
         _seen(
             _told("holidays", "Toussaint", start=day, **holiday),
             _told("predicthq", "All Saints' Day", start=day, **holiday),
@@ -128,7 +128,7 @@ def test_of_several_that_could_be_the_same_the_likest_are_joined():
         _told("ticketmaster", "Phoenix"),
         _told("predicthq", "Phoenix"),
     ]
-    assert _titles(merge(_seen(*told))) == {
+    assert _titles(merge_duplicates(_seen(*told))) == {
         frozenset({"ticketmaster-Phoenix", "predicthq-Phoenix"}),
         frozenset({"ticketmaster-Phoenix - VIP Package"}),
     }
@@ -141,7 +141,7 @@ def test_tours_of_a_museum_an_hour_apart_are_joined_hour_by_hour():
         for source, some in (("ticketmaster", hours), ("predicthq", hours[1:]))
         for at in some
     ]
-    events = merge(_seen(*told))
+    events = merge_duplicates(_seen(*told))
     assert len(events) == 3
     assert all(len({one.details.start for one in event.merged_from}) <= 1 for event in events)
 
@@ -152,10 +152,10 @@ def test_no_chain_joins_what_is_not_the_same():
     seen = _seen(
         *(_told(source, "Phoenix", EVENING + timedelta(minutes=n)) for source, n in starts.items())
     )
-    assert is_same(seen[0], seen[1])
-    assert is_same(seen[1], seen[2])
-    assert not is_same(seen[0], seen[2])
-    assert sorted(len(event.sources) for event in merge(seen)) == [1, 2]
+    assert is_duplicate(seen[0], seen[1])
+    assert is_duplicate(seen[1], seen[2])
+    assert not is_duplicate(seen[0], seen[2])
+    assert sorted(len(event.sources) for event in merge_duplicates(seen)) == [1, 2]
 
 
 def test_a_word_of_many_titles_says_little():
@@ -168,8 +168,8 @@ def test_a_word_of_many_titles_says_little():
         for n, title in enumerate(series[2:])
     ]
     two = [_told("ticketmaster", series[0]), _told("predicthq", series[1])]
-    assert len(merge(_seen(*two))) == 1
-    assert len(merge(_seen(*two, *others))) == len(series)
+    assert len(merge_duplicates(_seen(*two))) == 1
+    assert len(merge_duplicates(_seen(*two, *others))) == len(series)
 
 
 def test_the_towns_name_in_a_title_names_nothing():
@@ -180,8 +180,8 @@ def test_the_towns_name_in_a_title_names_nothing():
         for n, name in enumerate(("Forum", "Comœdia", "Thermes"))
     ]  # fmt: skip
     two = [_told("ticketmaster", "Mime"), _told("predicthq", "Mime Lutèce")]
-    assert len(merge(_seen(*two))) == 2
-    assert len(merge(_seen(*two, *halls))) == 1 + len(halls)
+    assert len(merge_duplicates(_seen(*two))) == 2
+    assert len(merge_duplicates(_seen(*two, *halls))) == 1 + len(halls)
 
 
 _accounts = st.lists(
@@ -219,19 +219,19 @@ def test_the_order_in_which_providers_answer_does_not_matter(rows, random):
     seen = _some(rows)
     shuffled = list(seen)
     random.shuffle(shuffled)
-    assert merge(shuffled) == merge(seen)
+    assert merge_duplicates(shuffled) == merge_duplicates(seen)
 
 
 @given(_accounts)
 def test_merging_what_is_merged_changes_nothing(rows):
-    once = merge(_some(rows))
-    assert merge(once) == once
+    once = merge_duplicates(_some(rows))
+    assert merge_duplicates(once) == once
 
 
 @given(_accounts)
 def test_no_account_is_lost_and_one_event_holds_a_provider_once(rows):
     seen = _some(rows)
-    events = merge(seen)
+    events = merge_duplicates(seen)
     told = [one.details.id for event in events for one in event.merged_from or (event,)]
     assert sorted(told) == sorted(one.details.id for one in seen)
     for event in events:
@@ -243,4 +243,4 @@ def test_no_account_is_lost_and_one_event_holds_a_provider_once(rows):
 @given(_accounts)
 def test_whether_two_are_the_same_does_not_depend_on_who_is_asked_first(rows):
     for one, other in combinations(_some(rows), 2):
-        assert is_same(one, other) == is_same(other, one)
+        assert is_duplicate(one, other) == is_duplicate(other, one)

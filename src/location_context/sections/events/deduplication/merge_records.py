@@ -1,0 +1,182 @@
+"""Merging: an event that several providers list becomes one, with all of them in `sources`.
+
+Pairs are joined from the surest on. Two groups become one only when every record of the one is a
+duplicate of every record of the other (complete linkage), so that no chain joins the ends of a row
+whose neighbours are alike. Every merge starts from the providers' own records: the order in which
+they come does not matter, and merging what is merged changes nothing.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import date
+from functools import cache, reduce
+from itertools import combinations
+
+import msgspec
+
+from location_context.sections.events.deduplication.match_score import (
+    MODEL,
+    MatchRecord,
+    match_score,
+    read_record,
+)
+from location_context.sections.events.deduplication.proximity import (
+    MAX_TIME_APART,
+    MIN_DAYS_OF_A_RUN,
+    read_venue,
+    venue_proximity,
+)
+from location_context.sections.events.deduplication.title_similarity import TokenWeights
+from location_context.sections.events.deduplication.titles import read_title
+from location_context.sections.events.records import Place, When
+from location_context.sections.events.relevance import LocalEvent
+
+Scores = dict[tuple[int, int], tuple[float, bool]]
+
+# the operator first; a provider that is not listed comes last
+_PRIORITIES = ("calendars", "ticketmaster", "holidays", "open_holidays", "predicthq")
+
+
+def merge_duplicates(events: Iterable[LocalEvent]) -> list[LocalEvent]:
+    """One for each event, in the order of `source_priority`."""
+    single = sorted((one for e in events for one in e.merged_from or (e,)), key=source_priority)
+    title, venue = cache(read_title), cache(read_venue)  # both come again and again
+    records = _mark_repeated([read_record(event, title, venue) for event in single])
+    groups = _groups(len(records), _duplicates(records))
+    return [merge_records([single[n] for n in group]) for group in groups]
+
+
+def _mark_repeated(records: Sequence[MatchRecord]) -> list[MatchRecord]:
+    """Marks what its provider lists more than once a day: there, times must agree closely."""
+    keys = [(r.origin, r.event.first, r.title.unique) for r in records]
+    count = Counter(keys)
+    return [
+        replace(record, repeated=True) if count[key] > 1 else record
+        for record, key in zip(records, keys, strict=True)
+    ]
+
+
+def _duplicates(records: Sequence[MatchRecord]) -> Scores:
+    """The score of every two that are one event, and whether their titles are written alike."""
+    venues = {record.venue for record in records if record.venue}
+    weights = TokenWeights.from_titles((r.title for r in records), (v.town for v in venues))
+    proximity = cache(venue_proximity)
+    found = {}
+    for a, b in _candidates(records):
+        one, other = records[a], records[b]
+        if (score := match_score(one, other, weights, proximity)) >= MODEL.threshold:
+            found[a, b] = score, one.title.text == other.title.text
+    return found
+
+
+def _candidates(records: Sequence[MatchRecord]) -> Iterator[tuple[int, int]]:
+    """Every two of different origin that may be one: they begin together, or go on for days."""
+    days: defaultdict[date, defaultdict[tuple[str, str], list[int]]]
+    days = defaultdict(lambda: defaultdict(list))
+    running = []
+    for n, record in enumerate(records):
+        days[record.event.first][record.origin].append(n)
+        if (record.event.last - record.event.first).days >= MIN_DAYS_OF_A_RUN:
+            running.append(n)
+    for day in days.values():
+        for one, other in combinations(day.values(), 2):
+            yield from _of_one_day(one, other, records)
+    for a, b in combinations(running, 2):
+        first, second = records[a], records[b]
+        if first.event.first != second.event.first and first.origin != second.origin:
+            yield a, b
+
+
+def _of_one_day(
+    one: Sequence[int], other: Sequence[int], records: Sequence[MatchRecord]
+) -> Iterator[tuple[int, int]]:
+    """Of one day of two origins, those that begin near each other or at an unknown time."""
+    starts = {n: records[n].event.details.start.at for n in (*one, *other)}
+    timed = sorted((at, m) for m in other if (at := starts[m]) is not None)
+    moments = [at for at, _ in timed]
+    untimed = [m for m in other if starts[m] is None]
+    for n in one:
+        at = starts[n]
+        if at is None:
+            near = list(other)
+        else:
+            first = bisect_left(moments, at - MAX_TIME_APART)
+            last = bisect_right(moments, at + MAX_TIME_APART)
+            near = [m for _, m in timed[first:last]] + untimed
+        yield from ((min(n, m), max(n, m)) for m in near)
+
+
+def _groups(count: int, scores: Scores) -> list[list[int]]:
+    """Groups in which every two are duplicates, the surest pairs first."""
+    group = {n: [n] for n in range(count)}
+    for a, b in sorted(scores, key=lambda pair: (*(-part for part in scores[pair]), pair)):
+        one, other = group[a], group[b]
+        if one is not other and all((min(x, y), max(x, y)) in scores for x in one for y in other):
+            one += other
+            for n in other:
+                group[n] = one
+    return [sorted(members) for n, members in group.items() if n == min(members)]
+
+
+def source_priority(event: LocalEvent) -> tuple[int, str, str]:
+    """The order in which providers are believed: the operator first, and one order for all."""
+    source = event.details.source
+    rank = _PRIORITIES.index(source) if source in _PRIORITIES else len(_PRIORITIES)
+    return rank, source, event.details.id
+
+
+def merge_records(events: Sequence[LocalEvent]) -> LocalEvent:
+    """One event of duplicates: the first provider's words, the others' where it has none.
+
+    It holds them in `merged_from`, so that it can be merged anew.
+    """
+    ordered = sorted(events, key=source_priority)
+    if len(ordered) == 1:
+        return ordered[0]
+    whole = reduce(_completed, ordered)
+    sources = tuple(dict.fromkeys(event.details.source for event in ordered))
+    return replace(whole, sources=sources, merged_from=tuple(ordered))
+
+
+def _completed(one: LocalEvent, other: LocalEvent) -> LocalEvent:
+    """The first event, completed by the second."""
+    a, b = one.details, other.details
+    details = msgspec.structs.replace(
+        a,
+        category=b.category if a.category == "other" else a.category,
+        start=b.start if a.start.at is None and b.start.at and not a.all_day else a.start,
+        status="postponed" if "postponed" in {a.status, b.status} else a.status,
+        place=_place(a.place, b.place),
+        rank=b.rank if a.rank is None else a.rank,
+        url=a.url or b.url,
+        image=a.image or b.image,
+        price=a.price or b.price,
+    )
+    details = msgspec.structs.replace(details, end=a.end or _end(details.start, b.end))
+    distance = other.distance if one.distance is None else one.distance
+    last = max(one.last, other.last) if a.end is None and details.end else one.last
+    return replace(one, details=details, distance=distance, last=last)
+
+
+def _place(one: Place | None, other: Place | None) -> Place | None:
+    """The first place, at the other's coordinates if it has none of its own."""
+    if one is None or other is None:
+        return one or other
+    missing = one.lat is None or one.lng is None
+    return Place(
+        name=one.name or other.name,
+        address=one.address or other.address,
+        lat=other.lat if missing else one.lat,
+        lng=other.lng if missing else one.lng,
+    )
+
+
+def _end(start: When, end: When | None) -> When | None:
+    """The other's end, unless the event would be over before it starts."""
+    if end and end.at and start.at and end.at <= start.at:
+        return None
+    return end

@@ -1,0 +1,177 @@
+"""Text in one form: words in lower case Latin letters, and in one meaning for many languages.
+
+Scripts are brought to Latin letters by `anyascii`; what words mean stands in `vocabulary.toml`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
+from pathlib import Path
+
+from anyascii import anyascii
+
+Phrase = tuple[str, ...]
+
+_WORDS = re.compile(r"[a-z0-9]+")
+_DOTS = re.compile(r"(?<=\b[a-z])\.(?=[a-z]\b)|(?<=\.[a-z])\.")
+_KANA, _HAN = "\u3041-\u30ff\uff66-\uff9f", "\u3400-\u9fff\u3005"
+# where writing without blanks turns from one script to another, a word ends
+_SCRIPT_CHANGE = re.compile(
+    rf"(?<=[{_KANA}])(?=[^{_KANA}])|(?<=[^{_KANA}])(?=[{_KANA}])"
+    rf"|(?<=[{_HAN}])(?=[^{_HAN}])|(?<=[^{_HAN}])(?=[{_HAN}])"
+)
+_NON_LATIN = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff\u2100-\u214f\u3005\u3400-\u9fff]")
+_CJK = re.compile(rf"[{_HAN}]")
+_ARTICLE = re.compile(r"\bال(?=\w{2})")  # Arabic writes it as one with its word
+_ORDINAL = re.compile(r"(\d{1,3})(?:st|nd|rd|th|er|ere|eme|e|a|o)$")
+_YOUTH_TEAM = re.compile(r"u\d\d$")
+_LAST_ROMAN = {"i": "1", "v": "5"}
+
+# the similarity above which two words are one misspelt, and of two long ones
+_SAME_WORD, _SAME_LONG_WORD, _MIN_LONG_WORD = 0.75, 0.7, 9
+_MIN_SIMILARITY, _MIN_PREFIX = 0.6, 4
+# letters that languages and romanisations write for one sound at the beginning of a word
+_FIRST_SOUNDS = str.maketrans("cqzyv", "kksjw")
+
+
+def to_ascii(text: str) -> str:
+    """The text in lower case Latin letters, without accents; punctuation stays."""
+    if text.isascii():
+        return text.casefold()
+    whole = _SCRIPT_CHANGE.sub(" ", unicodedata.normalize("NFKC", text))
+    return anyascii(_ARTICLE.sub("", whole)).replace("`", "").casefold()
+
+
+def tokenize(text: str) -> list[str]:
+    """The words of an ASCII text; punctuation ends one, except for the dots of "F.C."."""
+    return _WORDS.findall(_DOTS.sub("", text) if "." in text else text)
+
+
+def is_non_latin(text: str) -> bool:
+    """Whether some of it is written in letters, but not in Latin ones."""
+    return not text.isascii() and _NON_LATIN.search(text) is not None
+
+
+def has_cjk(text: str) -> bool:
+    """Whether some of it is written in Chinese characters, whose romanisation is uncertain."""
+    return not text.isascii() and _CJK.search(text) is not None
+
+
+def fold(text: str) -> Phrase:
+    return tuple(tokenize(to_ascii(text)))
+
+
+def _word_set(words: str) -> frozenset[str]:
+    return frozenset(word for one in words.split() for word in fold(one))
+
+
+def _by_phrase(table: Mapping[str, Iterable[str]]) -> dict[Phrase, Phrase]:
+    return {fold(way): tuple(key.split()) for key, ways in table.items() for way in ways}
+
+
+_TABLES = tomllib.loads(Path(__file__).with_name("vocabulary.toml").read_text(encoding="utf-8"))
+STOP_WORDS = _word_set(_TABLES["stop_words"])
+FILLER_TERMS = _word_set(_TABLES["filler_terms"])
+EVENT_TYPE_TERMS = _word_set(_TABLES["event_type_terms"])
+ENSEMBLE_TERMS = _word_set(_TABLES["ensemble_terms"])
+GENERIC_TERMS = FILLER_TERMS | EVENT_TYPE_TERMS
+HOMAGE_TERMS = _word_set(_TABLES["homage_terms"])
+EXCLUSIVE_GROUPS = tuple(map(frozenset, _TABLES["exclusive_groups"]))
+TEAM_AFFIXES = _word_set(_TABLES["team_affixes"])
+COMMON_TEAM_NAMES = _word_set(_TABLES["common_team_names"])
+SYNONYMS = _by_phrase(_TABLES["synonyms"])
+DISTINGUISHING_TERMS = _by_phrase(_TABLES["distinguishing_terms"])
+TEAMS = _by_phrase(_TABLES["teams"])
+COUNTRIES = _by_phrase(_TABLES["countries"])
+DISCIPLINES = {word: key for key, names in _TABLES["disciplines"].items() for word in names}
+# words that mean something of their own: Austria is not Australia misspelt
+_KNOWN_WORDS = GENERIC_TERMS | {
+    word
+    for table in (SYNONYMS, COUNTRIES)
+    for phrase, meaning in table.items()
+    for word in (*meaning, *(phrase if len(phrase) == 1 else ()))
+}
+
+
+def _by_first_word() -> dict[str, list[tuple[Phrase, Phrase]]]:
+    """Every phrase under its first word, the longest first; the last of the tables decides."""
+    found: defaultdict[str, list[tuple[Phrase, Phrase]]] = defaultdict(list)
+    noise = dict.fromkeys(map(fold, _TABLES["noise_phrases"]), ())
+    phrases = SYNONYMS | _by_phrase(_TABLES["numbers"]) | noise | DISTINGUISHING_TERMS
+    for phrase, meaning in phrases.items():
+        found[phrase[0]].append((phrase, meaning))
+    return {word: sorted(some, key=lambda p: -len(p[0])) for word, some in found.items()}
+
+
+_PHRASES = _by_first_word()
+
+
+def canonical_tokens(text: str) -> list[str]:
+    """The words in their common meaning, without stop words; a distinguishing term has a `#`."""
+    given = tokenize(to_ascii(text))
+    if len(given) > 1 and given[-1] in _LAST_ROMAN:  # nobody follows: Henry V, not a match
+        given[-1] = _LAST_ROMAN[given[-1]]
+    return [word for word in _canonical(given) if word not in STOP_WORDS]
+
+
+def _canonical(given: list[str]) -> Iterator[str]:
+    """Each longest known phrase by its meaning, every other word as it is."""
+    at = 0
+    while at < len(given):
+        for phrase, meaning in _PHRASES.get(given[at], ()):
+            if len(phrase) == 1 or tuple(given[at : at + len(phrase)]) == phrase:
+                yield from meaning
+                at += len(phrase)
+                break
+        else:
+            yield _number_or_word(given[at])
+            at += 1
+
+
+def _number_or_word(word: str) -> str:
+    if word.isalpha():
+        return word
+    if ordinal := _ORDINAL.match(word):
+        return ordinal[1]
+    return "#youth" if _YOUTH_TEAM.match(word) else word.lstrip("0") or word
+
+
+def token_similarity(one: str, other: str) -> float:
+    """How alike two words are written, 0.6 to 1, or 0: by pairs of letters or the beginning.
+
+    Symmetric. Words that begin with different sounds, numbers, and two words that the vocabulary
+    knows are not alike unless they are the same.
+    """
+    if one == other:
+        return 1.0
+    if one.isdigit() or other.isdigit() or (one in _KNOWN_WORDS and other in _KNOWN_WORDS):
+        return 0.0
+    if one[0].translate(_FIRST_SOUNDS) != other[0].translate(_FIRST_SOUNDS):
+        return 0.0
+    mine, theirs = ngrams(one, 2), ngrams(other, 2)
+    dice = 2 * len(mine & theirs) / (len(mine) + len(theirs))
+    prefix = sum(
+        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    )
+    beginning = prefix / max(len(one), len(other)) if prefix >= _MIN_PREFIX else 0.0
+    found = max(dice, beginning)
+    return found if found >= _MIN_SIMILARITY else 0.0
+
+
+def is_same_word(one: str, other: str) -> bool:
+    """Whether two words are one, misspelt."""
+    is_long = min(len(one), len(other)) >= _MIN_LONG_WORD
+    return token_similarity(one, other) > (_SAME_LONG_WORD if is_long else _SAME_WORD)
+
+
+def ngrams(text: str, size: int) -> frozenset[str]:
+    """Every run of `size` letters, the marked beginning and end included."""
+    marked = f"^{text}$"
+    return frozenset(marked[n : n + size] for n in range(len(marked) - size + 1)) or frozenset(
+        [marked]
+    )

@@ -1,0 +1,139 @@
+"""The score's laws: it does not depend on who is asked first, and the same is the same."""
+
+from __future__ import annotations
+
+import runpy
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from location_context.sections.events.deduplication.match_score import (
+    MODEL,
+    features,
+    match_score,
+    read_record,
+)
+from location_context.sections.events.deduplication.matchup import matchup_similarity, read_matchup
+from location_context.sections.events.deduplication.normalise import (
+    canonical_tokens,
+    has_cjk,
+    is_non_latin,
+    to_ascii,
+    token_similarity,
+)
+from location_context.sections.events.deduplication.proximity import read_venue, venue_proximity
+from location_context.sections.events.deduplication.title_similarity import (
+    TokenWeights,
+    title_features,
+)
+from location_context.sections.events.deduplication.titles import read_title
+from location_context.sections.events.records import Place
+from tests.sections.events.deduplication.labelled import acts, pairs
+
+ROOT = Path(__file__).parents[4]
+SETS = ("former", "development", "later", "training")
+PAIRS = [pair for name in SETS for pair in pairs(name)]
+TITLES = sorted({title for pair in PAIRS for title in (pair.one.title, pair.other.title)})
+titles = st.sampled_from(TITLES)
+words = st.text("abcdeiknorstuvz", min_size=1, max_size=12)
+
+
+@given(st.sampled_from(PAIRS))
+def test_the_score_does_not_depend_on_the_order_and_is_a_probability(pair):
+    one, other = map(read_record, pair.events())
+    assert match_score(one, other) == match_score(other, one)
+    assert 0 <= match_score(one, other) <= 1
+
+
+@given(titles, titles, st.frozensets(words, max_size=3))
+def test_what_two_titles_have_in_common_is_the_same_both_ways(one, other, local):
+    weights = TokenWeights()
+    a, b = read_title(one), read_title(other)
+    there, back = title_features(a, b, local, weights), title_features(b, a, local, weights)
+    assert there == back
+    assert all(0 <= value <= 1 for value in there.values())
+
+
+@given(st.sampled_from(PAIRS))
+def test_an_event_is_the_duplicate_of_itself_at_another_provider(pair):
+    record = read_record(pair.events()[0])
+    assert match_score(record, replace(record, origin=("another", ""))) >= MODEL.threshold
+    assert match_score(record, record) == 0
+
+
+@given(st.sampled_from(PAIRS))
+def test_further_apart_is_never_more_surely_the_same(pair):
+    one, other = map(read_record, pair.events())
+    near = replace(other, venue=one.venue)
+    unplaced = replace(other, venue=read_venue(Place(name=None)))
+    assert match_score(one, unplaced) <= match_score(one, near) or one.venue is None
+    away = Place(name="Elsewhere", lat=-40.0, lng=170.0)
+    if one.venue and one.venue.lat is not None and "holiday" not in one.category:
+        assert match_score(one, replace(other, venue=read_venue(away))) == 0
+
+
+@given(words, words)
+def test_words_are_alike_both_ways_and_most_of_all_to_themselves(one, other):
+    assert token_similarity(one, other) == token_similarity(other, one)
+    assert token_similarity(one, one) == 1
+    assert 0 <= token_similarity(one, other) <= 1
+
+
+@given(titles)
+def test_a_title_is_read_the_same_in_capitals_and_never_empty_of_words(title):
+    read = read_title(title)
+    assert read.words or not canonical_tokens(title)
+    assert to_ascii(to_ascii(title)) == to_ascii(title)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("Lakers v Kings", "Kings at Los Angeles Lakers", True),
+        ("Deutschland - Italien", "Germany vs Italy", True),
+        ("FC Bayern München - SC Freiburg", "Bayern Munich vs Freiburg", True),
+        ("Dallas Stars vs. Chicago Blackhawks", "Dallas Mavericks vs. Chicago Bulls", False),
+        ("Germany vs Austria", "Germany vs Australia", False),
+    ],
+)
+def test_a_match_is_known_by_those_who_meet(one, other, same):
+    first, second = read_matchup(one), read_matchup(other)
+    assert first
+    assert second
+    assert (matchup_similarity(first, second) >= 0.7) is same
+    assert matchup_similarity(first, second) == matchup_similarity(second, first)
+
+
+@pytest.mark.parametrize(
+    ("text", "non_latin", "cjk"),
+    [("Zemfira", False, False), ("Земфира", True, False), ("周杰倫", False, True)],
+)
+def test_scripts_are_told_apart(text, non_latin, cjk):
+    assert (is_non_latin(text), has_cjk(text)) == (non_latin, cjk)
+
+
+def test_two_venues_of_one_name_are_near_only_within_five_km():
+    one = read_venue(Place(name="Olympia", lat=48.87, lng=2.33))
+    close = read_venue(Place(name="L'Olympia", lat=48.88, lng=2.33))
+    far = read_venue(Place(name="L'Olympia", lat=48.97, lng=2.33))
+    assert venue_proximity(one, close).name == "NEARBY"
+    assert venue_proximity(one, far).name == "APART"
+
+
+def test_every_feature_has_a_weight_and_every_weight_a_feature():
+    found = [features(*map(read_record, pair.events()), TokenWeights()) for pair in PAIRS]
+    named = {name for row in found if row for name in row}
+    assert named == set(MODEL.weights)
+    assert 15 <= len(named) <= 25
+    assert len(acts()) > 300
+
+
+def test_the_weights_are_those_that_the_script_trains():
+    script = runpy.run_path(str(ROOT / "scripts" / "train_deduplication.py"))
+    trained = script["train"]()
+    assert trained.threshold == pytest.approx(MODEL.threshold, abs=0.011)
+    assert trained.bias == pytest.approx(MODEL.bias, abs=0.01)
+    assert trained.weights == pytest.approx(MODEL.weights, abs=0.01)
