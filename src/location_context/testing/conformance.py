@@ -1,0 +1,387 @@
+"""The conformance kit: what every provider and section promises, tried over a real socket.
+
+    from location_context.testing import FakeResponse, check_provider, check_section
+
+    def respond(request):  # what the provider's server answers, in its own shape
+        return FakeResponse({"days": ["2027-02-03"], "tmax": [283.15], "tmin": [278.15]})
+
+    def test_skyline_keeps_its_promises():
+        check_provider(Skyline, respond)
+
+A provider is built from its settings, of which `<name>_url` leads to a fake server. It must give
+data from the good answer, and meet every fault in `FAULTS` in time, with nothing but the errors
+that its base class allows, and work again afterwards. A section must do so too, answer with what
+its Struct says, and describe itself whole. What is broken is listed in one `ConformanceError`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import inspect
+import json
+import math
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+import numpy as np
+
+from location_context.errors import ProviderBackoff, ProviderError, UpstreamUnavailable
+from location_context.gazetteer.gazetteer import Gazetteer
+from location_context.localisation.formats import Formats
+from location_context.localisation.language import Languages
+from location_context.parameters import DATED_SECTION, UNDATED_SECTION, parse
+from location_context.point import Point
+from location_context.sections.cached_section import CachedSection
+from location_context.sections.contract import Applicable, Query, SectionResult
+from location_context.sections.events.providers.base import EventProvider
+from location_context.sections.section import CardContext, Section, SectionContext
+from location_context.sections.weather.providers.base import (
+    ArchiveProvider,
+    Forecast,
+    ForecastProvider,
+    Provider,
+)
+from location_context.sections.weather.records import Cell
+from location_context.settings import Settings
+from location_context.settings.loader import variable
+from location_context.stay import Clock, Stay, system_clock
+from location_context.testing.server import FakeResponse, FakeServer, Respond
+from location_context.upstream.deadline import Deadline
+from location_context.upstream.http import http_client
+from location_context.widget.cards import CardView
+from location_context.widget.render import Appearance, Content, Renderer
+
+PARIS = Point(48.8566, 2.3522, "Europe/Paris", "FR", "FR-IDF")
+PATIENCE = 1.0  # seconds that a call is waited for: less than a late answer takes
+MARGIN = 0.5  # seconds by which a busy machine may be late
+BOMB_BYTES = 40_000_000  # unpacked, of a few kB; five times the most that is read
+Fault = Callable[[FakeResponse], FakeResponse]
+
+
+class ConformanceError(AssertionError):
+    """What was promised and is not kept, a line for each."""
+
+
+def _spoilt(value: Any) -> Any:
+    """The same JSON with every number made NaN."""
+    if isinstance(value, dict):
+        return {key: _spoilt(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_spoilt(part) for part in value]
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return math.nan if is_number else value
+
+
+def _nan(good: FakeResponse) -> FakeResponse:
+    return FakeResponse(json.dumps(_spoilt(msgspec.json.decode(good.encoded()))).encode())
+
+
+def _status(status: int, **headers: str) -> Fault:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda _: FakeResponse({"error": "made up"}, status, named)
+
+
+def _body(body: object, **headers: str) -> Fault:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda _: FakeResponse(body, headers=named)
+
+
+def _way(fault: str) -> Fault:
+    return lambda good: FakeResponse(good.body, good.status, good.headers, fault)
+
+
+FAULTS: Mapping[str, Fault] = {
+    "hangs": _way("hang"),
+    "drips": _way("drip"),
+    "answers late": _way("late"),
+    "closes the connection": _way("drop"),
+    "cuts its answer": _way("cut"),
+    "429 without a time": _status(429),
+    "429 for some seconds": _status(429, Retry_After="120"),
+    "429 until a date": _status(429, Retry_After="Fri, 31 Dec 2100 23:59:59 GMT"),
+    "401": _status(401),
+    "500": _status(500),
+    "503 for some seconds": _status(503, Retry_After="120"),
+    "a redirect": _status(302, Location="http://127.0.0.1:9/"),
+    "a web page": _body(b"<!doctype html><title>Maintenance</title>", Content_Type="text/html"),
+    "NaN for numbers": _nan,
+    "a gzip bomb": _body(gzip.compress(bytes(BOMB_BYTES), 9), Content_Encoding="gzip"),
+    "a list": _body([]),
+    "an object of another shape": _body({"unexpected": True}),
+    "a number": _body(42),
+    "deep nesting": _body(b"[" * 100_000),
+    "nothing": _body(b""),
+}
+
+
+@dataclass
+class _Trial:
+    """What is built for each fault anew, and what was found."""
+
+    respond: Respond
+    settings: Mapping[str, str]
+    clock: Clock
+    problems: list[str] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def context(self) -> AsyncIterator[tuple[SectionContext, FakeServer]]:
+        """A context whose settings lead to a fake server that answers well."""
+        with tempfile.TemporaryDirectory() as folder, FakeServer(self.respond).running() as server:
+            given = {"data_dir": folder, "contact": "kit@example.org", **self.settings}
+            environ = {variable(n): text.replace("{url}", server.url) for n, text in given.items()}
+            settings = Settings.read(environ)
+            async with http_client(settings.user_agent) as client:
+                yield SectionContext(settings, self.clock, client, environ=environ), server
+
+    def note(self, fault: str, problem: str) -> None:
+        self.problems.append(f"{fault}: {problem}")
+
+    def finish(self, name: str) -> None:
+        if self.problems:
+            raise ConformanceError("\n".join((f"{name} does not conform:", *self.problems)))
+
+
+def check_provider(
+    provider: type[ForecastProvider | ArchiveProvider | EventProvider],
+    respond: Respond,
+    *,
+    settings: Mapping[str, str] | None = None,
+    clock: Clock = system_clock,
+) -> None:
+    """Try a provider against a server that answers well, and against every fault.
+
+    Args:
+        provider: the class, as its entry point names it.
+        respond: what the provider's server answers to a request, in its own shape.
+        settings: by name; `{url}` in a value is the server's address. By default
+            `<name>_url = {url}`.
+        clock: the current time, where `respond` is about certain days.
+
+    Raises:
+        ConformanceError: a promise is not kept.
+    """
+    trial = _Trial(respond, settings or {f"{provider.name}_url": "{url}"}, clock)
+    asyncio.run(_check_provider(provider, trial))
+    trial.finish(provider.name)
+
+
+async def _check_provider(provider: Any, trial: _Trial) -> None:
+    async with trial.context() as (context, server):
+        built = provider.build(context)
+        problem = await _fetch(built, trial)
+        if problem is not None:
+            trial.note("a good answer", problem)
+            return  # nothing else can be judged
+        if not server.asked:
+            trial.note("a good answer", f"nobody was asked at {', '.join(trial.settings)}")
+        elif not server.asked[0].headers.get("user-agent", "").startswith("location-context"):
+            trial.note("a good answer", "was asked for without the service's User-Agent")
+        await _close(built)
+    for name, fault in FAULTS.items():
+        async with trial.context() as (context, server):
+            built = provider.build(context)
+            good = server.respond
+            server.respond = lambda request, good=good, fault=fault: fault(good(request))  # type: ignore[misc]  # bound now
+            began = time.monotonic()
+            problem = await _fetch(built, trial)
+            if time.monotonic() - began > PATIENCE + MARGIN:
+                trial.note(name, f"took {time.monotonic() - began:.1f} s")
+            if problem is None and name != "NaN for numbers":
+                trial.note(name, "was taken for data")
+            elif problem and problem.startswith("raised"):
+                trial.note(name, problem)
+            server.respond = good
+            problem = await _fetch(built, trial)
+            if problem and problem.startswith("raised"):
+                trial.note(f"a good answer after {name}", problem)
+            await _close(built)
+
+
+async def _fetch(provider: Any, trial: _Trial) -> str | None:
+    """None where data came, else what came instead; `raised …` for what must not be raised."""
+    today = PARIS.today(trial.clock())
+    try:
+        if isinstance(provider, EventProvider):
+            stay = Stay(today + timedelta(days=1), today + timedelta(days=4))
+            query = Query(PARIS, stay, "metric", Languages({}).english)
+            result = await provider.fetch_events(query, Deadline.after(PATIENCE))
+            return None if result.events else f"no events; the status is {result.status}"
+        async with asyncio.timeout(PATIENCE):
+            if isinstance(provider, ForecastProvider):
+                cell = Cell.of(PARIS, provider.cell_degrees)
+                return _lacking(await provider.fetch_forecast(cell, today, 0, public=False))
+            month = (today.year - 1, today.month)
+            cell = provider.cell(PARIS)
+            months = await provider.fetch_months(cell, [month], today, public=False)
+            known = [one for one in months if np.isfinite(one.values).any()]
+            return None if known else "no value of any month is known"
+    except TimeoutError:
+        return "nothing came in time"
+    except ProviderError as error:
+        return "asked for quiet" if isinstance(error, ProviderBackoff) else error.message
+    except Exception as error:  # noqa: BLE001  whatever it is, it is what the kit looks for
+        return f"raised {type(error).__name__}: {error}"
+
+
+def _lacking(forecast: Any) -> str | None:
+    if not isinstance(forecast, Forecast):
+        return f"raised no error and gave {type(forecast).__name__}"
+    for name in ("temperature_max", "temperature_min"):
+        if not np.isfinite(forecast.columns.get(name, np.full(0, np.nan))).any():
+            return f"{name} is not known for any day"
+    return None
+
+
+async def _close(built: Provider | EventProvider) -> None:
+    if isinstance(built, EventProvider):
+        await built.close()
+
+
+def check_section(
+    section: type[Section[Any]],
+    respond: Respond | None = None,
+    *,
+    settings: Mapping[str, str] | None = None,
+    clock: Clock = system_clock,
+) -> None:
+    """Try a section against a server that answers well, and against every fault.
+
+    Args:
+        section: the class, as its entry point names it.
+        respond: what the server of its provider answers; None where it asks nobody.
+        settings: as for `check_provider`.
+        clock: as for `check_provider`.
+
+    Raises:
+        ConformanceError: a promise is not kept.
+    """
+    given = {} if respond is None else {f"{section.name}_url": "{url}"}
+    trial = _Trial(respond or (lambda _: FakeResponse(status=404)), settings or given, clock)
+    _check_description(section, trial)
+    asyncio.run(_check_section(section, trial, asks=respond is not None))
+    trial.finish(section.name)
+
+
+def _check_description(section: type[Section[Any]], trial: _Trial) -> None:
+    for name in ("title", "description", "samples"):
+        if not getattr(section, name):
+            trial.note("description", f"`{name}` is empty")
+    if section.response.__struct_config__.tag != section.name:
+        trial.note("description", "the tag of `response` is not the section's name")
+    kept = section.sample()
+    for name in section.samples:
+        if name not in kept:
+            trial.note("sample.json", f"{name!r} is missing")
+    for name, answer in kept.items():
+        try:
+            msgspec.convert(answer, section.response | section.not_applicable_type)
+        except msgspec.ValidationError as error:
+            trial.note("sample.json", f"{name!r} is not an answer of the section: {error}")
+
+
+async def _check_section(section: type[Section[Any]], trial: _Trial, *, asks: bool) -> None:
+    async with trial.context() as (context, _):
+        cached = CachedSection(section.build(context), context.clock)
+        result = await _read(cached, trial, "a good answer")
+        if result is None:
+            return
+        if not result.complete or not isinstance(result.body, Applicable):
+            trial.note("a good answer", "gave less than a whole applicable answer")
+        else:
+            _check_looks(cached.section, result.body, trial)
+        await cached.close()
+    for name, fault in FAULTS.items() if asks else ():
+        async with trial.context() as (context, server):
+            cached = CachedSection(section.build(context), context.clock)
+            good = server.respond
+            server.respond = lambda request, good=good, fault=fault: fault(good(request))  # type: ignore[misc]  # bound now
+            result = await _read(cached, trial, name)
+            if result is not None and result.complete:
+                trial.note(name, "the answer does not say that something is missing")
+            await cached.close()
+
+
+async def _read(cached: CachedSection, trial: _Trial, name: str) -> SectionResult | None:
+    """The result if one came; what breaks a promise is noted."""
+    today = PARIS.today(trial.clock())
+    stay = Stay(today + timedelta(days=1), today + timedelta(days=4)) if cached.dated else None
+    query = Query(PARIS, stay, "metric", Languages({}).english)
+    began = time.monotonic()
+    try:
+        result = await cached.read(query, Deadline.after(PATIENCE + MARGIN))
+        kinds = cached.section.response | cached.section.not_applicable_type
+        msgspec.json.decode(result.payload, type=kinds)
+    except UpstreamUnavailable:
+        if name == "a good answer":
+            trial.note(name, "gave nothing at all")
+        return None
+    except Exception as error:  # noqa: BLE001  whatever it is, it is what the kit looks for
+        trial.note(name, f"raised {type(error).__name__}: {error}")
+        return None
+    finally:
+        if time.monotonic() - began > PATIENCE + 2 * MARGIN:
+            trial.note(name, f"took {time.monotonic() - began:.1f} s")
+    return result
+
+
+def _check_looks(section: Section[Any], body: Applicable, trial: _Trial) -> None:
+    """Card, text, label and summary, in every language of the service."""
+    languages, renderer = Languages.load(), Renderer()
+    for tag in languages.tags:
+        language = languages.choose(tag)
+        fmt = Formats(language)
+        try:
+            if not (section.label(language).strip() and section.summary(language).strip()):
+                trial.note(tag, "`label` or `summary` is empty")
+            if card := section.card(body, CardContext(fmt=fmt, now=trial.clock())):
+                content = Content(title=section.name, rows=[[CardView(section.name, card)]])
+                html = renderer.page(content, fmt, Appearance()).html
+                if f'id="h-{section.name}"' not in html:
+                    trial.note(tag, f"the card has no heading with the id h-{section.name}")
+        except Exception as error:  # noqa: BLE001  whatever it is, it is what the kit looks for
+            trial.note(tag, f"the card raised {type(error).__name__}: {error}")
+    if not list(section.text(body)):
+        trial.note("text", "`read` would print nothing")
+
+
+def write_sample(
+    section: type[Section[Any]],
+    respond: Respond | None = None,
+    *,
+    settings: Mapping[str, str] | None = None,
+    clock: Clock = system_clock,
+) -> Path:
+    """Write what the section answers to its `samples` into `sample.json` beside its module.
+
+    The arguments are those of `check_section`, which demands that the file is there and true.
+    """
+    given = {} if respond is None else {f"{section.name}_url": "{url}"}
+    trial = _Trial(respond or (lambda _: FakeResponse(status=404)), settings or given, clock)
+    file = Path(inspect.getfile(section)).with_name("sample.json")
+    answers = asyncio.run(_samples(section, trial))
+    file.write_bytes(msgspec.json.format(msgspec.json.encode(answers), indent=1) + b"\n")
+    return file
+
+
+async def _samples(section: type[Section[Any]], trial: _Trial) -> dict[str, Any]:
+    languages, gazetteer = Languages.load(), Gazetteer.load()
+    answers = {}
+    async with trial.context() as (context, _):
+        built = section.build(context)
+        for name, params in section.samples.items():
+            names = DATED_SECTION if section.dated else UNDATED_SECTION
+            checked = parse(urlencode(params).encode(), names, languages)
+            point = gazetteer.point(checked.lat, checked.lng)
+            query = Query(point, checked.stay, checked.units, languages.english)
+            answers[name] = (await built.read(query, Deadline.after(4 * PATIENCE))).body
+        await built.close()
+    return answers
