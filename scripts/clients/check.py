@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 from rich.console import Console  # noqa: E402  the path comes first
 from rich.table import Table  # noqa: E402
-from tests.web.whole import whole  # noqa: E402
+from tests.web.full_app import full_app  # noqa: E402
 
 WORK = ROOT / ".clients"
 VENV, NODE, PYTHON = WORK / "venv", WORK / "node", WORK / "python"
@@ -177,7 +177,7 @@ def main() -> None:
     lay_out()
     table = Table("generator", "made", "compiled", "calls")
     good = True
-    with tempfile.TemporaryDirectory() as folder, whole(Path(folder)) as client:
+    with tempfile.TemporaryDirectory() as folder, full_app(Path(folder)) as client:
         DOCUMENT.write_bytes(client.get("/v1/openapi.json").content)
         for one in GENERATORS:
             made, compiled, right = check(one, client.served.url, client.key)

@@ -24,8 +24,8 @@ from location_context.settings import Settings
 from tests.moved_clock import MovedClock
 from tests.serving import serve
 from tests.web.conftest import Client, make_key
+from tests.web.full_app import OFF, STAY, full_app
 from tests.web.sections import Broken, FakeSection, Slow
-from tests.web.whole import OFF, STAY, whole
 
 FOLDER = Path(__file__).parents[2] / "src" / "location_context" / "web" / "examples"
 PUBLIC = "http://127.0.0.1:8000"
@@ -60,7 +60,7 @@ WRONG = [
 def made(folder: Path) -> dict[str, Any]:
     """Every file of examples by its name: operation to examples, and the errors by code."""
     files: dict[str, Any] = {"errors": {}, "pages": {}}
-    with whole(folder / "whole") as client:
+    with full_app(folder / "whole") as client:
         first, rest = section_answers()
         # the status shows what the first answers left, before others add to it
         for operation, name, path, params in (*first, *PUBLIC_ANSWERS, *rest):

@@ -20,7 +20,7 @@ from location_context.stay import Stay
 from location_context.upstream.deadline import Deadline
 from tests.fakes.open_meteo import ARCHIVE, ELEVATION, FORECAST, OpenMeteo
 from tests.moved_clock import MovedClock
-from tests.web.whole import OFF
+from tests.web.full_app import OFF
 
 pytestmark = pytest.mark.anyio
 

@@ -17,7 +17,7 @@ import pytest
 from location_context.sections import registry
 from location_context.web.error_responses import ErrorEnvelope
 from tests.web.examples import FOLDER, encoded, file_of, made
-from tests.web.whole import whole
+from tests.web.full_app import full_app
 
 IDENTIFIER = re.compile(r"[A-Z][A-Z0-9_]*")
 UNSEEN = {"method_not_allowed", "invalid_place", "invalid_theme", "invalid_accent"}
@@ -25,7 +25,7 @@ UNSEEN = {"method_not_allowed", "invalid_place", "invalid_theme", "invalid_accen
 
 @pytest.fixture(scope="module")
 def document(tmp_path_factory: pytest.TempPathFactory) -> dict:
-    with whole(tmp_path_factory.mktemp("document")) as client:
+    with full_app(tmp_path_factory.mktemp("document")) as client:
         return client.get("/v1/openapi.json").json()
 
 
@@ -127,7 +127,7 @@ def test_codes_and_reasons_are_enumerated_and_each_is_explained_in_the_document_
     code = schemas["ErrorBody"]["properties"]["code"]
     assert schemas["NoEvents"]["properties"]["reason"]["enum"] == reason["enum"]
     assert "stay_in_past" in reason["enum"]
-    with whole(tmp_path) as client:
+    with full_app(tmp_path) as client:
         page = client.get("/v1/docs").text
     for one in (reason, degraded):
         values = [value for value in one["enum"] if value]

@@ -21,7 +21,7 @@ from location_context.widget.oembed import OEmbed
 from tests.sections.weather.conftest import write_grid
 from tests.serving import serve
 from tests.web.conftest import make_key
-from tests.web.whole import load_sample_guide
+from tests.web.full_app import load_sample_guide
 
 CASES_EACH = 200 if os.environ.get("CI") == "true" else 20
 LEAST = 2000 if os.environ.get("CI") == "true" else 300

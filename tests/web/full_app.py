@@ -56,7 +56,7 @@ async def load_sample_guide(settings: Settings, clock: Clock = system_clock) -> 
 
 
 @contextmanager
-def whole(folder: Path) -> Iterator[Client]:
+def full_app(folder: Path) -> Iterator[Client]:
     """The service on loopback; the client holds a key."""
     clock = MovedClock()
     with ExitStack() as stack:
