@@ -130,15 +130,11 @@ class Presenter:
         )
 
     def _distance(self, km: float) -> float:
-        distance = self._measure.distance(km)
-        assert distance is not None
-        return distance
+        return self._measure.distance(km) or 0.0  # never None, since `km` is a number
 
     def _bearing(self, degrees: float) -> float:
         """Rounded to 0.1, where 359.96 is north again."""
-        angle = self._measure.angle(degrees)
-        assert angle is not None
-        return angle % 360
+        return (self._measure.angle(degrees) or 0.0) % 360
 
 
 def to_text(body: GuideBody) -> Iterator[str | TextTable]:

@@ -88,12 +88,19 @@ def zone_at_coordinates(coordinates: tuple[float, float]) -> ZoneInfo:
     return ZoneInfo(zone_at(*coordinates))
 
 
-def parse_when(text: str, zone: ZoneInfo) -> When:
-    """A date or a moment in ISO 8601; one without offset is in `zone`.
+def parse_times(start: str, end: str | None, zone: ZoneInfo) -> tuple[When, When | None]:
+    """Start and end from ISO 8601, each a date or a moment; one without offset is in `zone`.
 
     Raises:
-        ValueError: it is neither.
+        UnreadableEntry: one of them is neither; an end that is missing is None or "".
     """
+    try:
+        return _parse_when(start, zone), _parse_when(end, zone) if end else None
+    except ValueError:
+        raise UnreadableEntry(f"its dates cannot be read: {single_line(start, 40)}") from None
+
+
+def _parse_when(text: str, zone: ZoneInfo) -> When:
     text = text.strip()
     if len(text) <= 10 and "T" not in text:
         return When(date.fromisoformat(text))

@@ -32,7 +32,7 @@ from location_context.sections.events.imports.entries import (
     guard,
     is_within,
     parse_price,
-    parse_when,
+    parse_times,
     to_utf8,
     zone_at_coordinates,
 )
@@ -135,12 +135,8 @@ def _entry(node: dict[str, Any], title: str | None, zone: ZoneInfo, window: Wind
     place = _first_object(node.get("location"))
     if (coordinates := _coordinates(place)) is not None:
         zone = zone_at_coordinates(coordinates)
-    try:
-        start = parse_when(_text(node["startDate"]) or "", zone)
-        end = parse_when(_text(node["endDate"]) or "", zone) if node.get("endDate") else None
-    except ValueError:
-        start_text = single_line(_text(node["startDate"]), 40)
-        raise UnreadableEntry(f"its dates cannot be read: {start_text}") from None
+    end_text = (_text(node["endDate"]) or "?") if node.get("endDate") else None
+    start, end = parse_times(_text(node["startDate"]) or "", end_text, zone)
     if not is_within(start, end, window):
         return
     categories = sorted({_CATEGORIES[t] for t in _types(node) & _CATEGORIES.keys()} - {"other"})

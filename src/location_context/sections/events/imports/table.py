@@ -30,7 +30,7 @@ from location_context.sections.events.imports.entries import (
     guard,
     is_within,
     parse_price,
-    parse_when,
+    parse_times,
     to_utf8,
     zone_at_coordinates,
 )
@@ -80,12 +80,7 @@ def _entry(row: Mapping[str, str], zone: ZoneInfo, window: Window) -> Entries:
         raise UnreadableEntry("its coordinates cannot be read")
     if coordinates is not None:
         zone = zone_at_coordinates(coordinates)
-    try:
-        start = parse_when(row.get("start") or "", zone)
-        end = parse_when(row["end"], zone) if (row.get("end") or "").strip() else None
-    except ValueError:
-        start_text = single_line(row.get("start"), 40)
-        raise UnreadableEntry(f"its dates cannot be read: {start_text}") from None
+    start, end = parse_times(row.get("start") or "", (row.get("end") or "").strip(), zone)
     if end is not None and (end.day < start.day or (end.at and start.at and end.at < start.at)):
         raise UnreadableEntry("it ends before it starts")
     if not is_within(start, end, window):
