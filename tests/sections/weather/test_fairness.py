@@ -44,11 +44,11 @@ async def test_widgets_that_cannot_wait_cost_keyed_calls_no_forecast(world: Worl
 
 
 async def test_a_source_that_was_overtaken_is_not_out_of_order(world: World):
-    world.open_meteo.slow_seconds = 1.8
+    world.open_meteo.slow_seconds = 9.0
     async with http_client(world.settings.user_agent) as client:
         store = SqlClimateStore(world.database)
         section = weather_section(paid(world), world.clock, client, store, Hosts())
-        body = (await section.read(query(FAR), Deadline.after(2.2))).body
+        body = (await section.read(query(FAR), Deadline.after(8))).body
         assert body.basis.provider == "NASA POWER"
         states = {state.name: state for state in section.providers()}
         await section.close()
