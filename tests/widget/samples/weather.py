@@ -10,7 +10,7 @@ from location_context.sections.contract import Query, StayBody
 from location_context.sections.placed import point_notices
 from location_context.sections.units import Measure
 from location_context.sections.weather.attributions import DEM, OPEN_METEO, copernicus
-from location_context.sections.weather.codes import words as condition_words
+from location_context.sections.weather.codes import condition_text
 from location_context.sections.weather.response import (
     Basis,
     Condition,
@@ -118,7 +118,7 @@ def _day(query: Query, day: date, mode: Mode) -> Day:
         date=day,
         condition=condition,
         weather_code=CODES[condition],
-        summary=condition_words(condition, query.language),
+        summary=condition_text(condition, query.language),
         temperature_max=measure.temperature(high),
         temperature_min=measure.temperature(high - 7.5),
         temperature_mean=measure.temperature(high - 3.5),

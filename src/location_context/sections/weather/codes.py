@@ -40,7 +40,7 @@ def condition_of(code: float) -> Condition | None:
     return _CONDITION_OF.get(int(code)) if np.isfinite(code) else None
 
 
-def words(condition: Condition, language: Language) -> str:
+def condition_text(condition: Condition, language: Language) -> str:
     """The condition in words."""
     gettext = language.gettext
     return {

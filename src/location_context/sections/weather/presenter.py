@@ -23,7 +23,7 @@ from location_context.sections.placed import point_body, point_notices
 from location_context.sections.units import Measure
 from location_context.sections.weather.attributions import DEM
 from location_context.sections.weather.climatology.climatology import WET_MM
-from location_context.sections.weather.codes import condition_of, words
+from location_context.sections.weather.codes import condition_of, condition_text
 from location_context.sections.weather.records import (
     LIMITS,
     TEMPERATURES,
@@ -46,7 +46,7 @@ from location_context.stay import horizon
 Convert = Callable[[float | None], float | None]
 
 LAPSE_K_PER_M = 0.0065
-_KINDS: Mapping[str, str] = {  # the kind of each column: which conversion it takes
+CONVERSIONS: Mapping[str, str] = {  # by column: the method of `Measure`; else `temperature`
     "precipitation_sum": "precipitation",
     "precipitation_hours": "hours",
     "precipitation_probability": "percent",
@@ -135,14 +135,14 @@ class Presenter:
                     date=day,
                     condition=condition,
                     weather_code=int(codes[place]) if condition else None,
-                    summary=words(condition, language) if condition else None,
+                    summary=condition_text(condition, language) if condition else None,
                     **values,
                 )
             )
         return days
 
     def _converted(self, name: str, values: Floats) -> list[float | None]:
-        convert: Convert = getattr(self._measure, _KINDS.get(name, "temperature"))
+        convert: Convert = getattr(self._measure, CONVERSIONS.get(name, "temperature"))
         converted = [convert(value) for value in values.tolist()]
         if name == "wind_direction_dominant":  # 359.96 is north again
             return [value if value is None else value % 360 for value in converted]

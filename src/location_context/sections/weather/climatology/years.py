@@ -18,7 +18,6 @@ from location_context.sections.weather.records import (
     Floats,
     Month,
     YearRecord,
-    month_span,
 )
 from location_context.stay import Stay
 
@@ -50,12 +49,6 @@ def months_of(stay: Stay, year: int) -> list[tuple[int, int]]:
         found.append((day.year + shift, day.month))
         day = date(day.year + day.month // 12, day.month % 12 + 1, 1)
     return found
-
-
-def span_of(stay: Stay, year: int) -> tuple[date, date]:
-    """First and last date of all the months the stay touches, with their pads."""
-    months = months_of(stay, year)
-    return month_span(*months[0])[0], month_span(*months[-1])[1]
 
 
 def windows(stay: Stay, years: Sequence[int], find: Callable[[int, int], Month | None]) -> Floats:
