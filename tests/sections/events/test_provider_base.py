@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from location_context.point import Point
-from location_context.sections.contract import Query
+from location_context.sections.contract import Attribution, Query
 from location_context.sections.events.providers.base import HttpEventProvider, rounded_point
 from location_context.sections.section import SectionContext
 from location_context.settings import Settings
@@ -32,6 +32,9 @@ ROW = {
 
 class Harbour(HttpEventProvider):
     name = "harbour"
+    attribution = Attribution(
+        name="Harbour", url="https://harbour.example/", license=None, text="Events by the harbour"
+    )
     rows = "data.items"
     fields = FIELDS
 
@@ -110,3 +113,19 @@ async def test_where_it_covers_nothing_or_has_no_address_it_is_not_asked(tmp_pat
         ((unset,), state) = await _results(tmp_path, "", _query())
     assert (abroad.status, unset.status, server.asked) == ("not_covered", "not_configured", [])
     assert state.status == "not_configured"
+
+
+async def test_the_section_shows_its_events_with_its_notice_and_its_coverage(tmp_path, opening):
+    with StandIn(lambda _: Answered({"data": {"items": [ROW]}})).running() as server:
+        Harbour.url = server.url
+        async with opening() as opened, http_client("test") as client:
+            provider = Harbour.build(
+                SectionContext(Settings(data_dir=tmp_path), opened.clock, client)
+            )
+            opened.section._providers = (*opened.section._providers, provider)
+            body = (await opened.read((48.8566, 2.3522), "2026-12-24", "2026-12-24")).body
+    (event,) = [event for event in body.events if event.sources == ["harbour"]]
+    assert (event.id, event.start) == ("harbour:7", "2026-12-24T14:00:00+01:00")
+    assert event.venue.distance == pytest.approx(4.83, abs=0.01)
+    assert "Events by the harbour" in {one.text for one in body.attribution}
+    assert {one.provider: one.status for one in body.coverage}["harbour"] == "ok"
