@@ -33,7 +33,7 @@ _WIDE = {"public_holiday", "school_holiday", "observance"}
 
 @dataclass(frozen=True)
 class Pair:
-    """Two accounts, and whether they tell of the same."""
+    """Two events of two providers, and whether they are the same."""
 
     one: ProviderEvent
     other: ProviderEvent

@@ -1,4 +1,4 @@
-"""Joining: what one event holds that several providers tell of, and which accounts become one."""
+"""What the event holds that duplicates are merged into, and which events are merged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EVENING = datetime(2026, 12, 3, 19, tzinfo=UTC)
 OLYMPIA = Place(name="L'Olympia", lat=48.8701, lng=2.3281)
 
 
-def _told(
+def _event(
     source: str, title: str, start=EVENING, place=OLYMPIA, category="concert", **more
 ) -> ProviderEvent:
     when = start if isinstance(start, When) else When.of(start)
@@ -31,21 +31,21 @@ def _told(
                 category=category, start=when, place=place, **more)  # fmt: skip
 
 
-def _seen(*told: ProviderEvent) -> list[LocalEvent]:
+def _local_events(*told: ProviderEvent) -> list[LocalEvent]:
     return relevant_events(told, POINT, STAY, 25)
 
 
 def _titles(events: list[LocalEvent]) -> set[frozenset[str]]:
-    """The accounts of each event, by their ids."""
+    """The ids that each event was merged from."""
     return {frozenset(one.details.id for one in event.merged_from or (event,)) for event in events}
 
 
 def test_the_merged_event_has_what_each_knows():
-    sold = _told("ticketmaster", "Phoenix", url="https://t.example/")
-    ranked = _told(
+    sold = _event("ticketmaster", "Phoenix", url="https://t.example/")
+    ranked = _event(
         "predicthq", "Phoenix live", rank=61.0, end=When.of(EVENING + timedelta(hours=2))
     )
-    (event,) = merge_duplicates(_seen(ranked, sold))
+    (event,) = merge_duplicates(_local_events(ranked, sold))
     assert event.sources == ("ticketmaster", "predicthq")
     assert event.details.title == "Phoenix"
     assert event.details.rank == 61.0
@@ -56,11 +56,13 @@ def test_the_merged_event_has_what_each_knows():
 def test_the_operator_is_believed_first_then_ticketmaster_then_predicthq():
     price = Price(min=40, max=60, currency="EUR")
     told = [
-        _told("predicthq", "PHOENIX LIVE", rank=61.0, image="https://p.example/i"),
-        _told("ticketmaster", "Phoenix: Alpha Zulu Tour", price=price, image="https://t.example/i"),
-        _told("calendars", "Concert: Phoenix", category="other"),
+        _event("predicthq", "PHOENIX LIVE", rank=61.0, image="https://p.example/i"),
+        _event(
+            "ticketmaster", "Phoenix: Alpha Zulu Tour", price=price, image="https://t.example/i"
+        ),
+        _event("calendars", "Concert: Phoenix", category="other"),
     ]
-    (event,) = merge_duplicates(_seen(*told))
+    (event,) = merge_duplicates(_local_events(*told))
     assert event.sources == ("calendars", "ticketmaster", "predicthq")
     assert event.details.title == "Concert: Phoenix"
     assert event.details.category == "concert"
@@ -70,41 +72,43 @@ def test_the_operator_is_believed_first_then_ticketmaster_then_predicthq():
 
 
 def test_a_place_without_coordinates_is_completed_and_has_its_distance():
-    named = _told("calendars", "Phoenix", place=Place(name="Olympia"))
-    (event,) = merge_duplicates(_seen(named, _told("ticketmaster", "Phoenix")))
+    named = _event("calendars", "Phoenix", place=Place(name="Olympia"))
+    (event,) = merge_duplicates(_local_events(named, _event("ticketmaster", "Phoenix")))
     assert event.details.place == Place(name="Olympia", lat=OLYMPIA.lat, lng=OLYMPIA.lng)
     assert event.distance == pytest.approx(2.3, abs=0.3)
 
 
 def test_two_of_one_provider_are_never_the_same():
-    told = [_told("ticketmaster", "Phoenix"), _told("ticketmaster", "Phoenix ")]
-    assert len(merge_duplicates(_seen(*told))) == 2
+    told = [_event("ticketmaster", "Phoenix"), _event("ticketmaster", "Phoenix ")]
+    assert len(merge_duplicates(_local_events(*told))) == 2
 
 
 def test_an_event_in_two_of_the_operators_calendars_is_one_of_one_source():
-    told = [_told("calendars", "Phoenix", id=f"{calendar}:phoenix") for calendar in ("a", "b")]
-    (event,) = merge_duplicates(_seen(*told))
+    told = [_event("calendars", "Phoenix", id=f"{calendar}:phoenix") for calendar in ("a", "b")]
+    (event,) = merge_duplicates(_local_events(*told))
     assert event.sources == ("calendars",)
-    same_calendar = [_told("calendars", "Phoenix", id=f"a:{n}") for n in (1, 2)]
-    assert len(merge_duplicates(_seen(*same_calendar))) == 2
+    same_calendar = [_event("calendars", "Phoenix", id=f"a:{n}") for n in (1, 2)]
+    assert len(merge_duplicates(_local_events(*same_calendar))) == 2
 
 
 def test_a_time_is_taken_from_the_one_that_knows_it():
-    vague = _told("ticketmaster", "Phoenix", start=When(date(2026, 12, 3)))
-    (event,) = merge_duplicates(_seen(vague, _told("predicthq", "Phoenix")))
+    vague = _event("ticketmaster", "Phoenix", start=When(date(2026, 12, 3)))
+    (event,) = merge_duplicates(_local_events(vague, _event("predicthq", "Phoenix")))
     assert event.details.start.at == EVENING
 
 
 def test_an_end_before_the_start_is_not_taken_over():
-    late = _told("ticketmaster", "Phoenix", start=EVENING + timedelta(minutes=80))
-    doors = _told("predicthq", "Phoenix", end=When.of(EVENING + timedelta(minutes=60)))
-    (event,) = merge_duplicates(_seen(late, doors))
+    late = _event("ticketmaster", "Phoenix", start=EVENING + timedelta(minutes=80))
+    doors = _event("predicthq", "Phoenix", end=When.of(EVENING + timedelta(minutes=60)))
+    (event,) = merge_duplicates(_local_events(late, doors))
     assert event.details.end is None
 
 
 def test_postponed_by_one_is_postponed():
     (event,) = merge_duplicates(
-        _seen(_told("ticketmaster", "Phoenix"), _told("predicthq", "Phoenix", status="postponed"))
+        _local_events(
+            _event("ticketmaster", "Phoenix"), _event("predicthq", "Phoenix", status="postponed")
+        )
     )
     assert event.details.status == "postponed"
 
@@ -113,9 +117,9 @@ def test_the_same_public_holiday_in_two_languages_is_one():
     holiday = {"place": None, "category": "public_holiday", "scope": "country", "country": "FR"}
     day = When(date(2026, 12, 8))
     (event,) = merge_duplicates(
-        _seen(
-            _told("holidays", "Toussaint", start=day, **holiday),
-            _told("predicthq", "All Saints' Day", start=day, **holiday),
+        _local_events(
+            _event("holidays", "Toussaint", start=day, **holiday),
+            _event("predicthq", "All Saints' Day", start=day, **holiday),
         )
     )
     assert event.sources == ("holidays", "predicthq")
@@ -124,11 +128,11 @@ def test_the_same_public_holiday_in_two_languages_is_one():
 
 def test_of_several_that_could_be_the_same_the_likest_are_joined():
     told = [
-        _told("ticketmaster", "Phoenix - VIP Package"),
-        _told("ticketmaster", "Phoenix"),
-        _told("predicthq", "Phoenix"),
+        _event("ticketmaster", "Phoenix - VIP Package"),
+        _event("ticketmaster", "Phoenix"),
+        _event("predicthq", "Phoenix"),
     ]
-    assert _titles(merge_duplicates(_seen(*told))) == {
+    assert _titles(merge_duplicates(_local_events(*told))) == {
         frozenset({"ticketmaster-Phoenix", "predicthq-Phoenix"}),
         frozenset({"ticketmaster-Phoenix - VIP Package"}),
     }
@@ -137,11 +141,11 @@ def test_of_several_that_could_be_the_same_the_likest_are_joined():
 def test_tours_of_a_museum_an_hour_apart_are_joined_hour_by_hour():
     hours = [EVENING - timedelta(hours=n) for n in (9, 8, 7)]
     told = [
-        _told(source, "Guided tour", start=at, id=f"{source}:{at:%H}", category="community")
+        _event(source, "Guided tour", start=at, id=f"{source}:{at:%H}", category="community")
         for source, some in (("ticketmaster", hours), ("predicthq", hours[1:]))
         for at in some
     ]
-    events = merge_duplicates(_seen(*told))
+    events = merge_duplicates(_local_events(*told))
     assert len(events) == 3
     assert all(len({one.details.start for one in event.merged_from}) <= 1 for event in events)
 
@@ -149,8 +153,8 @@ def test_tours_of_a_museum_an_hour_apart_are_joined_hour_by_hour():
 def test_no_chain_joins_what_is_not_the_same():
     """Doors at seven, a show at eight, another at half past nine: neighbours alike, ends not."""
     starts = {"calendars": 0, "ticketmaster": 70, "predicthq": 140}
-    seen = _seen(
-        *(_told(source, "Phoenix", EVENING + timedelta(minutes=n)) for source, n in starts.items())
+    seen = _local_events(
+        *(_event(source, "Phoenix", EVENING + timedelta(minutes=n)) for source, n in starts.items())
     )
     assert is_duplicate(seen[0], seen[1])
     assert is_duplicate(seen[1], seen[2])
@@ -164,24 +168,24 @@ def test_a_word_of_many_titles_says_little():
               ("Mali", "Peru", "Iran", "Korea", "Tuva", "Laos", "Cuba", "Fado", "Gnawa", "Joik",
                "Samba", "Raga", "Klezmer", "Rebetiko", "Qawwali", "Gamelan")]  # fmt: skip
     others = [
-        _told("ticketmaster", title, EVENING + timedelta(days=1 + n % 6))
+        _event("ticketmaster", title, EVENING + timedelta(days=1 + n % 6))
         for n, title in enumerate(series[2:])
     ]
-    two = [_told("ticketmaster", series[0]), _told("predicthq", series[1])]
-    assert len(merge_duplicates(_seen(*two))) == 1
-    assert len(merge_duplicates(_seen(*two, *others))) == len(series)
+    two = [_event("ticketmaster", series[0]), _event("predicthq", series[1])]
+    assert len(merge_duplicates(_local_events(*two))) == 1
+    assert len(merge_duplicates(_local_events(*two, *others))) == len(series)
 
 
 def test_the_towns_name_in_a_title_names_nothing():
     """What three addresses end with is the town: "Mime Lutèce" there is "Mime"."""
     halls = [
-        _told("ticketmaster", name, EVENING + timedelta(days=1),
+        _event("ticketmaster", name, EVENING + timedelta(days=1),
               Place(name=name, address=f"{n} Rue Neuve, Lutèce", lat=48.85, lng=2.3 + n / 50))
         for n, name in enumerate(("Forum", "Comœdia", "Thermes"))
     ]  # fmt: skip
-    two = [_told("ticketmaster", "Mime"), _told("predicthq", "Mime Lutèce")]
-    assert len(merge_duplicates(_seen(*two))) == 2
-    assert len(merge_duplicates(_seen(*two, *halls))) == 1 + len(halls)
+    two = [_event("ticketmaster", "Mime"), _event("predicthq", "Mime Lutèce")]
+    assert len(merge_duplicates(_local_events(*two))) == 2
+    assert len(merge_duplicates(_local_events(*two, *halls))) == 1 + len(halls)
 
 
 _accounts = st.lists(
@@ -203,8 +207,8 @@ _accounts = st.lists(
 
 
 def _some(rows) -> list[LocalEvent]:
-    return _seen(*(
-        _told(
+    return _local_events(*(
+        _event(
             source, title, id=f"{n % 2}:{n}",
             start=When(EVENING.date() + timedelta(days=day)) if minutes is None
             else EVENING + timedelta(days=day, minutes=minutes),

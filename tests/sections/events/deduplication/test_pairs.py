@@ -47,17 +47,18 @@ def test_labelled_pairs_are_told_apart(name, precision, recall):
 
 def test_no_two_acts_are_one_even_on_one_stage_at_one_minute():
     """Some 300 acts and works, many of them alike: 46,000 pairs of which none is the same."""
-    accounts = [
-        [read_record(seen) for seen in Pair(*_on_stage(act), same=False).events()] for act in acts()
+    records = [
+        [read_record(event) for event in Pair(*_on_stage(act), same=False).events()]
+        for act in acts()
     ]
     found = [
         f"{one.title.text} | {other.title.text}"
-        for (one, _), (_, other) in combinations(accounts, 2)
+        for (one, _), (_, other) in combinations(records, 2)
         if match_score(one, other) >= MODEL.threshold
     ]
-    assert len(accounts) > 300
+    assert len(records) > 300
     assert not found
-    assert all(match_score(one, other) >= MODEL.threshold for one, other in accounts)
+    assert all(match_score(one, other) >= MODEL.threshold for one, other in records)
 
 
 def _on_stage(act: str) -> tuple[ProviderEvent, ProviderEvent]:
