@@ -24,13 +24,13 @@ from location_context.sections.weather.providers.open_meteo_forecast import Open
 from location_context.sections.weather.records import Grid
 from location_context.testing import ConformanceError, FakeResponse, check_provider, check_section
 from location_context.upstream.client import ProviderClient
+from tests.fakes import predicthq, ticketmaster
+from tests.fakes.met_norway import PATH as MET_PATH
+from tests.fakes.met_norway import MetNorwayStandIn
+from tests.fakes.nasa_power import PATH as POWER_PATH
+from tests.fakes.nasa_power import NasaPowerStandIn
+from tests.fakes.open_meteo import ARCHIVE, FORECAST, OpenMeteo
 from tests.moved_clock import MovedClock
-from tests.standins import predicthq, ticketmaster
-from tests.standins.met_norway import PATH as MET_PATH
-from tests.standins.met_norway import MetNorwayStandIn
-from tests.standins.nasa_power import PATH as POWER_PATH
-from tests.standins.nasa_power import NasaPowerStandIn
-from tests.standins.open_meteo import ARCHIVE, FORECAST, OpenMeteo
 
 CLOCK = MovedClock()
 SOLD = ticketmaster.responding(

@@ -31,7 +31,7 @@ from location_context.testing import (
 from tests.moved_clock import MovedClock
 from tests.serving import serve
 from tests.web.conftest import Client, make_key
-from tests.web.whole import OFF
+from tests.web.full_app import OFF
 
 PACKAGE = Path(__file__).parents[1] / "examples" / "air_quality"
 STAY = {"lat": "48.8566", "lng": "2.3522", "start": "2026-11-22", "end": "2026-11-24"}
