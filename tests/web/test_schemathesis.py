@@ -83,7 +83,7 @@ def test_no_case_made_from_the_document_finds_a_failure(settings: Settings) -> N
 def test_no_name_in_the_document_tells_how_the_code_is_laid_out(settings: Settings) -> None:
     async def made() -> dict:
         async with open_service(settings) as service:
-            return openapi.document("http://a", service.sections, OEmbed)
+            return openapi.document("http://a", [one.section for one in service.sections], OEmbed)
 
     document = asyncio.run(made())
     assert "location_context" not in str(document)
