@@ -9,10 +9,18 @@ properties in per cent.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from zoneinfo import ZoneInfo
 
 from location_context.localisation.formats import Formats
-from location_context.sections.weather.card.strips import DayView, Scale, Years, day_views, years
-from location_context.sections.weather.card.texts import age, badge, headline, note, stale_line
+from location_context.sections.weather import summary_text
+from location_context.sections.weather.card.strips import (
+    DayView,
+    Scale,
+    Years,
+    day_views,
+    mean,
+    years,
+)
 from location_context.sections.weather.response import Day, WeatherBody
 
 MAX_COLUMNS = 10
@@ -129,3 +137,145 @@ def _style(groups: Sequence[tuple[str, Sequence[DayView]]]) -> str:
     if len(sizes) > 1 and sum(sizes) <= MAX_COLUMNS:
         rules += [f".g{n}{{--k:{size}}}" for n, size in enumerate(sizes)]
     return "".join(rules)
+
+
+def badge(whole: WeatherBody, near: WeatherBody | None, fmt: Formats) -> str:
+    """What kind of numbers these are; "typical" is never called a forecast."""
+    if near is not None:
+        return fmt.gettext("Forecast, then typical")
+    if whole.mode == "forecast":
+        return fmt.gettext("Forecast")
+    years = whole.basis.years
+    if whole.basis.kind == "monthly_mean" or not years:
+        return fmt.gettext("Monthly average")
+    return fmt.gettext("Typical · {years}").format(years=fmt.years(years))
+
+
+def age(body: WeatherBody, fmt: Formats, now: datetime) -> str:
+    """How old a stale answer is, to follow the badge."""
+    if not body.stale or body.as_of is None or body.mode != "forecast":
+        return ""
+    hours = max(1, round((now - body.as_of).total_seconds() / 3600))
+    return " · " + fmt.gettext("{hours} h old").format(hours=hours)
+
+
+def stale_line(body: WeatherBody, fmt: Formats) -> str:
+    if body.as_of is None or body.mode != "forecast":
+        return fmt.gettext("The newest data could not be fetched.")
+    local = body.as_of.astimezone(_zone(body))
+    text = fmt.gettext("The newest forecast could not be fetched; this one is from {moment}.")
+    return text.format(moment=fmt.moment(local))
+
+
+def _zone(body: WeatherBody) -> ZoneInfo:
+    return ZoneInfo(body.point.timezone)
+
+
+def headline(whole: WeatherBody, near: WeatherBody | None, fmt: Formats) -> str:
+    """One sentence; two for a straddling stay, one for each half."""
+    if near is None:
+        if whole.mode == "forecast":
+            return summary_text.forecast_headline(whole, fmt)
+        return summary_text.typical_headline(whole, fmt)
+    first = summary_text.forecast_headline(near, fmt)
+    far = [day for day in whole.days if day.date > near.stay.end]
+    high, low = mean(d.temperature_max for d in far), mean(d.temperature_min for d in far)
+    if high is None or low is None:
+        return first
+    text = fmt.gettext("From {date}, typically {high} by day and {low} at night.")
+    second = text.format(
+        date=fmt.day(far[0].date), high=fmt.temperature(high), low=fmt.temperature(low)
+    )
+    return fmt.sentences([first, second])
+
+
+def note(whole: WeatherBody, near: WeatherBody | None, fmt: Formats) -> str:
+    """Sun, rain, wind and spread in numbers."""
+    if near is not None:
+        text = fmt.gettext(
+            "The forecast reaches {date}; later days show what past years were like."
+        )
+        return text.format(date=fmt.date_short(near.stay.end))
+    if whole.basis.kind == "monthly_mean":
+        return fmt.sentences([_rain(whole, fmt), _monthly(fmt)])
+    said = [_sun(whole, fmt), _rain(whole, fmt)]
+    if whole.mode == "climatology":
+        said += [_spread(whole, fmt), _few_years(whole, fmt)]
+    else:
+        said += [_wind(whole, fmt), _uv(whole.days, fmt)]
+    return fmt.sentences(said)
+
+
+def _sun(body: WeatherBody, fmt: Formats) -> str:
+    known = [day.sunshine_hours for day in body.days if day.sunshine_hours is not None]
+    if not known:
+        return ""
+    hours = round(sum(known) / len(known))
+    if not hours:
+        return fmt.gettext("Hardly any sun.")
+    text = fmt.ngettext(
+        "About {hours} hour of sun a day.", "About {hours} hours of sun a day.", hours
+    )
+    return text.format(hours=hours)
+
+
+def _rain(body: WeatherBody, fmt: Formats) -> str:
+    total = body.summary.precipitation_total
+    if total is None:
+        return ""
+    unit = body.units.precipitation
+    digits = 0 if unit == "mm" else 1
+    if round(total, digits) == 0:
+        return fmt.gettext("Hardly any rain or snow in all.")
+    amount = fmt.measure(total, unit, digits)
+    if any((day.snowfall_sum or 0) > 0 for day in body.days) or _near_frost(body):
+        return fmt.gettext("{amount} of rain and melted snow in all.").format(amount=amount)
+    return fmt.gettext("{amount} of rain in all.").format(amount=amount)
+
+
+def _near_frost(body: WeatherBody) -> bool:
+    """Whether part of what falls may be snow although nothing says so."""
+    freezing = 0.0 if body.units.temperature == "°C" else 32.0
+    means = [day.temperature_mean for day in body.days if day.temperature_mean is not None]
+    unknown = all(day.snowfall_sum is None for day in body.days)
+    return unknown and bool(means) and min(means) < freezing + 2
+
+
+def _spread(body: WeatherBody, fmt: Formats) -> str:
+    low = mean(day.temperature_max_p10 for day in body.days)
+    high = mean(day.temperature_max_p90 for day in body.days)
+    if low is None or high is None or round(low) == round(high):
+        return ""
+    text = fmt.gettext("Afternoons reach {range} in 8 years of 10.")
+    return text.format(range=fmt.temperatures(low, high))
+
+
+def _few_years(body: WeatherBody, fmt: Formats) -> str:
+    count = len(body.basis.years)
+    if count >= 10 or not count:
+        return ""
+    text = fmt.ngettext(
+        "From the {count} year that is known.", "From the {count} years that are known.", count
+    )
+    return text.format(count=count)
+
+
+def _wind(body: WeatherBody, fmt: Formats) -> str:
+    gusts = [(d.wind_gusts_max, d.date) for d in body.days if d.wind_gusts_max is not None]
+    if not gusts:
+        return ""
+    gust, when = max(gusts)
+    text = fmt.gettext("Strongest gusts on {date}, {speed}.")
+    speed = fmt.measure(gust, body.units.wind_speed)
+    return text.format(date=fmt.day(when), speed=speed)
+
+
+def _uv(days: Sequence[Day], fmt: Formats) -> str:
+    known = [day.uv_index_max for day in days if day.uv_index_max is not None]
+    if not known or round(max(known)) < 3:
+        return ""
+    return fmt.gettext("UV index up to {index}.").format(index=round(max(known)))
+
+
+def _monthly(fmt: Formats) -> str:
+    return fmt.gettext("Long-term averages of the month; no daily records are at hand.")
