@@ -40,7 +40,7 @@ def test_what_is_not_configured_or_not_needed_is_neither_ticked_nor_warned_of(ho
     found = examine(house)
     for name in ("met_norway", "osrm", "ticketmaster", "predicthq", "calendars"):
         assert found[f"provider {name}"] == ("info", "not configured")
-    assert found["dataset climate"] == ("info", "no month kept yet; the fallback grid is there")
+    assert found["dataset climate"] == ("info", "no months stored yet; the fallback grid is there")
     assert found["dataset events"][0] == "info"
     assert found["dataset guide"][0] == "ok"
     assert found["data directory"][0] == "ok"

@@ -48,7 +48,7 @@ def test_the_list_says_of_each_command_what_its_own_file_says(name: str) -> None
 
 def test_the_list_names_every_file_with_a_command(tmp_path: Path) -> None:
     package = Path(sys.modules["location_context.cli.main"].__file__ or "").parent
-    files = {path.stem for path in package.glob("*.py")} - {"__init__", "main", "console", "checks"}
+    files = {path.stem for path in package.glob("*.py")} - {"__init__", "main", "console"}
     assert files == {MODULES.get(name, name) for name in COMMANDS}
     shown = command(tmp_path, "--help").stdout
     assert all(f" {name} " in shown for name in COMMANDS)

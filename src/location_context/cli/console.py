@@ -1,4 +1,4 @@
-"""What every command shares: settings, output for people or as JSON, progress.
+"""What every command shares: settings, output for people or as JSON, CSV input, progress.
 
 A command raises `OperatorError`; `main` prints its message on stderr and exits with 1.
 """
@@ -6,22 +6,27 @@ A command raises `OperatorError`; `main` prints its message on stderr and exits 
 from __future__ import annotations
 
 import asyncio
+import csv
 import os
 import re
 import sys
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine, Iterable, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
 import msgspec
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import Progress
+from rich.table import Table
 
+from location_context.errors import OperatorError
 from location_context.settings import Settings
 from location_context.settings.data_dir import note_store, other_store, refuse_second_store
 from location_context.settings.loader import COMMAND, variable
 
 T = TypeVar("T")
+_MAX_COLUMNS = 10_000  # the terminal wraps longer lines, and nothing is cut off
 _COMMAND = re.compile(r"(?<![\w./-])location-context (?=[a-z])")
 
 New = Annotated[
@@ -34,21 +39,17 @@ def settings(*, new: bool = False) -> Settings:
     """The settings of this process's environment; `new` allows a second store.
 
     Raises:
-        OperatorError: a setting is wrong, or a second store would be made by being elsewhere.
+        OperatorError: a setting is invalid, or this folder would get a second store.
     """
-    found = Settings.read(os.environ)
-    if not found.database_url:
+    settings = Settings.read(os.environ)
+    data_dir = settings.data_dir
+    if not settings.database_url:
         if not new:
-            refuse_second_store(os.environ, found.data_dir)
-        if first := other_store(os.environ, found.data_dir):
-            err().print(
-                f"Notice: {found.data_dir.absolute()} is a second data directory; the first is "
-                f"{first}",
-                style="yellow",
-                markup=False,
-            )
-        note_store(os.environ, found.data_dir)
-    return found
+            refuse_second_store(os.environ, data_dir)
+        if first := other_store(os.environ, data_dir):
+            warn(f"Notice: {data_dir.absolute()} is a second data directory; the first is {first}")
+        note_store(os.environ, data_dir)
+    return settings
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
@@ -56,15 +57,57 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(work)
 
 
-def emit_json(value: object) -> None:
-    """One JSON value on stdout, indented."""
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
+def emit(value: object, *text: RenderableType, json: bool) -> None:
+    """A command's answer on stdout: `value` as indented JSON, or its text for people."""
+    if json:
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
+        return
+    console = out()
+    for part in text:
+        console.width = _MAX_COLUMNS if isinstance(part, Table) else console.width
+        console.print(part, markup=False)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """A table without borders."""
+    result = Table(*columns, box=None)
+    for row in rows:
+        result.add_row(*row)
+    return result
+
+
+def warn(text: str) -> None:
+    """A warning in yellow on stderr."""
+    err().print(text, style="yellow", markup=False)
+
+
+def step(text: str) -> None:
+    """A step of a long command, on stderr."""
+    err().print(text, markup=False)
+
+
+def csv_rows(file: Path, columns: Collection[str]) -> list[tuple[int, dict[str, str]]]:
+    """The rows of a CSV file by column, each with its line number.
+
+    Raises:
+        OperatorError: the file cannot be read, or lacks one of the columns.
+    """
+    try:
+        with file.open(newline="", encoding="utf-8-sig") as lines:
+            reader = csv.DictReader(lines)
+            if missing := set(columns) - set(reader.fieldnames or ()):
+                names = " and ".join(sorted(missing))
+                raise OperatorError(f"{file}, line 1: there is no column {names}")
+            return [(reader.line_num, row) for row in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OperatorError(f"{file} cannot be read: {reason}") from None
 
 
 def hint(text: str) -> str:
     """The text with its commands as this user runs them: by a clone's script, or by name."""
-    called = os.environ.get(variable(COMMAND))
-    return _COMMAND.sub(lambda _: f"{called} ", text) if called else text
+    command = os.environ.get(variable(COMMAND))
+    return _COMMAND.sub(lambda _: f"{command} ", text) if command else text
 
 
 def out() -> Console:

@@ -1,4 +1,4 @@
-"""`backup`, `restore` and `migrate`; and the open database for commands that need it."""
+"""`backup`, `restore` and `migrate`; and the database for commands that need it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ migrate = typer.Typer(add_completion=False)
 
 
 @asynccontextmanager
-async def open_database(*, new: bool = False) -> AsyncIterator[tuple[Settings, Database]]:
-    """The settings and their database, which is closed at the end."""
-    settings = console.settings(new=new)
+async def open_database(settings: Settings) -> AsyncIterator[Database]:
+    """The database of these settings, which is closed at the end."""
     database = await Database.open(settings)
     try:
-        yield settings, database
+        yield database
     finally:
         await database.close()
 
@@ -38,11 +37,8 @@ def back_up(
 ) -> None:
     """Copy the database of a running service, its pepper and grid into one file."""
     contents, size = backups.back_up(console.settings(), file), file.stat().st_size
-    if json:
-        console.emit_json({"file": str(file), "bytes": size, "holds": contents})
-    else:
-        sentence = f"{file} holds {', '.join(contents)} ({size / 1e6:.1f} MB). Keep it secret."
-        console.out().print(sentence, markup=False)
+    text = f"{file} holds {', '.join(contents)} ({size / 1e6:.1f} MB). Keep it secret."
+    console.emit({"file": str(file), "bytes": size, "holds": contents}, text, json=json)
 
 
 @restore.command("restore")
@@ -55,19 +51,16 @@ def restore_backup(
     """Restore a backup into a data directory that holds no data yet."""
     settings = console.settings(new=new)
     contents, folder = backups.restore(settings, file), settings.data_dir.absolute()
-    if json:
-        console.emit_json({"data_dir": str(folder), "holds": contents})
-    else:
-        console.out().print(f"{folder} holds {', '.join(contents)} again.", markup=False)
+    text = f"{folder} holds {', '.join(contents)} again."
+    console.emit({"data_dir": str(folder), "holds": contents}, text, json=json)
 
 
 @migrate.command("migrate")
 def migrate_schema(*, json: console.Json = False) -> None:
     """Bring the database schema up to date; safe to run again after an interruption."""
     before, after = console.run(Database.upgrade(console.settings()))
-    if json:
-        console.emit_json({"before": before, "after": after})
-    elif before == after:
-        console.out().print(f"The database already has schema {after}.")
+    if before == after:
+        text = f"The database already has schema {after}."
     else:
-        console.out().print(f"The database now has schema {after} (before: {before or 'none'}).")
+        text = f"The database now has schema {after} (before: {before or 'none'})."
+    console.emit({"before": before, "after": after}, text, json=json)

@@ -1,16 +1,22 @@
-"""`doctor`: whether this installation is fit to serve, check by check, with what to do.
+"""`doctor`: checks whether this installation is fit to serve, with advice for each problem.
 
-Providers are tried by reading every section for Paris, next week and half a year from now.
+Providers are tested by reading every section for Paris, next week and half a year from now. Free
+space is tested by writing, since permissions, quotas and full disks show reliably in nothing else.
+The clock is compared with a provider's, or with the time of the last write to the database.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from datetime import timedelta
-from typing import Annotated, Any, TypeAlias
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 import typer
@@ -18,36 +24,56 @@ import typer
 from location_context.access.authenticator import damaged_key_warning
 from location_context.access.pepper import open_pepper
 from location_context.app import open_service
-from location_context.cli import checks, console
-from location_context.cli.checks import Finding, Outcome
+from location_context.cli import console
+from location_context.cli.database import open_database
 from location_context.errors import LocationContextError
 from location_context.sections.contract import ProviderState, Query
 from location_context.sections.section import DatasetInfo, Section
 from location_context.sections.weather.climatology.fallback_grid import FallbackGrid
 from location_context.service import Service, read_all
 from location_context.settings import Settings, loader
-from location_context.stay import Stay, system_clock
+from location_context.stay import Clock, Stay, system_clock
 from location_context.storage.access import SqlApiKeyStore
-from location_context.storage.database import Database
+from location_context.storage.backup import sqlite_file
 from location_context.upstream.deadline import Deadline
+from location_context.upstream.download import download
+from location_context.upstream.http import http_client, server_time
 from location_context.web.status import status
 
 commands = typer.Typer(add_completion=False)
 
+Outcome = Literal["ok", "info", "warning", "failed"]
+LOW_DISK_SPACE = 500_000_000  # bytes
+_PROBE_BYTES = 1_000_000  # written and removed again, to find out whether there is space
+_CLOCK_TOLERANCE, _CLOCK_FAILURE = timedelta(minutes=2), timedelta(days=1)
+_PERMISSION_ERRORS = {errno.EACCES, errno.EPERM, errno.EROFS}
+_STATUS_TIMEOUT = 5.0  # seconds
+_MAX_STATUS_BYTES = 1_000_000
+_MAX_WARNING_CHARACTERS = 500
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """The outcome of one check; `info` is neither good nor bad, such as not configured."""
+
+    check: str
+    outcome: Outcome
+    message: str
+
+
 PARIS = (48.8566, 2.3522)
-PATIENCE = 15.0
+READ_TIMEOUT = 15.0  # seconds
 _NEAR, _FAR = 7, 180  # days ahead: a forecast, and a climatology
 
 Check: TypeAlias = Callable[["Settings"], Awaitable[Finding]]
-_ASK_AGAIN = "if it stays so, look at the provider's own status page"
+_DEFAULT_ADVICE = "if it persists, check the provider's own status page"
 _ADVICE = {  # by the code of a provider's last error
-    "unreachable": "check this machine's way out (DNS, firewall, proxy) and {setting}",
-    "timeout": "check this machine's way out (firewall, proxy), or ask again later",
+    "unreachable": "check this machine's outgoing connections (DNS, firewall, proxy) and {setting}",
+    "timeout": "check this machine's outgoing connections (firewall, proxy), or try again later",
     "refused": "check its key, and {setting} if you set it",
     "invalid_answer": "something else answers there, such as a proxy's page or a maintenance page; "
     "open the provider's address from this machine, and check {setting} if you set it",
-    "not_in_plan": "another source answers in its place; take a larger plan, or set {setting} to "
-    "nothing to ask no more",
+    "not_in_plan": "another source is used instead; get a larger plan, or set {setting} to nothing "
+    "to switch the provider off",
 }
 _OUTCOMES: dict[str, Outcome] = {"operational": "ok", "not_configured": "info", "unknown": "info"}
 _MARKS: dict[Outcome, tuple[str, str]] = {
@@ -57,7 +83,7 @@ _MARKS: dict[Outcome, tuple[str, str]] = {
     "failed": ("✗", "red"),
 }
 Server = Annotated[
-    str, typer.Option(metavar="URL", help="Where the server runs; else at PUBLIC_URL.")
+    str, typer.Option(metavar="URL", help="Address of the server, if not PUBLIC_URL.")
 ]
 
 
@@ -66,15 +92,15 @@ def doctor(*, server: Server = "", json: console.Json = False) -> None:
     """Check settings, storage, datasets and providers; exit with 1 if a check failed."""
     findings = console.run(_examine(server, printed=not json))
     if json:
-        console.emit_json(findings)
+        console.emit(findings, json=True)
     if any(finding.outcome == "failed" for finding in findings):
         raise typer.Exit(1)
 
 
 async def _examine(server: str, *, printed: bool) -> list[Finding]:
     findings = []
-    async for found in _findings(server):
-        finding = msgspec.structs.replace(found, message=console.hint(found.message))
+    async for result in _findings(server):
+        finding = msgspec.structs.replace(result, message=console.hint(result.message))
         findings.append(finding)
         if printed:
             mark, style = _MARKS[finding.outcome]
@@ -92,9 +118,9 @@ async def _findings(server: str) -> AsyncIterator[Finding]:
     yield Finding("settings", "ok", "every setting is well-formed")
     for finding in _settings_of_packages():
         yield finding
-    yield await checks.clock(settings, system_clock)
+    yield await _clock(settings, system_clock)
     for name, check in (("data directory", _data_dir), ("database", _database), ("keys", _keys)):
-        finding = await _tried(name, check, settings)
+        finding = await _run_check(name, check, settings)
         yield finding
         if finding.outcome == "failed":
             return
@@ -103,14 +129,14 @@ async def _findings(server: str) -> AsyncIterator[Finding]:
         known.add(finding.message)
         yield finding
     address = server or settings.public_url
-    for finding in await checks.running_server(address, settings.user_agent, known):
+    for finding in await _running_server(address, settings.user_agent, known):
         yield finding
 
 
 def _settings_of_packages() -> Iterator[Finding]:
     """Each setting that an installed package declares, with its value; secrets are masked."""
     try:
-        tables = [loader.read_table(one, os.environ) for one in loader.tables_of_packages()]
+        tables = [loader.read_table(table, os.environ) for table in loader.tables_of_packages()]
     except LocationContextError as error:
         yield Finding("settings of packages", "failed", error.message)
         return
@@ -120,50 +146,39 @@ def _settings_of_packages() -> Iterator[Finding]:
             yield Finding(f"setting {loader.variable(name)}", "info", value or "empty")
 
 
-async def _tried(name: str, check: Check, settings: Settings) -> Finding:
+async def _run_check(name: str, check: Check, settings: Settings) -> Finding:
     try:
         return await check(settings)
     except LocationContextError as error:
         return Finding(name, "failed", error.message)
 
 
-async def _data_dir(settings: Settings) -> Finding:
-    return await asyncio.to_thread(checks.data_dir, settings)
-
-
 async def _database(settings: Settings) -> Finding:
-    database = await Database.open(settings)
-    try:
+    async with open_database(settings) as database:
         kind = "SQLite" if database.is_sqlite else "PostgreSQL"
-    finally:
-        await database.close()
-    return Finding("database", "ok", f"{kind}, whole and with the right schema")
+    return Finding("database", "ok", f"{kind}, intact and with the right schema")
 
 
 async def _keys(settings: Settings) -> Finding:
-    database = await Database.open(settings)
-    try:
+    async with open_database(settings) as database:
         store = SqlApiKeyStore(database)
         await open_pepper(settings, store)
         count, damaged = len(await store.all()), store.damaged
-    finally:
-        await database.close()
     if damaged:
-        return Finding(
-            "keys", "warning", "; ".join(damaged_key_warning(key_id) for key_id in damaged)
-        )
+        return Finding("keys", "warning", "; ".join(map(damaged_key_warning, damaged)))
     if not count:
         return Finding("keys", "warning", "none yet: location-context keys create NAME")
-    return Finding("keys", "ok", f"{count} in all, and the pepper fits them")
+    return Finding("keys", "ok", f"{count} in all, and the pepper matches them")
 
 
 async def _service(settings: Settings) -> AsyncIterator[Finding]:
     async with open_service(settings) as service:
-        held = await _read_sections(service)
+        answered = await _read_sections(service)
         state = await status(service)
         for name, section in state.sections.items():
-            said = "answers" if held[name] else "holds nothing for Paris"
-            yield Finding(f"section {name}", "ok" if held[name] else "failed", said)
+            outcome: Outcome = "ok" if answered[name] else "failed"
+            message = "answers" if answered[name] else "has no answer for Paris"
+            yield Finding(f"section {name}", outcome, message)
             for provider in section.providers:
                 yield _provider(provider)
         for info in (cached.section.dataset_info for cached in service.sections):
@@ -175,43 +190,166 @@ async def _service(settings: Settings) -> AsyncIterator[Finding]:
 
 
 def _dataset(settings: Settings, info: DatasetInfo, rows: int) -> Finding:
-    """What is kept of a dataset."""
+    """What is stored of a dataset."""
     check = f"dataset {info.name}"
     if rows:
         return Finding(check, "ok", f"{rows} rows")
     if info.name == "climate" and FallbackGrid(settings.data_dir).exists:
-        return Finding(check, "info", "no month kept yet; the fallback grid is there")
+        return Finding(check, "info", "no months stored yet; the fallback grid is there")
     return Finding(check, "warning" if info.required else "info", info.hint)
 
 
 def _provider(provider: ProviderState) -> Finding:
-    """What the provider said when it was asked, and what to do where that was not well."""
+    """The state of a provider, with advice if its last call failed."""
     name = f"provider {provider.name}"
     if provider.last_error is None:
         outcome = _OUTCOMES.get(provider.status, "warning")
         return Finding(name, outcome, provider.status.replace("_", " "))
     setting = f"LOCATION_CONTEXT_{provider.name.upper()}_URL"
-    advice = _ADVICE.get(provider.last_error_code or "", _ASK_AGAIN).format(setting=setting)
+    advice = _ADVICE.get(provider.last_error_code or "", _DEFAULT_ADVICE).format(setting=setting)
     return Finding(name, "warning", f"{provider.last_error}: {advice}")
 
 
 async def _read_sections(service: Service) -> dict[str, bool]:
-    """Whether each section answered, near and far."""
+    """Whether each section answered, for both stays."""
     point, today = service.gazetteer.point(*PARIS), service.clock().date()
-    held = dict.fromkeys((section.name for section in service.sections), True)
+    answered = dict.fromkeys((section.name for section in service.sections), True)
     for days in (_NEAR, _FAR):
         stay = Stay(today + timedelta(days=days), today + timedelta(days=days + 3))
         query = Query(point, stay, "metric", service.languages.english)
-        readings = await read_all(service.sections, query, Deadline.after(PATIENCE))
+        results = await read_all(service.sections, query, Deadline.after(READ_TIMEOUT))
         if days == _NEAR:
             await asyncio.gather(*(_probe(cached.section, query) for cached in service.sections))
-        for name, reading in readings.items():
-            held[name] = held[name] and reading is not None
-    return held
+        for name, result in results.items():
+            answered[name] = answered[name] and result is not None
+    return answered
 
 
 async def _probe(section: Section[Any], query: Query) -> None:
-    """Ask the section's every provider, of which an answer may have needed only the first."""
+    """Call every provider of the section; an answer may have needed only the first."""
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(READ_TIMEOUT):
             await section.probe(query)
+
+
+async def _data_dir(settings: Settings) -> Finding:
+    """Whether the data directory exists, is writable and has space; optional with PostgreSQL."""
+    folder, needed = settings.data_dir.absolute(), sqlite_file(settings) is not None
+    if not folder.is_dir():
+        if needed:
+            return _data_dir_finding("failed", f"{folder} is missing: location-context setup")
+        return _data_dir_finding(
+            "info", f"{folder} is missing; the fallback grid would be stored there"
+        )
+    if (error := await asyncio.to_thread(_write_error, folder)) is not None:
+        if error.errno in _PERMISSION_ERRORS and not needed:
+            return _data_dir_finding(
+                "ok", f"{folder} is read-only, which is enough with PostgreSQL"
+            )
+        outcome: Outcome = "failed" if needed else "warning"
+        if error.errno in _PERMISSION_ERRORS:
+            return _data_dir_finding(outcome, f"{folder} cannot be written to: {error.strerror}")
+        return _data_dir_finding(
+            outcome, f"{folder} has no space left: {error.strerror}; free some space"
+        )
+    free = shutil.disk_usage(folder).free
+    enough = free > LOW_DISK_SPACE
+    state = f"{folder}, {free / 1e9:.1f} GB free"
+    return _data_dir_finding(
+        "ok" if enough else "warning", state if enough else f"{state}: free some space"
+    )
+
+
+def _data_dir_finding(outcome: Outcome, message: str) -> Finding:
+    return Finding("data directory", outcome, message)
+
+
+def _write_error(folder: Path) -> OSError | None:
+    """The error met when writing a megabyte into the folder; None if it can be written."""
+    try:
+        with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+            written = 0
+            while written < _PROBE_BYTES:
+                written += file.write(b"\0" * (_PROBE_BYTES - written))
+    except OSError as error:
+        return error
+    return None
+
+
+async def _clock(settings: Settings, now: Clock) -> Finding:
+    """Whether the clock agrees with a provider's; without one, that no file is from the future."""
+    urls = (settings.forecast_url, settings.met_norway_url, settings.open_holidays_url)
+    async with http_client(settings.user_agent) as client:
+        times = await asyncio.gather(*(server_time(client, url) for url in urls if url))
+    if provider_time := next(filter(None, times), None):
+        return _clock_finding(now() - provider_time, "a provider's", exactly=True)
+    if (written := _last_written(settings)) is not None and now() < written - _CLOCK_TOLERANCE:
+        return _clock_finding(now() - written, "the last write to the database", exactly=False)
+    return Finding("clock", "info", f"{now():%Y-%m-%d %H:%M} UTC; no provider to compare it with")
+
+
+def _clock_finding(ahead: timedelta, other: str, *, exactly: bool) -> Finding:
+    difference = abs(ahead)
+    if difference <= _CLOCK_TOLERANCE:
+        return Finding("clock", "ok", f"agrees with {other}")
+    days = difference / timedelta(days=1)
+    how_far = (
+        f"{days:,.1f} days"
+        if difference >= _CLOCK_FAILURE
+        else f"{difference / timedelta(minutes=1):.0f} minutes"
+    )
+    least = "" if exactly else "at least "
+    side = "ahead of" if ahead > timedelta() else "behind"
+    message = f"is {least}{how_far} {side} {other}: set this machine's clock (NTP)"
+    return Finding("clock", "failed" if difference >= _CLOCK_FAILURE else "warning", message)
+
+
+def _last_written(settings: Settings) -> datetime | None:
+    """When the SQLite database was last written."""
+    if (path := sqlite_file(settings)) is None:
+        return None
+    files = [path, path.with_name(path.name + "-wal")]
+    times = [file.stat().st_mtime for file in files if file.exists()]
+    return datetime.fromtimestamp(max(times), UTC) if times else None
+
+
+class _ServerStatus(msgspec.Struct):
+    """The fields of `/v1/status` that are read."""
+
+    status: str
+    version: str
+    notices: list[str]
+
+
+async def _running_server(address: str, user_agent: str, known: Collection[str]) -> list[Finding]:
+    """Whether a server answers at this address, and its warnings except the known ones."""
+    url = f"{address.rstrip('/')}/v1/status"
+    try:
+        async with http_client(user_agent) as client:
+            answer = await download(
+                client,
+                url,
+                allow_private=True,
+                max_bytes=_MAX_STATUS_BYTES,
+                timeout=_STATUS_TIMEOUT,
+            )
+        status = msgspec.json.decode(answer.body, type=_ServerStatus)
+    except LocationContextError:
+        sentence = f"no server answers at {address}; name another address with --server"
+        return [Finding("server", "info", sentence)]
+    except msgspec.MsgspecError:
+        return [Finding("server", "warning", f"something else answers at {url}")]
+    sentence = (
+        f"version {_printable(status.version)} answers at {address}, {_printable(status.status)}"
+    )
+    warnings = [_printable(notice) for notice in status.notices if notice not in known]
+    outcome: Outcome = "ok" if status.status == "operational" else "info"
+    return [
+        Finding("server", outcome, sentence),
+        *(Finding("server", "warning", warning) for warning in warnings),
+    ]
+
+
+def _printable(text: str) -> str:
+    """Text from another process without control characters, cut to a sensible length."""
+    return "".join(c for c in text[:_MAX_WARNING_CHARACTERS] if c.isprintable())

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
-from typing import Annotated
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, Literal, TypeVar, cast, get_args
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
 from location_context.cli import console
 from location_context.cli.database import open_database
@@ -19,7 +18,6 @@ from location_context.point import canonical
 from location_context.sections.events.imports.entries import RejectedEntry
 from location_context.sections.events.imports.feeds import Feeds
 from location_context.sections.events.imports.importer import (
-    ImportedCalendar,
     ImportRejected,
     calendar_id,
     canonical_source,
@@ -33,8 +31,8 @@ from location_context.upstream.http import http_client
 commands = typer.Typer(
     add_completion=False, help="Import your own events and manage feeds.", no_args_is_help=True
 )
+T = TypeVar("T")
 _PRINT_INTERVAL = 5000  # events, where no terminal shows a changing count
-_MAX_COLUMNS = 10_000  # the terminal wraps longer lines, and nothing is cut off
 
 feed = typer.Typer(help="Calendars at an address that the server refreshes.", no_args_is_help=True)
 commands.add_typer(feed, name="feed")
@@ -64,10 +62,8 @@ def import_(  # noqa: PLR0913  each is an option of the command
     json: console.Json = False,
 ) -> None:
     """Import events once, replacing what the same source gave before."""
-    calendar = _calendar(
-        "import", source, name=name, place=(lat, lng), country=country, region=region,
-        category=category,
-    )  # fmt: skip
+    place = _place(lat, lng, country, region)
+    calendar = _calendar("import", canonical_source(source), name, place, category)
     _import(calendar, allow_empty=allow_empty, json=json)
 
 
@@ -84,10 +80,7 @@ def add(  # noqa: PLR0913  each is an option of the command
     json: console.Json = False,
 ) -> None:
     """Read a feed now and have the server refresh it every hour."""
-    calendar = _calendar(
-        "feed", address, name=name, place=(lat, lng), country=country, region=region,
-        category=category,
-    )  # fmt: skip
+    calendar = _calendar("feed", address, name, _place(lat, lng, country, region), category)
     _import(calendar, allow_empty=False, json=json)
 
 
@@ -95,22 +88,21 @@ def add(  # noqa: PLR0913  each is an option of the command
 @feed.command("list")
 def list_(json: console.Json = False) -> None:
     """List feeds and imports."""
-    calendars = console.run(_list())
-    if json:
-        console.emit_json(calendars)
-        return
-    table = Table("id", "kind", "name", "events", "imported", "source", "failed with", box=None)
-    for calendar in calendars:
-        imported = (
-            calendar.imported_at.isoformat(timespec="minutes") if calendar.imported_at else ""
+    calendars = _run(lambda feeds: feeds.calendars())
+    columns = ("id", "kind", "name", "events", "imported", "source", "failed with")
+    rows = [
+        (
+            calendar.id,
+            calendar.kind,
+            calendar.name or "",
+            f"{calendar.rows:,}",
+            calendar.imported_at.isoformat(timespec="minutes") if calendar.imported_at else "",
+            calendar.source,
+            calendar.failed_with or "",
         )
-        table.add_row(
-            calendar.id, calendar.kind, escape(calendar.name or ""), f"{calendar.rows:,}", imported,
-            escape(calendar.source), escape(calendar.failed_with or ""),
-        )  # fmt: skip
-    out = console.out()
-    out.width = _MAX_COLUMNS
-    out.print(table)
+        for calendar in calendars
+    ]
+    console.emit(calendars, console.table(columns, rows), json=json)
 
 
 @feed.command("remove")
@@ -119,27 +111,30 @@ def remove(
     json: console.Json = False,
 ) -> None:
     """Remove a feed or an import with its events."""
-    if not console.run(_remove(name)):
+    if not _run(lambda feeds: feeds.remove(name)):
         raise OperatorError(f"There is no feed or import {name}; see: events list")
-    if json:
-        console.emit_json({"removed": name})
-    else:
-        console.out().print(f"Removed {name}.", markup=False)
+    console.emit({"removed": name}, f"Removed {name}.", json=json)
 
 
-@asynccontextmanager
-async def _feeds() -> AsyncIterator[Feeds]:
-    async with (
-        open_database() as (settings, database),
-        http_client(settings.user_agent) as client,
-    ):
-        yield Feeds(settings, system_clock, client, SqlEventStore(database))
+def _run(work: Callable[[Feeds], Awaitable[T]]) -> T:
+    """Run `work` on the stored feeds and imports."""
+
+    async def run() -> T:
+        settings = console.settings()
+        async with open_database(settings) as database, http_client(settings.user_agent) as client:
+            return await work(Feeds(settings, system_clock, client, SqlEventStore(database)))
+
+    return console.run(run())
 
 
 def _import(calendar: Calendar, *, allow_empty: bool, json: bool) -> None:
     try:
         with _progress() as progress:
-            imported = console.run(_fetch(calendar, allow_empty=allow_empty, progress=progress))
+            imported = _run(
+                lambda feeds: feeds.import_calendar(
+                    calendar, allow_empty=allow_empty, progress=progress
+                )
+            )
     except ImportRejected as error:
         _report(None, error.rejected, json=json)
         raise
@@ -162,74 +157,71 @@ def _progress() -> Iterator[Callable[[int], None]]:
     yield print_count
 
 
-async def _fetch(
-    calendar: Calendar, *, allow_empty: bool, progress: Callable[[int], None]
-) -> ImportedCalendar:
-    async with _feeds() as feeds:
-        return await feeds.import_calendar(calendar, allow_empty=allow_empty, progress=progress)
+@dataclass(frozen=True, kw_only=True)
+class _Place:
+    """Where events without coordinates are, and their time zone."""
+
+    lat: float | None
+    lng: float | None
+    country: str | None
+    region: str | None
+    timezone: str | None
 
 
-async def _list() -> list[Calendar]:
-    async with _feeds() as feeds:
-        return await feeds.calendars()
-
-
-async def _remove(name: str) -> bool:
-    async with _feeds() as feeds:
-        return await feeds.remove(name)
-
-
-def _calendar(  # noqa: PLR0913  each is an option of the command
-    kind: str,
-    source: str,
-    *,
-    name: str | None,
-    place: tuple[float | None, float | None],
-    country: str | None,
-    region: str | None,
-    category: str | None,
-) -> Calendar:
-    if (place[0] is None) != (place[1] is None):
+def _place(lat: float | None, lng: float | None, country: str | None, region: str | None) -> _Place:
+    if (lat is None) != (lng is None):
         raise OperatorError("--lat and --lng go together")
-    if category is not None and category not in Category.__args__:  # type: ignore[attr-defined]  # the words of the Literal
-        raise OperatorError(
-            f"--category is {category!r}; accepted: {', '.join(Category.__args__)}"  # type: ignore[attr-defined]  # likewise
-        )
     if region and not country:
         country = region.partition("-")[0]
     if country and not (len(country) == 2 and country.isalpha()):
         raise OperatorError(f"--country is {country!r}; accepted: two letters such as DE")
-    lat, lng = place
     timezone = main_zone(country.upper()) if country else None
     if lat is not None and lng is not None:
         if not (-90 <= lat <= 90 and -180 <= lng <= 180):
             raise OperatorError("--lat or --lng is out of bounds: -90..90 and -180..180")
         lat, lng = canonical(lat, lng)
         timezone = Gazetteer.load().point(lat, lng).timezone
-    source = source if kind == "feed" else canonical_source(source)
-    return Calendar(
-        id=calendar_id(source),
-        kind="feed" if kind == "feed" else "import",
-        source=source,
-        name=name,
+    return _Place(
         lat=lat,
         lng=lng,
         country=country.upper() if country else None,
         region=region.upper() if region else None,
         timezone=timezone,
-        category=category,  # type: ignore[arg-type]  # one of the words, checked above
+    )
+
+
+def _calendar(
+    kind: Literal["feed", "import"],
+    source: str,
+    name: str | None,
+    place: _Place,
+    category: str | None,
+) -> Calendar:
+    if category is not None and category not in get_args(Category):
+        raise OperatorError(
+            f"--category is {category!r}; accepted: {', '.join(get_args(Category))}"
+        )
+    return Calendar(
+        id=calendar_id(source),
+        kind=kind,
+        source=source,
+        name=name,
+        lat=place.lat,
+        lng=place.lng,
+        country=place.country,
+        region=place.region,
+        timezone=place.timezone,
+        category=cast("Category | None", category),
     )
 
 
 def _report(calendar: Calendar | None, rejected: Sequence[RejectedEntry], *, json: bool) -> None:
     """Print the result of an import; without a calendar nothing was imported."""
-    if json:
-        console.emit_json({"calendar": calendar, "refused": rejected})
-        return
+    text = []
     if calendar:
-        console.out().print(
-            f"{calendar.rows:,} event{'s' * (calendar.rows != 1)} from a month back to three years "
-            f"ahead imported, {len(rejected):,} refused."
-        )
-    for one in rejected:
-        console.err().print(f"- {one.location}: {one.reason}", markup=False)
+        events = f"{calendar.rows:,} event{'s' * (calendar.rows != 1)}"
+        period = "from a month back to three years ahead"
+        text = [f"{events} {period} imported, {len(rejected):,} refused."]
+    console.emit({"calendar": calendar, "refused": rejected}, *text, json=json)
+    for entry in rejected if not json else ():
+        console.step(f"- {entry.location}: {entry.reason}")

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 import typer
-from rich.markup import escape
 from rich.progress import Progress
-from rich.table import Table
 
 from location_context.cli import console
 from location_context.cli.database import open_database
@@ -40,23 +37,9 @@ commands = typer.Typer(
     no_args_is_help=True,
 )
 
+T = TypeVar("T")
 _MAX_LISTED = 20  # rejected rows printed for people; --json lists all
 Source = Annotated[str | None, typer.Argument(metavar="FILE|URL", help="CSV, GeoJSON, SPARQL.")]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _ImportOptions:
-    """The options of an import."""
-
-    source: str | None
-    sample: bool
-    wikidata: bool
-    strict: bool
-    labels: Path | None
-    dated: str | None
-    attribution: str
-    attribution_url: str | None
-    license: str | None
 
 
 @commands.command("import")
@@ -82,19 +65,18 @@ def import_(  # noqa: PLR0913  each option is an argument
     """Import a dataset and serve it; running servers switch to it within seconds."""
     if [source is not None, sample, wikidata].count(True) != 1:
         raise OperatorError("Give one of: a file or address, --sample, --wikidata.")
-    options = _ImportOptions(
-        source=source,
-        sample=sample,
-        wikidata=wikidata,
-        strict=strict,
-        labels=labels,
-        dated=dated,
-        attribution=attribution,
-        attribution_url=attribution_url,
-        license=license_,
+    metadata = ImportMetadata(
+        source="",
+        dated=_date(dated),
+        attribution=attribution or ("Wikidata" if wikidata else ""),
+        attribution_url=attribution_url or ("https://www.wikidata.org/" if wikidata else None),
+        license=license_ or (CC0.name if wikidata else None),
+        labels=read_labels(labels) if labels else {},
     )
     try:
-        report = console.run(_import(options))
+        report = _run(
+            lambda guides: _import(guides, source, metadata, sample=sample, strict=strict)
+        )
     except ImportRejected as rejected:
         _print_report(rejected.report, json=json)
         raise
@@ -104,59 +86,60 @@ def import_(  # noqa: PLR0913  each option is an argument
 @commands.command("list")
 def list_(*, json: console.Json = False) -> None:
     """List the stored versions, newest first."""
-
-    async def work() -> list[GuideVersion]:
-        async with _guides() as guides:
-            return await guides.versions()
-
-    versions = console.run(work())
-    if json:
-        console.emit_json([_as_json(version) for version in versions])
-        return
-    table = Table("version", "serves", "of", "restaurants", "kind", "source", "imported", box=None)
-    for version in versions:
-        provenance = version.provenance
-        serves = "yes" if version.active else ""
-        rows, when = f"{version.rows:,}", f"{version.imported_at:%Y-%m-%d %H:%M}"
-        table.add_row(
+    versions = _run(lambda guides: guides.versions())
+    columns = ("version", "serves", "of", "restaurants", "kind", "source", "imported")
+    rows = [
+        (
             str(version.number),
-            serves,
-            str(provenance.dated),
-            rows,
-            provenance.kind,
-            escape(provenance.source),
-            when,
+            "yes" if version.active else "",
+            str(version.provenance.dated),
+            f"{version.rows:,}",
+            version.provenance.kind,
+            version.provenance.source,
+            f"{version.imported_at:%Y-%m-%d %H:%M}",
         )
-    console.out().print(table)
+        for version in versions
+    ]
+    value = [_as_json(version) for version in versions]
+    console.emit(value, console.table(columns, rows), json=json)
 
 
 @commands.command()
 def rollback(*, json: console.Json = False) -> None:
     """Roll back to the version before the current one."""
-
-    async def work() -> GuideVersion:
-        async with _guides() as guides:
-            return await guides.rollback()
-
-    version = console.run(work())
-    if json:
-        console.emit_json(_as_json(version))
-    else:
-        told = f"Version {version.number} serves again ({version.rows:,} restaurants)."
-        console.out().print(told, markup=False)
+    version = _run(lambda guides: guides.rollback())
+    text = f"Version {version.number} serves again ({version.rows:,} restaurants)."
+    console.emit(_as_json(version), text, json=json)
 
 
-async def _import(options: _ImportOptions) -> ImportReport:
+def _run(work: Callable[[SqlGuideStore], Awaitable[T]]) -> T:
+    """Run `work` on the stored guides."""
+
+    async def run() -> T:
+        async with open_database(console.settings()) as database:
+            return await work(SqlGuideStore(database))
+
+    return console.run(run())
+
+
+async def _import(
+    guides: SqlGuideStore,
+    source: str | None,
+    metadata: ImportMetadata,
+    *,
+    sample: bool,
+    strict: bool,
+) -> ImportReport:
+    """Import the sample, the file or address, or without one Wikidata."""
     settings = console.settings()
-    metadata = _metadata(options)
-    async with _guides() as guides, http_client(settings.user_agent) as client:
+    async with http_client(settings.user_agent) as client:
         importer = Importer(guides, system_clock, _countries())
-        if options.sample:
+        if sample:
             return (await import_sample(importer))[1]
-        if options.source is None:
+        if source is None:
             dataset = await fetch_wikidata(client, settings)
         else:
-            dataset = await fetch(client, options.source, settings)
+            dataset = await fetch(client, source, settings)
         dated = metadata.dated or dataset.dated
         metadata = replace(metadata, source=dataset.source, dated=dated)
         with Progress(console=console.err(), transient=True) as bar:
@@ -164,7 +147,7 @@ async def _import(options: _ImportOptions) -> ImportReport:
             _, report = await importer.run(
                 dataset.data,
                 metadata,
-                strict=options.strict,
+                strict=strict,
                 progress=lambda done, rows: bar.update(task, completed=done, total=rows),
             )
         return report
@@ -175,19 +158,6 @@ def _countries() -> Callable[[float, float], str | None]:
     return lambda lat, lng: gazetteer.point(lat, lng).country
 
 
-def _metadata(options: _ImportOptions) -> ImportMetadata:
-    """What the options say, checked before anything is fetched."""
-    cc0 = options.wikidata
-    return ImportMetadata(
-        source="",
-        dated=_date(options.dated),
-        attribution=options.attribution or ("Wikidata" if cc0 else ""),
-        attribution_url=options.attribution_url or ("https://www.wikidata.org/" if cc0 else None),
-        license=options.license or (CC0.name if cc0 else None),
-        labels=read_labels(options.labels) if options.labels else {},
-    )
-
-
 def _date(text: str | None) -> date | None:
     try:
         return date.fromisoformat(text) if text else None
@@ -195,29 +165,21 @@ def _date(text: str | None) -> date | None:
         raise OperatorError(f"--dated is {text!r}; accepted: a date like 2026-01-31.") from None
 
 
-@asynccontextmanager
-async def _guides() -> AsyncIterator[SqlGuideStore]:
-    async with open_database() as (_, database):
-        yield SqlGuideStore(database)
-
-
 def _print_report(report: ImportReport, *, json: bool) -> None:
-    if json:
-        console.emit_json(report)
-        return
-    for row in report.refused[:_MAX_LISTED]:
-        line = f"{report.counted_in} {row.line}: {row.reason}"
-        console.err().print(line, style="yellow", markup=False)
-    if (more := len(report.refused) - _MAX_LISTED) > 0:
-        console.err().print(f"… and {more:,} more; --json lists them all.", markup=False)
-    tiers = ", ".join(f"{count:,} {tier}" for tier, count in report.by_tier.items())
+    if not json:
+        for row in report.refused[:_MAX_LISTED]:
+            console.warn(f"{report.counted_in} {row.line}: {row.reason}")
+        if (more := len(report.refused) - _MAX_LISTED) > 0:
+            console.step(f"… and {more:,} more; --json lists them all.")
     rows = f"{report.rows:,} rows ({report.kind}): {report.taken:,} restaurants"
     rest = f"{len(report.merged):,} merged into others, {len(report.refused):,} refused"
-    console.out().print(f"{rows}, {rest}.", markup=False)
+    text = [f"{rows}, {rest}."]
     if report.version is not None:
-        console.out().print(f"Version {report.version} serves: {tiers}.", markup=False)
+        tiers = ", ".join(f"{count:,} {tier}" for tier, count in report.by_tier.items())
+        text.append(f"Version {report.version} serves: {tiers}.")
+    console.emit(report, *text, json=json)
 
 
 def _as_json(version: GuideVersion) -> dict[str, Any]:
-    shown = msgspec.structs.asdict(version)
-    return {"version": shown.pop("number"), **shown}
+    fields = msgspec.structs.asdict(version)
+    return {"version": fields.pop("number"), **fields}

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
-from rich.markup import escape
-from rich.table import Column, Table
 
 from location_context.access.keys import (
     DEFAULT_PER_DAY,
@@ -29,6 +26,7 @@ commands = typer.Typer(
     add_completion=False, help="Create, list, revoke and rotate API keys.", no_args_is_help=True
 )
 
+T = TypeVar("T")
 MAX_QUOTA = 2_000_000_000
 PerMinute = Annotated[int, typer.Option(min=1, max=MAX_QUOTA, help="Requests per minute.")]
 PerDay = Annotated[int, typer.Option(min=1, max=MAX_QUOTA, help="Requests per UTC day.")]
@@ -50,52 +48,34 @@ def create(  # noqa: PLR0913  each is an option of the command
 ) -> None:
     """Create a key and print it once, alone on the last line."""
     expires_at = _end_of_day(expires) if expires else None
-
-    async def work() -> MintedKey:
-        async with _keys(new=new) as keys:
-            return await keys.create(
-                name, per_minute=per_minute, per_day=per_day, expires_at=expires_at
-            )
-
-    _print_minted(console.run(work()), json=json)
+    minted = _run(
+        lambda keys: keys.create(
+            name, per_minute=per_minute, per_day=per_day, expires_at=expires_at
+        ),
+        new=new,
+    )
+    _print_minted(minted, json=json)
 
 
 @commands.command("list")
 def list_(*, json: console.Json = False) -> None:
     """List all keys, revoked and expired ones included."""
-
-    async def work() -> list[ApiKey]:
-        async with _keys() as keys:
-            return list(await keys.list())
-
-    records = [_public_fields(record) for record in console.run(work())]
-    if json:
-        console.emit_json(records)
-        return
-    table = Table(
-        Column("id", no_wrap=True), "name", "status", "a minute", "a day", "until", box=None
-    )
+    records = [_public_fields(record) for record in _run(lambda keys: keys.list())]
+    rows = []
     for record in records:
         ends = record["revoked_at"] or record["expires_at"]
-        limits = [str(record["per_minute"]), str(record["per_day"])]
-        until = f"{ends:%Y-%m-%d %H:%M}" if ends else ""
-        table.add_row(record["id"], escape(record["name"]), record["status"], *limits, until)
-    console.out().print(table)
+        fields = [str(record[name]) for name in ("id", "name", "status", "per_minute", "per_day")]
+        rows.append([*fields, f"{ends:%Y-%m-%d %H:%M}" if ends else ""])
+    columns = ("id", "name", "status", "a minute", "a day", "until")
+    console.emit(records, console.table(columns, rows), json=json)
 
 
 @commands.command()
 def revoke(key_id: KeyId, *, json: console.Json = False) -> None:
     """Revoke a key; every server rejects it within five seconds."""
-
-    async def work() -> ApiKey:
-        async with _keys() as keys:
-            return await keys.revoke(key_id)
-
-    record = console.run(work())
-    if json:
-        console.emit_json(_public_fields(record))
-    else:
-        console.out().print(f"The key {record.id} ({record.name}) is revoked.", markup=False)
+    record = _run(lambda keys: keys.revoke(key_id))
+    text = f"The key {record.id} ({record.name}) is revoked."
+    console.emit(_public_fields(record), text, json=json)
 
 
 @commands.command()
@@ -108,18 +88,18 @@ def rotate(
     json: console.Json = False,
 ) -> None:
     """Replace a key; the old one keeps working for the grace period."""
-
-    async def work() -> MintedKey:
-        async with _keys() as keys:
-            return await keys.rotate(key_id, timedelta(hours=grace))
-
-    _print_minted(console.run(work()), json=json)
+    _print_minted(_run(lambda keys: keys.rotate(key_id, timedelta(hours=grace))), json=json)
 
 
-@asynccontextmanager
-async def _keys(*, new: bool = False) -> AsyncIterator[ApiKeys]:
-    async with open_database(new=new) as (settings, database):
-        yield await open_api_keys(settings, database, system_clock)
+def _run(work: Callable[[ApiKeys], Awaitable[T]], *, new: bool = False) -> T:
+    """Run `work` on the stored keys."""
+
+    async def run() -> T:
+        settings = console.settings(new=new)
+        async with open_database(settings) as database:
+            return await work(await open_api_keys(settings, database, system_clock))
+
+    return console.run(run())
 
 
 def _end_of_day(text: str) -> datetime:
@@ -132,17 +112,16 @@ def _end_of_day(text: str) -> datetime:
 
 
 def _print_minted(minted: MintedKey, *, json: bool) -> None:
-    if json:
-        console.emit_json({"key": minted.secret, **_public_fields(minted.record)})
-        return
     record = minted.record
     ends = f", until {record.expires_at:%Y-%m-%d %H:%M} UTC" if record.expires_at else ""
-    console.out().print(
-        f"{record.id} for {record.name}: {record.per_minute} a minute, {record.per_day} a day{ends}"
-        "\nThe key is shown only this once:",
-        markup=False,
+    limits = f"{record.per_minute} a minute, {record.per_day} a day{ends}"
+    console.emit(
+        {"key": minted.secret, **_public_fields(record)},
+        f"{record.id} for {record.name}: {limits}\nThe key is shown only this once:",
+        json=json,
     )
-    sys.stdout.write(minted.secret + "\n")
+    if not json:
+        sys.stdout.write(minted.secret + "\n")
 
 
 def _public_fields(record: ApiKey) -> dict[str, Any]:

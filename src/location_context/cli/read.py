@@ -31,13 +31,13 @@ from location_context.upstream.deadline import Deadline
 commands = typer.Typer(add_completion=False)
 
 ALL = "all"
-PIPED = 140  # columns where there is no terminal
+COLUMNS_WITHOUT_TERMINAL = 140
 
 
-def _completing(words: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """What the shell offers of these words, which are looked up when it asks."""
+def _completion(words: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """A shell completion of these words, which are looked up when the shell asks."""
 
-    def complete(incomplete: str) -> list[str]:  # Typer goes by the name of the argument
+    def complete(incomplete: str) -> list[str]:  # Typer requires this argument's name
         return [word for word in words() if word.startswith(incomplete)]
 
     return complete
@@ -48,21 +48,21 @@ Name = Annotated[
     typer.Argument(
         metavar="SECTION",
         help="A section's name, or `all`.",
-        autocompletion=_completing(lambda: (*registry.names(), ALL)),
+        autocompletion=_completion(lambda: (*registry.names(), ALL)),
     ),
 ]
 Lat = Annotated[str, typer.Option(help="Latitude in decimal degrees.")]
 Lng = Annotated[str, typer.Option(help="Longitude in decimal degrees.")]
 Day = Annotated[str, typer.Option(metavar="YYYY-MM-DD", help="Date of the stay.")]
 Units = Annotated[
-    str, typer.Option(help="metric or imperial.", autocompletion=_completing(lambda: UNIT_SYSTEMS))
+    str, typer.Option(help="metric or imperial.", autocompletion=_completion(lambda: UNIT_SYSTEMS))
 ]
 Lang = Annotated[str, typer.Option(help="BCP 47 tag.")]
 
 
 @commands.command()
 def read(  # noqa: PLR0913  the parameters of the endpoints
-    section: Name,
+    name: Name,
     *,
     lat: Lat,
     lng: Lng,
@@ -73,60 +73,59 @@ def read(  # noqa: PLR0913  the parameters of the endpoints
     json: console.Json = False,
 ) -> None:
     """Read a section for a point and a stay, as the server would answer it."""
-    given = {"lat": lat, "lng": lng, "start": start, "end": end, "units": units, "lang": lang}
-    answers = console.run(_read(section, given))
+    values = {"lat": lat, "lng": lng, "start": start, "end": end, "units": units, "lang": lang}
+    answers = console.run(_read(name, values))
     if json:
-        bodies = {one.name: body for one, body in answers}
-        console.emit_json(bodies if section == ALL else bodies[section])
+        bodies = {section.name: body for section, body in answers}
+        console.emit(bodies if name == ALL else bodies[name], json=True)
         return
     out = console.out()
     if not out.is_terminal:
-        out.width = PIPED
-    for number, (one, body) in enumerate(answers):
-        out.print(*([""] if number else []), *_printable(one, body), sep="\n")
+        out.width = COLUMNS_WITHOUT_TERMINAL
+    for number, (section, body) in enumerate(answers):
+        out.print(*([""] if number else []), *_printable(section, body), sep="\n")
 
 
 async def _read(
-    name: str, given: Mapping[str, str]
+    name: str, values: Mapping[str, str]
 ) -> list[tuple[Section[Any], Applicable | NotApplicable | None]]:
     async with open_service(console.settings()) as service:
-        sections = _chosen(service, name)
+        sections = _sections(service, name)
         dated = any(section.dated for section in sections)
         names = DATED_SECTION if dated else UNDATED_SECTION
-        checked = parse(urlencode(given).encode(), names, service.languages)
-        query = query_for(service, checked)
+        query = query_for(service, parse(urlencode(values).encode(), names, service.languages))
         deadline = Deadline.after(service.settings.json_deadline)
         if name != ALL:
             return [(sections[0].section, (await sections[0].read(query, deadline)).body)]
         results = await read_all(sections, query, deadline)
         return [
-            (one.section, result.body if (result := results[one.name]) else None)
-            for one in sections
+            (cached.section, result.body if (result := results[cached.name]) else None)
+            for cached in sections
         ]
 
 
-def query_for(service: Service, checked: Parameters) -> Query:
-    """What the sections are asked."""
-    point = service.gazetteer.point(checked.lat, checked.lng)
-    language = checked.language or service.languages.english
-    return Query(point, checked.stay, checked.units, language)
+def query_for(service: Service, parameters: Parameters) -> Query:
+    """The query of the sections for these parameters."""
+    point = service.gazetteer.point(parameters.lat, parameters.lng)
+    language = parameters.language or service.languages.english
+    return Query(point, parameters.stay, parameters.units, language)
 
 
-def _chosen(service: Service, name: str) -> list[CachedSection]:
-    chosen = [s for s in service.sections if name in (s.name, ALL)]
-    if not chosen:
+def _sections(service: Service, name: str) -> list[CachedSection]:
+    sections = [section for section in service.sections if name in (section.name, ALL)]
+    if not sections:
         names = ", ".join(section.name for section in service.sections)
         raise OperatorError(f"There is no section {name[:40]!r}; accepted: {names}, {ALL}.")
-    return chosen
+    return sections
 
 
 def _printable(
     section: Section[Any], body: Applicable | NotApplicable | None
 ) -> Iterator[RenderableType]:
-    """One section's answer for a person: what is read first of it; `--json` has all of it."""
+    """A section's answer for people: its most important parts; `--json` has all of it."""
     yield f"[bold]{section.name}[/bold]"
     if body is None:
-        yield "The section could not be read in time and holds nothing."
+        yield "The section could not be read in time and has no stored answer."
     elif isinstance(body, NotApplicable):
         yield escape(body.message)
     else:
@@ -136,7 +135,7 @@ def _printable(
         for part in section.text(body):
             yield escape(part) if isinstance(part, str) else _table(part)
         if body.degraded_reason:
-            yield f"Less than was due: {body.degraded_reason}"
+            yield f"Degraded: {body.degraded_reason}"
         for notice in body.attribution:
             yield f"[dim]{escape(notice.text)}[/dim]"
 

@@ -48,16 +48,10 @@ def serve(
     settings = listening_settings(console.settings(new=new), host, port)
     logs.configure(settings)
     _check_port(host, port)
-    notices = console.run(_notices(settings))
+    notices = [*console.run(_notices(settings))]
     if workers > 1 and not settings.redis_url:
-        notices = [
-            *notices,
-            f"Each of the {workers} workers counts quotas on its own: set REDIS_URL",
-        ]
-    notices = [
-        *notices,
-        *(f"{name} is not a setting and is ignored" for name in unknown(os.environ)),
-    ]
+        notices.append(f"Each of the {workers} workers counts quotas on its own: set REDIS_URL")
+    notices += [f"{name} is not a setting and is ignored" for name in unknown(os.environ)]
     _announce(settings, [console.hint(notice) for notice in notices])
     os.environ[PREFIX + "BUDGET_SHARE"] = str(settings.budget_share / workers)
     _server(host, port, workers).serve()
@@ -66,17 +60,16 @@ def serve(
 def _announce(settings: Settings, notices: Sequence[str]) -> None:
     """Print warnings, address and data directory in the format of the log."""
     address, folder = settings.public_url, settings.data_dir.absolute()
-    said = f"Serving at {address}, data directory {folder}"
+    sentence = f"Serving at {address}, data directory {folder}"
     if settings.log_format == "json":
         log = structlog.get_logger()
         for notice in notices:
             log.warning("notice", message=notice)
-        log.info("serving", message=said, address=address, data_dir=str(folder))
+        log.info("serving", message=sentence, address=address, data_dir=str(folder))
         return
-    err = console.err()
     for notice in notices:
-        err.print(f"Notice: {notice}", style="yellow", markup=False)
-    err.print(said, style="green", markup=False)
+        console.warn(f"Notice: {notice}")
+    console.err().print(sentence, style="green", markup=False)
 
 
 def listening_settings(settings: Settings, host: str, port: int) -> Settings:

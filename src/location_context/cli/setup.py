@@ -1,4 +1,4 @@
-"""`setup`: what a first start needs; steps already result are skipped.
+"""`setup`: prepare a first start; steps that are already done are skipped.
 
 The data directory and database, the sample guide, the fallback climate grid and a first API key,
 which is printed once with a `curl` line that works as soon as `serve` runs.
@@ -15,6 +15,7 @@ import typer
 
 from location_context.access.keys import ApiKeys
 from location_context.cli import console
+from location_context.cli.database import open_database
 from location_context.cli.serve import Host, Port, Workers, local_address
 from location_context.errors import OperatorError
 from location_context.gazetteer.gazetteer import Gazetteer
@@ -24,7 +25,6 @@ from location_context.sections.weather.climatology.fallback_grid import Fallback
 from location_context.settings import Settings
 from location_context.stay import system_clock
 from location_context.storage.access import open_api_keys
-from location_context.storage.database import Database
 from location_context.storage.guide import SqlGuideStore
 
 commands = typer.Typer(add_completion=False)
@@ -71,13 +71,9 @@ def setup(  # noqa: PLR0913  each is an option of the command
         page=f"{address}/",
     )
     if json:
-        console.emit_json(result)
+        console.emit(result, json=True)
     else:
         _print(result)
-
-
-def _print_step(sentence: str) -> None:
-    console.err().print(sentence, markup=False)
 
 
 def _make_data_dir(settings: Settings) -> None:
@@ -91,19 +87,15 @@ def _make_data_dir(settings: Settings) -> None:
 
 async def _store(settings: Settings) -> tuple[bool, str | None]:
     """Fill the database; whether the sample was imported, and a new key if one was created."""
-    database = await Database.open(settings)
-    try:
+    async with open_database(settings) as database:
         imported = await _sample_guide(SqlGuideStore(database))
-        key = await _first_key(await open_api_keys(settings, database, system_clock))
-    finally:
-        await database.close()
-    return imported, key
+        return imported, await _first_key(await open_api_keys(settings, database, system_clock))
 
 
 async def _sample_guide(guides: SqlGuideStore) -> bool:
     if await guides.active() is not None:
         return False
-    _print_step("Importing the sample guide …")
+    console.step("Importing the sample guide …")
     gazetteer = Gazetteer.load()
     importer = Importer(guides, system_clock, lambda lat, lng: gazetteer.point(lat, lng).country)
     await import_sample(importer)
@@ -121,13 +113,13 @@ def _fallback(settings: Settings) -> bool:
     if FallbackGrid(settings.data_dir).exists:
         return False
     try:
-        grid.make(settings.data_dir, _print_step)
+        grid.make(settings.data_dir, console.step)
     except OperatorError as error:
         warning = (
             f"Warning: the fallback climate grid was not made, so that weather needs a provider: "
             f"{error.message} Try again with: location-context climate fallback"
         )
-        console.err().print(console.hint(warning), style="yellow", markup=False)
+        console.warn(console.hint(warning))
         return False
     return True
 

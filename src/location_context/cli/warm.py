@@ -2,14 +2,13 @@
 
 The file is CSV with a header line: `lat,lng` and, for dated sections, `start,end`; without dates
 the stay is the next seven days. Invalid lines are reported and skipped. When the call budget is
-spent, the command waits and says how long that will take. What was fetched is stored, so that a
+spent, the command waits and prints how long that will take. What was fetched is stored, so that a
 second run continues where the first stopped. The exit code is 1 if answers are still incomplete.
 """
 
 from __future__ import annotations
 
 import asyncio
-import csv
 import math
 from asyncio import sleep
 from collections import Counter
@@ -27,7 +26,7 @@ from location_context.app import open_service
 from location_context.cli import console
 from location_context.cli.console import ProgressReporter
 from location_context.cli.read import query_for
-from location_context.errors import InvalidRequest, OperatorError
+from location_context.errors import InvalidRequest
 from location_context.parameters import DATED_SECTION, parse
 from location_context.sections.contract import Query, SectionResult
 from location_context.service import Service, read_all
@@ -49,7 +48,6 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="CSV with lat,lng[,st
 Wait = Annotated[
     bool, typer.Option("--wait/--no-wait", help="Wait while the call budget is spent.")
 ]
-
 
 Row = tuple[int, dict[str, str]]  # a line number and its columns by name
 
@@ -76,48 +74,28 @@ class Summary:
 @commands.command()
 def warm(file: File, *, wait: Wait = True, json: console.Json = False) -> None:
     """Fill the caches for the places and stays in a file."""
-    rows = _rows(file)
-    with console.ProgressReporter("Reading", len(rows), "places") as progress:
+    rows = console.csv_rows(file, ("lat", "lng"))
+    with ProgressReporter("Reading", len(rows), "places") as progress:
         summary = console.run(_warm(rows, progress, wait=wait))
     summary.invalid.sort()
-    if json:
-        result = {
-            "read": summary.read,
-            "wrong": summary.invalid,
-            "incomplete": sorted(summary.incomplete),
-        }
-        console.emit_json(result)
-    else:
-        _print(summary)
-    if summary.incomplete:
-        raise typer.Exit(1)
-
-
-def _print(summary: Summary) -> None:
-    for sentence in summary.invalid:
-        console.err().print(sentence, style="yellow", markup=False)
-    for name, kinds in summary.read.items():
-        counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-        console.out().print(f"{name}: {counts}", markup=False)
-    if incomplete := sorted(summary.incomplete):
-        shown = ", ".join(map(str, incomplete[:_MAX_LISTED])) + (
-            " …" if len(incomplete) > _MAX_LISTED else ""
-        )
-        sentence = f"{len(incomplete)} places are incomplete (lines {shown}). Run this again later."
-        console.err().print(sentence, style="yellow", markup=False)
-
-
-def _rows(file: Path) -> list[Row]:
-    """The rows of the file, each with its line number."""
-    try:
-        with file.open(newline="", encoding="utf-8-sig") as lines:
-            reader = csv.DictReader(lines)
-            if not {"lat", "lng"} <= set(reader.fieldnames or ()):
-                raise OperatorError(f"{file} has no columns lat and lng in its first line.")
-            return [(reader.line_num, row) for row in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise OperatorError(f"{file} cannot be read: {reason}") from None
+    incomplete = sorted(summary.incomplete)
+    result = {"read": summary.read, "wrong": summary.invalid, "incomplete": incomplete}
+    lines = [
+        f"{name}: {', '.join(f'{count} {kind}' for kind, count in kinds.items())}"
+        for name, kinds in summary.read.items()
+    ]
+    if not json:
+        for sentence in summary.invalid:
+            console.warn(sentence)
+    console.emit(result, *lines, json=json)
+    if not incomplete:
+        return
+    if not json:
+        listed = ", ".join(map(str, incomplete[:_MAX_LISTED]))
+        more = " …" if len(incomplete) > _MAX_LISTED else ""
+        count = len(incomplete)
+        console.warn(f"{count} places are incomplete (lines {listed}{more}). Run this again later.")
+    raise typer.Exit(1)
 
 
 async def _warm(rows: list[Row], progress: ProgressReporter, *, wait: bool) -> Summary:
@@ -127,7 +105,7 @@ async def _warm(rows: list[Row], progress: ProgressReporter, *, wait: bool) -> S
         summary = Summary({section.name: Counter() for section in service.sections})
         slots = asyncio.Semaphore(MAX_CONCURRENT)
 
-        async def one(line: Line) -> None:
+        async def read_line(line: Line) -> None:
             if line.query is None:
                 summary.invalid.append(f"Line {line.number}: {line.error}")
             else:
@@ -140,7 +118,7 @@ async def _warm(rows: list[Row], progress: ProgressReporter, *, wait: bool) -> S
             summary.done += 1
             progress.advance()
 
-        await asyncio.gather(*(one(line) for line in _lines(service, rows)))
+        await asyncio.gather(*(read_line(line) for line in _lines(service, rows)))
         return summary
 
 
@@ -184,28 +162,28 @@ def _lines(service: Service, rows: list[Row]) -> Iterator[Line]:
     last = first + timedelta(days=DEFAULT_DAYS - 1)
     default = {"start": first.isoformat(), "end": last.isoformat()}
     for number, row in rows:
-        named = {k: v for k, v in row.items() if k in DATED_SECTION and isinstance(v, str)}
-        given = {name: value.strip() for name, value in named.items() if value.strip()}
-        dates: Mapping[str, str] = {} if {"start", "end"} & set(given) else default
+        known = {k: v for k, v in row.items() if k in DATED_SECTION and isinstance(v, str)}
+        values = {name: value.strip() for name, value in known.items() if value.strip()}
+        dates: Mapping[str, str] = {} if {"start", "end"} & set(values) else default
         try:
-            encoded = urlencode({**given, **dates}).encode()
-            checked = parse(encoded, DATED_SECTION, service.languages)
+            encoded = urlencode({**values, **dates}).encode()
+            parameters = parse(encoded, DATED_SECTION, service.languages)
         except InvalidRequest as error:
             yield Line(number, None, error.message)
         else:
-            yield Line(number, query_for(service, checked))
+            yield Line(number, query_for(service, parameters))
 
 
 async def _read(service: Service, query: Query) -> dict[str, str]:
     """How each section answered: `complete`, `incomplete`, `not applicable` or `nothing`."""
     sections = [cached.section for cached in service.sections]
-    readings = await read_all(sections, query, Deadline.after(READ_TIMEOUT))
-    return {name: _kind(reading) for name, reading in readings.items()}
+    results = await read_all(sections, query, Deadline.after(READ_TIMEOUT))
+    return {name: _kind(result) for name, result in results.items()}
 
 
-def _kind(reading: SectionResult | None) -> str:
-    if reading is None:
+def _kind(result: SectionResult | None) -> str:
+    if result is None:
         return "nothing"
-    if not reading.complete:
+    if not result.complete:
         return "incomplete"
-    return "complete" if reading.body.applicable else "not applicable"
+    return "complete" if result.body.applicable else "not applicable"

@@ -97,7 +97,7 @@ def test_all_months_reach_over_new_year_as_far_as_days_have_come():
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
-    [("lat,lng\n1,x\n", "line 2"), ("a,b\n1,2\n", "line 2"), ("lat,lng\n1,2\n91,0\n", "line 3")],
+    [("lat,lng\n1,x\n", "line 2"), ("a,b\n1,2\n", "line 1"), ("lat,lng\n1,2\n91,0\n", "line 3")],
 )
 def test_a_file_with_a_wrong_line_is_refused_before_anything_is_asked(tmp_path, text, sentence):
     file = tmp_path / "places.csv"

@@ -84,7 +84,7 @@ class Weather(Section[WeatherBody]):
     dataset_info = DatasetInfo(
         name="climate",
         description="The climate fallback.",
-        hint="no month kept yet, and no fallback grid: location-context climate fallback",
+        hint="no months stored yet, and no fallback grid: location-context climate fallback",
     )
     answers_past = False
     splits_at_horizon = True
