@@ -10,7 +10,7 @@ import csv
 import os
 import re
 import sys
-from collections.abc import Collection, Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
@@ -86,7 +86,7 @@ def step(text: str) -> None:
     err().print(text, markup=False)
 
 
-def csv_rows(file: Path, columns: Collection[str]) -> list[tuple[int, dict[str, str]]]:
+def csv_rows(file: Path, columns: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
     """The rows of a CSV file by column, each with its line number.
 
     Raises:
@@ -95,9 +95,9 @@ def csv_rows(file: Path, columns: Collection[str]) -> list[tuple[int, dict[str, 
     try:
         with file.open(newline="", encoding="utf-8-sig") as lines:
             reader = csv.DictReader(lines)
-            if missing := set(columns) - set(reader.fieldnames or ()):
-                names = " and ".join(sorted(missing))
-                raise OperatorError(f"{file}, line 1: there is no column {names}")
+            if not set(columns) <= set(reader.fieldnames or ()):
+                names = " and ".join(columns)
+                raise OperatorError(f"{file}, line 1: the header needs the columns {names}")
             return [(reader.line_num, row) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or error
