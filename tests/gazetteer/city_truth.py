@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from location_context.gazetteer.cities import folded
+from location_context.gazetteer.cities import search_key
 from location_context.gazetteer.zones import zone_countries
 from location_context.point import distance_km
 
@@ -62,7 +62,7 @@ def contested_zone(row: Row) -> bool:
     """Whether GeoNames, kept up to date, has the row's city in another zone."""
     near = [(_km(row, place), place) for place in _places_around(row)]
     near = [(km, place) for km, place in near if km < _SAME_CITY_KM]
-    named = [pair for pair in near if folded(pair[1]["name"]).startswith(folded(row.name))]
+    named = [pair for pair in near if search_key(pair[1]["name"]).startswith(search_key(row.name))]
     if not near:
         return False
     place = min(named or near, key=lambda pair: pair[0])[1]

@@ -116,7 +116,7 @@ def _fallback(settings: Settings) -> bool:
         grid.make(settings.data_dir, console.step)
     except OperatorError as error:
         warning = (
-            f"Warning: the fallback climate grid was not made, so that weather needs a provider: "
+            f"Warning: the fallback climate grid was not made, so weather needs a provider: "
             f"{error.message} Try again with: location-context climate fallback"
         )
         console.warn(console.hint(warning))

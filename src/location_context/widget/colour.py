@@ -1,8 +1,8 @@
 """Colour: every colour of the page, derived from the host's accent, for light and for dark.
 
-Grounds and neutrals take the accent's hue at hardly any chroma. Text and shapes keep the accent's
-hue and chroma and walk lightness away from the grounds until the WCAG ratio holds against all of
-them, so that no accent, however pale, makes words hard to read.
+Backgrounds and neutrals have the accent's hue and very little chroma. Text and shapes keep the
+accent's hue and chroma, and their lightness is moved away from the backgrounds until the WCAG ratio
+is reached on all of them, so that no accent makes text hard to read.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Oklch:
         """From `#rgb` or `#rrggbb`."""
         digits = text.lstrip("#")
         digits = digits if len(digits) == 6 else "".join(2 * d for d in digits)
-        red, green, blue = (_linear(int(digits[n : n + 2], 16) / 255) for n in (0, 2, 4))
+        red, green, blue = (_gamma_decode(int(digits[n : n + 2], 16) / 255) for n in (0, 2, 4))
         long = math.cbrt(0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue)
         middle = math.cbrt(0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue)
         short = math.cbrt(0.0883024619 * red + 0.2817188376 * green + 0.6299787005 * blue)
@@ -44,21 +44,21 @@ class Oklch:
     def is_grey(self) -> bool:
         return self.chroma < GREY_CHROMA
 
-    def lit(self, lightness: float) -> Self:
-        """The same hue and chroma at another lightness, kept within 0 and 1."""
+    def with_lightness(self, lightness: float) -> Self:
+        """The same hue and chroma at another lightness, clamped to 0 and 1."""
         return replace(self, lightness=min(1.0, max(0.0, lightness)))
 
     @cached_property
     def hex(self) -> str:
-        """As `#rrggbb`, with less chroma where sRGB has no such colour."""
+        """As `#rrggbb`, with less chroma if it is outside sRGB."""
         colour: Oklch = self
-        while not colour._fits and colour.chroma > _TOLERANCE:
+        while not colour._in_srgb and colour.chroma > _TOLERANCE:
             colour = replace(colour, chroma=colour.chroma * _CHROMA_STEP)
-        red, green, blue = (_encoded(min(1.0, max(0.0, c))) for c in colour._linear_rgb)  # noqa: SLF001  its own kind
+        red, green, blue = (_gamma_encode(min(1.0, max(0.0, c))) for c in colour._linear_rgb)  # noqa: SLF001  same class
         return f"#{red:02x}{green:02x}{blue:02x}"
 
     @property
-    def _fits(self) -> bool:
+    def _in_srgb(self) -> bool:
         return all(-_TOLERANCE <= channel <= 1 + _TOLERANCE for channel in self._linear_rgb)
 
     @cached_property
@@ -75,22 +75,22 @@ class Oklch:
         )
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(colour: str, other: str) -> float:
     """The WCAG ratio of two colours in hex, 1 to 21."""
-    darker, lighter = sorted((_luminance(one), _luminance(other)))
+    darker, lighter = sorted((_luminance(colour), _luminance(other)))
     return (lighter + 0.05) / (darker + 0.05)
 
 
 def _luminance(text: str) -> float:
-    red, green, blue = (_linear(int(text[n : n + 2], 16) / 255) for n in (1, 3, 5))
+    red, green, blue = (_gamma_decode(int(text[n : n + 2], 16) / 255) for n in (1, 3, 5))
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def _linear(channel: float) -> float:
+def _gamma_decode(channel: float) -> float:
     return channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
 
 
-def _encoded(channel: float) -> int:
+def _gamma_encode(channel: float) -> int:
     value = channel * 12.92 if channel <= 0.0031308 else 1.055 * channel ** (1 / 2.4) - 0.055
     return round(value * 255)
 
@@ -100,7 +100,7 @@ Scheme: TypeAlias = Literal["light", "dark"]
 ACCENT_RATIO, CAPTION_RATIO, SECONDARY_RATIO = 4.6, 4.6, 6.5
 _STEP = 0.01
 
-# lightness and the most chroma, light then dark
+# lightness and maximal chroma, light then dark
 _FIXED: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
     "ground": ((0.977, 0.003), (0.165, 0.005)),
     "surface": ((1.0, 0.0), (0.208, 0.008)),
@@ -116,8 +116,8 @@ _FIXED: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
     "moond": ((0.385, 0.030), (0.320, 0.018)),
     "moonl": ((0.954, 0.0095), (0.950, 0.011)),
 }
-# where the walk begins (None: the accent's own lightness), the most chroma, the ratio
-_WALKED: Mapping[Scheme, Mapping[str, tuple[float | None, float, float]]] = {
+# initial lightness (None: the accent's), maximal chroma, minimal contrast
+_ADJUSTED: Mapping[Scheme, Mapping[str, tuple[float | None, float, float]]] = {
     "light": {
         "accent": (None, 0.4, ACCENT_RATIO),
         "ink2": (0.45, 0.0142, SECONDARY_RATIO),
@@ -135,24 +135,24 @@ _WHITE, _BLACK = "#ffffff", "#000000"
 
 @lru_cache(maxsize=512)
 def palette(accent: str, scheme: Scheme) -> Mapping[str, str]:
-    """Every colour by its name, as `#rrggbb`; `accent` is `#rgb` or `#rrggbb`."""
-    given = Oklch.from_hex(accent)
-    if given.is_grey:
-        given = Oklch(given.lightness, 0.0, 0.0)
+    """Every colour by name as `#rrggbb`; `accent` is `#rgb` or `#rrggbb`."""
+    base = Oklch.from_hex(accent)
+    if base.is_grey:
+        base = Oklch(base.lightness, 0.0, 0.0)
     column = 0 if scheme == "light" else 1
     colours = {
-        name: Oklch(pair[column][0], min(given.chroma, pair[column][1]), given.hue).hex
+        name: Oklch(pair[column][0], min(base.chroma, pair[column][1]), base.hue).hex
         for name, pair in _FIXED.items()
     }
     grounds = [colours[name] for name in ("surface", "ground", "tint", "sunk")]
-    for name, (lightness, chroma, ratio) in _WALKED[scheme].items():
-        start = given.lightness if lightness is None else lightness
-        colour = Oklch(start, min(given.chroma, chroma), given.hue)
-        colours[name] = _walked(colour, grounds, ratio, scheme)
-    begin, least = _FILL[scheme]
-    fill = given.lit(given.lightness if begin is None else begin)
-    colours["fill"] = _walked(fill, grounds[:3], least, scheme)
-    near_black = Oklch(0.2, min(given.chroma, 0.02), given.hue).hex
+    for name, (lightness, chroma, ratio) in _ADJUSTED[scheme].items():
+        start = base.lightness if lightness is None else lightness
+        colour = Oklch(start, min(base.chroma, chroma), base.hue)
+        colours[name] = _ensure_contrast(colour, grounds, ratio, scheme)
+    lightness, min_ratio = _FILL[scheme]
+    fill = base.with_lightness(base.lightness if lightness is None else lightness)
+    colours["fill"] = _ensure_contrast(fill, grounds[:3], min_ratio, scheme)
+    near_black = Oklch(0.2, min(base.chroma, 0.02), base.hue).hex
     options = (_WHITE, near_black, _BLACK)
     colours["on"] = next(c for c in options if contrast(c, colours["accent"]) >= 4.5)
     return colours
@@ -170,12 +170,12 @@ def _short(colour: str) -> str:
     return colour
 
 
-def _walked(colour: Oklch, grounds: Iterable[str], ratio: float, scheme: Scheme) -> str:
-    """The colour made darker (on light grounds) or lighter until it stands out from all."""
-    towards = -_STEP if scheme == "light" else _STEP
+def _ensure_contrast(colour: Oklch, grounds: Iterable[str], ratio: float, scheme: Scheme) -> str:
+    """The colour, darkened (light scheme) or lightened until its contrast to all grounds suffices."""
+    step = -_STEP if scheme == "light" else _STEP
     grounds = list(grounds)
     while min(contrast(colour.hex, ground) for ground in grounds) < ratio:
         if colour.lightness in {0.0, 1.0}:
             break
-        colour = colour.lit(colour.lightness + towards)
+        colour = colour.with_lightness(colour.lightness + step)
     return colour.hex

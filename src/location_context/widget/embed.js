@@ -4,7 +4,7 @@
   const own = new URL("pulse", script.src).href;
   const seen = new WeakMap();
   const widgets = () => [...document.querySelectorAll("iframe")].filter((frame) => frame.src.split(/[?#]/)[0] === own);
-  // Frames that are hidden or not laid out yet: no height of theirs counts before they have a width.
+  // Frames that are hidden or not laid out yet: their heights are ignored until they have a width.
   const narrow = new ResizeObserver((entries) => {
     for (const { target } of entries) if (target.clientWidth >= 100) narrow.unobserve(target), ask(target);
   });
@@ -27,8 +27,8 @@
     const falls = height < last.height;
     if (falls && last.rose) last.since = now, last.turns++;
     // A host whose layout answers each height with another width, such as one whose scrollbar comes
-    // and goes, would go on for ever: only grow, and ask once more when it is calm, for a window
-    // that was dragged.
+    // and goes, would never settle: only grow, and ask once more later, in case a window was being
+    // dragged.
     if (falls && (++last.falls > 20 || last.turns > 2)) {
       clearTimeout(last.timer);
       if (!(now - last.asked < 1e4)) last.timer = setTimeout(() => { last.asked = performance.now(); ask(frame); }, 1100);
@@ -46,8 +46,8 @@
     lend(frame);
     frame.contentWindow.postMessage({ type: "pulse:measure", version: 1 }, "*");
   };
-  // Asked again: widgets that spoke before this script came, and those out of sight while the
-  // window changes, which browsers let sleep.
+  // Ask widgets that sent their height before this script loaded, and after a resize those out of
+  // sight, which browsers suspend.
   const all = () => widgets().forEach(ask);
   addEventListener("resize", all);
   all();

@@ -11,8 +11,8 @@
     root.classList.toggle("whole", whole);
     return width < 100 ? 0 : Math.ceil(height);
   };
-  // No scrollbar where all is seen, to within the pixel that a zoomed frame may lack. A host that
-  // has not answered after half a second keeps its own height: there one scrolls.
+  // No scrollbar if everything is visible, to within the pixel that a zoomed frame may lack. If the
+  // host has not resized the frame after half a second, the page scrolls.
   const settle = (height) => {
     clearTimeout(patience);
     if (innerHeight >= height - 1) root.classList.add("whole");

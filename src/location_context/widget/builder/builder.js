@@ -1,11 +1,11 @@
-// The builder with JavaScript: at each change it asks for the same page again and takes over the
-// parts marked data-live, so that words, checks and code are the server's alone.
+// The builder with JavaScript: at each change it requests the same page again and takes over the
+// parts marked data-live, so that all text, checks and code come from the server.
 (() => {
   const form = document.getElementById("form");
   const field = (name) => document.getElementById(name);
   const place = field("place"), hex = field("hex"), list = field("matches"), copy = field("copy");
 
-  // Asking for the page again
+  // Requesting the page again
   let timer, asking;
   const later = (wait) => { clearTimeout(timer); timer = setTimeout(refresh, wait); };
   const query = () => {
@@ -45,7 +45,7 @@
     reserve();
   }
 
-  // The preview: the frame stays, so that going back leaves the builder and nothing flashes
+  // The preview keeps its frame, so that Back leaves the builder and nothing flickers
   function show(next) {
     const frame = field("widget");
     if (!next) return;
@@ -64,7 +64,7 @@
     frame.addEventListener("load", describe);
     describe();
   }
-  // What the preview really shows, which only it knows: its window is asked
+  // Only the preview knows what it shows: ask its window
   function describe() {
     field("widget").contentWindow.postMessage({ type: "pulse:describe", version: 1 }, "*");
   }
@@ -73,7 +73,7 @@
     const { dataset } = field("shown");
     field("shown").textContent = [dataset[data.reason], dataset[data.weather]].filter(Boolean).join(" ");
   });
-  // The height the preview took is the height to reserve
+  // The height of the preview is the height to reserve
   function reserve() {
     const frame = field("widget"), height = field("code").querySelector("[data-height]");
     if (!frame) return;
@@ -106,7 +106,7 @@
     typed = false;
     later(0);
   }
-  // A name that was typed and not picked is shown over the same coordinates
+  // A name that was typed and not picked keeps the coordinates
   function rename() {
     if (typed) later(0);
     typed = false;
@@ -153,7 +153,7 @@
     looking = setTimeout(search, 120);
     typed = true;
   });
-  // The first search of all takes the server a moment: let it begin before the typing
+  // The first search of all takes the server a moment: start it before the typing
   place.addEventListener("focus", () => ask(place.value).catch(() => {}), { once: true });
   place.addEventListener("blur", () => { close(); rename(); });
   place.addEventListener("keydown", (event) => {
@@ -171,7 +171,7 @@
     }
   });
 
-  // The dates: leaving follows an arrival set past it, so many nights later as before
+  // The dates: an arrival after the departure moves the departure, keeping the number of nights
   const start = field("start"), end = field("end"), day = 864e5;
   let nights = end.valueAsNumber - start.valueAsNumber;
   start.addEventListener("input", () => {
