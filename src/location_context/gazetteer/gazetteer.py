@@ -1,6 +1,7 @@
 """Gazetteer: zone, country and region of any point on Earth, and cities by name, all offline.
 
-Zones are OpenStreetMap's boundaries, packaged by tzfpy; see also `zones` and `regions`. At sea the zone is the nautical one and there is no country.
+Zones are OpenStreetMap's boundaries, packaged by tzfpy; see also `zones` and `regions`. At sea the
+zone is the nautical one and there is no country.
 """
 
 from __future__ import annotations

@@ -171,7 +171,7 @@ def _short(colour: str) -> str:
 
 
 def _ensure_contrast(colour: Oklch, grounds: Iterable[str], ratio: float, scheme: Scheme) -> str:
-    """The colour, darkened (light scheme) or lightened until its contrast to all grounds suffices."""
+    """The colour, darkened (light scheme) or lightened until it has the ratio to all grounds."""
     step = -_STEP if scheme == "light" else _STEP
     grounds = list(grounds)
     while min(contrast(colour.hex, ground) for ground in grounds) < ratio:
