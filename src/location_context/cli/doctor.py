@@ -72,8 +72,8 @@ _ADVICE = {  # by the code of a provider's last error
     "refused": "check its key, and {setting} if you set it",
     "invalid_answer": "something else answers there, such as a proxy's page or a maintenance page; "
     "open the provider's address from this machine, and check {setting} if you set it",
-    "not_in_plan": "another source is used instead; take a larger plan, or set {setting} to nothing "
-    "to switch the provider off",
+    "not_in_plan": "another source is used instead; take a larger plan, or set {setting} to "
+    "nothing to switch the provider off",
 }
 _OUTCOMES: dict[str, Outcome] = {"operational": "ok", "not_configured": "info", "unknown": "info"}
 _MARKS: dict[Outcome, tuple[str, str]] = {
