@@ -178,6 +178,34 @@ class Section(ABC, Generic[Body]):
             horizon: for the whole stay, and for the days within.
         half_width: whether its card stands beside another one where there is room.
         card_height: the height in px to reserve for its card until it is drawn.
+
+    Example:
+        >>> from datetime import UTC, timedelta
+        >>> from location_context.localisation.language import Languages
+        >>> from location_context.point import Point
+        >>> from location_context.sections.placed import point_body, point_notices
+        >>> from location_context.sections.units import Measure
+        >>> class TidesBody(Applicable, frozen=True, kw_only=True, tag="tides"):
+        ...     height: float
+        >>> class Tides(Section[TidesBody]):
+        ...     name, dated, response = "tides", False, TidesBody
+        ...
+        ...     async def read(self, query, deadline):
+        ...         body = TidesBody(
+        ...             point=point_body(query.point), units=Measure(query.units).body, as_of=None,
+        ...             stale=False, attribution=point_notices(query.point), height=3.2,
+        ...         )
+        ...         until = datetime(2027, 2, 3, 12, tzinfo=UTC) + timedelta(hours=1)
+        ...         return SectionResult(body, until)
+        >>> import asyncio
+        >>> english = Languages({}).english
+        >>> tides = Tides.build(None)
+        >>> query = Query(Point(48.65, -2.03, "Europe/Paris"), None, "metric", english)
+        >>> result = asyncio.run(tides.read(query, Deadline.after(4)))
+        >>> result.payload[:46]
+        b'{"type":"tides","applicable":true,"point":{"la'
+        >>> tides.label(english), list(tides.text(result.body))
+        ('tides', ['Height: 3.2'])
     """
 
     name: str

@@ -271,16 +271,22 @@ def check_section(
     trial.finish(section.name)
 
 
+def _place(section: type[Section[Any]]) -> str:
+    """The file and line at which a section begins."""
+    return f"{inspect.getfile(section)}:{inspect.getsourcelines(section)[1]}"
+
+
 def _check_description(section: type[Section[Any]], trial: _Trial) -> None:
+    place = _place(section)
     for name in ("title", "description", "samples"):
         if not getattr(section, name):
-            trial.note("description", f"`{name}` is empty")
+            trial.note(place, f"`{name}` is empty")
     if section.response.__struct_config__.tag != section.name:
-        trial.note("description", "the tag of `response` is not the section's name")
+        trial.note(place, "the tag of `response` is not the section's name")
     kept = section.sample()
     for name in section.samples:
         if name not in kept:
-            trial.note("sample.json", f"{name!r} is missing")
+            trial.note(place, f"{name!r} is missing in sample.json; `write_sample` writes it")
     for name, answer in kept.items():
         try:
             msgspec.convert(answer, section.response | section.not_applicable_type)
@@ -341,16 +347,17 @@ def _check_looks(section: Section[Any], body: Applicable, trial: _Trial) -> None
         fmt = Formats(language)
         try:
             if not (section.label(language).strip() and section.summary(language).strip()):
-                trial.note(tag, "`label` or `summary` is empty")
+                trial.note(_place(type(section)), f"`label` or `summary` is empty in {tag}")
             if card := section.card(body, CardContext(fmt=fmt, now=trial.clock())):
                 content = Content(title=section.name, rows=[[CardView(section.name, card)]])
                 html = renderer.page(content, fmt, Appearance()).html
                 if f'id="h-{section.name}"' not in html:
-                    trial.note(tag, f"the card has no heading with the id h-{section.name}")
+                    problem = f"the card in {tag} has no heading with the id h-{section.name}"
+                    trial.note(_place(type(section)), problem)
         except Exception as error:  # noqa: BLE001  whatever it is, it is what the kit looks for
-            trial.note(tag, f"the card raised {type(error).__name__}: {error}")
+            trial.note(_place(type(section)), f"the card in {tag} raised {error!r}")
     if not list(section.text(body)):
-        trial.note("text", "`read` would print nothing")
+        trial.note(_place(type(section)), "`text` gives nothing for `read` to print")
 
 
 def write_sample(
