@@ -16,7 +16,7 @@ from location_context.settings import Settings
 from location_context.testing import FakeResponse, FakeServer
 from tests.conftest import ROOT
 from tests.serving import serve
-from tests.web.whole import OFF
+from tests.web.full_app import OFF
 from tests.widget.browser import chromium, open_page  # noqa: F401  fixtures
 
 BLOCKS = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "adding.md").read_text(), re.DOTALL)
