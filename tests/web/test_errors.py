@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from starlette.responses import Response
+from starlette.types import Message
 
+from location_context.errors import ServiceOverloaded
+from location_context.web.error_responses import json_error
+from location_context.web.middleware import ErrorResponses
 from tests.serving import serve
 from tests.web.conftest import STAY, Client, make_key
 from tests.web.sections import Broken, Empty, FakeClock, FakeSection
@@ -211,3 +216,29 @@ def test_the_codes_of_oembed_are_json(client: Client) -> None:
     check(client.get("/v1/oembed", key=None), 400, "invalid_request_error", "missing_parameter")
     elsewhere = {"url": "https://elsewhere.example/"}
     check(client.get("/v1/oembed", elsewhere, key=None), 404, "invalid_request_error", "not_found")
+
+
+class UnreadyTemplate(Exception):
+    """What a page raises that cannot be drawn."""
+
+
+def unready(*_: object) -> Response:
+    raise UnreadyTemplate
+
+
+@pytest.mark.anyio
+async def test_an_error_whose_page_cannot_be_drawn_is_answered_in_the_envelope() -> None:
+    async def overloaded(*_: object) -> None:
+        raise ServiceOverloaded("Try again.", 3)
+
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    app = ErrorResponses(overloaded, pages={"/page": unready}, default=json_error)
+    state = {"request_id": "req_0123456789abcdef01234567"}
+    await app({"type": "http", "path": "/page", "state": state}, overloaded, send)
+    start, body = sent
+    assert (start["status"], dict(start["headers"])[b"retry-after"]) == (503, b"3")
+    assert b'"code":"service_overloaded"' in body["body"]

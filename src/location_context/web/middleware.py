@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Mapping
 import structlog
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from location_context.access.authenticator import Grant
@@ -137,9 +138,17 @@ class ErrorResponses:
             error = InternalError("Something went wrong on our side.")
         else:
             return
-        respond = self._pages.get(scope["path"], self._default)
-        request = Request(scope, receive)
-        await respond(error, scope["state"]["request_id"], request)(scope, receive, send)
+        response = self._response(error, Request(scope, receive))
+        await response(scope, receive, send)
+
+    def _response(self, error: PublicError, request: Request) -> Response:
+        request_id = request.scope["state"]["request_id"]
+        page = self._pages.get(request.scope["path"], self._default)
+        try:
+            return page(error, request_id, request)
+        except Exception:  # noqa: BLE001  a page that cannot be drawn hides no error
+            structlog.get_logger().exception("error_page_failed", request_id=request_id)
+            return self._default(error, request_id, request)
 
 
 class RequestValidation:
