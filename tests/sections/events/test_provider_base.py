@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
+from typing import Annotated
 
+import msgspec
 import pytest
 
 from location_context.point import Point
@@ -11,7 +13,9 @@ from location_context.sections.contract import Attribution, Query
 from location_context.sections.events.providers.base import HttpEventProvider, rounded_point
 from location_context.sections.section import SectionContext
 from location_context.settings import Settings
+from location_context.settings.parsers import Address
 from location_context.stay import Stay
+from location_context.testing import check_provider
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.http import http_client
 from tests.fakes.server import Answered, StandIn
@@ -30,6 +34,12 @@ ROW = {
 }  # fmt: skip
 
 
+class HarbourSettings(msgspec.Struct):
+    """The settings of the package that the provider comes from."""
+
+    harbour_url: Annotated[Address, "The harbour's events."] = ""
+
+
 class Harbour(HttpEventProvider):
     name = "harbour"
     attribution = Attribution(
@@ -37,6 +47,12 @@ class Harbour(HttpEventProvider):
     )
     rows = "data.items"
     fields = FIELDS
+
+    def configured_url(self, context: SectionContext) -> str:
+        return context.settings_of(HarbourSettings).harbour_url
+
+    def headers(self) -> dict[str, str]:
+        return {"X-Key": "quay"}
 
     def params(self, query: Query) -> dict[str, str]:
         assert query.stay is not None
@@ -53,10 +69,14 @@ def _query(lat: float = 48.8566, country: str = "FR") -> Query:
     return Query(point, stay, "metric", _languages().choose("en"))
 
 
+def _context(tmp_path, clock, client, url: str) -> SectionContext:
+    environ = {"LOCATION_CONTEXT_HARBOUR_URL": url} if url else {}
+    return SectionContext(Settings(data_dir=tmp_path), clock, client, environ=environ)
+
+
 async def _results(tmp_path, url: str, *queries: Query):
-    Harbour.url = url
     async with http_client("test") as client:
-        context = SectionContext(Settings(data_dir=tmp_path), MovableClock(), client)
+        context = _context(tmp_path, MovableClock(), client, url)
         provider = Harbour.build(context)
         results = [await provider.fetch_events(query, Deadline.after(5)) for query in queries]
         await provider.close()
@@ -76,6 +96,7 @@ async def test_a_table_of_fields_makes_events_and_neighbours_share_one_call(tmp_
     assert (event.url, event.rank) == ("https://harbour.example/7", 41.0)
     assert results[1].events == results[0].events
     assert [one.query["at"] for one in server.asked] == ["48.86,2.35"]
+    assert server.asked[0].headers["x-key"] == "quay"
     assert (results[0].status, state.status) == ("ok", "operational")
 
 
@@ -117,11 +138,8 @@ async def test_where_it_covers_nothing_or_has_no_address_it_is_not_asked(tmp_pat
 
 async def test_the_section_shows_its_events_with_its_notice_and_its_coverage(tmp_path, opening):
     with StandIn(lambda _: Answered({"data": {"items": [ROW]}})).running() as server:
-        Harbour.url = server.url
         async with opening() as opened, http_client("test") as client:
-            provider = Harbour.build(
-                SectionContext(Settings(data_dir=tmp_path), opened.clock, client)
-            )
+            provider = Harbour.build(_context(tmp_path, opened.clock, client, server.url))
             opened.section._providers = (*opened.section._providers, provider)
             body = (await opened.read((48.8566, 2.3522), "2026-12-24", "2026-12-24")).body
     (event,) = [event for event in body.events if event.sources == ["harbour"]]
@@ -129,3 +147,10 @@ async def test_the_section_shows_its_events_with_its_notice_and_its_coverage(tmp
     assert event.venue.distance == pytest.approx(4.83, abs=0.01)
     assert "Events by the harbour" in {one.text for one in body.attribution}
     assert {one.provider: one.status for one in body.coverage}["harbour"] == "ok"
+
+
+def test_it_meets_every_fault_of_the_kit():
+    """Its rows are of tomorrow, since the kit asks for the days after today."""
+    tomorrow = (datetime.now(UTC) + timedelta(days=1)).date()
+    row = ROW | {"from": f"{tomorrow}T14:00", "to": f"{tomorrow}T16:00:00Z"}
+    check_provider(Harbour, lambda _: Answered({"data": {"items": [row]}}))

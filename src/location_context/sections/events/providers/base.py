@@ -23,7 +23,6 @@ from location_context.sections.events.records import ProviderEvent, When
 from location_context.sections.events.response import CoverageStatus
 from location_context.sections.providers import degraded_by, provider_state
 from location_context.sections.section import DEFAULT_ORDER, SectionContext
-from location_context.settings import Settings
 from location_context.upstream.cached_source import CachedSource, Entry, Sharing
 from location_context.upstream.client import ProviderClient
 from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
@@ -155,7 +154,8 @@ class HttpEventProvider(EventProvider):
     `fetch_pages`, one whose rows need more than a table `parse_event`.
 
     Attributes:
-        url: the address to ask; `configured_url` may take it from the settings instead.
+        url: the address to ask; `configured_url` may take it from settings instead, those of this
+            package (`context.settings`) or of the provider's own (`context.settings_of(Table)`).
         budget: the most calls, by the seconds of a window. Public (widget) traffic gets half.
         fresh: how long a result is used before it is fetched again.
         stale: how long it may be used when newer cannot be had.
@@ -214,7 +214,7 @@ class HttpEventProvider(EventProvider):
         self.radius = settings.events_radius
         self.client = ProviderClient(
             self.name,
-            self.configured_url(settings),
+            self.configured_url(context),
             context.client,
             context.clock,
             host=Host(Budget(dict(self.budget), share=settings.budget_share)),
@@ -236,9 +236,9 @@ class HttpEventProvider(EventProvider):
     def build(cls, context: SectionContext) -> Self:
         return cls(context)
 
-    def configured_url(self, settings: Settings) -> str:
+    def configured_url(self, context: SectionContext) -> str:
         """The address to ask; empty where the operator has not configured it (no key, say)."""
-        del settings
+        del context
         return self.url
 
     def covers(self, query: Query) -> bool:
@@ -253,6 +253,10 @@ class HttpEventProvider(EventProvider):
     def params(self, query: Query) -> Mapping[str, str]:
         """The parameters of the call, for the default `fetch_pages`."""
         raise NotImplementedError
+
+    def headers(self) -> Mapping[str, str]:
+        """What is sent with every call besides the User-Agent, such as a key."""
+        return {}
 
     async def fetch_pages(self, query: Query) -> AsyncIterator[Page]:
         """Page after page of events; `Truncated` at the end if there are more than are read.
@@ -276,14 +280,16 @@ class HttpEventProvider(EventProvider):
         return event_from_row(row, self.fields, query.point.zone, source=self.name)
 
     async def get_json(
-        self, query: Query, params: Mapping[str, str], parse: Callable[[Any], Body], **call: Any
+        self, query: Query, params: Mapping[str, str], parse: Callable[[Any], Body], path: str = ""
     ) -> Body:
-        """What `parse` makes of the answer to one call; arguments of `ProviderClient.get` follow.
+        """What `parse` makes of the JSON of one call; `path` is appended to the address.
 
         Raises:
             ProviderError: nothing usable came.
         """
-        return await self.client.get_json(params, parse, public=query.public, **call)
+        return await self.client.get_json(
+            params, parse, path=path, headers=self.headers(), public=query.public
+        )
 
     async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
         """The events under the query's key: cached, or what comes of `fetch_pages` in time."""

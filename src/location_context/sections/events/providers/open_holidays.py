@@ -25,7 +25,7 @@ from location_context.sections.events.providers.subdivisions import (
 )
 from location_context.sections.events.records import ProviderEvent, When
 from location_context.sections.licences import ODBL
-from location_context.settings import Settings
+from location_context.sections.section import SectionContext
 from location_context.upstream.host import DAY, MINUTE
 
 BUDGET = {MINUTE: 30, DAY: 2000}
@@ -65,8 +65,8 @@ class OpenHolidays(HttpEventProvider):
     fresh, stale = timedelta(days=7), timedelta(days=180)
     is_sharable = True
 
-    def configured_url(self, settings: Settings) -> str:
-        return settings.open_holidays_url.rstrip("/")
+    def configured_url(self, context: SectionContext) -> str:
+        return context.settings.open_holidays_url.rstrip("/")
 
     def covers(self, query: Query) -> bool:
         return query.point.country in TABLES.countries
@@ -77,6 +77,9 @@ class OpenHolidays(HttpEventProvider):
         tag = query.language.locale.language.upper()
         return query.point.country, query.stay.start.year, query.stay.end.year, tag
 
+    def headers(self) -> dict[str, str]:
+        return {"Accept": "application/json"}
+
     async def fetch_pages(self, query: Query) -> AsyncIterator[Page]:
         """One page of the holidays of all the country's regions in the years of the stay."""
         assert query.stay is not None
@@ -86,13 +89,7 @@ class OpenHolidays(HttpEventProvider):
             "validFrom": f"{query.stay.start.year - 1}-12-01",  # some begin before New Year
             "validTo": f"{query.stay.end.year}-12-31",
         }
-        rows = await self.get_json(
-            query,
-            params,
-            self.read_rows,
-            path="/SchoolHolidays",
-            headers={"Accept": "application/json"},
-        )
+        rows = await self.get_json(query, params, self.read_rows, "/SchoolHolidays")
         yield parse_holidays(rows, country, query.language)
 
 

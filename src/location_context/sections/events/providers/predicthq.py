@@ -35,7 +35,6 @@ from location_context.sections.events.providers.base import (
 from location_context.sections.events.records import Place, ProviderEvent, When
 from location_context.sections.events.response import Category, EventStatus, Scope
 from location_context.sections.section import SectionContext
-from location_context.settings import Settings
 from location_context.upstream.host import DAY, MINUTE
 
 BUDGET = {MINUTE: 48, DAY: 800}  # its limits are not published
@@ -94,8 +93,12 @@ class PredictHQ(HttpEventProvider):
         self._token = context.settings.predicthq_api_key
         self._predicted_refused_until: datetime | None = None
 
-    def configured_url(self, settings: Settings) -> str:
+    def configured_url(self, context: SectionContext) -> str:
+        settings = context.settings
         return settings.predicthq_url if settings.predicthq_api_key else ""
+
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._token.reveal()}"}
 
     async def fetch_pages(self, query: Query) -> AsyncIterator[Page]:
         """Page after page as long as there is budget; the first holds the highest ranks."""
@@ -133,7 +136,6 @@ class PredictHQ(HttpEventProvider):
             query,
             {**params, "offset": str(offset)},
             lambda body: msgspec.convert(body, _Body),
-            headers={"Authorization": f"Bearer {self._token.reveal()}"},
         )
 
     def params(self, query: Query) -> dict[str, str]:

@@ -29,7 +29,6 @@ from location_context.sections.events.providers.base import (
 from location_context.sections.events.providers.ticketmaster_parser import parse_event
 from location_context.sections.events.records import ProviderEvent
 from location_context.sections.section import SectionContext
-from location_context.settings import Settings
 from location_context.stay import Stay
 from location_context.upstream.host import DAY
 
@@ -93,7 +92,8 @@ class Ticketmaster(HttpEventProvider):
         self.limiter = IntervalLimiter(MIN_INTERVAL_SECONDS)
         self._key = context.settings.ticketmaster_api_key
 
-    def configured_url(self, settings: Settings) -> str:
+    def configured_url(self, context: SectionContext) -> str:
+        settings = context.settings
         return settings.ticketmaster_url if settings.ticketmaster_api_key else ""
 
     def warnings(self) -> list[str]:
