@@ -54,8 +54,8 @@ def load(name: str) -> Any:
     return typer.main.get_command(commands)
 
 
-def _version(*, wanted: bool) -> None:
-    if wanted:
+def _print_version(*, requested: bool) -> None:
+    if requested:
         typer.echo(__version__)
         raise typer.Exit
 
@@ -72,7 +72,10 @@ app = typer.Typer(
 def root(
     *,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     """What surrounds a stay: serve it, issue keys, load data."""

@@ -85,10 +85,10 @@ class Widget:
 
     def error_response(self, error: PublicError, request_id: str, request: Request) -> Response:
         """The page for an error."""
-        given: Mapping[str, str] = {}
+        raw: Mapping[str, str] = {}
         with suppress(PublicError):
-            given = dict(decode(request.scope["query_string"]))
-        words = Formats(_language(given, request, self._service.languages))
+            raw = dict(decode(request.scope["query_string"]))
+        words = Formats(_language(raw, request, self._service.languages))
         view = ErrorView(
             label=words.gettext("Cannot show this stay"),
             sentence=error_sentence(error, words),
@@ -96,9 +96,7 @@ class Widget:
             code=error.code,
             request_id=request_id,
         )
-        page = self._renderer.page(
-            Content(title=view.label, problem=view), words, _appearance(given)
-        )
+        page = self._renderer.page(Content(title=view.label, problem=view), words, _appearance(raw))
         headers = {"Cache-Control": "no-store", **error.headers}
         return _response(page, error.status, words.language, headers)
 
@@ -139,17 +137,17 @@ def _accepted_language(request: Request, languages: Languages) -> Language:
     return languages.accept(request.headers.get("accept-language", ""))
 
 
-def _appearance(given: Mapping[str, str]) -> Appearance:
-    theme, accent = given.get("theme", ""), given.get("accent", "")
+def _appearance(raw: Mapping[str, str]) -> Appearance:
+    theme, accent = raw.get("theme", ""), raw.get("accent", "")
     return Appearance(
         theme=cast("Theme", theme if theme in {"light", "dark", "auto"} else "light"),
         accent=accent if _ACCENT.fullmatch(accent) else DEFAULT_ACCENT,
     )
 
 
-def _language(given: Mapping[str, str], request: Request, languages: Languages) -> Language:
+def _language(raw: Mapping[str, str], request: Request, languages: Languages) -> Language:
     with suppress(PublicError):
-        if tag := given.get("lang"):
+        if tag := raw.get("lang"):
             return languages.choose(tag)
     return _accepted_language(request, languages)
 

@@ -115,12 +115,12 @@ class Form:
 
 async def read(service: Service, query: bytes, language: Language) -> Form:
     """The form for a query string; unknown fields are ignored."""
-    given = dict(decode(query))
-    fields = {name: given.get(name, "").strip() for name in FIELDS}
-    fields["accent"] = fields["accent"] or given.get("hex", "").strip() or DEFAULT_ACCENT
-    if not given.keys() & {"place", "lat", "lng"}:
+    raw = dict(decode(query))
+    fields = {name: raw.get(name, "").strip() for name in FIELDS}
+    fields["accent"] = fields["accent"] or raw.get("hex", "").strip() or DEFAULT_ACCENT
+    if not raw.keys() & {"place", "lat", "lng"}:
         fields |= EXAMPLE_PLACE
-    search = await _search(service, fields, given.get("was", ""))
+    search = await _search(service, fields, raw.get("was", ""))
     if search.places:
         fields |= place_fields(search.places[0])
     return _validate(service, fields, search, language)
