@@ -32,7 +32,8 @@ from tests.widget.browser import chromium_path  # noqa: E402
 from tests.widget.samples.sections import SampleWeather, sample_sections  # noqa: E402
 from tests.widget.samples.weather import weather  # noqa: E402
 
-from location_context.sections import registry  # noqa: E402  the path comes first
+from location_context.sections.section import SectionContext  # noqa: E402  the path comes first
+from location_context.sections.weather.section import Weather  # noqa: E402
 from location_context.settings import Settings  # noqa: E402
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ class MadeUpWeather(SampleWeather):
     """Stands where the weather section is built."""
 
     @classmethod
-    def build(cls, _settings: object, clock: MovedClock, *_: object) -> Section:
+    def build(cls, context: SectionContext) -> Section:
+        clock = context.clock
         return cls(clock, lambda query: weather(query, clock()))
 
 
@@ -99,7 +101,7 @@ def served(*, whole: bool) -> Iterator[str]:
             environ = {**os.environ, "LOCATION_CONTEXT_DATA_DIR": str(folder)}
             environ["XDG_DATA_HOME"] = str(folder)  # or it would become this user's first store
             subprocess.run([command, "guide", "import", sample], env=environ, check=True)
-            stack.enter_context(patch.object(registry, "Weather", MadeUpWeather))
+            stack.enter_context(patch.object(Weather, "build", MadeUpWeather.build))
         url = f"http://127.0.0.1:{port}"
         settings = Settings(
             data_dir=folder, public_url=url, widget_per_minute=10_000, log_level="error", **OFF

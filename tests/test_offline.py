@@ -20,6 +20,7 @@ import httpx2
 import msgspec
 import pytest
 
+from location_context.sections import registry
 from tests.fakes.server import Answered, StandIn
 from tests.sections.weather.conftest import write_grid
 from tests.serving import free_port
@@ -157,7 +158,7 @@ def test_with_closed_providers_the_widget_shows_every_section(closed: Running):
     answer, seconds = closed.get(f"/v1/pulse?{PARIS}&{new_year()}&place=Paris")
     assert answer.status_code == 200
     assert seconds < SOON
-    for section in ("weather", "astronomy", "guide", "events"):
+    for section in registry.names():
         assert f'aria-labelledby="h-{section}"' in answer.text, section
     assert "Monthly average" in answer.text
     assert "not current" in answer.text
@@ -177,7 +178,7 @@ def test_silent_providers_cost_the_deadline_once_and_then_two_seconds_at_most(si
 def test_with_silent_providers_the_widget_shows_every_section(silent: Running):
     answer, seconds = silent.get(f"/v1/pulse?lat=48.85&lng=2.35&{new_year()}")
     assert seconds < 3
-    for section in ("weather", "astronomy", "guide", "events"):
+    for section in registry.names():
         assert f'aria-labelledby="h-{section}"' in answer.text, section
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from location_context.sections import registry
 from tests.sections.weather.conftest import write_grid
 from tests.web.commands import command, environment
 
@@ -53,7 +54,7 @@ def test_what_is_not_applicable_is_a_sentence(house: Path) -> None:
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
-        ("read ", ["all", "astronomy", "events", "guide", "weather"]),
+        ("read ", sorted(["all", *registry.names()])),
         ("read w", ["weather"]),
         ("read weather --units ", ["imperial", "metric"]),
         ("guide r", ["rollback"]),

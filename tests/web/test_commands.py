@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from location_context.sections import registry
+from location_context.sections.section import Section
 from location_context.stay import system_clock
 from location_context.upstream.host import Hosts
 from tests.fakes import open_holidays
@@ -20,6 +22,7 @@ from tests.fakes.server import Answered, StandIn
 from tests.sections.weather.conftest import write_grid
 from tests.web.commands import command
 
+IN_ORDER = [one.name for one in registry.load(registry.SECTIONS, Section)]
 PARIS = ("--lat", "48.8566", "--lng", "2.3522")
 STAY = ("--start", "2030-12-30", "--end", "2031-01-03")
 
@@ -41,7 +44,7 @@ def test_read_gives_a_section_without_a_server_as_the_server_would(house: Path) 
 
 def test_read_all_gives_every_section_by_name(house: Path) -> None:
     answer = json.loads(command(house, "read", "all", *PARIS, *STAY, "--json").stdout)
-    assert list(answer) == ["weather", "astronomy", "guide", "events"]
+    assert list(answer) == IN_ORDER
     assert all(body["applicable"] for body in answer.values())
 
 
@@ -69,7 +72,7 @@ def test_warm_reads_every_line_and_names_the_wrong_ones(house: Path, tmp_path: P
     )
     told = json.loads(command(house, "warm", str(file), "--json", fails=True).stdout)
     assert told["incomplete"] == [2, 3]  # no provider answers
-    assert list(told["read"]) == ["weather", "astronomy", "guide", "events"]
+    assert list(told["read"]) == IN_ORDER
     assert told["read"]["astronomy"] == {"complete": 2}
     assert sum(told["read"]["weather"].values()) == 2
     assert ["Line 4" in told["wrong"][0], "Line 5" in told["wrong"][1]] == [True, True]

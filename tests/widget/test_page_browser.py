@@ -7,6 +7,7 @@ import re
 import msgspec
 import pytest
 
+from location_context.sections import registry
 from tests.widget.full_app import FORECAST, LANGUAGES, STAY, STRADDLING
 from tests.widget.hostile import LINKS, TEXTS
 
@@ -96,7 +97,7 @@ def test_the_keyboard_reaches_every_link_and_opens_the_details(full, open_page):
 
 def test_without_javascript_everything_is_there_to_read(full, open_page):
     page = open_page(full.address(STAY, lang="en"), java_script_enabled=False).page
-    for name in ("weather", "astronomy", "guide", "events"):
+    for name in registry.names():
         assert page.locator(f"section.{name} .lead").is_visible()
     page.locator("summary").first.click()
     assert page.locator("details .rests").first.is_visible()

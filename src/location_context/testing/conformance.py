@@ -17,13 +17,10 @@ its Struct says, and describe itself whole. What is broken is listed in one `Con
 from __future__ import annotations
 
 import asyncio
-import gzip
 import inspect
-import json
-import math
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -54,6 +51,7 @@ from location_context.sections.weather.records import Cell
 from location_context.settings import Settings
 from location_context.settings.loader import variable
 from location_context.stay import Clock, Stay, system_clock
+from location_context.testing.faults import FAULTS
 from location_context.testing.server import FakeResponse, FakeServer, Respond
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.http import http_client
@@ -63,64 +61,10 @@ from location_context.widget.render import Appearance, Content, Renderer
 PARIS = Point(48.8566, 2.3522, "Europe/Paris", "FR", "FR-IDF")
 PATIENCE = 1.0  # seconds that a call is waited for: less than a late answer takes
 MARGIN = 0.5  # seconds by which a busy machine may be late
-BOMB_BYTES = 40_000_000  # unpacked, of a few kB; five times the most that is read
-Fault = Callable[[FakeResponse], FakeResponse]
 
 
 class ConformanceError(AssertionError):
     """What was promised and is not kept, a line for each."""
-
-
-def _spoilt(value: Any) -> Any:
-    """The same JSON with every number made NaN."""
-    if isinstance(value, dict):
-        return {key: _spoilt(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_spoilt(part) for part in value]
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return math.nan if is_number else value
-
-
-def _nan(good: FakeResponse) -> FakeResponse:
-    return FakeResponse(json.dumps(_spoilt(msgspec.json.decode(good.encoded()))).encode())
-
-
-def _status(status: int, **headers: str) -> Fault:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return lambda _: FakeResponse({"error": "made up"}, status, named)
-
-
-def _body(body: object, **headers: str) -> Fault:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return lambda _: FakeResponse(body, headers=named)
-
-
-def _way(fault: str) -> Fault:
-    return lambda good: FakeResponse(good.body, good.status, good.headers, fault)
-
-
-FAULTS: Mapping[str, Fault] = {
-    "hangs": _way("hang"),
-    "drips": _way("drip"),
-    "answers late": _way("late"),
-    "closes the connection": _way("drop"),
-    "cuts its answer": _way("cut"),
-    "429 without a time": _status(429),
-    "429 for some seconds": _status(429, Retry_After="120"),
-    "429 until a date": _status(429, Retry_After="Fri, 31 Dec 2100 23:59:59 GMT"),
-    "401": _status(401),
-    "500": _status(500),
-    "503 for some seconds": _status(503, Retry_After="120"),
-    "a redirect": _status(302, Location="http://127.0.0.1:9/"),
-    "a web page": _body(b"<!doctype html><title>Maintenance</title>", Content_Type="text/html"),
-    "NaN for numbers": _nan,
-    "a gzip bomb": _body(gzip.compress(bytes(BOMB_BYTES), 9), Content_Encoding="gzip"),
-    "a list": _body([]),
-    "an object of another shape": _body({"unexpected": True}),
-    "a number": _body(42),
-    "deep nesting": _body(b"[" * 100_000),
-    "nothing": _body(b""),
-}
 
 
 @dataclass
@@ -294,6 +238,14 @@ def _check_description(section: type[Section[Any]], trial: _Trial) -> None:
             trial.note("sample.json", f"{name!r} is not an answer of the section: {error}")
 
 
+def description_problems(section: type[Section[Any]]) -> list[str]:
+    """What a section does not say of itself, each with the file and the line of its class."""
+    trial = _Trial(lambda _: FakeResponse(status=404), {}, system_clock)
+    _check_description(section, trial)
+    _check_words(section, trial)
+    return trial.problems
+
+
 async def _check_section(section: type[Section[Any]], trial: _Trial, *, asks: bool) -> None:
     async with trial.context() as (context, _):
         cached = CachedSection(section.build(context), context.clock)
@@ -337,6 +289,23 @@ async def _read(cached: CachedSection, trial: _Trial, name: str) -> SectionResul
         if time.monotonic() - began > PATIENCE + 2 * MARGIN:
             trial.note(name, f"took {time.monotonic() - began:.1f} s")
     return result
+
+
+def _check_words(section: type[Section[Any]], trial: _Trial) -> None:
+    """Label and summary in every language of the service, and a card for the first sample."""
+    languages = Languages.load()
+    built = section.__new__(
+        section
+    )  # what it says of itself needs nothing of what it is built from
+    for language in map(languages.choose, languages.tags):
+        if not (built.label(language).strip() and built.summary(language).strip()):
+            trial.note(_place(section), f"`label` or `summary` is empty in {language.tag}")
+    for name, answer in section.sample().items():
+        if answer.get("applicable"):
+            body = msgspec.convert(answer, section.response)
+            context = CardContext(fmt=Formats(languages.english), now=trial.clock())
+            if built.card(body, context) is None:
+                trial.note(_place(section), f"`card` gives none for the sample {name!r}")
 
 
 def _check_looks(section: Section[Any], body: Applicable, trial: _Trial) -> None:
