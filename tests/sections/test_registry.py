@@ -101,6 +101,12 @@ def test_a_package_that_cannot_be_loaded_is_named_with_what_is_wrong(install, co
     assert "made_up_0" in raised.value.message
 
 
+def test_code_without_its_metadata_says_that_it_must_be_installed(monkeypatch):
+    monkeypatch.setattr(registry, "entry_points", lambda **_: ())
+    with pytest.raises(OperatorError, match="No section is registered"):
+        registry.build(SectionContext(Settings(), system_clock, None))
+
+
 def test_two_packages_cannot_register_one_name(install):
     install(CODE, sections={"tides": "Tides"})
     install(CODE, sections={"tides": "Tides"})

@@ -52,10 +52,15 @@ def build(context: SectionContext) -> list[Section[Any]]:
     """Every registered section, in order of display.
 
     Raises:
-        OperatorError: a section cannot be loaded.
+        OperatorError: a section cannot be loaded, or none is registered.
     """
     kind: type[Section[Any]] = Section  # type: ignore[type-abstract]  # subclasses are built
-    return [one.build(context) for one in load(SECTIONS, kind)]
+    if not (sections := load(SECTIONS, kind)):
+        raise OperatorError(
+            "No section is registered: the package is not installed, or its metadata is old. "
+            "Install it again: pip install ."
+        )
+    return [one.build(context) for one in sections]
 
 
 def _loaded(point: EntryPoint, kind: type[Kind]) -> type[Kind]:
