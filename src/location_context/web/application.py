@@ -22,8 +22,8 @@ from location_context.web.error_responses import ErrorResponse, json_error
 from location_context.web.middleware import (
     AccessLog,
     ConcurrencyLimiter,
+    Endpoint,
     ErrorResponses,
-    LimitConcurrency,
     RateLimitHeaders,
     RequestId,
     RequestValidation,
@@ -78,11 +78,10 @@ class Application(Starlette):
 
         All but health are refused when too many requests are in flight.
         """
-        limited = [Middleware(LimitConcurrency, limiter=self.limiter)]
         for route in routes:
-            middleware = [] if route.path == status.HEALTH_PATH else limited
-            served = Route(route.path, route.endpoint, middleware=middleware)
-            self._paths.by_path[route.path] = served
+            limiter = None if route.path == status.HEALTH_PATH else self.limiter
+            endpoint = Endpoint(route.endpoint, limiter)
+            self._paths.by_path[route.path] = Route(route.path, endpoint, methods=["GET"])
         self._error_pages |= error_pages or {}
 
     def build_middleware_stack(self) -> ASGIApp:

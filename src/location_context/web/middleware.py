@@ -11,7 +11,8 @@ import asyncio
 import re
 import secrets
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import TypeAlias
 
 import structlog
 from starlette.exceptions import HTTPException
@@ -30,6 +31,7 @@ from location_context.errors import (
 from location_context.parameters import decode
 from location_context.web.error_responses import ErrorResponse
 
+Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 LONG_PASS = 0.005  # seconds of one pass of the event loop
 MAX_STARTS = 256
 _HOST = re.compile(rb"([A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
@@ -239,16 +241,24 @@ class ConcurrencyLimiter:
         self._pass_began = None
 
 
-class LimitConcurrency:
-    """One route under the limiter that all limited routes share."""
+class Endpoint:
+    """A handler as an ASGI application, under the limiter that all limited ones share, if any.
 
-    def __init__(self, app: ASGIApp, limiter: ConcurrencyLimiter) -> None:
-        self._app = app
+    It stands for Starlette's own wrapper, whose exception handlers `ErrorResponses` makes needless.
+    """
+
+    def __init__(self, handle: Handler, limiter: ConcurrencyLimiter | None) -> None:
+        self._handle = handle
         self._limiter = limiter
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._limiter.acquire()
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            self._limiter.release()
+        request = Request(scope, receive, send)
+        if self._limiter is None:
+            response = await self._handle(request)
+        else:
+            await self._limiter.acquire()
+            try:
+                response = await self._handle(request)
+            finally:
+                self._limiter.release()
+        await response(scope, receive, send)
