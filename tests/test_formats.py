@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from location_context.localisation.formats import Formats
+from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Languages
 
 LANGUAGES = Languages.load()
@@ -15,8 +15,8 @@ NB, DASH = "\u00a0", "–\u2060"
 MADRID = ZoneInfo("Europe/Madrid")
 
 
-def formats(tag: str) -> Formats:
-    return Formats(LANGUAGES.choose(tag))
+def formats(tag: str) -> Formatter:
+    return Formatter(LANGUAGES.choose(tag))
 
 
 @pytest.mark.parametrize(
@@ -55,9 +55,9 @@ def test_a_range_within_half_a_day_names_the_half_once(tag, hours, shown):
 
 
 def test_only_right_to_left_languages_isolate_names():
-    assert formats("ar").isolated("Kursaal") == "\u2068Kursaal\u2069"
-    assert formats("ar").isolated("") == ""
-    assert formats("de").isolated("Kursaal") == "Kursaal"
+    assert formats("ar").bidi_isolate("Kursaal") == "\u2068Kursaal\u2069"
+    assert formats("ar").bidi_isolate("") == ""
+    assert formats("de").bidi_isolate("Kursaal") == "Kursaal"
 
 
 def test_ranges_of_temperatures_are_one_number_when_they_round_to_it():
@@ -104,5 +104,5 @@ def test_a_sentence_never_ends_in_two_full_stops():
     ("tag", "comma", "end"), [("en", ", ", ". "), ("ja", "、", "。"), ("ar", "، ", ". ")]
 )
 def test_enumerations_and_sentences_have_the_marks_of_the_language(tag, comma, end):
-    words = formats(tag)
-    assert (words.comma, words.stop + words.blank) == (comma, end)
+    fmt = formats(tag)
+    assert (fmt.comma, fmt.full_stop + fmt.word_separator) == (comma, end)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
 
@@ -21,25 +22,19 @@ from location_context.sections.cached_section import CachedSection
 from location_context.sections.section import Section, SectionContext
 from location_context.service import Service
 from location_context.settings import Settings
-from location_context.stay import system_clock
+from location_context.stay import Clock, system_clock
 from location_context.storage.access import open_authenticator
 from location_context.storage.database import Database
 from location_context.storage.events import SqlEventStore
 from location_context.storage.guide import SqlGuideStore
 from location_context.storage.provider_data import SqlCacheStore, SqlClimateStore
 from location_context.storage.redis import RedisLink, RedisSlots
-from location_context.upstream.host import FileSlots, Hosts
+from location_context.upstream.host import FileSlots, Hosts, Slots
 from location_context.upstream.http import http_client
 from location_context.web import drain, logs
 from location_context.web.application import Application, json_routes
 from location_context.widget.oembed import OEmbed
 from location_context.widget.pulse import routes as widget_routes
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
-
-    from location_context.stay import Clock
-    from location_context.upstream.host import Slots
 
 
 @asynccontextmanager

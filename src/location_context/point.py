@@ -7,14 +7,11 @@ Distances are great-circle distances on the mean Earth radius (IUGG, 6371.0088 k
 from __future__ import annotations
 
 import math
+from datetime import date, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import msgspec
-
-if TYPE_CHECKING:
-    from datetime import date, datetime
 
 EARTH_RADIUS_KM = 6371.0088
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import msgspec
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FIRST_DATE = date(1900, 1, 1)
 LAST_DATE = date(2050, 12, 31)

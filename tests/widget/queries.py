@@ -8,19 +8,19 @@ from typing import Literal
 import pytest
 
 from location_context.gazetteer.gazetteer import Gazetteer
-from location_context.localisation.formats import Formats
+from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Languages
 from location_context.sections.contract import Query
 from location_context.stay import Stay
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LANGUAGES = Languages.load()
-WORDS = Formats(LANGUAGES.english)
+WORDS = Formatter(LANGUAGES.english)
 NO_BREAK = "\u00a0"
 
 
-def words_in(tag: str) -> Formats:
-    return Formats(LANGUAGES.choose(tag))
+def words_in(tag: str) -> Formatter:
+    return Formatter(LANGUAGES.choose(tag))
 
 
 @pytest.fixture(scope="session")

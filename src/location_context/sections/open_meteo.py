@@ -7,22 +7,17 @@ Customers have no such limits, and 256 of their requests may wait. Source: the s
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, timedelta
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from location_context.errors import ProviderNotInPlan
+from location_context.settings import Settings
+from location_context.stay import Clock
 from location_context.upstream.client import Backoff, backoff_from_headers
-from location_context.upstream.host import DAY, HOUR, MINUTE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from location_context.settings import Settings
-    from location_context.stay import Clock
-    from location_context.upstream.host import Host, Hosts
-    from location_context.upstream.http import HttpResponse
+from location_context.upstream.host import DAY, HOUR, MINUTE, Host, Hosts
+from location_context.upstream.http import HttpResponse
 
 NAME = "Open-Meteo"
 FREE_LIMITS: Mapping[float, float] = {MINUTE: 480.0, HOUR: 4000.0, DAY: 8000.0}  # 80 % of theirs

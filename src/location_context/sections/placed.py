@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from location_context.point import Point
 from location_context.sections.contract import Attribution, PointBody
 from location_context.sections.licences import CC_BY, ODBL
-
-if TYPE_CHECKING:
-    from location_context.point import Point
 
 _ZONES = Attribution(
     name="OpenStreetMap",

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from location_context.errors import ProviderBudgetSpent, ProviderTimeout
-from location_context.sections.contract import ProviderState, ProviderStatus
-
-if TYPE_CHECKING:
-    from location_context.sections.contract import DegradedReason
-    from location_context.upstream.client import ProviderClient
+from location_context.sections.contract import DegradedReason, ProviderState, ProviderStatus
+from location_context.upstream.client import ProviderClient
 
 
 def provider_state(client: ProviderClient) -> ProviderState:

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 import msgspec
 
-from location_context.localisation.formats import Formats
+from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Language
 from location_context.sections.contract import (
     Applicable,
@@ -33,10 +33,8 @@ from location_context.settings import Settings, read_table
 from location_context.stay import Clock
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
+from location_context.upstream.http import HttpClient
 from location_context.upstream.shared_cache import SharedCache
-
-if TYPE_CHECKING:
-    import httpx2  # outside `upstream` the HTTP client is known by its type alone
 
 Samples: TypeAlias = Mapping[str, Mapping[str, str]]
 Table = TypeVar("Table", bound=msgspec.Struct)
@@ -64,7 +62,7 @@ class SectionContext:
 
     settings: Settings
     clock: Clock
-    client: httpx2.AsyncClient
+    client: HttpClient
     stores: Mapping[str, Any] = field(default_factory=dict)
     hosts: Hosts = field(default_factory=Hosts)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
@@ -93,7 +91,7 @@ class CardContext:
             reaches over it and the section `splits_at_horizon`.
     """
 
-    fmt: Formats
+    fmt: Formatter
     now: datetime
     forecast_part: Applicable | None = None
 
@@ -289,7 +287,7 @@ class Section(ABC, Generic[Body]):
 
     def card(self, body: Body, context: CardContext) -> Card | None:
         """Its card in the widget; None for none. By default a plain one with the body's facts."""
-        heading = context.fmt.begun(self.label(context.fmt.language))
+        heading = context.fmt.capitalise(self.label(context.fmt.language))
         return PlainCard(heading=heading, facts=facts(body)).card()
 
     def page_data(self, bodies: Sequence[Body]) -> Mapping[str, str]:

@@ -33,7 +33,7 @@ import numpy as np
 
 from location_context.errors import ProviderBackoff, ProviderError, UpstreamUnavailable
 from location_context.gazetteer.gazetteer import Gazetteer
-from location_context.localisation.formats import Formats
+from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Languages
 from location_context.parameters import DATED_SECTION, UNDATED_SECTION, parse
 from location_context.point import Point
@@ -303,7 +303,7 @@ def _check_words(section: type[Section[Any]], trial: _Trial) -> None:
     for name, answer in section.sample().items():
         if answer.get("applicable"):
             body = msgspec.convert(answer, section.response)
-            context = CardContext(fmt=Formats(languages.english), now=trial.clock())
+            context = CardContext(fmt=Formatter(languages.english), now=trial.clock())
             if built.card(body, context) is None:
                 trial.note(_place(section), f"`card` gives none for the sample {name!r}")
 
@@ -313,7 +313,7 @@ def _check_looks(section: Section[Any], body: Applicable, trial: _Trial) -> None
     languages, renderer = Languages.load(), Renderer()
     for tag in languages.tags:
         language = languages.choose(tag)
-        fmt = Formats(language)
+        fmt = Formatter(language)
         try:
             if not (section.label(language).strip() and section.summary(language).strip()):
                 trial.note(_place(type(section)), f"`label` or `summary` is empty in {tag}")

@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import httpx2
 
@@ -25,9 +25,6 @@ from location_context.errors import (
     ProviderUnreachable,
 )
 from location_context.upstream.http import metered, read_body
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _NAME = "download"
 MAX_REDIRECTS = 5

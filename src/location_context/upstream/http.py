@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import urljoin, urlsplit
 
 import httpcore2
@@ -25,6 +25,8 @@ from location_context.errors import (
     ProviderTimeout,
     ProviderUnreachable,
 )
+
+HttpClient: TypeAlias = httpx2.AsyncClient  # the name other packages know it by
 
 CONNECT_TIMEOUT = 3.0
 MAX_HEAD_BYTES = 256_000  # all heads of one response; the parser itself bounds each at 100 kB
@@ -68,7 +70,7 @@ class BoundedGet:
         redirects: followed within the host of the address.
     """
 
-    client: httpx2.AsyncClient
+    client: HttpClient
     provider: str
     timeout: float
     max_bytes: int
@@ -109,7 +111,7 @@ class BoundedGet:
             raise ProviderUnreachable(self.provider, "the connection failed") from None
 
 
-def http_client(user_agent: str) -> httpx2.AsyncClient:
+def http_client(user_agent: str) -> HttpClient:
     """The connection pool all providers share; no redirects, no proxies of the environment."""
     limits = httpx2.Limits(max_connections=64, max_keepalive_connections=16)
     transport = httpx2.AsyncHTTPTransport(trust_env=False, limits=limits)
@@ -124,7 +126,7 @@ def http_client(user_agent: str) -> httpx2.AsyncClient:
     )
 
 
-async def server_time(client: httpx2.AsyncClient, url: str) -> datetime | None:
+async def server_time(client: HttpClient, url: str) -> datetime | None:
     """The `Date` header of this address's host, by its own clock; None where it has none.
 
     Asked without TLS, since with a clock that is far off no certificate holds. Nothing but the

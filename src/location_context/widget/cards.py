@@ -14,7 +14,7 @@ from typing import Any
 
 import structlog
 
-from location_context.localisation.formats import Formats
+from location_context.localisation.formatter import Formatter
 from location_context.sections.contract import Applicable, Query, SectionResult
 from location_context.sections.section import Card, CardContext, Section
 from location_context.service import Service, read_all
@@ -89,7 +89,7 @@ class CardView:
     card: Card
 
 
-def rows(results: SectionResults, words: Formats, now: datetime) -> list[list[CardView]]:
+def rows(results: SectionResults, fmt: Formatter, now: datetime) -> list[list[CardView]]:
     """The cards by row; those of half the width are side by side at the end."""
     whole, half = list[list[CardView]](), list[CardView]()
     for section, result in results.by_section.items():
@@ -97,7 +97,7 @@ def rows(results: SectionResults, words: Formats, now: datetime) -> list[list[Ca
         body = result.body if result else forecast_part
         if not isinstance(body, Applicable):
             continue
-        context = CardContext(fmt=words, now=now, forecast_part=forecast_part)
+        context = CardContext(fmt=fmt, now=now, forecast_part=forecast_part)
         if card := _card(section, body, context):
             view = CardView(section.name, card)
             half.append(view) if section.half_width else whole.append([view])

@@ -23,7 +23,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from location_context.localisation.formats import Formats
+from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Language
 from location_context.parameters import DEFAULT_ACCENT, Parameters
 from location_context.sections.cached_section import CachedSection
@@ -86,12 +86,12 @@ def degrees(value: float) -> str:
 
 def topics(sections: Iterable[CachedSection], language: Language) -> str:
     """What the sections are about, as a list inside a sentence."""
-    return Formats(language).together([cached.section.label(language) for cached in sections])
+    return Formatter(language).join_list([cached.section.label(language) for cached in sections])
 
 
 def title(sections: Iterable[CachedSection], place: str | None, language: Language) -> str:
     """The title of the iframe, which screen readers announce."""
-    names = Formats.begun(topics(sections, language))
+    names = Formatter.capitalise(topics(sections, language))
     if place is None:
         return names
     text = language.gettext("{sections} in {place}").replace("{sections}", names)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 
 from location_context.gazetteer.gazetteer import Gazetteer
-from location_context.localisation.formats import Formats
+from location_context.localisation.formatter import Formatter
 from location_context.parameters import Parameters
 from location_context.point import Point, distance_km
 from location_context.sections.contract import Attribution
@@ -34,46 +34,44 @@ class Header:
 
 
 def header(
-    parameters: Parameters, stay: Stay, point: Point, gazetteer: Gazetteer, words: Formats
+    parameters: Parameters, stay: Stay, point: Point, gazetteer: Gazetteer, fmt: Formatter
 ) -> Header:
     nights = stay.days - 1
-    text = words.ngettext("{count} night", "{count} nights", nights)
+    text = fmt.ngettext("{count} night", "{count} nights", nights)
     return Header(
-        place=parameters.place or _place(point, gazetteer, words),
-        dates=words.begun(words.dates(stay.start, stay.end)),
+        place=parameters.place or _place(point, gazetteer, fmt),
+        dates=fmt.capitalise(fmt.dates(stay.start, stay.end)),
         nights=text.format(count=nights) if nights else "",
-        zone=_zone(stay, point, words),
+        zone=_zone(stay, point, fmt),
     )
 
 
-def _place(point: Point, gazetteer: Gazetteer, words: Formats) -> str:
+def _place(point: Point, gazetteer: Gazetteer, fmt: Formatter) -> str:
     """The city around the point, else the nearest if it is close, else the coordinates."""
     if city := gazetteer.city_around(point.lat, point.lng):
         return city.name
     city = gazetteer.nearest_city(point.lat, point.lng)
     if city and distance_km(point.lat, point.lng, city.lat, city.lng) <= MAX_CITY_DISTANCE:
         return city.name
-    lat, lng = words.number(abs(point.lat), 2), words.number(abs(point.lng), 2)
-    north = words.gettext("{degrees}° N") if point.lat >= 0 else words.gettext("{degrees}° S")
-    east = words.gettext("{degrees}° E") if point.lng >= 0 else words.gettext("{degrees}° W")
+    lat, lng = fmt.number(abs(point.lat), 2), fmt.number(abs(point.lng), 2)
+    north = fmt.gettext("{degrees}° N") if point.lat >= 0 else fmt.gettext("{degrees}° S")
+    east = fmt.gettext("{degrees}° E") if point.lng >= 0 else fmt.gettext("{degrees}° W")
     return f"{north.format(degrees=lat)}, {east.format(degrees=lng)}"
 
 
-def _zone(stay: Stay, point: Point, words: Formats) -> str:
+def _zone(stay: Stay, point: Point, fmt: Formatter) -> str:
     """The time zone, and the dates of the stay on which its clocks change."""
     first = datetime.combine(stay.start, time(12), point.zone)
-    text = words.gettext("Times are local, {zone}").format(zone=words.zone(first))
+    text = fmt.gettext("Times are local, {zone}").format(zone=fmt.zone(first))
     offset = first.utcoffset() or timedelta()
     for day in stay.dates():
         previous = offset
         offset = datetime.combine(day, time(12), point.zone).utcoffset() or timedelta()
         if offset < previous:
-            text += "; " + words.gettext("clocks go back on {date}").format(
-                date=words.date_short(day)
-            )
+            text += "; " + fmt.gettext("clocks go back on {date}").format(date=fmt.date_short(day))
         elif offset > previous:
-            text += "; " + words.gettext("clocks go forward on {date}").format(
-                date=words.date_short(day)
+            text += "; " + fmt.gettext("clocks go forward on {date}").format(
+                date=fmt.date_short(day)
             )
     return text
 
@@ -115,7 +113,7 @@ class Footer:
     as_of: str
 
 
-def footer(results: SectionResults, words: Formats) -> Footer | None:
+def footer(results: SectionResults, fmt: Formatter) -> Footer | None:
     """Every notice once: by section, and last those that several sections share."""
     by_section = {
         section: {n.text: n for body in results.bodies_of(section) for n in body.attribution}
@@ -124,11 +122,11 @@ def footer(results: SectionResults, words: Formats) -> Footer | None:
     uses = Counter(text for notices in by_section.values() for text in notices)
     own, shared = list[tuple[str, list[Attribution]]](), dict[str, Attribution]()
     for section, notices in by_section.items():
-        label = words.begun(section.label(words.language))
+        label = fmt.capitalise(section.label(fmt.language))
         shared |= {text: notice for text, notice in notices.items() if uses[text] > 1}
         own.append(
             (
-                words.gettext("{section}:").format(section=label),
+                fmt.gettext("{section}:").format(section=label),
                 [notice for text, notice in notices.items() if uses[text] == 1],
             )
         )
@@ -137,7 +135,7 @@ def footer(results: SectionResults, words: Formats) -> Footer | None:
         for label, notices in (*own, ("", list(shared.values())))
         if notices
     ]
-    return Footer(lines=lines, as_of=_as_of(results, words)) if lines else None
+    return Footer(lines=lines, as_of=_as_of(results, fmt)) if lines else None
 
 
 def source(attribution: Attribution) -> Source:
@@ -177,11 +175,11 @@ def _split(text: str, links: Sequence[tuple[re.Match[str], str | None]]) -> list
     return [part for part in (*parts, Part(text[position:])) if part.text]
 
 
-def _as_of(results: SectionResults, words: Formats) -> str:
+def _as_of(results: SectionResults, fmt: Formatter) -> str:
     """When the newest of the data was true."""
     times = [body.as_of for body in results.bodies if body.as_of is not None]
     if not times:
         return ""
-    return words.gettext("Data as of {moment} UTC.").format(
-        moment=words.moment(max(times).astimezone(UTC))
+    return fmt.gettext("Data as of {moment} UTC.").format(
+        moment=fmt.moment(max(times).astimezone(UTC))
     )

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from location_context.errors import InvalidRequest, PublicError
-from location_context.localisation.formats import Formats
+from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Language, Languages
 from location_context.parameters import DEFAULT_ACCENT, WIDGET, Parameters, Theme, decode, parse
 from location_context.sections.contract import Query
@@ -72,12 +72,12 @@ class Widget:
         await service.authenticator.limit_widget(self._client(request))
         parameters = parse(request.scope["query_string"], WIDGET, service.languages)
         language = parameters.language or _accepted_language(request, service.languages)
-        words = Formats(language)
+        fmt = Formatter(language)
         point = service.gazetteer.point(parameters.lat, parameters.lng)
         request.state.near = f"{point.lat:.1f},{point.lng:.1f}"
         query = Query(point, parameters.stay, parameters.units, language, public=True)
         results = await read(service, query, Deadline.after(service.settings.widget_deadline))
-        page = self._page(parameters, query, results, words)
+        page = self._page(parameters, query, results, fmt)
         headers = {"Cache-Control": results.cache_control(service.clock())}
         if not parameters.language:
             headers["Vary"] = "Accept-Language"
@@ -88,36 +88,36 @@ class Widget:
         raw: Mapping[str, str] = {}
         with suppress(PublicError):
             raw = dict(decode(request.scope["query_string"]))
-        words = Formats(_language(raw, request, self._service.languages))
+        fmt = Formatter(_language(raw, request, self._service.languages))
         view = ErrorView(
-            label=words.gettext("Cannot show this stay"),
-            sentence=error_sentence(error, words),
+            label=fmt.gettext("Cannot show this stay"),
+            sentence=error_sentence(error, fmt),
             detail=error.message if isinstance(error, InvalidRequest) else "",
             code=error.code,
             request_id=request_id,
         )
-        page = self._renderer.page(Content(title=view.label, problem=view), words, _appearance(raw))
+        page = self._renderer.page(Content(title=view.label, problem=view), fmt, _appearance(raw))
         headers = {"Cache-Control": "no-store", **error.headers}
-        return _response(page, error.status, words.language, headers)
+        return _response(page, error.status, fmt.language, headers)
 
     def _page(
-        self, parameters: Parameters, query: Query, results: SectionResults, words: Formats
+        self, parameters: Parameters, query: Query, results: SectionResults, fmt: Formatter
     ) -> Page:
         service = self._service
         title = embedding.title(service.sections, parameters.place, query.language)
         assert query.stay is not None
-        cards = rows(results, words, service.clock())
+        cards = rows(results, fmt, service.clock())
         content = Content(
             title=title,
-            header=header(parameters, query.stay, query.point, service.gazetteer, words),
+            header=header(parameters, query.stay, query.point, service.gazetteer, fmt),
             rows=cards,
-            sentence="" if cards else words.gettext("There is nothing to show for these dates."),
-            footer=footer(results, words),
+            sentence="" if cards else fmt.gettext("There is nothing to show for these dates."),
+            footer=footer(results, fmt),
             data=page_data(results),
             discovery=oembed.discovery(service.settings, parameters, title),
         )
         appearance = Appearance(theme=parameters.theme, accent=parameters.accent)
-        return self._renderer.page(content, words, appearance)
+        return self._renderer.page(content, fmt, appearance)
 
     def _client(self, request: Request) -> str:
         peer = request.client.host if request.client else ""
@@ -152,25 +152,25 @@ def _language(raw: Mapping[str, str], request: Request, languages: Languages) ->
     return _accepted_language(request, languages)
 
 
-def error_sentence(error: PublicError, words: Formats) -> str:
+def error_sentence(error: PublicError, fmt: Formatter) -> str:
     """What is wrong, for a guest."""
     sentences = {
-        "missing_parameter": words.gettext("The address of this widget is not complete."),
-        "duplicate_parameter": words.gettext("The address of this widget says something twice."),
-        "unknown_parameter": words.gettext("The address of this widget misspells something."),
-        "invalid_latitude": words.gettext("The latitude is not a place on Earth."),
-        "invalid_longitude": words.gettext("The longitude is not a place on Earth."),
-        "invalid_date": words.gettext("A date of the stay is not a date."),
-        "invalid_date_range": words.gettext("The departure date is before the arrival date."),
-        "date_range_too_long": words.gettext("The stay is longer than can be shown."),
-        "invalid_units": words.gettext("The units are not known."),
-        "invalid_language": words.gettext("The language is not known."),
-        "invalid_place": words.gettext("The name of the place is too long."),
-        "invalid_theme": words.gettext("The theme is not known."),
-        "invalid_accent": words.gettext("The accent colour is not a colour."),
-        "malformed_request": words.gettext("The address of this widget is damaged."),
-        "method_not_allowed": words.gettext("This page can only be read."),
-        "rate_limit_exceeded": words.gettext("Too many pages at once; try again in a moment."),
-        "service_overloaded": words.gettext("Too many guests at once; try again in a moment."),
+        "missing_parameter": fmt.gettext("The address of this widget is not complete."),
+        "duplicate_parameter": fmt.gettext("The address of this widget says something twice."),
+        "unknown_parameter": fmt.gettext("The address of this widget misspells something."),
+        "invalid_latitude": fmt.gettext("The latitude is not a place on Earth."),
+        "invalid_longitude": fmt.gettext("The longitude is not a place on Earth."),
+        "invalid_date": fmt.gettext("A date of the stay is not a date."),
+        "invalid_date_range": fmt.gettext("The departure date is before the arrival date."),
+        "date_range_too_long": fmt.gettext("The stay is longer than can be shown."),
+        "invalid_units": fmt.gettext("The units are not known."),
+        "invalid_language": fmt.gettext("The language is not known."),
+        "invalid_place": fmt.gettext("The name of the place is too long."),
+        "invalid_theme": fmt.gettext("The theme is not known."),
+        "invalid_accent": fmt.gettext("The accent colour is not a colour."),
+        "malformed_request": fmt.gettext("The address of this widget is damaged."),
+        "method_not_allowed": fmt.gettext("This page can only be read."),
+        "rate_limit_exceeded": fmt.gettext("Too many pages at once; try again in a moment."),
+        "service_overloaded": fmt.gettext("Too many guests at once; try again in a moment."),
     }
-    return sentences.get(error.code, words.gettext("Something went wrong on our side."))
+    return sentences.get(error.code, fmt.gettext("Something went wrong on our side."))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
-from location_context.localisation.formats import Formats
+from location_context.localisation.formatter import Formatter
 from location_context.parameters import Theme
 from location_context.widget.assets import Assets, Sprite, digest, external_link
 from location_context.widget.cards import CardView
@@ -80,14 +80,14 @@ class Renderer:
 
     assets: Assets = field(default_factory=Assets.load)
 
-    def page(self, content: Content, words: Formats, appearance: Appearance) -> Page:
+    def page(self, content: Content, fmt: Formatter, appearance: Appearance) -> Page:
         card_styles = "".join(view.card.style for row in content.rows for view in row)
         style = f"{appearance.style}{self.assets.style}{card_styles}"
         sprite = Sprite(self.assets.icons)
-        language = words.language
+        language = fmt.language
         html = self.assets.templates.get_template("location_context.widget:page.html").render(
             page=content,
-            words=words,
+            fmt=fmt,
             lang=language.tag,
             direction=language.direction,
             scheme=appearance.scheme,
@@ -95,8 +95,8 @@ class Renderer:
             script=Markup(self.assets.script),  # noqa: S704  likewise
             icon=sprite.icon,
             symbols=sprite.symbols,
-            link=external_link(words.gettext("(opens in a new tab)")),
-            _=words.gettext,
+            link=external_link(fmt.gettext("(opens in a new tab)")),
+            _=fmt.gettext,
         )
         return Page(html, policy(style, self.assets.script))
 

@@ -10,26 +10,22 @@ means nothing, and keeps the estimate too.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from location_context.errors import ProviderError, ProviderResponseInvalid
+from location_context.point import Point
+from location_context.sections.contract import DegradedReason
 from location_context.sections.guide.response import Travel
+from location_context.sections.guide.restaurant_index import Found
 from location_context.sections.providers import degraded_by
+from location_context.settings import Settings
+from location_context.stay import Clock
 from location_context.upstream.cached_source import CachedSource
 from location_context.upstream.client import ClientLimits, ProviderClient
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import httpx2
-
-    from location_context.point import Point
-    from location_context.sections.contract import DegradedReason
-    from location_context.sections.guide.restaurant_index import Found
-    from location_context.settings import Settings
-    from location_context.stay import Clock
-    from location_context.upstream.deadline import Deadline
+from location_context.upstream.deadline import Deadline
+from location_context.upstream.http import HttpClient
 
 WALK_KM = 2.0
 _CIRCUITY = 1.25
@@ -60,7 +56,7 @@ def _travel(kind: Any, minutes: float, *, estimated: bool = True) -> Travel:
 class Router:
     """An OSRM server, asked once for all restaurants of an answer."""
 
-    def __init__(self, settings: Settings, clock: Clock, client: httpx2.AsyncClient) -> None:
+    def __init__(self, settings: Settings, clock: Clock, client: HttpClient) -> None:
         self.client = ProviderClient(
             "osrm",
             settings.osrm_url.rstrip("/"),

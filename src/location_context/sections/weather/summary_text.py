@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from babel.numbers import get_decimal_symbol, get_minus_sign_symbol
 
-from location_context.localisation.formats import Formats
+from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Language
 from location_context.sections.section import UNKNOWN, TextTable
 from location_context.sections.units import Measure
@@ -110,7 +110,7 @@ class SummaryText:
         return text.replace("-", get_minus_sign_symbol(locale))
 
 
-def forecast_headline(body: WeatherBody, fmt: Formats) -> str:
+def forecast_headline(body: WeatherBody, fmt: Formatter) -> str:
     """How warm by day, and on which days it rains, without an end mark of its own clause."""
     highs = [day.temperature_max for day in body.days if day.temperature_max is not None]
     if not highs:
@@ -122,7 +122,7 @@ def forecast_headline(body: WeatherBody, fmt: Formats) -> str:
     return _join(temperature, _wet_days(body.days, fmt), fmt)
 
 
-def typical_headline(body: WeatherBody, fmt: Formats) -> str:
+def typical_headline(body: WeatherBody, fmt: Formatter) -> str:
     """What is typical by day, at night, and of rain."""
     high, low = body.summary.temperature_max_mean, body.summary.temperature_min_mean
     if body.basis.kind == "monthly_mean" or high is None or low is None:
@@ -135,7 +135,7 @@ def typical_headline(body: WeatherBody, fmt: Formats) -> str:
     return _join(temperature, _expected(body, fmt), fmt)
 
 
-def _monthly_headline(body: WeatherBody, fmt: Formats) -> str:
+def _monthly_headline(body: WeatherBody, fmt: Formatter) -> str:
     means = [day.temperature_mean for day in body.days if day.temperature_mean is not None]
     if not means:
         return fmt.gettext("Little is known of these dates.")
@@ -143,13 +143,13 @@ def _monthly_headline(body: WeatherBody, fmt: Formats) -> str:
     return text.format(temperature=fmt.temperature(sum(means) / len(means)))
 
 
-def _join(temperature: str, rain: str, fmt: Formats) -> str:
+def _join(temperature: str, rain: str, fmt: Formatter) -> str:
     if not rain:
         return fmt.gettext("{sentence}.").format(sentence=temperature)
     return fmt.gettext("{first}; {second}.").format(first=temperature, second=rain)
 
 
-def warmth(high: float, body: WeatherBody, fmt: Formats, *, lower: bool = False) -> str:
+def warmth(high: float, body: WeatherBody, fmt: Formatter, *, lower: bool = False) -> str:
     """A word for the mean of the highs."""
     celsius = (high - 32) / 1.8 if body.units.temperature == "°F" else high
     steps = (
@@ -165,7 +165,7 @@ def warmth(high: float, body: WeatherBody, fmt: Formats, *, lower: bool = False)
     return next(pair[lower] for limit, *pair in steps if celsius < limit)
 
 
-def _expected(body: WeatherBody, fmt: Formats) -> str:
+def _expected(body: WeatherBody, fmt: Formatter) -> str:
     """The wet days to expect, of all."""
     expected, days = body.summary.expected_wet_days, len(body.days)
     if expected is None:
@@ -189,7 +189,7 @@ def _expected(body: WeatherBody, fmt: Formats) -> str:
     return text.format(count=fmt.number(count), days=days)
 
 
-def _wet_days(days: Sequence[Day], fmt: Formats) -> str:
+def _wet_days(days: Sequence[Day], fmt: Formatter) -> str:
     wet = [day for day in days if _is_wet(day)]
     if not wet:
         return _dry(days, fmt)
@@ -197,7 +197,7 @@ def _wet_days(days: Sequence[Day], fmt: Formats) -> str:
         return _every_day(wet, fmt)
     if len(wet) > MAX_DATES_NAMED:
         return _counted(wet, len(days), fmt)
-    dates = fmt.together([fmt.day(day.date) for day in wet])
+    dates = fmt.join_list([fmt.day(day.date) for day in wet])
     if _all_snow(wet):
         return fmt.gettext("snow on {dates}").format(dates=dates)
     if _any_snow(wet):
@@ -205,7 +205,7 @@ def _wet_days(days: Sequence[Day], fmt: Formats) -> str:
     return fmt.gettext("rain on {dates}").format(dates=dates)
 
 
-def _counted(wet: Sequence[Day], days: int, fmt: Formats) -> str:
+def _counted(wet: Sequence[Day], days: int, fmt: Formatter) -> str:
     text = fmt.gettext("rain on {count} of {days} days")
     if _all_snow(wet):
         text = fmt.gettext("snow on {count} of {days} days")
@@ -214,7 +214,7 @@ def _counted(wet: Sequence[Day], days: int, fmt: Formats) -> str:
     return text.format(count=len(wet), days=days)
 
 
-def _every_day(wet: Sequence[Day], fmt: Formats) -> str:
+def _every_day(wet: Sequence[Day], fmt: Formatter) -> str:
     if _all_snow(wet):
         return fmt.gettext("snow every day")
     if _any_snow(wet):
@@ -222,7 +222,7 @@ def _every_day(wet: Sequence[Day], fmt: Formats) -> str:
     return fmt.gettext("rain every day")
 
 
-def _dry(days: Iterable[Day], fmt: Formats) -> str:
+def _dry(days: Iterable[Day], fmt: Formatter) -> str:
     """Dry only where every day's chance is known."""
     chances = [day.precipitation_probability for day in days]
     known = [chance for chance in chances if chance is not None]

@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from location_context import __version__
-from location_context.localisation.formats import Formats
+from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Language, Languages
 from location_context.parameters import DEFAULT_ACCENT, Parameters
 from location_context.sections.licences import CC_BY
@@ -88,7 +88,7 @@ class Page:
         return {
             "_": language.gettext,
             "pgettext": language.pgettext,
-            "topics": Formats.begun(embedding.topics(sections, language)),
+            "topics": Formatter.capitalise(embedding.topics(sections, language)),
             "language": language,
             "version": __version__,
             "places_licence": CC_BY,  # GeoNames'

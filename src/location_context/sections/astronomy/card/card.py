@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
-from location_context.localisation.formats import Formats
+from location_context.localisation.formatter import Formatter
 from location_context.sections.astronomy.card.highlights import HighlightView, highlight_views
 from location_context.sections.astronomy.card.nights import (
     NightView,
@@ -25,46 +25,46 @@ from location_context.sections.astronomy.response import AstronomyBody, Day
 LITTLE_MOON = 0.25
 
 
-def lead(body: AstronomyBody, words: Formats) -> str:
+def lead(body: AstronomyBody, fmt: Formatter) -> str:
     """One sentence, true of every day of the stay."""
     days = body.days
-    if change := _change(days, words):
+    if change := _change(days, fmt):
         return change
     if days[0].sun.status == "polar_day":
-        return words.gettext("The Sun does not set during this stay.")
+        return fmt.gettext("The Sun does not set during this stay.")
     if days[0].sun.status == "polar_night":
-        return words.gettext("The Sun does not rise during this stay; {nights}.").format(
-            nights=_nights(days, words)
+        return fmt.gettext("The Sun does not rise during this stay; {nights}.").format(
+            nights=_nights(days, fmt)
         )
     middle = days[(len(days) - 1) // 2].sun
-    text = words.gettext("{duration} of daylight; {nights}.")
+    text = fmt.gettext("{duration} of daylight; {nights}.")
     if middle.sunset is not None:
-        text = words.gettext("{duration} of daylight, sunset near {time}; {nights}.")
-    time = words.time(middle.sunset) if middle.sunset else ""
-    return text.format(duration=_daylight(days, words), time=time, nights=_nights(days, words))
+        text = fmt.gettext("{duration} of daylight, sunset near {time}; {nights}.")
+    time = fmt.time(middle.sunset) if middle.sunset else ""
+    return text.format(duration=_daylight(days, fmt), time=time, nights=_nights(days, fmt))
 
 
-def _daylight(days: Sequence[Day], words: Formats) -> str:
+def _daylight(days: Sequence[Day], fmt: Formatter) -> str:
     """To the hour when the stay's days all round to it, else hours and minutes from to."""
     hours = [round(day.sun.day_length_seconds / 3600) for day in days]
     if min(hours) < max(hours):
-        text = words.ngettext("{low} to {high} hour", "{low} to {high} hours", max(hours))
+        text = fmt.ngettext("{low} to {high} hour", "{low} to {high} hours", max(hours))
         return text.format(low=min(hours), high=max(hours))
-    return words.ngettext("{hours} hour", "{hours} hours", hours[0]).format(hours=hours[0])
+    return fmt.ngettext("{hours} hour", "{hours} hours", hours[0]).format(hours=hours[0])
 
 
-def _nights(days: Sequence[Day], words: Formats) -> str:
+def _nights(days: Sequence[Day], fmt: Formatter) -> str:
     """How dark the nights of the stay are, not the last date's."""
     nights = days[:-1] or days
     hours = [day.night.dark_hours for day in nights]
     if max(hours) < 0.05:
         if all(_never_dark(day) for day in nights):
-            return words.gettext("the nights are never fully dark")
-        return words.gettext("the Moon or twilight lights every night")
+            return fmt.gettext("the nights are never fully dark")
+        return fmt.gettext("the Moon or twilight lights every night")
     if min(hours) > 2 and all(day.moon.illumination <= LITTLE_MOON for day in nights):
-        return words.gettext("dark nights with little Moon")
+        return fmt.gettext("dark nights with little Moon")
     most = max(1, round(max(hours)))
-    text = words.ngettext(
+    text = fmt.ngettext(
         "up to {hours} hour of dark, moonless sky a night",
         "up to {hours} hours of dark, moonless sky a night",
         most,
@@ -78,19 +78,19 @@ def _never_dark(day: Day) -> bool:
     return sun.astronomical_dusk is None and sun.astronomical_dawn is None and not deep
 
 
-def _change(days: Sequence[Day], words: Formats) -> str:
+def _change(days: Sequence[Day], fmt: Formatter) -> str:
     """Where the Sun begins or ceases to rise or set within the stay."""
     for before, after in pairwise(days):
         if before.sun.status == after.sun.status:
             continue
-        date = words.date_short(after.date)
+        date = fmt.date_short(after.date)
         if after.sun.status == "polar_day":
-            return words.gettext("From {date} the Sun no longer sets.").format(date=date)
+            return fmt.gettext("From {date} the Sun no longer sets.").format(date=date)
         if after.sun.status == "polar_night":
-            return words.gettext("From {date} the Sun no longer rises.").format(date=date)
+            return fmt.gettext("From {date} the Sun no longer rises.").format(date=date)
         if before.sun.status == "polar_day":
-            return words.gettext("From {date} the Sun sets again.").format(date=date)
-        return words.gettext("From {date} the Sun rises again.").format(date=date)
+            return fmt.gettext("From {date} the Sun sets again.").format(date=date)
+        return fmt.gettext("From {date} the Sun rises again.").format(date=date)
     return ""
 
 
@@ -121,60 +121,60 @@ class Card:
     planets: Sequence[PlanetsView]
 
 
-def card(body: AstronomyBody, words: Formats) -> Card:
+def card(body: AstronomyBody, fmt: Formatter) -> Card:
     """The card of an answer."""
     middle = body.days[(len(body.days) - 1) // 2]
     nights = body.days[:-1] or body.days
     if len(nights) > NIGHTS_AT_MOST:
         nights = nights[::7]
-    shown = night_views(nights, body.point, words)
+    shown = night_views(nights, body.point, fmt)
     return Card(
-        lead=lead(body, words),
-        highlights=highlight_views(body, words),
-        path=sun_path(middle, body.point.lat, words),
-        facts=_facts(middle, words),
-        drift=_drift(body, middle, words),
+        lead=lead(body, fmt),
+        highlights=highlight_views(body, fmt),
+        path=sun_path(middle, body.point.lat, fmt),
+        facts=_facts(middle, fmt),
+        drift=_drift(body, middle, fmt),
         nights=shown,
         columns=len(nights) if len(nights) <= 10 else 7,
         long=any(night.long for night in shown),
-        planets=planet_views(nights, words),
+        planets=planet_views(nights, fmt),
     )
 
 
-def _facts(day: Day, words: Formats) -> list[Fact]:
+def _facts(day: Day, fmt: Formatter) -> list[Fact]:
     sun = day.sun
-    facts = [Fact(label=words.gettext("Daylight"), value=words.duration(sun.day_length_seconds))]
+    facts = [Fact(label=fmt.gettext("Daylight"), value=fmt.duration(sun.day_length_seconds))]
     if sun.solar_noon is not None and sun.noon_altitude is not None:
-        facts.append(_highest(sun.solar_noon, sun.noon_altitude, words))
+        facts.append(_highest(sun.solar_noon, sun.noon_altitude, fmt))
     for label, span in (
-        (words.gettext("Golden hour, morning"), sun.golden_hour_morning),
-        (words.gettext("Golden hour, evening"), sun.golden_hour_evening),
+        (fmt.gettext("Golden hour, morning"), sun.golden_hour_morning),
+        (fmt.gettext("Golden hour, evening"), sun.golden_hour_evening),
     ):
         if span is not None:
-            facts.append(Fact(label=label, value=words.times(span.start, span.end)))
+            facts.append(Fact(label=label, value=fmt.times(span.start, span.end)))
     return facts
 
 
-def _highest(noon: datetime, altitude: float, words: Formats) -> Fact:
+def _highest(noon: datetime, altitude: float, fmt: Formatter) -> Fact:
     """When and how high, or how far below the horizon in the polar night."""
-    before, text = " ", words.gettext("at {degrees}°")
+    before, text = " ", fmt.gettext("at {degrees}°")
     if altitude <= -0.5:
-        before, text = words.comma, words.gettext("{degrees}° below the horizon")
+        before, text = fmt.comma, fmt.gettext("{degrees}° below the horizon")
     return Fact(
-        label=words.gettext("Sun at its highest"),
-        value=words.time(noon),
-        detail=before + text.format(degrees=words.number(abs(altitude))),
+        label=fmt.gettext("Sun at its highest"),
+        value=fmt.time(noon),
+        detail=before + text.format(degrees=fmt.number(abs(altitude))),
     )
 
 
-def _drift(body: AstronomyBody, middle: Day, words: Formats) -> str:
+def _drift(body: AstronomyBody, middle: Day, fmt: Formatter) -> str:
     """Which day the Sun is shown for, and how sunset moves over the stay."""
-    day = words.gettext("Shown for {date}.").format(date=words.date_short(middle.date))
+    day = fmt.gettext("Shown for {date}.").format(date=fmt.date_short(middle.date))
     first, last = body.days[0].sun.sunset, body.days[-1].sun.sunset
     if len(body.days) < 2:
         return ""
-    if first is None or last is None or words.time(first) == words.time(last):
+    if first is None or last is None or fmt.time(first) == fmt.time(last):
         return day
-    moves = words.gettext("Sunset moves from {first} to {last} over the stay.")
-    moved = moves.format(first=words.time(first), last=words.time(last))
-    return words.sentences([day, moved])
+    moves = fmt.gettext("Sunset moves from {first} to {last} over the stay.")
+    moved = moves.format(first=fmt.time(first), last=fmt.time(last))
+    return fmt.join_sentences([day, moved])

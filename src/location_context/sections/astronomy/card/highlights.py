@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from location_context.localisation.formats import Formats
+from location_context.localisation.formatter import Formatter
 from location_context.sections.astronomy.response import AstronomyBody, Details, Highlight
 
 AT_MOST = 3
@@ -32,107 +32,105 @@ class HighlightView:
     text: str
 
 
-def highlight_views(body: AstronomyBody, words: Formats) -> list[HighlightView]:
+def highlight_views(body: AstronomyBody, fmt: Formatter) -> list[HighlightView]:
     """The weightiest, in time order."""
     ranked = sorted(body.highlights, key=lambda one: -_WEIGHTS.get(one.type, 1))[:AT_MOST]
     shown: Sequence[Highlight] = sorted(ranked, key=lambda one: one.at)
-    return [_view(one, body, words) for one in shown]
+    return [_view(one, body, fmt) for one in shown]
 
 
-def _view(one: Highlight, body: AstronomyBody, words: Formats) -> HighlightView:
+def _view(one: Highlight, body: AstronomyBody, fmt: Formatter) -> HighlightView:
     icon: str = one.type
     if icon in _SEASONS:
         icon = "season"
     if icon == "clock_change":
         icon = "clock"
-    return HighlightView(icon=icon, title=one.title, text=words.begun(_text(one, body, words)))
+    return HighlightView(icon=icon, title=one.title, text=fmt.capitalise(_text(one, body, fmt)))
 
 
-def _text(one: Highlight, body: AstronomyBody, words: Formats) -> str:
-    when = words.gettext("{date}, {time}.").format(
-        date=words.day(one.at.date()), time=words.time(one.at)
-    )
+def _text(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
+    when = fmt.gettext("{date}, {time}.").format(date=fmt.day(one.at.date()), time=fmt.time(one.at))
     if one.details is not None and one.type in {"solar_eclipse", "lunar_eclipse"}:
-        return _eclipse(one, one.details, words)
+        return _eclipse(one, one.details, fmt)
     if one.details is not None and one.type == "meteor_shower":
-        return _shower(one, one.details, words)
+        return _shower(one, one.details, fmt)
     if one.details is not None and one.type == "clock_change":
-        return _clock(one, one.details, words)
-    return words.sentences([when, _fact(one, body, words)])
+        return _clock(one, one.details, fmt)
+    return fmt.join_sentences([when, _fact(one, body, fmt)])
 
 
-def _fact(one: Highlight, body: AstronomyBody, words: Formats) -> str:
+def _fact(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
     """One fact of use about a phase or a season."""
     if one.type in {"first_quarter", "last_quarter"}:
-        return _half_moon(one, body, words)
+        return _half_moon(one, body, fmt)
     if one.type in {"june_solstice", "december_solstice"}:
-        return _solstice(one, body, words)
+        return _solstice(one, body, fmt)
     return {
-        "new_moon": words.gettext("Nights without moonlight."),
-        "full_moon": words.gettext("The brightest night of the month."),
-    }.get(one.type, words.gettext("Day and night about equally long."))
+        "new_moon": fmt.gettext("Nights without moonlight."),
+        "full_moon": fmt.gettext("The brightest night of the month."),
+    }.get(one.type, fmt.gettext("Day and night about equally long."))
 
 
-def _half_moon(one: Highlight, body: AstronomyBody, words: Formats) -> str:
+def _half_moon(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
     """Until when the waxing half Moon shines in the night that follows, from when the waning."""
     noon = one.at.replace(hour=12, minute=0, second=0, microsecond=0)
     waxing = one.type == "first_quarter"
-    text = words.gettext("Rises that night at {time}.")
+    text = fmt.gettext("Rises that night at {time}.")
     if waxing:
-        text = words.gettext("Sets that night at {time}.")
+        text = fmt.gettext("Sets that night at {time}.")
     moments = [day.moon.moonset if waxing else day.moon.moonrise for day in body.days]
     night = [at for at in moments if at is not None and noon < at < noon + timedelta(days=1)]
-    return text.format(time=words.time(night[0])) if night else ""
+    return text.format(time=fmt.time(night[0])) if night else ""
 
 
-def _solstice(one: Highlight, body: AstronomyBody, words: Formats) -> str:
+def _solstice(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
     """Whether the day is the year's longest or shortest here; nothing where days do not differ."""
     status = next(day.sun.status for day in body.days if day.date == one.at.date())
     if status != "normal" or abs(body.point.lat) < LITTLE_CHANGE:
         return ""
     if (one.type == "june_solstice") == (body.point.lat > 0):
-        return words.gettext("The longest day of the year.")
-    return words.gettext("The shortest day of the year.")
+        return fmt.gettext("The longest day of the year.")
+    return fmt.gettext("The shortest day of the year.")
 
 
-def _eclipse(one: Highlight, details: Details, words: Formats) -> str:
-    first = words.day(one.at.date())
+def _eclipse(one: Highlight, details: Details, fmt: Formatter) -> str:
+    first = fmt.day(one.at.date())
     if details.start is not None and details.end is not None:
-        first += f", {words.times(details.start, details.end)}"
+        first += f", {fmt.times(details.start, details.end)}"
     if one.type == "solar_eclipse" and isinstance(details.obscuration, float):
-        text = words.gettext("{when}. At {time} the Moon covers {percent} of the Sun.")
-        percent = _share(details.obscuration, words)
-        return text.format(when=first, time=words.time(one.at), percent=percent)
-    return words.gettext("{when}. Deepest at {time}.").format(when=first, time=words.time(one.at))
+        text = fmt.gettext("{when}. At {time} the Moon covers {percent} of the Sun.")
+        percent = _share(details.obscuration, fmt)
+        return text.format(when=first, time=fmt.time(one.at), percent=percent)
+    return fmt.gettext("{when}. Deepest at {time}.").format(when=first, time=fmt.time(one.at))
 
 
-def _share(share: float, words: Formats) -> str:
+def _share(share: float, fmt: Formatter) -> str:
     """A share in per cent, with a decimal near the whole: 99.7 % is not 100 %."""
     percent = 100 * share
     if 99 <= percent < 100:
-        whole = words.percent(99)
-        return whole.replace(words.number(99), words.number(min(percent, 99.9), 1))
-    return words.percent(percent)
+        whole = fmt.percent(99)
+        return whole.replace(fmt.number(99), fmt.number(min(percent, 99.9), 1))
+    return fmt.percent(percent)
 
 
-def _shower(one: Highlight, details: Details, words: Formats) -> str:
-    text = words.gettext("Best on {date} about {time}. Up to {rate} meteors an hour, {moonlight}.")
+def _shower(one: Highlight, details: Details, fmt: Formatter) -> str:
+    text = fmt.gettext("Best on {date} about {time}. Up to {rate} meteors an hour, {moonlight}.")
     light = details.moonlight if isinstance(details.moonlight, float | int) else 0.0
-    moonlight: str = words.gettext("no moonlight")
+    moonlight: str = fmt.gettext("no moonlight")
     if light >= 0.03:
-        moonlight = words.gettext("Moon {percent} lit").format(percent=words.percent(100 * light))
+        moonlight = fmt.gettext("Moon {percent} lit").format(percent=fmt.percent(100 * light))
     rate = details.rate if isinstance(details.rate, int) else 0
     return text.format(
-        date=words.day(one.at.date()), time=words.time(one.at), rate=rate, moonlight=moonlight
+        date=fmt.day(one.at.date()), time=fmt.time(one.at), rate=rate, moonlight=moonlight
     )
 
 
-def _clock(one: Highlight, details: Details, words: Formats) -> str:
+def _clock(one: Highlight, details: Details, fmt: Formatter) -> str:
     shift = details.shift_minutes if isinstance(details.shift_minutes, int) else 0
     if shift < 0:
-        text = words.gettext("{date}, {time}: clocks go back by {minutes}.")
+        text = fmt.gettext("{date}, {time}: clocks go back by {minutes}.")
     else:
-        text = words.gettext("{date}, {time}: clocks go forward by {minutes}.")
+        text = fmt.gettext("{date}, {time}: clocks go forward by {minutes}.")
     return text.format(
-        date=words.day(one.at.date()), time=words.time(one.at), minutes=words.minutes(abs(shift))
+        date=fmt.day(one.at.date()), time=fmt.time(one.at), minutes=fmt.minutes(abs(shift))
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from location_context.localisation.formats import EN_DASH, Formats
+from location_context.localisation.formatter import EN_DASH, Formatter
 from location_context.sections.astronomy.card.low_precision import (
     moon_altitude,
     moon_tilt,
@@ -33,18 +33,18 @@ class PlanetsView:
     names: str
 
 
-def planet_views(nights: Sequence[Day], words: Formats) -> list[PlanetsView]:
+def planet_views(nights: Sequence[Day], fmt: Formatter) -> list[PlanetsView]:
     """Evening, morning and all night, as far as something stands out on every night."""
     labels = {
-        "evening": words.gettext("Planets in the evening"),
-        "all_night": words.gettext("Planets all night"),
-        "morning": words.gettext("Planets before dawn"),
+        "evening": fmt.gettext("Planets in the evening"),
+        "all_night": fmt.gettext("Planets all night"),
+        "morning": fmt.gettext("Planets before dawn"),
     }
     bright = sorted(nights[len(nights) // 2].planets, key=_magnitude)
     whens = {planet.name: _when(planet.name, nights) for planet in bright}
-    names = _names(words)
+    names = _names(fmt)
     return [
-        PlanetsView(when=label, names=words.together(found))
+        PlanetsView(when=label, names=fmt.join_list(found))
         for when, label in labels.items()
         if (found := [names[name] for name, seen in whens.items() if seen == when])
     ]
@@ -65,13 +65,13 @@ def _magnitude(planet: Planet) -> float:
     return 99.0 if planet.magnitude is None else planet.magnitude
 
 
-def _names(words: Formats) -> dict[str, str]:
+def _names(fmt: Formatter) -> dict[str, str]:
     return {
-        "mercury": words.gettext("Mercury"),
-        "venus": words.gettext("Venus"),
-        "mars": words.gettext("Mars"),
-        "jupiter": words.gettext("Jupiter"),
-        "saturn": words.gettext("Saturn"),
+        "mercury": fmt.gettext("Mercury"),
+        "venus": fmt.gettext("Venus"),
+        "mars": fmt.gettext("Mars"),
+        "jupiter": fmt.gettext("Jupiter"),
+        "saturn": fmt.gettext("Saturn"),
     }
 
 
@@ -100,40 +100,40 @@ class NightView:
     spoken: str
 
 
-def night_views(days: Sequence[Day], point: PointBody, words: Formats) -> list[NightView]:
-    return [_view(day, point, words) for day in days]
+def night_views(days: Sequence[Day], point: PointBody, fmt: Formatter) -> list[NightView]:
+    return [_view(day, point, fmt) for day in days]
 
 
-def _view(day: Day, point: PointBody, words: Formats) -> NightView:
-    percent = words.percent(100 * day.moon.illumination)
+def _view(day: Day, point: PointBody, fmt: Formatter) -> NightView:
+    percent = fmt.percent(100 * day.moon.illumination)
     spans = day.night.dark_windows
-    times = [(words.time(span.start), words.time(span.end)) for span in spans]
-    why = "" if times else _no_window(day, words)
-    said = words.comma.join(f"{start}{EN_DASH}{end}" for start, end in times)
-    text = words.gettext("Night of {date}: Moon {percent} lit; dark with the Moon down: {window}.")
+    times = [(fmt.time(span.start), fmt.time(span.end)) for span in spans]
+    why = "" if times else _no_window(day, fmt)
+    said = fmt.comma.join(f"{start}{EN_DASH}{end}" for start, end in times)
+    text = fmt.gettext("Night of {date}: Moon {percent} lit; dark with the Moon down: {window}.")
     return NightView(
-        weekday=words.weekday(day.date),
+        weekday=fmt.weekday(day.date),
         day=str(day.date.day),
         lit=lit_part(day.moon.phase_angle, day.moon.illumination),
         turn=turn(point, day.date),
         percent=percent,
         windows=[
-            (start + "–", end + (words.comma.strip() if number < len(times) else ""))
+            (start + "–", end + (fmt.comma.strip() if number < len(times) else ""))
             for number, (start, end) in enumerate(times, 1)
         ],
         why=why,
         long=any(len(start + end) >= ONE_LINE for start, end in times),
-        spoken=text.format(date=words.date_long(day.date), percent=percent, window=said or why),
+        spoken=text.format(date=fmt.date_long(day.date), percent=percent, window=said or why),
     )
 
 
-def _no_window(day: Day, words: Formats) -> str:
+def _no_window(day: Day, fmt: Formatter) -> str:
     """Why there is no dark window: the Sun is not deep enough, or the Moon is up."""
     if day.sun.astronomical_dusk is None and day.sun.astronomical_dawn is None:
         if day.sun.status == "polar_night" and _is_dark_at_noon(day):
-            return words.gettext("Moon up all night")
-        return words.gettext("Never fully dark")
-    return words.gettext("Moon up all night")
+            return fmt.gettext("Moon up all night")
+        return fmt.gettext("Never fully dark")
+    return fmt.gettext("Moon up all night")
 
 
 def _is_dark_at_noon(day: Day) -> bool:

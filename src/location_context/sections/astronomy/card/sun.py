@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from location_context.localisation.formats import Formats
+from location_context.localisation.formatter import Formatter
 from location_context.sections.astronomy.response import Day, Span
 
 WIDTH, HEIGHT, FOOT, HEAD = 600.0, 150.0, 3.0, 10.0
@@ -54,7 +54,7 @@ class _Frame:
         return f"{_short(self.x(moment))} {_short(self.y(altitude))}"
 
 
-def sun_path(day: Day, lat: float, words: Formats) -> SunPath | None:
+def sun_path(day: Day, lat: float, fmt: Formatter) -> SunPath | None:
     """The drawing of a day; None when its noon is not known."""
     sun = day.sun
     noon = sun.solar_noon
@@ -84,9 +84,9 @@ def sun_path(day: Day, lat: float, words: Formats) -> SunPath | None:
         horizon=_short(frame.y(0.0)),
         golden=[piece for piece in golden if piece],
         noon=_noon(frame, noon, altitude(noon)),
-        sunrise=words.time(sun.sunrise) if normal and sun.sunrise else "",
-        sunset=words.time(sun.sunset) if normal and sun.sunset else "",
-        spoken=_spoken(day, words),
+        sunrise=fmt.time(sun.sunrise) if normal and sun.sunrise else "",
+        sunset=fmt.time(sun.sunset) if normal and sun.sunset else "",
+        spoken=_spoken(day, fmt),
     )
 
 
@@ -136,18 +136,18 @@ def _noon(frame: _Frame, moment: datetime, altitude: float) -> tuple[str, str] |
     return _short(frame.x(moment)), _short(frame.y(altitude))
 
 
-def _spoken(day: Day, words: Formats) -> str:
-    sun, date = day.sun, words.date_long(day.date)
+def _spoken(day: Day, fmt: Formatter) -> str:
+    sun, date = day.sun, fmt.date_long(day.date)
     if sun.status == "polar_day":
-        return words.gettext("{date}: the Sun is up all day.").format(date=date)
+        return fmt.gettext("{date}: the Sun is up all day.").format(date=date)
     if sun.status == "polar_night":
-        return words.gettext("{date}: the Sun stays below the horizon.").format(date=date)
+        return fmt.gettext("{date}: the Sun stays below the horizon.").format(date=date)
     if sun.sunrise is None or sun.sunset is None:
-        return words.gettext("{date}: the Sun is up for {duration}.").format(
-            date=date, duration=words.duration(sun.day_length_seconds)
+        return fmt.gettext("{date}: the Sun is up for {duration}.").format(
+            date=date, duration=fmt.duration(sun.day_length_seconds)
         )
-    text = words.gettext("{date}: sunrise {sunrise}, sunset {sunset}.")
-    return text.format(date=date, sunrise=words.time(sun.sunrise), sunset=words.time(sun.sunset))
+    text = fmt.gettext("{date}: sunrise {sunrise}, sunset {sunset}.")
+    return text.format(date=date, sunrise=fmt.time(sun.sunrise), sunset=fmt.time(sun.sunset))
 
 
 def _short(value: float) -> str:

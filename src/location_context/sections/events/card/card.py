@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from location_context.localisation.formats import EN_DASH, NO_BREAK, Formats
+from location_context.localisation.formatter import EN_DASH, NO_BREAK, Formatter
 from location_context.sections.events.card import text
 from location_context.sections.events.response import Event, EventsBody
 
@@ -59,7 +59,7 @@ class _Placed:
     under: date | None
 
 
-def card(body: EventsBody, fmt: Formats) -> Card:
+def card(body: EventsBody, fmt: Formatter) -> Card:
     """The card of a response."""
     placed = sorted((_place(event, body) for event in body.events), key=_listing_order)
     shown = _in_view(placed)
@@ -96,14 +96,14 @@ def _in_view(placed: Sequence[_Placed]) -> list[_Placed]:
     return [one for number, one in enumerate(placed) if number in chosen]
 
 
-def _dates(placed: Sequence[_Placed], body: EventsBody, fmt: Formats) -> list[DateView]:
+def _dates(placed: Sequence[_Placed], body: EventsBody, fmt: Formatter) -> list[DateView]:
     days = list(dict.fromkeys(one.under for one in placed))
     return [
         _date(day, [one.event for one in placed if one.under == day], body, fmt) for day in days
     ]
 
 
-def _date(day: date | None, events: Sequence[Event], body: EventsBody, fmt: Formats) -> DateView:
+def _date(day: date | None, events: Sequence[Event], body: EventsBody, fmt: Formatter) -> DateView:
     views = [_event(event, day, body, fmt) for event in events]
     if day is None:
         return _whole_stay(views, body, fmt)
@@ -118,19 +118,19 @@ def _date(day: date | None, events: Sequence[Event], body: EventsBody, fmt: Form
     )
 
 
-def _whole_stay(views: Sequence[EventView], body: EventsBody, fmt: Formats) -> DateView:
+def _whole_stay(views: Sequence[EventView], body: EventsBody, fmt: Formatter) -> DateView:
     """The range of the stay; over two months it may break after its dash."""
     first, last = body.stay.start, body.stay.end
-    span, above = fmt.span(first, last), fmt.gettext("Whole stay")
+    span, above = fmt.date_range(first, last), fmt.gettext("Whole stay")
     months = (first.year, first.month) != (last.year, last.month)
     day = span.replace(NO_BREAK, " ").replace(EN_DASH, "–") if months else span
     spoken = f"{above}, {span}"
     return DateView(above=above, day=day, below="", spoken=spoken, months=months, events=views)
 
 
-def _event(event: Event, day: date | None, body: EventsBody, fmt: Formats) -> EventView:
+def _event(event: Event, day: date | None, body: EventsBody, fmt: Formatter) -> EventView:
     return EventView(
-        title=fmt.isolated(event.title),
+        title=fmt.bidi_isolate(event.title),
         url=event.url or "",
         icon=event.category,
         meta=text.meta(event, body, fmt, whole_stay=day is None),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
-from location_context.localisation.formats import Formats
+from location_context.localisation.formatter import Formatter
 from location_context.sections.events.response import CoverageStatus, Event, EventsBody
 
 
-def headline(body: EventsBody, fmt: Formats) -> str:
+def headline(body: EventsBody, fmt: Formatter) -> str:
     """One sentence: a holiday first, else what lasts throughout, else how many."""
     clauses = []
     holiday = next((e for e in body.events if e.category == "public_holiday"), None)
@@ -18,7 +18,7 @@ def headline(body: EventsBody, fmt: Formats) -> str:
     whole = next((e for e in others if covers_stay(e, body)), None)
     if whole is not None and whole.category != "school_holiday":
         clauses.append(
-            fmt.gettext("{title} all through the stay").format(title=fmt.isolated(whole.title))
+            fmt.gettext("{title} all through the stay").format(title=fmt.bidi_isolate(whole.title))
         )
         others.remove(whole)
     elif others:
@@ -36,7 +36,7 @@ def headline(body: EventsBody, fmt: Formats) -> str:
     return fmt.gettext("{first}; {second}.").format(first=clauses[0], second=clauses[1])
 
 
-def _holiday(event: Event, body: EventsBody, fmt: Formats) -> str:
+def _holiday(event: Event, body: EventsBody, fmt: Formatter) -> str:
     day = max(day_of(event.start), body.stay.start)
     if day_of(event.start) == body.stay.end and body.stay.start != body.stay.end:
         text = fmt.gettext("{title} on the day you leave")
@@ -44,7 +44,7 @@ def _holiday(event: Event, body: EventsBody, fmt: Formats) -> str:
         text = fmt.gettext("{title} on the day you arrive")
     else:
         text = fmt.gettext("{title} on {date}")
-    return text.format(title=fmt.isolated(event.title), date=fmt.day(day))
+    return text.format(title=fmt.bidi_isolate(event.title), date=fmt.day(day))
 
 
 def covers_stay(event: Event, body: EventsBody) -> bool:
@@ -53,13 +53,13 @@ def covers_stay(event: Event, body: EventsBody) -> bool:
     return first <= body.stay.start and last >= body.stay.end and body.stay.start < body.stay.end
 
 
-def meta(event: Event, body: EventsBody, fmt: Formats, *, whole_stay: bool) -> str:
+def meta(event: Event, body: EventsBody, fmt: Formatter, *, whole_stay: bool) -> str:
     """Kind, time, venue, distance, price, as far as they are known."""
     if event.category == "public_holiday":
         return _public_holiday(event, body, fmt)
     parts = [_status(event, fmt)] if whole_stay else _when(event, body, fmt)
     if event.venue is not None:
-        parts.append(fmt.isolated(event.venue.name or ""))
+        parts.append(fmt.bidi_isolate(event.venue.name or ""))
         if event.venue.distance is not None:
             parts.append(fmt.distance(event.venue.distance, body.units.distance))
     parts.append(_price(event, fmt))
@@ -69,7 +69,7 @@ def meta(event: Event, body: EventsBody, fmt: Formats, *, whole_stay: bool) -> s
     return "\u00a0· ".join(known)
 
 
-def _public_holiday(event: Event, body: EventsBody, fmt: Formats) -> str:
+def _public_holiday(event: Event, body: EventsBody, fmt: Formatter) -> str:
     text = fmt.gettext("Public holiday. Shops and banks may close.")
     if body.point.region in event.regions:
         text = fmt.gettext("Public holiday in this region. Shops and banks may close.")
@@ -78,14 +78,14 @@ def _public_holiday(event: Event, body: EventsBody, fmt: Formats) -> str:
     return _estimated(text, event, fmt)
 
 
-def _estimated(text: str, event: Event, fmt: Formats) -> str:
+def _estimated(text: str, event: Event, fmt: Formatter) -> str:
     if event.status != "estimated":
         return text
     date = fmt.gettext("Date estimated")
-    return fmt.sentences([text, fmt.gettext("{sentence}.").format(sentence=date)])
+    return fmt.join_sentences([text, fmt.gettext("{sentence}.").format(sentence=date)])
 
 
-def _when(event: Event, body: EventsBody, fmt: Formats) -> list[str]:
+def _when(event: Event, body: EventsBody, fmt: Formatter) -> list[str]:
     """Its times, with "About" before those that a provider estimates, or its last date."""
     until, hours = _until(event, body, fmt), _hours(event, fmt)
     if hours and not until and event.status == "estimated":
@@ -93,14 +93,14 @@ def _when(event: Event, body: EventsBody, fmt: Formats) -> list[str]:
     return [_status(event, fmt), until or hours]
 
 
-def _status(event: Event, fmt: Formats) -> str:
+def _status(event: Event, fmt: Formatter) -> str:
     """That it is postponed, or its date estimated."""
     if event.status == "postponed":
         return fmt.gettext("Postponed")
     return fmt.gettext("Date estimated") if event.status == "estimated" else ""
 
 
-def _until(event: Event, body: EventsBody, fmt: Formats) -> str:
+def _until(event: Event, body: EventsBody, fmt: Formatter) -> str:
     first, last = day_of(event.start), day_of(event.end or event.start)
     dates_only = event.end is not None and _moment(event.end) is None
     if last > first and (dates_only or (last - first).days > 1):
@@ -110,7 +110,7 @@ def _until(event: Event, body: EventsBody, fmt: Formats) -> str:
     return ""
 
 
-def _hours(event: Event, fmt: Formats) -> str:
+def _hours(event: Event, fmt: Formatter) -> str:
     start = _moment(event.start)
     if start is None or event.all_day:
         return ""
@@ -124,7 +124,7 @@ def _latest_date(body: EventsBody) -> date:
     return date(body.stay.end.year + 1, 12, 31)
 
 
-def _price(event: Event, fmt: Formats) -> str:
+def _price(event: Event, fmt: Formatter) -> str:
     if event.price is None:
         return ""
     if event.price.min == 0 and not event.price.max:
@@ -135,7 +135,7 @@ def _price(event: Event, fmt: Formats) -> str:
     return fmt.gettext("from {price}").format(price=amount).replace(" ", "\u00a0")
 
 
-def category_name(event: Event, fmt: Formats) -> str:
+def category_name(event: Event, fmt: Formatter) -> str:
     """The category in fmt."""
     return {
         "public_holiday": fmt.gettext("Public holiday"),
@@ -162,7 +162,7 @@ def _moment(text: str) -> datetime | None:
     return datetime.fromisoformat(text) if "T" in text else None
 
 
-def footnote(body: EventsBody, fmt: Formats) -> str:
+def footnote(body: EventsBody, fmt: Formatter) -> str:
     """What is not listed, and which providers gave less than they have; empty if none did.
 
     A provider without a name for guests is never named.
@@ -175,23 +175,23 @@ def footnote(body: EventsBody, fmt: Formats) -> str:
         sentences.append(text.format(count=fmt.number(omitted)))
     if partial := _names_with_status(body, "partial", fmt):
         text = fmt.gettext("Not read in full: {providers}.")
-        sentences.append(text.format(providers=fmt.together(partial)))
+        sentences.append(text.format(providers=fmt.join_list(partial)))
     if unreachable := _names_with_status(body, "unavailable", fmt):
         text = fmt.gettext("Not reached just now: {providers}.")
-        sentences.append(text.format(providers=fmt.together(unreachable)))
+        sentences.append(text.format(providers=fmt.join_list(unreachable)))
     if any(one.status == "not_configured" for one in body.coverage):
         sentences.append(fmt.gettext("Not every source of events is connected here."))
-    return fmt.sentences(sentences)
+    return fmt.join_sentences(sentences)
 
 
-def _names_with_status(body: EventsBody, status: CoverageStatus, fmt: Formats) -> list[str]:
+def _names_with_status(body: EventsBody, status: CoverageStatus, fmt: Formatter) -> list[str]:
     """The names that guests know, of the providers with that status."""
     names = provider_names(fmt)
     return [names[one.provider] for one in body.coverage
             if one.status == status and one.provider in names]  # fmt: skip
 
 
-def provider_names(fmt: Formats) -> dict[str, str]:
+def provider_names(fmt: Formatter) -> dict[str, str]:
     """What a guest reads for each provider's code in `coverage`."""
     return {
         "holidays": fmt.gettext("public holidays"),

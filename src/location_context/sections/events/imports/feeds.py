@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 import structlog
@@ -33,9 +32,7 @@ from location_context.sections.events.records import Calendar, EventStore
 from location_context.settings import Settings
 from location_context.stay import Clock
 from location_context.upstream.download import Downloaded, download
-
-if TYPE_CHECKING:  # only upstream may use the HTTP client
-    import httpx2
+from location_context.upstream.http import HttpClient
 
 MAX_BYTES = 16_000_000
 _REFRESH_INTERVAL = timedelta(hours=1)
@@ -51,7 +48,7 @@ class Feeds:
     """Imports once, or adds a feed and refreshes it."""
 
     def __init__(
-        self, settings: Settings, clock: Clock, client: httpx2.AsyncClient, store: EventStore
+        self, settings: Settings, clock: Clock, client: HttpClient, store: EventStore
     ) -> None:
         self._allow_private = settings.feeds_allow_private
         self._clock = clock

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from location_context.localisation.formats import Formats
+from location_context.localisation.formatter import Formatter
 from location_context.sections.guide.response import GuideBody, RestaurantBody, TierBody
 
 MAX_SHOWN_PER_TIER, MAX_SHOWN = 2, 8  # the rest is a click away
@@ -50,7 +50,7 @@ class Card:
     footnote: str
 
 
-def card(body: GuideBody, words: Formats) -> Card:
+def card(body: GuideBody, fmt: Formatter) -> Card:
     """The card of an answer."""
     by_tier = {
         tier.tier: [r for r in body.restaurants if r.tier == tier.tier] for tier in body.tiers
@@ -61,13 +61,13 @@ def card(body: GuideBody, words: Formats) -> Card:
     ]
     rest = [(tier, by_tier[tier.tier][len(rows) :]) for tier, rows in shown]
     more = sum(len(rows) for _, rows in rest)
-    label = words.ngettext("{count} more restaurant", "{count} more restaurants", more)
+    label = fmt.ngettext("{count} more restaurant", "{count} more restaurants", more)
     return Card(
-        lead=lead(body, words),
-        tiers=_views(body, shown, words),
-        more=_views(body, rest, words),
-        more_label=label.format(count=words.number(more)),
-        footnote=_footnote(body, words),
+        lead=lead(body, fmt),
+        tiers=_views(body, shown, fmt),
+        more=_views(body, rest, fmt),
+        more_label=label.format(count=fmt.number(more)),
+        footnote=_footnote(body, fmt),
     )
 
 
@@ -81,68 +81,68 @@ def _in_view(sizes: Sequence[int]) -> list[int]:
     return counts
 
 
-def lead(body: GuideBody, words: Formats) -> str:
+def lead(body: GuideBody, fmt: Formatter) -> str:
     """The nearest restaurant of the highest tier here, and how many more there are."""
     best = body.restaurants[0]
     routes = {
-        ("walk", True): words.gettext("{name} ({tier}) is about {minutes} min away on foot"),
-        ("walk", False): words.gettext("{name} ({tier}) is {minutes} min away on foot"),
-        ("drive", True): words.gettext("{name} ({tier}) is about {minutes} min away by car"),
-        ("drive", False): words.gettext("{name} ({tier}) is {minutes} min away by car"),
+        ("walk", True): fmt.gettext("{name} ({tier}) is about {minutes} min away on foot"),
+        ("walk", False): fmt.gettext("{name} ({tier}) is {minutes} min away on foot"),
+        ("drive", True): fmt.gettext("{name} ({tier}) is about {minutes} min away by car"),
+        ("drive", False): fmt.gettext("{name} ({tier}) is {minutes} min away by car"),
     }
     way = routes[best.travel.kind, best.travel.estimated].format(
-        name=words.isolated(best.name), tier=best.label, minutes=best.travel.minutes
+        name=fmt.bidi_isolate(best.name), tier=best.label, minutes=best.travel.minutes
     )
     if body.total < 2:
-        return words.gettext("{nearest}.").format(nearest=way)
-    text = words.ngettext(
+        return fmt.gettext("{nearest}.").format(nearest=way)
+    text = fmt.ngettext(
         "{nearest}; {count} more restaurant within reach.",
         "{nearest}; {count} more restaurants within reach.",
         body.total - 1,
     )
-    return text.format(nearest=way, count=words.number(body.total - 1))
+    return text.format(nearest=way, count=fmt.number(body.total - 1))
 
 
 def _views(
     body: GuideBody,
     tiers: Iterable[tuple[TierBody, Sequence[RestaurantBody]]],
-    words: Formats,
+    fmt: Formatter,
 ) -> list[TierView]:
     return [
         TierView(
             tier=tier.tier,
             stars=rows[0].stars,
             label=tier.label,
-            radius=words.gettext("within {distance}").format(
-                distance=words.distance(tier.radius, body.units.distance)
+            radius=fmt.gettext("within {distance}").format(
+                distance=fmt.distance(tier.radius, body.units.distance)
             ),
-            rows=[_row(row, body.units.distance, words) for row in rows],
+            rows=[_row(row, body.units.distance, fmt) for row in rows],
         )
         for tier, rows in tiers
         if rows
     ]
 
 
-def _row(one: RestaurantBody, unit: str, words: Formats) -> Row:
+def _row(one: RestaurantBody, unit: str, fmt: Formatter) -> Row:
     level = one.price_level or 0
     sign = _sign(one.price)
-    minutes = words.minutes(one.travel.minutes)
+    minutes = fmt.minutes(one.travel.minutes)
     spoken = (
-        words.gettext("{minutes} on foot")
+        fmt.gettext("{minutes} on foot")
         if one.travel.kind == "walk"
-        else words.gettext("{minutes} by car")
+        else fmt.gettext("{minutes} by car")
     )
     return Row(
-        name=words.isolated(one.name),
+        name=fmt.bidi_isolate(one.name),
         url=one.url or one.website or "",
-        cuisine=words.isolated(", ".join(one.cuisine)),
+        cuisine=fmt.bidi_isolate(", ".join(one.cuisine)),
         price=sign * level,
         price_rest=sign * (4 - level) if level else "",
-        price_spoken=words.gettext("price level {level} of 4").format(level=level) if level else "",
+        price_spoken=fmt.gettext("price level {level} of 4").format(level=level) if level else "",
         kind=one.travel.kind,
         minutes=minutes,
         spoken=spoken.format(minutes=minutes),
-        distance=words.distance(one.distance, unit),
+        distance=fmt.distance(one.distance, unit),
     )
 
 
@@ -151,19 +151,19 @@ def _sign(price: str | None) -> str:
     return next((sign for sign in SIGNS if price and sign in price), "€")
 
 
-def _footnote(body: GuideBody, words: Formats) -> str:
-    said = words.ngettext(
+def _footnote(body: GuideBody, fmt: Formatter) -> str:
+    said = fmt.ngettext(
         "{count} restaurant of the guide near here.",
         "{count} restaurants of the guide near here.",
         body.total,
-    ).format(count=words.number(body.total))
+    ).format(count=fmt.number(body.total))
     unlisted = body.total - len(body.restaurants)
     parts = [said]
     if unlisted > 0:
-        text = words.gettext("The nearest {count} of the highest tiers are listed.")
+        text = fmt.gettext("The nearest {count} of the highest tiers are listed.")
         parts.append(text.format(count=len(body.restaurants)))
     if any(one.travel.estimated for one in body.restaurants):
-        parts.append(words.gettext("Straight-line distances, estimated times."))
+        parts.append(fmt.gettext("Straight-line distances, estimated times."))
     else:
-        parts.append(words.gettext("Straight-line distances."))
-    return words.sentences(parts)
+        parts.append(fmt.gettext("Straight-line distances."))
+    return fmt.join_sentences(parts)

@@ -8,16 +8,13 @@ from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
 
 from location_context.errors import OperatorError
 from location_context.sections.guide.imports.formats import MAX_BYTES
 from location_context.settings import Settings
 from location_context.upstream.download import download
-
-if TYPE_CHECKING:  # only upstream may use the HTTP client
-    import httpx2
+from location_context.upstream.http import HttpClient
 
 _DATE = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
 _TIMEOUT = 300.0  # seconds: Wikidata's query alone may take one of its minutes
@@ -35,7 +32,7 @@ class Dataset:
     dated: date | None
 
 
-async def fetch(client: httpx2.AsyncClient, source: str, settings: Settings) -> Dataset:
+async def fetch(client: HttpClient, source: str, settings: Settings) -> Dataset:
     """The dataset in a file or at an address.
 
     Raises:
@@ -47,7 +44,7 @@ async def fetch(client: httpx2.AsyncClient, source: str, settings: Settings) -> 
     return _read(Path(source))
 
 
-async def fetch_wikidata(client: httpx2.AsyncClient, settings: Settings) -> Dataset:
+async def fetch_wikidata(client: HttpClient, settings: Settings) -> Dataset:
     """The answer of Wikidata to `WIKIDATA_QUERY`, as JSON.
 
     Raises:
@@ -78,7 +75,7 @@ def _read(path: Path) -> Dataset:
         raise OperatorError(f"{path} cannot be read: {error.strerror}.") from None
 
 
-async def _download(client: httpx2.AsyncClient, url: str, settings: Settings) -> Dataset:
+async def _download(client: HttpClient, url: str, settings: Settings) -> Dataset:
     response = await download(
         client,
         url,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
-from location_context.localisation.formats import Formats
+from location_context.localisation.formatter import Formatter
 from location_context.sections.weather import summary_text
 from location_context.sections.weather.card.strips import (
     DayView,
@@ -55,7 +55,7 @@ class Card:
     style: str
 
 
-def card(whole: WeatherBody, near: WeatherBody | None, fmt: Formats, now: datetime) -> Card:
+def card(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter, now: datetime) -> Card:
     """The card of the whole stay, and of its near part when that alone is a forecast."""
     near = near if near and near.mode == "forecast" and whole.mode == "climatology" else None
     parts = _parts(whole, near)
@@ -109,7 +109,7 @@ def _columns(shown: int) -> int:
 
 
 def _group(
-    whole: WeatherBody, kind: str, views: Sequence[DayView], labelled: bool, fmt: Formats
+    whole: WeatherBody, kind: str, views: Sequence[DayView], labelled: bool, fmt: Formatter
 ) -> Group:
     label = detail = ""
     if labelled and kind == "forecast":
@@ -139,7 +139,7 @@ def _style(groups: Sequence[tuple[str, Sequence[DayView]]]) -> str:
     return "".join(rules)
 
 
-def badge(whole: WeatherBody, near: WeatherBody | None, fmt: Formats) -> str:
+def badge(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
     """What kind of numbers these are; "typical" is never called a forecast."""
     if near is not None:
         return fmt.gettext("Forecast, then typical")
@@ -151,7 +151,7 @@ def badge(whole: WeatherBody, near: WeatherBody | None, fmt: Formats) -> str:
     return fmt.gettext("Typical · {years}").format(years=fmt.years(years))
 
 
-def age(body: WeatherBody, fmt: Formats, now: datetime) -> str:
+def age(body: WeatherBody, fmt: Formatter, now: datetime) -> str:
     """How old a stale answer is, to follow the badge."""
     if not body.stale or body.as_of is None or body.mode != "forecast":
         return ""
@@ -159,7 +159,7 @@ def age(body: WeatherBody, fmt: Formats, now: datetime) -> str:
     return " · " + fmt.gettext("{hours} h old").format(hours=hours)
 
 
-def stale_line(body: WeatherBody, fmt: Formats) -> str:
+def stale_line(body: WeatherBody, fmt: Formatter) -> str:
     if body.as_of is None or body.mode != "forecast":
         return fmt.gettext("The newest data could not be fetched.")
     local = body.as_of.astimezone(_zone(body))
@@ -171,7 +171,7 @@ def _zone(body: WeatherBody) -> ZoneInfo:
     return ZoneInfo(body.point.timezone)
 
 
-def headline(whole: WeatherBody, near: WeatherBody | None, fmt: Formats) -> str:
+def headline(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
     """One sentence; two for a straddling stay, one for each half."""
     if near is None:
         if whole.mode == "forecast":
@@ -186,10 +186,10 @@ def headline(whole: WeatherBody, near: WeatherBody | None, fmt: Formats) -> str:
     second = text.format(
         date=fmt.day(far[0].date), high=fmt.temperature(high), low=fmt.temperature(low)
     )
-    return fmt.sentences([first, second])
+    return fmt.join_sentences([first, second])
 
 
-def note(whole: WeatherBody, near: WeatherBody | None, fmt: Formats) -> str:
+def note(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
     """Sun, rain, wind and spread in numbers."""
     if near is not None:
         text = fmt.gettext(
@@ -197,16 +197,16 @@ def note(whole: WeatherBody, near: WeatherBody | None, fmt: Formats) -> str:
         )
         return text.format(date=fmt.date_short(near.stay.end))
     if whole.basis.kind == "monthly_mean":
-        return fmt.sentences([_rain(whole, fmt), _monthly(fmt)])
+        return fmt.join_sentences([_rain(whole, fmt), _monthly(fmt)])
     said = [_sun(whole, fmt), _rain(whole, fmt)]
     if whole.mode == "climatology":
         said += [_spread(whole, fmt), _few_years(whole, fmt)]
     else:
         said += [_wind(whole, fmt), _uv(whole.days, fmt)]
-    return fmt.sentences(said)
+    return fmt.join_sentences(said)
 
 
-def _sun(body: WeatherBody, fmt: Formats) -> str:
+def _sun(body: WeatherBody, fmt: Formatter) -> str:
     known = [day.sunshine_hours for day in body.days if day.sunshine_hours is not None]
     if not known:
         return ""
@@ -219,7 +219,7 @@ def _sun(body: WeatherBody, fmt: Formats) -> str:
     return text.format(hours=hours)
 
 
-def _rain(body: WeatherBody, fmt: Formats) -> str:
+def _rain(body: WeatherBody, fmt: Formatter) -> str:
     total = body.summary.precipitation_total
     if total is None:
         return ""
@@ -241,7 +241,7 @@ def _near_frost(body: WeatherBody) -> bool:
     return unknown and bool(means) and min(means) < freezing + 2
 
 
-def _spread(body: WeatherBody, fmt: Formats) -> str:
+def _spread(body: WeatherBody, fmt: Formatter) -> str:
     low = mean(day.temperature_max_p10 for day in body.days)
     high = mean(day.temperature_max_p90 for day in body.days)
     if low is None or high is None or round(low) == round(high):
@@ -250,7 +250,7 @@ def _spread(body: WeatherBody, fmt: Formats) -> str:
     return text.format(range=fmt.temperatures(low, high))
 
 
-def _few_years(body: WeatherBody, fmt: Formats) -> str:
+def _few_years(body: WeatherBody, fmt: Formatter) -> str:
     count = len(body.basis.years)
     if count >= 10 or not count:
         return ""
@@ -260,7 +260,7 @@ def _few_years(body: WeatherBody, fmt: Formats) -> str:
     return text.format(count=count)
 
 
-def _wind(body: WeatherBody, fmt: Formats) -> str:
+def _wind(body: WeatherBody, fmt: Formatter) -> str:
     gusts = [(d.wind_gusts_max, d.date) for d in body.days if d.wind_gusts_max is not None]
     if not gusts:
         return ""
@@ -270,12 +270,12 @@ def _wind(body: WeatherBody, fmt: Formats) -> str:
     return text.format(date=fmt.day(when), speed=speed)
 
 
-def _uv(days: Sequence[Day], fmt: Formats) -> str:
+def _uv(days: Sequence[Day], fmt: Formatter) -> str:
     known = [day.uv_index_max for day in days if day.uv_index_max is not None]
     if not known or round(max(known)) < 3:
         return ""
     return fmt.gettext("UV index up to {index}.").format(index=round(max(known)))
 
 
-def _monthly(fmt: Formats) -> str:
+def _monthly(fmt: Formatter) -> str:
     return fmt.gettext("Long-term averages of the month; no daily records are at hand.")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Self
 
-from location_context.localisation.formats import Formats
+from location_context.localisation.formatter import Formatter
 from location_context.sections.weather.response import Day, WeatherBody, YearBody
 
 LIKELY_PERCENT = 50
@@ -63,7 +63,7 @@ class DayView:
 
 
 def day_views(
-    kind: str, days: Sequence[Day], scale: Scale, unit: str, fmt: Formats
+    kind: str, days: Sequence[Day], scale: Scale, unit: str, fmt: Formatter
 ) -> list[DayView]:
     """Each day, or each week when there are too many days."""
     if len(days) <= MAX_DAYS:
@@ -72,7 +72,7 @@ def day_views(
     return [_view(kind, week, scale, unit, fmt) for week in weeks]
 
 
-def _view(kind: str, days: Sequence[Day], scale: Scale, unit: str, fmt: Formats) -> DayView:
+def _view(kind: str, days: Sequence[Day], scale: Scale, unit: str, fmt: Formatter) -> DayView:
     """One day, or the mean of several."""
     high, low = mean(d.temperature_max for d in days), mean(d.temperature_min for d in days)
     middle = mean(d.temperature_mean for d in days)
@@ -89,7 +89,7 @@ def _view(kind: str, days: Sequence[Day], scale: Scale, unit: str, fmt: Formats)
         first=first,
         last=last,
         weekday="" if week else fmt.weekday(first),
-        day=fmt.span(first, last) if week else str(first.day),
+        day=fmt.date_range(first, last) if week else str(first.day),
         icon=_condition(days) or "unknown",
         high="" if high is None else fmt.temperature(high),
         low="" if low is None else fmt.temperature(low),
@@ -102,7 +102,7 @@ def _view(kind: str, days: Sequence[Day], scale: Scale, unit: str, fmt: Formats)
     )
 
 
-def _rain(days: Sequence[Day], chance: float | None, unit: str, fmt: Formats) -> str:
+def _rain(days: Sequence[Day], chance: float | None, unit: str, fmt: Formatter) -> str:
     """The chance of rain; the amount where only that is known."""
     amount = mean(day.precipitation_sum for day in days)
     if chance is not None:
@@ -124,7 +124,7 @@ def _bar(
 
 
 def _spoken(
-    days: Sequence[Day], values: tuple[float | None, float | None], rain: str, fmt: Formats
+    days: Sequence[Day], values: tuple[float | None, float | None], rain: str, fmt: Formatter
 ) -> str:
     """The day as one sentence."""
     high, low = ("" if value is None else fmt.temperature(value) for value in values)
@@ -141,7 +141,7 @@ def _spoken(
     when = fmt.date_long(days[0].date)
     if len(days) > 1:
         when = fmt.dates(days[0].date, days[-1].date)
-    return fmt.gettext("{date}: {facts}.").format(date=when, facts=fmt.together(facts))
+    return fmt.gettext("{date}: {facts}.").format(date=when, facts=fmt.join_list(facts))
 
 
 def _condition(days: Sequence[Day]) -> str | None:
@@ -185,7 +185,7 @@ class Years:
     style: str
 
 
-def years(body: WeatherBody, fmt: Formats) -> Years | None:
+def years(body: WeatherBody, fmt: Formatter) -> Years | None:
     """The strip; None when there is no history."""
     known = [
         year
@@ -205,7 +205,7 @@ def years(body: WeatherBody, fmt: Formats) -> Years | None:
     return Years(line=_extremes(known, highs, fmt), years=views, style="".join(rules))
 
 
-def _year_view(year: YearBody, high: float, fmt: Formats) -> YearView:
+def _year_view(year: YearBody, high: float, fmt: Formatter) -> YearView:
     facts = [fmt.gettext("average high {temperature}").format(temperature=fmt.temperature(high))]
     if year.wet_days is not None:
         text = fmt.ngettext("{count} wet day", "{count} wet days", year.wet_days)
@@ -217,11 +217,11 @@ def _year_view(year: YearBody, high: float, fmt: Formats) -> YearView:
         high=fmt.temperature(high),
         dots=year.wet_days or 0 if few else 0,
         wet="" if few else ("–" if year.wet_days is None else str(year.wet_days)),
-        spoken=fmt.gettext("{date}: {facts}.").format(date=year.year, facts=fmt.together(facts)),
+        spoken=fmt.gettext("{date}: {facts}.").format(date=year.year, facts=fmt.join_list(facts)),
     )
 
 
-def _extremes(known: Sequence[YearBody], highs: Sequence[float], fmt: Formats) -> str:
+def _extremes(known: Sequence[YearBody], highs: Sequence[float], fmt: Formatter) -> str:
     """The coolest and the warmest year, each with its wet days."""
     cool, warm = (min(highs), max(highs))
     if round(cool) == round(warm):

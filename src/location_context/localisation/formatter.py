@@ -1,4 +1,4 @@
-"""Formats: dates, times, numbers and units as CLDR has them for a language, for people to read.
+"""Formatter: dates, times, numbers and units as CLDR has them for a language, for people to read.
 
 What belongs together never breaks: blanks inside a number with its unit and inside a range are
 no-break spaces, ranges use an en dash, and a negative number carries a true minus sign.
@@ -47,7 +47,7 @@ class Message(str):
         return str.format(self, **shown)
 
 
-class Formats:
+class Formatter:
     """One language's ways of writing; it also gives the language's words."""
 
     def __init__(self, language: Language) -> None:
@@ -77,7 +77,7 @@ class Formats:
 
     def percent(self, value: float) -> str:
         """`value` from 0 to 100, whole."""
-        return unbroken(numbers.format_percent(round(value) / 100, locale=self._locale))
+        return non_breaking(numbers.format_percent(round(value) / 100, locale=self._locale))
 
     def temperature(self, value: float) -> str:
         """Degrees without the scale's letter, as on a weather page."""
@@ -88,11 +88,11 @@ class Formats:
         if round(low) == round(high):
             return self.temperature(high)
         if low < 0:
-            return self.between(self.temperature(low), self.temperature(high))
+            return self.range_of(self.temperature(low), self.temperature(high))
         return f"{self.number(low)}{EN_DASH}{self.temperature(high)}"
 
     @staticmethod
-    def between(one: str, other: str) -> str:
+    def range_of(one: str, other: str) -> str:
         """A range of two texts that themselves hold blanks or signs."""
         return f"{one}{NO_BREAK}{EN_DASH}{NO_BREAK}{other}"
 
@@ -105,7 +105,7 @@ class Formats:
             format="#,##0" + ("." + "0" * digits if digits else ""),
             locale=self._locale,
         )
-        return unbroken(text)
+        return non_breaking(text)
 
     def distance(self, value: float, unit: str) -> str:
         """A distance: metres under a kilometre, one decimal under ten where it is not whole."""
@@ -128,7 +128,7 @@ class Formats:
         return f"{years[0]}{EN_DASH}{years[-1]}" if len(years) > 1 else str(years[0])
 
     def minutes(self, count: int) -> str:
-        return unbroken(self.gettext("{minutes} min").format(minutes=count))
+        return non_breaking(self.gettext("{minutes} min").format(minutes=count))
 
     def money(self, amount: float, currency: str) -> str:
         """An amount, without decimals when it is whole."""
@@ -140,7 +140,7 @@ class Formats:
             text = numbers.format_currency(
                 amount, currency, plain, locale=self._locale, currency_digits=False
             )
-        return unbroken(text)
+        return non_breaking(text)
 
     def weekday(self, day: date) -> str:
         """`Sat`, standing alone."""
@@ -152,12 +152,12 @@ class Formats:
     def day(self, day: date) -> str:
         """`Wed 12`: enough inside a stay of a few weeks."""
         if "Ed" not in self._locale.datetime_skeletons or self._locale.territory == "US":
-            return unbroken(f"{self.weekday(day)} {day.day}")
-        return unbroken(dates.format_skeleton("Ed", day, locale=self._locale))
+            return non_breaking(f"{self.weekday(day)} {day.day}")
+        return non_breaking(dates.format_skeleton("Ed", day, locale=self._locale))
 
     def date_short(self, day: date) -> str:
         """`Wed 12 Aug`."""
-        return unbroken(dates.format_skeleton("MMMEd", day, locale=self._locale))
+        return non_breaking(dates.format_skeleton("MMMEd", day, locale=self._locale))
 
     def date_long(self, day: date) -> str:
         """`Wednesday 12 August`, for what is spoken."""
@@ -173,11 +173,11 @@ class Formats:
             return text.replace(",", "")  # as CLDR writes a single date there
         return text
 
-    def span(self, start: date, end: date) -> str:
+    def date_range(self, start: date, end: date) -> str:
         """`8–15` within a month, else with the months' names."""
         skeleton = "d" if (start.year, start.month) == (end.year, end.month) else "MMMd"
         text = dates.format_interval(start, end, skeleton, locale=self._locale)
-        return unbroken(text).replace("–", EN_DASH)
+        return non_breaking(text).replace("–", EN_DASH)
 
     def time(self, moment: datetime) -> str:
         return dates.format_time(moment, "short", locale=self._locale).replace(" ", NO_BREAK)
@@ -187,13 +187,13 @@ class Formats:
         if not self._half_days or (start.hour < 12) != (end.hour < 12):
             return f"{self.time(start)}{EN_DASH}{self.time(end)}"
         text = dates.format_interval(start, end, "hm", locale=self._locale)
-        return unbroken(text).replace(_THIN, "").replace("–", EN_DASH)
+        return non_breaking(text).replace(_THIN, "").replace("–", EN_DASH)
 
     @cached_property
     def _half_days(self) -> bool:
         return "a" in self._locale.time_formats["short"].pattern
 
-    def isolated(self, text: str) -> str:
+    def bidi_isolate(self, text: str) -> str:
         """A name that does not turn what stands beside it in right-to-left text."""
         return f"\u2068{text}\u2069" if text and self.language.direction == "rtl" else text
 
@@ -201,11 +201,11 @@ class Formats:
         """A date with the year and a time: `4 Mar 2026, 09:40`."""
         text = dates.format_skeleton("yMMMd", moment, locale=self._locale)
         pattern = str(self._locale.datetime_formats["medium"])
-        return pattern.format(self.time(moment), unbroken(text))
+        return pattern.format(self.time(moment), non_breaking(text))
 
     def day_of_year(self, day: date) -> str:
         """`31 Dec 2025`."""
-        return unbroken(dates.format_skeleton("yMMMd", day, locale=self._locale))
+        return non_breaking(dates.format_skeleton("yMMMd", day, locale=self._locale))
 
     def zone(self, moment: datetime) -> str:
         """`CEST (UTC+2)`, or only the offset where CLDR has no name in use."""
@@ -219,12 +219,12 @@ class Formats:
             return utc
         return f"{name}{NO_BREAK}({utc})"
 
-    def together(self, texts: Sequence[str]) -> str:
+    def join_list(self, texts: Sequence[str]) -> str:
         """`a, b and c`."""
         return format_list(list(texts), locale=self._locale)
 
     @cached_property
-    def blank(self) -> str:
+    def word_separator(self) -> str:
         """What stands between sentences, and after a colon: nothing in Chinese and Japanese."""
         return "" if self._locale.language in {"ja", "zh"} else " "
 
@@ -234,16 +234,16 @@ class Formats:
         return {"ja": "、", "zh": "、", "ar": "، "}.get(self._locale.language, ", ")
 
     @cached_property
-    def stop(self) -> str:
+    def full_stop(self) -> str:
         """The full stop."""
-        return "." if self.blank else "。"
+        return "." if self.word_separator else "。"
 
-    def sentences(self, said: Iterable[str]) -> str:
+    def join_sentences(self, said: Iterable[str]) -> str:
         """Sentences in a row."""
-        return self.blank.join(text for text in said if text)
+        return self.word_separator.join(text for text in said if text)
 
     @staticmethod
-    def begun(text: str) -> str:
+    def capitalise(text: str) -> str:
         """The text as it begins a line: `mer. 12 août` with a capital."""
         return text[:1].upper() + text[1:]
 
@@ -252,6 +252,6 @@ class Formats:
         return str(self._locale.territories.get(code, code))
 
 
-def unbroken(text: str) -> str:
+def non_breaking(text: str) -> str:
     """The text with its blanks made no-break spaces."""
     return text.replace(" ", NO_BREAK)
