@@ -1,4 +1,4 @@
-/*! Location Context embed.js | MIT License | sizes every widget on the page to its content */
+/*! Location Context embed.js | MIT License */
 (() => {
   const script = document.currentScript || document.querySelector('script[src*="/v1/embed.js"]');
   const own = new URL("pulse", script.src).href;
@@ -19,16 +19,17 @@
     const frame = widgets().find((one) => one.contentWindow === source);
     if (!frame) return;
     lend(frame);
-    if (frame.clientWidth < 100) return narrow.observe(frame);
-    const now = performance.now();
+    const now = performance.now(), width = frame.clientWidth;
+    if (width < 100) return narrow.observe(frame);
     let last = seen.get(frame);
     if (!last) seen.set(frame, last = {});
     if (!(now - last.since < 1000)) last.since = now, last.falls = last.turns = 0;
     const falls = height < last.height;
-    if (falls && last.rose) last.since = now, last.turns++;
     // A host whose layout answers each height with another width, such as one whose scrollbar comes
     // and goes, would never settle: only grow, and ask once more later, in case a window was being
-    // dragged.
+    // dragged. Such a host returns to the width before the last; a dragged window rarely does.
+    if (falls && last.rose && width == last.older) last.since = now, last.turns++;
+    last.older = last.width, last.width = width;
     if (falls && (++last.falls > 20 || last.turns > 2)) {
       clearTimeout(last.timer);
       if (!(now - last.asked < 1e4)) last.timer = setTimeout(() => { last.asked = performance.now(); ask(frame); }, 1100);
