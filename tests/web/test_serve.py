@@ -125,6 +125,8 @@ class HeedingAsker(Asker):
             except (OSError, HTTPException, ValueError) as error:
                 self.answers[f"cut: {error!r}"] += 1
                 connection = None
+        if connection is not None:
+            connection.close()
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

@@ -16,7 +16,7 @@ def test_the_documented_query_is_the_one_that_is_asked() -> None:
 
 
 def test_every_documented_column_is_known() -> None:
-    table = PAGE.partition("| column | what |")[2].partition("\n\n")[0]
+    table = PAGE.partition("| column | meaning |")[2].partition("\n\n")[0]
     cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     columns = [name.strip("` ") for cell in cells for name in cell.split(",")]
     assert len(columns) >= 15
