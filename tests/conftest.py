@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,13 +23,6 @@ ROOT = Path(__file__).parents[1]
 
 settings.register_profile("ours", deadline=None)  # a busy machine is no failure
 settings.load_profile("ours")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with few tests first: they drive browsers and servers, and one of them at the end would
-    keep one processor busy while the other waits."""
-    tests_of = Counter(item.path for item in items)
-    items.sort(key=lambda item: tests_of[item.path])
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -264,3 +264,24 @@ async def test_on_a_full_disk_reads_go_on_and_writes_are_refused_clearly(
     reopened = await Database.open(sqlite_settings)
     await SqlApiKeyStore(reopened).add(a_key("room again"))
     await reopened.close()
+
+
+async def test_closing_waits_for_a_connection_in_use(sqlite_settings: Settings) -> None:
+    database = await Database.open(sqlite_settings)
+    reading, go_on = asyncio.Event(), asyncio.Event()
+
+    async def read() -> int:
+        async with database.read() as connection:
+            reading.set()
+            await go_on.wait()
+            return (await connection.execute(text("SELECT 1"))).scalar_one()
+
+    reader = asyncio.create_task(read())
+    await reading.wait()
+    closing = asyncio.create_task(database.close())
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert not closing.done()
+    go_on.set()
+    assert await reader == 1
+    await closing

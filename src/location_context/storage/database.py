@@ -7,9 +7,10 @@ is written completely under another name and then renamed, so that an empty one 
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext, suppress
 from glob import escape
 from pathlib import Path
 from typing import Self
@@ -29,6 +30,7 @@ from location_context.storage.engines import (
 )
 
 MIGRATION_LOCK = 7_236_001  # advisory lock that a replica holds while it migrates
+CLOSE_TIMEOUT = 2.0  # seconds to wait for connections in use
 
 
 class Database:
@@ -48,6 +50,9 @@ class Database:
         self._reading = reading
         self._writing = writing
         self._write_lock = write_lock
+        self._connections = 0  # in use
+        self._idle = asyncio.Event()
+        self._idle.set()
 
     @classmethod
     async def open(cls, settings: Settings) -> Self:
@@ -126,7 +131,7 @@ class Database:
     async def read(self) -> AsyncIterator[AsyncConnection]:
         """A connection that reads one consistent state."""
         with translate_database_errors(self._label):
-            async with self._reading.connect() as connection:
+            async with self._in_use(), self._reading.connect() as connection:
                 yield connection
 
     @asynccontextmanager
@@ -134,8 +139,19 @@ class Database:
         """A connection in one transaction: committed at the end, rolled back on any error."""
         async with self._write_lock.acquire() if self._write_lock else nullcontext():
             with translate_database_errors(self._label):
-                async with self._writing.begin() as connection:
+                async with self._in_use(), self._writing.begin() as connection:
                     yield connection
+
+    @asynccontextmanager
+    async def _in_use(self) -> AsyncIterator[None]:
+        self._connections += 1
+        self._idle.clear()
+        try:
+            yield
+        finally:
+            self._connections -= 1
+            if not self._connections:
+                self._idle.set()
 
     def insert(self, table: Table) -> sqlite.Insert | postgresql.Insert:
         """An INSERT that supports ON CONFLICT, which both databases spell the same way."""
@@ -171,7 +187,10 @@ class Database:
             )
 
     async def close(self) -> None:
-        """Close every connection."""
+        """Close every connection, once those in use are given back."""
+        with suppress(TimeoutError):  # a pool disposed earlier would leave them open
+            async with asyncio.timeout(CLOSE_TIMEOUT):
+                await self._idle.wait()
         await self._reading.dispose()
         await self._writing.dispose()
 

@@ -1,3 +1,5 @@
+"""The conformance kit: what a package tests its own providers and sections with."""
+
 from location_context.testing.conformance import ConformanceError as ConformanceError
 from location_context.testing.conformance import check_provider as check_provider
 from location_context.testing.conformance import check_section as check_section
