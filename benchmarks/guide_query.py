@@ -6,8 +6,6 @@ beyond for an empty tier. Prints the median time of a query at hotspots and anyw
 checks that both give the same answers.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import sqlite3

@@ -8,8 +8,6 @@ both alike. The bare handler is a Starlette route that returns bytes of the same
 passes everything a real request passes: key, quota, parameters, point, cache, ETag, coding, log.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

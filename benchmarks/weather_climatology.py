@@ -5,8 +5,6 @@ every year from 2011 to 2024 is answered as a stay from the ten years before it 
 statistics; no value of the judged year is seen. Ten raw same-day values are the measure.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import sys

@@ -5,8 +5,6 @@ record is everything from those months to JSON bytes (windows, statistics, histo
 measure is `numpy.quantile(…, [0.1, 0.9])` over the highs and lows of the same windows, in one run.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from datetime import UTC, date, datetime

@@ -3,8 +3,6 @@
 Usage: python scripts/document_settings.py [--check]
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import get_type_hints

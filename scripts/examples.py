@@ -4,8 +4,6 @@ A test demands that the files are what this makes. Needs the test requirements.
 Usage: python scripts/examples.py
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

@@ -6,33 +6,26 @@ looks; tests/widget/test_heights.py says when it is due. Needs the test requirem
 Usage: python scripts/measure_heights.py
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile
+from collections.abc import Sequence
 from datetime import date, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
+
 
 from tests.moved_clock import MovedClock  # noqa: E402
 from tests.serving import free_port, serve  # noqa: E402
 from tests.widget.browser import chromium_path  # noqa: E402
 from tests.widget.samples.sections import Sample, sample_sections  # noqa: E402
 
+from location_context.sections.section import Section  # noqa: E402
 from location_context.settings import Settings  # noqa: E402  the path comes first
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from playwright.sync_api import Page
-
-    from location_context.sections.section import Section
 
 OUT = ROOT / "src" / "location_context" / "widget" / "heights.json"
 # on both sides of every change of the layout
@@ -73,7 +66,7 @@ def main() -> None:
     OUT.write_text(json.dumps(found, separators=(",", ":")).replace("]],", "]],\n") + "\n")
 
 
-def measured(page: Page, url: str, sections: Sequence[Section]) -> dict[str, object]:
+def measured(page: "Page", url: str, sections: "Sequence[Section]") -> dict[str, object]:
     """Every part in px: a row for each number of days, in it each width."""
     found: dict[str, object] = {"widths": WIDTHS, "days": DAYS, "split_near_days": SPLIT_NEAR_DAYS}
     near = Open(page, url, NEAR)
@@ -106,7 +99,7 @@ def measured(page: Page, url: str, sections: Sequence[Section]) -> dict[str, obj
 class Open:
     """Widgets of stays that begin on a day, measured once for each number of days."""
 
-    def __init__(self, page: Page, url: str, start: date, place: str = "San Sebastián") -> None:
+    def __init__(self, page: "Page", url: str, start: date, place: str = "San Sebastián") -> None:
         self._page, self._start = page, start
         self._address = f"{url}/v1/pulse?lang=en&lng=-1.9812&place={place}"
         self._lat = 43.3183 + len(place) / 1000

@@ -4,8 +4,6 @@ New messages are appended untranslated, unused ones are removed, and the others 
 `tests/test_catalogues.py` fails until all are translated. Usage: python scripts/messages.py
 """
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

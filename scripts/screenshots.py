@@ -7,17 +7,16 @@ Arabic (Inter and Noto drew those in the folder). Each picture is at most 150 KB
 Usage: python scripts/screenshots.py [name ...]
 """
 
-from __future__ import annotations
-
 import io
 import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from unittest.mock import patch
 
 from PIL import Image
@@ -26,20 +25,16 @@ from playwright.sync_api import Browser, sync_playwright
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+
 from tests.moved_clock import MovedClock  # noqa: E402
 from tests.serving import free_port, serve  # noqa: E402
 from tests.widget.browser import chromium_path  # noqa: E402
 from tests.widget.samples.sections import SampleWeather, sample_sections  # noqa: E402
 from tests.widget.samples.weather import weather  # noqa: E402
 
-from location_context.sections.section import SectionContext  # noqa: E402  the path comes first
+from location_context.sections.section import Section, SectionContext  # noqa: E402
 from location_context.sections.weather.section import Weather  # noqa: E402
 from location_context.settings import Settings  # noqa: E402
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from location_context.sections.section import Section
 
 OUT = ROOT / "docs" / "screenshots"
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -83,13 +78,13 @@ class MadeUpWeather(SampleWeather):
     """Stands where the weather section is built."""
 
     @classmethod
-    def build(cls, context: SectionContext) -> Section:
+    def build(cls, context: SectionContext) -> "Section":
         clock = context.clock
         return cls(clock, lambda query: weather(query, clock()))
 
 
 @contextmanager
-def served(*, whole: bool) -> Iterator[str]:
+def served(*, whole: bool) -> "Iterator[str]":
     """The service: all samples, or its own sections with made-up weather."""
     clock, port = MovedClock(NOW), free_port()
     sections: Sequence[Section] | None = sample_sections(clock) if whole else None
@@ -135,7 +130,7 @@ def shoot(browser: Browser, url: str, name: str) -> None:
     print(f"{file.relative_to(ROOT)}: {file.stat().st_size:,} bytes")
 
 
-def take(names: Sequence[str]) -> None:
+def take(names: "Sequence[str]") -> None:
     OUT.mkdir(exist_ok=True)
     with sync_playwright() as playwright:
         arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]

@@ -9,8 +9,6 @@ logistic regression in which a feature keeps the sign that it means, chooses the
 cross-validation and writes `weights.json`. Deterministic. `--check` prints and does not write.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 from collections.abc import Sequence

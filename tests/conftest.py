@@ -1,7 +1,5 @@
 """What all tests share. Tests beside the project's data skip, saying so, where it is not there."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

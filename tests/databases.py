@@ -4,12 +4,11 @@ A test session makes one PostgreSQL database of its own and drops it at the end;
 with empty tables. What is not there is skipped with how to get it, and fails when CI is true.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import uuid
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import asyncpg
 import pytest
@@ -17,10 +16,6 @@ import redis
 
 from location_context.settings import Secret, Settings
 from location_context.storage.database import Database
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-    from pathlib import Path
 
 _SERVER = os.environ.get("TEST_POSTGRESQL_URL", "postgresql://postgres@127.0.0.1:5432")
 _REDIS = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/0")

@@ -1,7 +1,5 @@
 """A clock that tests move."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 NOON = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)

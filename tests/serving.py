@@ -4,8 +4,6 @@
 into what it holds. Tests of signals and processes run the command `location-context serve` instead.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import socket

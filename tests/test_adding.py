@@ -1,7 +1,5 @@
 """docs/adding.md is true: its commands are run one by one, up to the card in Chromium."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

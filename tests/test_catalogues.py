@@ -1,7 +1,5 @@
 """Every message the code says is there in every language, whole and well formed."""
 
-from __future__ import annotations
-
 import ast
 import re
 import runpy

@@ -1,7 +1,5 @@
 """Every section says of itself all that others show of it, in every language."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Our own providers keep what the kit demands of everybody's, and the kit finds what is broken."""
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 from typing import Any
 
@@ -96,7 +94,7 @@ class Careless(ForecastProvider):
         self.clock = context.clock
 
     @classmethod
-    def build(cls, context: Any) -> Careless:
+    def build(cls, context: Any) -> "Careless":
         return cls(context)
 
     async def fetch_forecast(self, cell: Any, today: date, past_days: int, *, public: bool) -> Any:

@@ -1,7 +1,5 @@
 """The documents are true: settings, dependencies, versions and links."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -4,8 +4,6 @@ The package in `examples/air_quality` is installed into a folder of its own, whi
 path: what is tried then is the real application over a fake server of the made-up provider.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

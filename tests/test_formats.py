@@ -1,7 +1,5 @@
 """Dates, numbers and units as people of each language write them, and never broken apart."""
 
-from __future__ import annotations
-
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
 

@@ -1,7 +1,5 @@
 """The house rules that no linter knows, each as a test over the files of the project."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

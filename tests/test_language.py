@@ -1,7 +1,5 @@
 """Language: RFC 4647 look-up, CLDR region kept for formats, junk never fails a header."""
 
-from __future__ import annotations
-
 import gettext
 
 import pytest

@@ -1,7 +1,5 @@
 """LRUCache: what was used last, as much as fits."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -4,8 +4,6 @@ The server is the command `serve` as a person starts it, in its own process, aft
 providers are a closed port, or one that accepts and never answers.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

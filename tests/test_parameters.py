@@ -1,7 +1,5 @@
 """Query parameters: what is accepted, what is refused with which code, and in which order."""
 
-from __future__ import annotations
-
 import math
 import unicodedata
 from datetime import date, timedelta

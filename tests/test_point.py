@@ -1,7 +1,5 @@
 """Point: one canonical form, and great-circle distance held against another formula."""
 
-from __future__ import annotations
-
 import math
 from datetime import UTC, date, datetime
 

@@ -1,7 +1,5 @@
 """The scripts of a clone: the command that the documents show works after `./scripts/serve`."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,11 +1,9 @@
 """Settings: read from a mapping, all problems at once, secrets never shown."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -15,9 +13,6 @@ from hypothesis import strategies as st
 from location_context.errors import OperatorError
 from location_context.settings import PREFIX, Secret, Settings, read_table, unknown
 from location_context.settings.loader import GROUP
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def read(**given: str) -> Settings:

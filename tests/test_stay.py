@@ -1,7 +1,5 @@
 """Stay: its dates, and the horizon seen from today."""
 
-from __future__ import annotations
-
 import itertools
 from datetime import date, timedelta
 

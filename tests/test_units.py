@@ -1,7 +1,5 @@
 """Units: conversion and rounding come last, and are those of the contract."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

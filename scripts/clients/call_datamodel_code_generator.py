@@ -1,7 +1,5 @@
 """Reads the service's answers with the models that datamodel-code-generator makes."""
 
-from __future__ import annotations
-
 import os
 from datetime import date
 

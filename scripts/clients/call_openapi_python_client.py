@@ -1,7 +1,5 @@
 """Calls the service through the client that openapi-python-client makes."""
 
-from __future__ import annotations
-
 import os
 from datetime import date
 

@@ -5,8 +5,6 @@ generator: whether it made the client, whether that compiles strictly together w
 (call_*.py, call_*.ts), and how many of the calls gave what they should.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

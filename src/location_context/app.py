@@ -4,8 +4,6 @@
 around it. Nothing else in the service knows which parts it is made of.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Sequence

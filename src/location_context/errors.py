@@ -33,8 +33,6 @@ LocationContextError
 └── OperatorError                    a sentence for the operator: settings, imports, commands
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 from typing import ClassVar

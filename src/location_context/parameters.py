@@ -6,8 +6,6 @@ range, units, lang, place, theme, accent. A message names the parameter, what wa
 accepted; a key given by mistake is never repeated.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

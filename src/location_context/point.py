@@ -4,8 +4,6 @@
 Distances are great-circle distances on the mean Earth radius (IUGG, 6371.0088 km).
 """
 
-from __future__ import annotations
-
 import math
 from datetime import date, datetime
 from functools import cached_property

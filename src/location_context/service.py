@@ -1,7 +1,5 @@
 """Service: everything opened that a request needs, put together once by `app`."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Stay: checked dates, and what they mean seen from today at the point."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from typing import Protocol

@@ -1,18 +1,12 @@
 """Keys kept in memory: what `storage.access` does, in the fewest lines, counting its calls."""
 
-from __future__ import annotations
-
 import asyncio
 import uuid
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from datetime import datetime
 
+from location_context.access.keys import ApiKey
 from location_context.errors import StorageError
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from location_context.access.keys import ApiKey
 
 
 class MemoryKeys:

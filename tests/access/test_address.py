@@ -1,7 +1,5 @@
 """The client's address behind proxies, and its pseudonym."""
 
-from __future__ import annotations
-
 import pytest
 import structlog
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The gate: who is let in, who is not and why, and what counts."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

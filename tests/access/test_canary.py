@@ -1,22 +1,17 @@
 """A canary key driven through every path of a real server: it is seen nowhere."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import httpx2
 
 from location_context.access.keys import mint
 from tests.serving import free_port
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 STAY = {"lat": "48.8566", "lng": "2.3522", "start": "2026-11-28", "end": "2026-12-01"}
 

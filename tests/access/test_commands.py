@@ -1,21 +1,16 @@
 """The commands `keys` and `migrate`, run as an operator runs them."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 
 from location_context.access.keys import is_well_formed
-
-if TYPE_CHECKING:
-    from location_context.settings import Settings
+from location_context.settings import Settings
 from location_context.storage import schema
 from location_context.storage.database import Database
 from tests.serving import free_port

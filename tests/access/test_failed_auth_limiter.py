@@ -1,7 +1,5 @@
 """The slow-down of addresses that try unknown keys."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """The key_cache: revoked keys stop in time, floods cost little, and a lost store is ridden out."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,11 +1,8 @@
 """API keys: their form, and what the operator does with them."""
 
-from __future__ import annotations
-
 import string
 import zlib
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -14,10 +11,8 @@ from hypothesis import strategies as st
 from location_context.access.keys import ApiKeys, digest, is_well_formed, mint
 from location_context.errors import OperatorError
 from location_context.storage.access import SqlApiKeyStore
+from location_context.storage.database import Database
 from tests.moved_clock import MovedClock
-
-if TYPE_CHECKING:
-    from location_context.storage.database import Database
 
 pytestmark = pytest.mark.anyio
 

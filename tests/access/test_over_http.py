@@ -1,7 +1,5 @@
 """SqlApiKeyStore and quotas over real HTTP: what a client, an operator and a flood see."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import time

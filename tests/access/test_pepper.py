@@ -1,10 +1,8 @@
 """The pepper: made once, for its owner only, and a wrong one stops the start."""
 
-from __future__ import annotations
-
 import stat
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,12 +12,8 @@ from location_context.errors import OperatorError
 from location_context.settings import Secret, Settings
 from location_context.settings.data_dir import PEPPER_FILE as FILE
 from location_context.storage.access import SqlApiKeyStore
+from location_context.storage.database import Database
 from tests.moved_clock import MovedClock
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from location_context.storage.database import Database
 
 pytestmark = pytest.mark.anyio
 

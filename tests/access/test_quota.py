@@ -1,11 +1,9 @@
 """Quotas, counted in memory and in Redis by the same rules: every test here runs on both."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -15,9 +13,6 @@ from location_context.access.quota import Counter, Limit, MemoryCounter, Window
 from location_context.settings import Secret
 from location_context.storage.redis import RedisCounter, RedisLink
 from tests.moved_clock import NOON, MovedClock
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 pytestmark = pytest.mark.anyio
 

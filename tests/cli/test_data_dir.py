@@ -1,7 +1,5 @@
 """One data directory: where it is without a setting, and that no second one is made unseen."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

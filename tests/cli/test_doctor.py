@@ -1,7 +1,5 @@
 """`doctor` where the clock, the disk or rights are not well, and what it must leave alone."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -1,7 +1,5 @@
 """The `events` commands, run as an operator runs them."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The command `location-context` itself: its list, its version, and what it imports for them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`read` for people: tables and sentences instead of the JSON of `--json`; and its completion."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

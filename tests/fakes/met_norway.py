@@ -4,8 +4,6 @@ As its open backend has it: instants hold no extremes, `next_1_hours` no tempera
 clear-sky UV index of six-hourly steps stands in `next_6_hours` alone; all with one decimal.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

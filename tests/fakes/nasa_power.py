@@ -1,7 +1,5 @@
 """NASA POWER's daily point as a stand-in: dates as keys, -999 where it has nothing yet."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import datetime, timedelta
 

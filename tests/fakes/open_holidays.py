@@ -4,14 +4,9 @@ Empty lists are left out; `groups` are schools of a kind or of a community, name
 `subdivisions` or alone; `tags` are words in one text. Asked for a time, it gives what touches it.
 """
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from tests.fakes.server import Answered
-
-if TYPE_CHECKING:
-    from tests.fakes.server import Asked
+from tests.fakes.server import Answered, Asked
 
 Row = dict[str, Any]
 

@@ -12,8 +12,6 @@ Put `faults["/v1/archive"]` in place to break it; `missing` dates come as nulls;
 are unknown.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta

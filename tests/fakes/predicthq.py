@@ -5,20 +5,14 @@ highest first and `-rank` lowest first; `count` tells all that match, `next` is 
 page, `overflow` says that the plan shows no more. Times of rows without a zone are local.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from location_context.point import distance_km
-from tests.fakes.server import Answered
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tests.fakes.server import Asked
+from tests.fakes.server import Answered, Asked
 
 TOKEN = "predicthq-token"
 STATES = {"active", "deleted", "predicted"}

@@ -1,17 +1,11 @@
 """A stand-in for Ticketmaster Discovery v2: events made row by row, answered in pages."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 from zlib import crc32
 
-from tests.fakes.server import Answered
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tests.fakes.server import Asked
+from tests.fakes.server import Answered, Asked
 
 KEY = "ticketmaster-key"
 

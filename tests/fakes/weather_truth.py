@@ -4,8 +4,6 @@ The season is a cosine that turns over at the equator, days differ by a noise ma
 every fourth day or so is wet, and it is 6.5 K a km colder on higher ground.
 """
 
-from __future__ import annotations
-
 import math
 from datetime import date
 

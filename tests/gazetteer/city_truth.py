@@ -5,8 +5,6 @@ itself: its zone is another country's by tzdata's `zone.tab`. Its zone is known 
 that city, by name or else the nearest within 25 km, in another zone. Each rule is put to every row.
 """
 
-from __future__ import annotations
-
 import gzip
 from collections import defaultdict
 from dataclasses import dataclass

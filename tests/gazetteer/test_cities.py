@@ -1,7 +1,5 @@
 """Country and zone at the cities whose truth is known; what is known is settled beforehand."""
 
-from __future__ import annotations
-
 import pytest
 
 from location_context.gazetteer.gazetteer import Gazetteer

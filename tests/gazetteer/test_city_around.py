@@ -1,7 +1,5 @@
 """The city a point lies in, as the widget's title names it."""
 
-from __future__ import annotations
-
 import pytest
 
 from location_context.gazetteer.gazetteer import Gazetteer

@@ -1,7 +1,5 @@
 """Zone, country and region at points whose truth is known."""
 
-from __future__ import annotations
-
 from zoneinfo import ZoneInfo, available_timezones
 
 import pytest

@@ -1,7 +1,5 @@
 """What an answer carries in a field of format `uri` is one, whatever came."""
 
-from __future__ import annotations
-
 import jsonschema_rs
 import pytest
 

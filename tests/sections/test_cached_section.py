@@ -1,7 +1,5 @@
 """What the cache around a section gives, when it reads anew, and what it gives when that fails."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from datetime import date, timedelta

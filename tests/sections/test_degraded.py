@@ -1,7 +1,5 @@
 """The codes of what is degraded: one table, one order, and a flag that follows from the reason."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import get_args
 

@@ -1,7 +1,5 @@
 """Every notice tells its licence, where its terms stand, and whether the data was changed."""
 
-from __future__ import annotations
-
 import re
 from datetime import date
 

@@ -1,7 +1,5 @@
 """What every answer says of its point."""
 
-from __future__ import annotations
-
 from location_context.point import Point
 from location_context.sections.placed import point_body, point_notices
 

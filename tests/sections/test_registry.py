@@ -1,7 +1,5 @@
 """Sections, providers and settings of other packages are found through their metadata."""
 
-from __future__ import annotations
-
 import re
 import sys
 import tomllib

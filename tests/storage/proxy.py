@@ -1,7 +1,5 @@
 """A TCP proxy of the tests: what stands behind it can be made to go away and come back."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from typing import Self

@@ -3,8 +3,6 @@
 Each function is the whole life of a child; what it has to say it sends through its pipe.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ctypes
 import multiprocessing
@@ -12,9 +10,12 @@ import os
 import resource
 import signal
 import sqlite3
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import event, text
 from sqlalchemy.engine import Engine
@@ -25,11 +26,6 @@ from location_context.settings import Secret, Settings
 from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.database import Database
 from tests.moved_clock import NOON
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from multiprocessing.connection import Connection
-    from multiprocessing.process import BaseProcess
 
 _CAPABILITY_VERSION_3, _DAC_OVERRIDE = 0x20080522, 1
 

@@ -1,7 +1,5 @@
 """`backup` and `restore`: a live database is copied whole, and nothing is ever written over."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

@@ -1,22 +1,17 @@
 """What survives a kill: every acknowledged write, and the way through a migration."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import text
 
+from location_context.settings import Settings
 from location_context.storage import schema
 from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.database import Database
 from tests.storage.subprocess_targets import child, migrate_and_die, open_once, plain, write_keys
-
-if TYPE_CHECKING:
-    from location_context.settings import Settings
 
 pytestmark = pytest.mark.anyio
 

@@ -1,11 +1,9 @@
 """The database when something is wrong with it: what is said, and that reads go on."""
 
-from __future__ import annotations
-
 import asyncio
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import text
@@ -23,9 +21,6 @@ from tests.storage.subprocess_targets import (
     read_and_write_on_a_full_disk,
     read_and_write_read_only,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.anyio
 

@@ -1,9 +1,6 @@
 """The event store on both databases."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
@@ -11,10 +8,8 @@ import pytest
 from location_context.point import Point
 from location_context.sections.events.records import Calendar, Place, ProviderEvent, When
 from location_context.stay import Stay
+from location_context.storage.database import Database
 from location_context.storage.events import SqlEventStore
-
-if TYPE_CHECKING:
-    from location_context.storage.database import Database
 
 pytestmark = pytest.mark.anyio
 PARIS = Point(48.85, 2.35, "Europe/Paris")

@@ -1,19 +1,14 @@
 """API keys in the database, on SQLite and PostgreSQL."""
 
-from __future__ import annotations
-
 from datetime import timedelta, timezone
-from typing import TYPE_CHECKING
 
 import pytest
 
 from location_context.access.keys import ApiKey
 from location_context.errors import StorageError
 from location_context.storage.access import SqlApiKeyStore
+from location_context.storage.database import Database
 from tests.moved_clock import NOON
-
-if TYPE_CHECKING:
-    from location_context.storage.database import Database
 
 pytestmark = pytest.mark.anyio
 

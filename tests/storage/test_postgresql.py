@@ -1,11 +1,9 @@
 """PostgreSQL restarted, silent or not there: what is said, and how soon it is back."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -18,9 +16,6 @@ from location_context.storage.database import Database
 from tests.moved_clock import MovedClock
 from tests.storage.proxy import Proxy
 from tests.storage.subprocess_targets import a_key
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.anyio
 

@@ -1,11 +1,9 @@
 """Quotas in Redis: shared by replicas, ended by themselves, and counted here while it is gone."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 import uuid
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 import redis.asyncio
@@ -18,9 +16,6 @@ from location_context.settings import Secret
 from location_context.storage.redis import TIMEOUT, RedisCounter, RedisLink
 from tests.moved_clock import MovedClock
 from tests.storage.proxy import Proxy
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
 
 pytestmark = pytest.mark.anyio
 

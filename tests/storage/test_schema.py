@@ -1,20 +1,13 @@
 """The schema: new databases make it, old ones are refused, and it is what `schema.py` says."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from sqlalchemy import Connection
 
 from location_context.storage import schema
+from location_context.storage.database import Database
 from location_context.storage.schema import metadata
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from location_context.storage.database import Database
 
 pytestmark = pytest.mark.anyio
 

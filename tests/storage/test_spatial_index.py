@@ -1,7 +1,5 @@
 """Cells and slots: whatever is near and overlaps is among what a query reads."""
 
-from __future__ import annotations
-
 import math
 from datetime import date, timedelta
 

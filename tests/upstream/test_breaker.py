@@ -1,7 +1,5 @@
 """Breaker: opens after failures or one overrun deadline, and lets one probe through."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

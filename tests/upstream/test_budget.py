@@ -1,7 +1,5 @@
 """Budget: no stretch of a window's length ever holds more than its limit."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """CachedSource: fresh, stale and partial values, one fetch for all, and keyed traffic's due."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, datetime, timedelta
 

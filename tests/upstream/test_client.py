@@ -1,7 +1,5 @@
 """ProviderClient: every fault of a provider becomes a typed error in time, never many calls."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import socket

@@ -1,7 +1,5 @@
 """Downloads from addresses an operator gives: nothing inside is ever asked."""
 
-from __future__ import annotations
-
 import gzip
 import socket
 

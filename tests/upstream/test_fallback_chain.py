@@ -1,7 +1,5 @@
 """FallbackChain: the best result in time, and who may be silent is not waited for."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from types import SimpleNamespace
@@ -36,7 +34,7 @@ class Source:
         self.started.set()
         return await asyncio.shield(self.answer)
 
-    def says(self, value: object) -> Source:
+    def says(self, value: object) -> "Source":
         if isinstance(value, Exception):
             self.answer.set_exception(value)
         else:

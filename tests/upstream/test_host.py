@@ -1,7 +1,5 @@
 """Slots: no more calls at once than a host takes, over tasks, processes and machines."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """Receiving: whatever a server sends without end, a call stops at its bounds."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 from contextlib import asynccontextmanager

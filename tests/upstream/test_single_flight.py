@@ -1,7 +1,5 @@
 """SingleFlight: one fetch for all who want it, which outlives each of them."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

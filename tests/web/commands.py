@@ -1,7 +1,5 @@
 """The command `location-context` with the settings of a test; `serve` in a process of its own."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import logging

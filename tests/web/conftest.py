@@ -1,7 +1,5 @@
 """What tests of the web share: a server with small sections, a key, and a plain client."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ request's id and the version are replaced; pages are shortened where … stands,
 there is the beginning.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterator, Mapping

@@ -3,8 +3,6 @@
 What it answers to the same question is always the same, so that it can be kept as an example.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager

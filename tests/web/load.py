@@ -4,8 +4,6 @@
 each, so that neither their work nor the server's is in each other's times.
 """
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What the document does not say: a stay ends after it starts, within 92 days; no %00 anywhere."""
 
-from __future__ import annotations
-
 import re
 from datetime import date, timedelta
 

@@ -1,7 +1,5 @@
 """Small real sections for tests of the web: each keeps the whole protocol and does one thing."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

@@ -1,7 +1,5 @@
 """ETags, 304, Cache-Control, Vary, content codings, HEAD and languages, over real HTTP."""
 
-from __future__ import annotations
-
 import gzip
 import http.client
 

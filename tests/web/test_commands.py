@@ -1,7 +1,5 @@
 """The commands read, warm, doctor and setup."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import date, timedelta

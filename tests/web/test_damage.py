@@ -1,7 +1,5 @@
 """A damaged row costs what it holds and nothing else, and the operator is told."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """The one law over HTTP: an answer is degraded exactly when it is cached for a minute only."""
 
-from __future__ import annotations
-
 import asyncio
 import html
 import re

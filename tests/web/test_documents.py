@@ -1,7 +1,5 @@
 """Health, status, the OpenAPI document and the documentation page."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 

@@ -1,7 +1,5 @@
 """Every row of the contract's error table, over real HTTP."""
 
-from __future__ import annotations
-
 import pytest
 from starlette.responses import Response
 from starlette.types import Message

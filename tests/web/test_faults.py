@@ -1,7 +1,5 @@
 """Bad requests and bad connections on a real socket: no redirect, no crash, nobody else slowed."""
 
-from __future__ import annotations
-
 import resource
 import socket
 import threading

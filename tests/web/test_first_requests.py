@@ -1,7 +1,5 @@
 """A server that answers health is ready: its first keyed requests wait for no database."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Open-Meteo's free hosts take few calls at once from an address, whoever of us makes them."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import AsyncExitStack
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """What the logs hold, and what they must never hold, with the real command on a real socket."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

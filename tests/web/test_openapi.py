@@ -3,8 +3,6 @@
 What can be proved without a generator; `scripts/check_clients` runs six of them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Behind a proxy that is not trusted the operator is told what to set, in status and by doctor."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

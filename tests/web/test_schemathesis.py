@@ -3,8 +3,6 @@
 In CI it is 2,000 cases and more, elsewhere a few hundred.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

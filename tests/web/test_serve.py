@@ -1,7 +1,5 @@
 """The command `serve`: it cuts no request at its end, and says what is wrong."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

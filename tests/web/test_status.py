@@ -1,7 +1,5 @@
 """`/v1/status` is open to everyone, so that it must cost next to nothing."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

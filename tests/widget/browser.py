@@ -4,8 +4,6 @@ A `Watched` page keeps what the browser complained of and every address it asked
 test can say: no console error, no CSP report, no request elsewhere.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The application with all four cards, made of samples, for tests of the widget's page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

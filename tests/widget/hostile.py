@@ -1,7 +1,5 @@
 """Two hundred hostile texts and addresses: markup, attribute breaks, script addresses, bidi."""
 
-from __future__ import annotations
-
 from itertools import product
 
 MARKUP = (

@@ -1,7 +1,5 @@
 """The served application that the widget's tests ask, with a clock that stands at noon."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode

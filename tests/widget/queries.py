@@ -1,7 +1,5 @@
 """What the tests of the cards ask: a point and stay, in English, at noon of 21 November 2026."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """The builder page over HTTP: all it does without JavaScript, and its search of places."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

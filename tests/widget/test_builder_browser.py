@@ -1,7 +1,5 @@
 """The builder in Chromium: set up by mouse and keyboard, copied, previewed, and read aloud."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 

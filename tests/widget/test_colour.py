@@ -1,7 +1,5 @@
 """No accent makes words hard to read, in light or in dark."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

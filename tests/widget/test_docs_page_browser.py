@@ -1,7 +1,5 @@
 """The documentation page in Chromium: no region scrolls that the keyboard does not reach."""
 
-from __future__ import annotations
-
 import pytest
 
 SCROLLING = """() => [...document.querySelectorAll('body *')].filter((one) =>

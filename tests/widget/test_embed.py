@@ -1,7 +1,5 @@
 """/v1/embed.js in Chromium, on hosts' pages and against widgets that misbehave on purpose."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest

@@ -1,7 +1,5 @@
 """The events card shows every event once, in words that a guest reads."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

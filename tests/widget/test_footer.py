@@ -1,7 +1,5 @@
 """The footer says whose data it is, under which licence and whether changed, as the JSON does."""
 
-from __future__ import annotations
-
 import re
 from datetime import date
 from html import unescape

@@ -1,7 +1,5 @@
 """The restaurants card shows the nearest of each tier first and loses none."""
 
-from __future__ import annotations
-
 import msgspec
 
 from location_context.sections.guide.card import card as tables

@@ -1,7 +1,5 @@
 """The height that oEmbed and the code reserve, beside the height of the widget in Chromium."""
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 
 import httpx2

@@ -4,8 +4,6 @@ Sized to within 1 px after load, resize, zoom and toggled details; a bounded num
 complaint in the console, no request elsewhere.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from urllib.parse import urlencode

@@ -1,7 +1,5 @@
 """Frames that get their width late: no height of theirs is sent, taken or copied before."""
 
-from __future__ import annotations
-
 from html import escape
 
 import pytest

@@ -1,7 +1,5 @@
 """/v1/oembed: the widget for content systems, after oembed.com."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 from urllib.parse import parse_qs, urlencode, urlsplit
 

@@ -1,7 +1,5 @@
 """The widget's page over HTTP: whole in one file, strict policy, right headers, honest states."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """The widget's page in Chromium: for everybody, at every width, and inert whatever comes in."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -3,8 +3,6 @@
 Several frames of one page take their widths side by side, so that one wait serves them all.
 """
 
-from __future__ import annotations
-
 from html import escape
 
 import pytest

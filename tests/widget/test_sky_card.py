@@ -1,7 +1,5 @@
 """What the sky card says is true of the days below it, and what it draws is to scale."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import re

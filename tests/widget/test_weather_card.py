@@ -1,7 +1,5 @@
 """What the weather card says is true of the days below it, and what it draws is to scale."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

@@ -5,8 +5,6 @@ X-Forwarded-For that is not theirs. It is never stored: the limiter sees an HMAC
 of an IPv6 address) under a secret that is random and renewed every day.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import ipaddress

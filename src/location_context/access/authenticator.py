@@ -4,8 +4,6 @@ What counts: a request is counted once it is authenticated, and refunded when it
 So 200, 304, 400 and HEAD count; 404 and 405 never come here; 401 and 429 are not counted.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence

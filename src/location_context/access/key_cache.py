@@ -6,8 +6,6 @@ looked for again, since it may be new; concurrent requests share one look-up. Wh
 not answer, the cached keys stay valid for a minute: nobody can revoke a key then either.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence

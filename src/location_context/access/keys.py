@@ -5,8 +5,6 @@ so that a mistyped key is refused without a look-up and a leaked one is found by
 Only its HMAC-SHA-256 under the pepper is stored, so that a copy of the database holds no keys.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import re

@@ -4,8 +4,6 @@ Given as a setting, or made once in the data directory, readable by its owner al
 beside the keys reveals a wrong pepper at start, before every key would be refused.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import os

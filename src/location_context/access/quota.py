@@ -6,8 +6,6 @@ refunded. When the clock is set back, a window that would now last too long is c
 length and keeps its count, so that nobody is locked out and nobody gets a second quota.
 """
 
-from __future__ import annotations
-
 import math
 import secrets
 from collections import OrderedDict
@@ -54,7 +52,7 @@ class Window:
     def is_used_up(self) -> bool:
         return self.used >= self.limit.quota
 
-    def at(self, now: datetime) -> Window:
+    def at(self, now: datetime) -> "Window":
         """This window now: unchanged, a new one if it has ended, cut if the clock went back."""
         left = self.ends - now.timestamp()
         if left <= 0:

@@ -1,7 +1,5 @@
 """`climate fallback` builds the fallback grid; `climate build` fills the archive for places."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import AsyncExitStack
 from pathlib import Path

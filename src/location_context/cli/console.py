@@ -3,8 +3,6 @@
 A command raises `OperatorError`; `main` prints its message on stderr and exits with 1.
 """
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import os

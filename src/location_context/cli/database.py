@@ -1,7 +1,5 @@
 """`backup`, `restore` and `migrate`; and the database for commands that need it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path

@@ -5,8 +5,6 @@ space is tested by writing, since permissions, quotas and full disks show reliab
 The clock is compared with a provider's, or with the time of the last write to the database.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import errno

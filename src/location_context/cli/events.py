@@ -1,7 +1,5 @@
 """`events`: import the operator's own events, keep feeds of them, list both."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

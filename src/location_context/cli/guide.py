@@ -1,7 +1,5 @@
 """`guide`: import a restaurant guide, list its versions, roll back to the previous one."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import date

@@ -1,7 +1,5 @@
 """`keys`: create, list, revoke and rotate API keys. A key is printed once and never again."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Awaitable, Callable
 from datetime import UTC, date, datetime, time, timedelta

@@ -4,8 +4,6 @@ The command NAME is `commands` in `cli/NAME.py`, or NAME in the module that `MOD
 Importing all of them would import the whole service, which takes a second or two.
 """
 
-from __future__ import annotations
-
 import sys
 from importlib import import_module
 from typing import Annotated, Any

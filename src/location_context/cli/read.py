@@ -1,7 +1,5 @@
 """`read`: one section, or all of them, without a server."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated, Any
 from urllib.parse import urlencode

@@ -4,8 +4,6 @@ Everything is opened once before the workers start, so that an invalid setting o
 gives an error message instead of a crash loop, and the warnings for the operator are printed.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ The data directory and database, the sample guide, the fallback climate grid and
 which is printed once with a `curl` line that works as soon as `serve` runs.
 """
 
-from __future__ import annotations
-
 import sys
 from datetime import timedelta
 from typing import Annotated

@@ -6,8 +6,6 @@ spent, the command waits and prints how long that will take. What was fetched is
 second run continues where the first stopped. The exit code is 1 if answers are still incomplete.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 from asyncio import sleep

@@ -4,8 +4,6 @@ Distance is the chord between unit vectors, which sorts like the great circle. N
 beginning, without accents or case; cities over 50,000 people also match by alternate names.
 """
 
-from __future__ import annotations
-
 import math
 import unicodedata
 from bisect import bisect_left

@@ -4,8 +4,6 @@ Zones are OpenStreetMap's boundaries, packaged by tzfpy; see also `zones` and `r
 zone is the nautical one and there is no country.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Self

@@ -4,8 +4,6 @@ The table is `regions.toml`; countries that are not in it have no region (null).
 whose holidays differ from the rest of their region, have outlines (about 3 km).
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from importlib import resources

@@ -9,8 +9,6 @@ of 60°S is AQ, whichever time a station uses. The outline of Kosovo is generali
 The uninhabited Bouvet, Heard and McDonald islands are boxes in the sea.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 

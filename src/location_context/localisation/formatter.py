@@ -4,8 +4,6 @@ What belongs together never breaks: blanks inside a number with its unit and ins
 no-break spaces, ranges use an en dash, and a negative number carries a true minus sign.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime

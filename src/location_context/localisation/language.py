@@ -5,8 +5,6 @@ RFC 4647 section 3.4: subtags are removed from the end until a catalogue matches
 `en` alone formats as en-GB; a requested region applies to formats (`en-US`, `de-AT`).
 """
 
-from __future__ import annotations
-
 import gettext
 import io
 import re

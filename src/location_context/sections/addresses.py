@@ -1,7 +1,5 @@
 """Addresses of pages and pictures as an answer may carry them: RFC 3986, so ASCII alone."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import quote, urlsplit, urlunsplit
 

@@ -5,8 +5,6 @@ the widget, how long it stays true, and whether anything was missing from it. A 
 of `Applicable`, or `NotApplicable`.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Licences of data: their names, and where their terms stand. The one list of both."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

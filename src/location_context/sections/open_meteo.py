@@ -5,8 +5,6 @@ with a 429 that is over as soon as one of the five ends. Units count by minute, 
 Customers have no such limits, and 256 of their requests may wait. Source: the server's own code.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, timedelta
 

@@ -1,7 +1,5 @@
 """What every answer says of its point: the point, and the notices of the data that placed it."""
 
-from __future__ import annotations
-
 from location_context.point import Point
 from location_context.sections.contract import Attribution, PointBody
 from location_context.sections.licences import CC_BY, ODBL

@@ -1,7 +1,5 @@
 """A provider as answers tell of it: its state in `/v1/status`, and what its failing is called."""
 
-from __future__ import annotations
-
 from location_context.errors import ProviderBudgetSpent, ProviderTimeout
 from location_context.sections.contract import DegradedReason, ProviderState, ProviderStatus
 from location_context.upstream.client import ProviderClient

@@ -8,8 +8,6 @@ A package names its classes in its metadata; those of this package stand in its 
 `names` reads metadata alone; `load` imports the classes, in the order that each declares.
 """
 
-from __future__ import annotations
-
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 

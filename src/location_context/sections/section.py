@@ -6,8 +6,6 @@ A package registers its sections in the entry-point group `location_context.sect
 this package are registered the same way.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 from abc import ABC, abstractmethod

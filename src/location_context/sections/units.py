@@ -4,8 +4,6 @@ Everything inside the service is metric. `Measure` takes metric numbers (or None
 in the asked system, rounded as the contract says; None and non-finite numbers give None.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ does not quietly create a second store, the first one is recorded in the platfor
 record is only a hint: one that cannot be written, or whose store is gone, is ignored.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from contextlib import suppress

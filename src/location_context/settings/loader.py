@@ -9,8 +9,6 @@ entry-point group `location_context.settings`, so that its names count as known,
     url = read_table(TidesSettings, os.environ).tides_url  # LOCATION_CONTEXT_TIDES_URL
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points

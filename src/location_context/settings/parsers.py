@@ -4,8 +4,6 @@ A type's `title` ends the sentence about a wrong value ("must be …"). Three ch
 addresses, networks and radii.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import math
 from collections.abc import Callable

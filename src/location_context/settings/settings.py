@@ -5,8 +5,6 @@ TOML file that `LOCATION_CONTEXT_CONFIG` names (its keys are the same names in l
 the prefix). `docs/settings.md` is written from it (`scripts/document_settings.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Self

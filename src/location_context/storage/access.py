@@ -4,8 +4,6 @@ A row that cannot be read, since something else wrote into it or the file is dam
 and reported, so that it costs its own key and no other.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager

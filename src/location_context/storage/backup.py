@@ -5,8 +5,6 @@ a plain copy of the file lacks what still stands in its log. With the database g
 keys, without which no stored key can be checked, and the fallback grid.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import tarfile

@@ -5,8 +5,6 @@ writer works at a time, in this process and among processes; readers never wait.
 is written completely under another name and then renamed, so that an empty one is always damage.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import AsyncIterator

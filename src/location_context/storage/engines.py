@@ -5,8 +5,6 @@ was acknowledged survives a crash. Its driver starts no transaction of its own, 
 of ours.
 """
 
-from __future__ import annotations
-
 import asyncio
 import fcntl
 import os

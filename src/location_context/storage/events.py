@@ -10,8 +10,6 @@ event is stored under the bucket in which it begins, so one that touches a day b
 of that day or in the one before: interval overlap becomes one range of slots for each level.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Sequence

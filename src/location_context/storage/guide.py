@@ -3,8 +3,6 @@
 The newest few versions are kept, and always the active one and the one it would roll back to.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable, Sequence
 from datetime import datetime

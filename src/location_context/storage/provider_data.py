@@ -4,8 +4,6 @@ The archive has a row for each source, cell, month and year. Rows are written on
 whole; a reader sees all rows of one `save` or none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 

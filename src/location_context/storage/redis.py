@@ -4,8 +4,6 @@ While Redis is gone, callers go on alone: `execute` returns None at once, and on
 tries again.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 import secrets

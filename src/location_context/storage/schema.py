@@ -3,8 +3,6 @@
 The stores query the tables; the migrations create the same ones (a test compares them).
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 

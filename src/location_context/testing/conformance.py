@@ -14,8 +14,6 @@ that its base class allows, and work again afterwards. A section must do so too,
 its Struct says, and describe itself whole. What is broken is listed in one `ConformanceError`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import tempfile

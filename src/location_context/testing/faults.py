@@ -1,7 +1,5 @@
 """The faults that every provider and section has to meet, each as a way to spoil a good answer."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

@@ -5,8 +5,6 @@ It is given a `respond` function. Faults are ways of answering: `hang` accepts a
 `late` answers after `LATE_SECONDS`.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -73,7 +71,7 @@ class FakeServer:
         self._server.server_close()
 
     @contextmanager
-    def running(self) -> Iterator[FakeServer]:
+    def running(self) -> "Iterator[FakeServer]":
         thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         try:

@@ -4,8 +4,6 @@ Closed until `threshold` failures in a row. Open for `pause` seconds, doubling u
 one caller probes (half open) and its outcome closes or reopens.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, field
 from typing import Literal

@@ -5,8 +5,6 @@ Only http and https. The host is resolved first, every address it has must be pu
 look-up cannot answer otherwise. Each redirect is checked the same way. The body is capped unpacked.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ipaddress
 import socket

@@ -7,8 +7,6 @@ after a second, and is refused or reaches another process at the same port. Else
 no listener is found, and nothing is filtered.
 """
 
-from __future__ import annotations
-
 import ctypes
 import socket
 import struct

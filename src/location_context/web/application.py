@@ -1,7 +1,5 @@
 """Application: the Starlette application around every endpoint, and the order of its middleware."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -60,7 +58,7 @@ class Application(Starlette):
 
     def __init__(
         self,
-        lifespan: Callable[[Application], AbstractAsyncContextManager[None]],
+        lifespan: "Callable[[Application], AbstractAsyncContextManager[None]]",
         max_in_flight: int,
     ) -> None:
         super().__init__()

@@ -4,8 +4,6 @@ Which coding a client gets follows RFC 9110 section 12.5.3. Brotli at quality 4 
 tenth smaller than gzip in the same time; each body is compressed once and kept by its ETag.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import math

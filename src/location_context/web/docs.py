@@ -1,7 +1,5 @@
 """The documentation page, rendered once from the OpenAPI document: one file, no script."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

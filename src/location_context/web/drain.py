@@ -7,8 +7,6 @@ and waits for those that are open. A worker whose parent was killed ends the sam
 does not hold the port for ever.
 """
 
-from __future__ import annotations
-
 import asyncio
 import multiprocessing
 import os

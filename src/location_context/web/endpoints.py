@@ -1,7 +1,5 @@
 """The JSON endpoint of a section: key and quota, parameters, result, bytes."""
 
-from __future__ import annotations
-
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route

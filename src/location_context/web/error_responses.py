@@ -1,7 +1,5 @@
 """Every error as an answer in the contract's envelope."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Annotated, Literal, TypeAlias
 

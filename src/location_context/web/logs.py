@@ -5,8 +5,6 @@ decimal. Exceptions are logged by their type and where they arose, not by their 
 quote what came from outside.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 import sys

@@ -5,8 +5,6 @@
 body).
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import secrets

@@ -6,8 +6,6 @@ and `errors` the error responses. In `openapi.json` a list of `headers` holds na
 scripts/examples.py) with the one example after `#`, or all of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any

@@ -1,7 +1,5 @@
 """Health and status: whether the process serves, and how the sections and their providers are."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable, Sequence

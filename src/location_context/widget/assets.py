@@ -1,7 +1,5 @@
 """Assets: the page's style, script, templates and icons, read from the package once."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

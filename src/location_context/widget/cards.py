@@ -4,8 +4,6 @@ For a stay that crosses the forecast horizon, sections that split there (weather
 for the whole stay and for the days within the horizon, which can be shown as a forecast.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

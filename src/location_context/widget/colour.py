@@ -5,8 +5,6 @@ accent's hue and chroma, and their lightness is moved away from the backgrounds 
 is reached on all of them, so that no accent makes text hard to read.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace

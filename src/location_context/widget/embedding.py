@@ -13,8 +13,6 @@ they had a width, and all widgets when the host's window is resized (browsers su
 out of sight).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from html import escape
 from urllib.parse import quote, urlencode

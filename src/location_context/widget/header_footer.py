@@ -4,8 +4,6 @@ Each notice is given as its licence asks. The name of the source and of the lice
 where they occur in it; a name that does not occur is put before it, a licence after it.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ scripts/measure_heights.py measured it. A section is left out if a cached result
 widget says that it is not applicable; no section is read to find out.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -51,7 +49,7 @@ def reserved(service: Service, parameters: Parameters, width: int = DEFAULT_WIDT
 
 
 def _part(
-    section: Section[Any], stay: Stay | None, today: date, table: _Table
+    section: Section[Any], stay: Stay | None, today: date, table: "_Table"
 ) -> tuple[str, float]:
     """The measured part that a card is like, and the days to look up in it."""
     days = stay.days if stay else 1

@@ -5,8 +5,6 @@ asks. It accepts only addresses under PUBLIC_URL/v1/pulse, makes the snippet fro
 parameters and fetches nothing. `discovery` is the link for the head of the widget's page.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 from urllib.parse import quote, urlsplit
 

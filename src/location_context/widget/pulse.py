@@ -4,8 +4,6 @@ An error is a page in the same style. Theme, accent and language apply to it as 
 valid; its sentence is localised, its detail is the English message that JSON gives to developers.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress

@@ -4,8 +4,6 @@ Geometry of one page (bars) is in its style block as custom properties: there ar
 attributes, and the policy names the hashes of the one style block and the one script.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Reads the two eclipse catalogues beside the project."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime

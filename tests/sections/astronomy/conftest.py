@@ -1,7 +1,5 @@
 """One ephemeris for all tests of the section: its months are slow to make and never change."""
 
-from __future__ import annotations
-
 import pytest
 
 from location_context.sections.astronomy.section import Astronomy

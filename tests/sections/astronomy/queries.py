@@ -1,22 +1,16 @@
 """How these tests ask the section, and what they read from its answers."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING
 
 from location_context.localisation.language import Languages
 from location_context.point import Point
+from location_context.sections.astronomy.response import AstronomyBody, Day, Highlight
+from location_context.sections.astronomy.section import Astronomy
 from location_context.sections.astronomy.sky.local_days import local_days
 from location_context.sections.contract import Query
 from location_context.stay import LONGEST_DAYS, Stay
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from location_context.sections.astronomy.response import AstronomyBody, Day, Highlight
-    from location_context.sections.astronomy.section import Astronomy
 
 ENGLISH = Languages.load().english
 

@@ -1,21 +1,14 @@
 """The section beside the almanacs: rise and set, twilight, phases and seasons."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from location_context.sections.astronomy.sky.ephemeris import month_start, next_month
+from location_context.sections.astronomy.response import Day
+from location_context.sections.astronomy.sky.ephemeris import Ephemeris, month_start, next_month
 from tests.sections.astronomy.queries import Asking, seconds_apart, utc
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from location_context.sections.astronomy.response import Day
-    from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 
 ROUNDING = 30  # the tables are rounded to minutes
 YEARS = (1900, 1940, 1970, 2020, 2050)  # of both tables

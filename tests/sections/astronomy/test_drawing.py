@@ -1,9 +1,6 @@
 """What the drawing functions say agrees with the ephemeris."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -11,12 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from location_context.sections.astronomy.card.low_precision import moon_tilt, sun_altitude, sun_path
-from location_context.sections.astronomy.sky.ephemeris import MOON, SUN
+from location_context.sections.astronomy.sky.ephemeris import MOON, SUN, Ephemeris
 from location_context.sections.astronomy.sky.horizon import directions
 from tests.sections.astronomy.queries import at
-
-if TYPE_CHECKING:
-    from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 
 OFTEN = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

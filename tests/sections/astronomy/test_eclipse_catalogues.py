@@ -1,23 +1,17 @@
 """Eclipses beside NASA's catalogues of 2001 to 2050, and beside astronomy-engine at a point."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import astronomy
 import numpy as np
 import pytest
 
 from location_context.sections.astronomy.highlights import eclipses
+from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 from location_context.sections.astronomy.sky.local_days import tt_ahead
 from tests.sections.astronomy import catalogues
 from tests.sections.astronomy.queries import Asking, at, seconds_apart
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 
 
 def in_terrestrial_time(ephemeris: Ephemeris, moment: float) -> float:

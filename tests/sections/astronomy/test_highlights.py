@@ -1,7 +1,5 @@
 """Meteor showers, planets' visibility, and titles."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta
 
 import ephem

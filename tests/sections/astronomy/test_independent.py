@@ -1,10 +1,7 @@
 """The section beside ephem, astronomy-engine and skyfield itself, at all kinds of places."""
 
-from __future__ import annotations
-
 import math
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import astronomy
 import ephem
@@ -12,14 +9,11 @@ import numpy as np
 import pytest
 from skyfield.api import wgs84
 
-from location_context.sections.astronomy.sky.ephemeris import SUN
+from location_context.sections.astronomy.response import Day
+from location_context.sections.astronomy.sky.ephemeris import SUN, Ephemeris
 from location_context.sections.astronomy.sky.horizon import directions
 from location_context.sections.astronomy.sky.local_days import skyfield_time
 from tests.sections.astronomy.queries import Asking, seconds_apart
-
-if TYPE_CHECKING:
-    from location_context.sections.astronomy.response import Day
-    from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 
 PLACES = [
     (48.8566, 2.3522, date(2026, 12, 1)),

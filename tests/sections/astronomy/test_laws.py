@@ -1,20 +1,15 @@
 """What nature allows, for any point and any day."""
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from location_context.point import canonical
+from location_context.sections.astronomy.response import Day, Span
 from location_context.sections.astronomy.sky.local_days import local_days
 from tests.sections.astronomy.queries import Asking, query
-
-if TYPE_CHECKING:
-    from location_context.sections.astronomy.response import Day, Span
 
 # months are slow to make: any day of a few years, the first and the last of the ephemeris included
 DAYS = st.one_of(

@@ -1,7 +1,5 @@
 """Zones, clock changes and the poles: right local dates and nulls."""
 
-from __future__ import annotations
-
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 

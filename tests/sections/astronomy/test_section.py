@@ -1,11 +1,8 @@
 """The section: its body, its languages, and how it keeps the event loop free."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
@@ -13,13 +10,15 @@ import pytest
 from location_context.sections.astronomy import section as section_module
 from location_context.sections.astronomy.response import AstronomyBody, Details
 from location_context.sections.astronomy.section import Astronomy
-from location_context.sections.astronomy.sky.ephemeris import Ephemeris, months_between
+from location_context.sections.astronomy.sky.ephemeris import (
+    Ephemeris,
+    Month,
+    MonthCache,
+    months_between,
+)
 from location_context.upstream.deadline import Deadline
 from tests.moved_clock import NOON, MovedClock
 from tests.sections.astronomy.queries import Asking, query
-
-if TYPE_CHECKING:
-    from location_context.sections.astronomy.sky.ephemeris import Month, MonthCache
 
 pytestmark = pytest.mark.anyio
 

@@ -4,8 +4,6 @@ An occurrence is "title, start, end"; dates are whole days, both included. Times
 are Berlin's.
 """
 
-from __future__ import annotations
-
 import codecs
 from dataclasses import dataclass
 

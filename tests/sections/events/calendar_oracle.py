@@ -4,8 +4,6 @@ It reads lines by itself and, for each day from a series' first, asks whether th
 (RFC 5545, section 3.3.10), for the parts of rules that calendars in `../shared` use.
 """
 
-from __future__ import annotations
-
 import calendar
 import re
 from dataclasses import dataclass, field

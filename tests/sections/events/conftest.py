@@ -1,18 +1,17 @@
 """What the tests of events share: a gazetteer, a section on a real store, and queries."""
 
-from __future__ import annotations
-
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.localisation.language import Languages
-from location_context.sections.contract import Query
+from location_context.sections.contract import Query, SectionResult
 from location_context.sections.events.section import Events
 from location_context.sections.section import SectionContext
 from location_context.settings import Settings
@@ -21,12 +20,6 @@ from location_context.storage.database import Database
 from location_context.storage.events import SqlEventStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.http import http_client
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-    from pathlib import Path
-
-    from location_context.sections.contract import SectionResult
 
 NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
 

@@ -1,7 +1,5 @@
 """Calendars, pages and tables that mean harm, made when they are asked for."""
 
-from __future__ import annotations
-
 from functools import partial
 
 GOOD = "BEGIN:VEVENT\nUID:good\nSUMMARY:Good\nDTSTART:20261201T190000Z\nEND:VEVENT\n"

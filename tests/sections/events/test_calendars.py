@@ -1,7 +1,5 @@
 """Strange but honest calendars come out as they are meant; rules agree with dateutil's."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from datetime import UTC, date, datetime, timedelta

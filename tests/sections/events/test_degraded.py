@@ -1,7 +1,5 @@
 """Events say when a provider's answer is missing, and why."""
 
-from __future__ import annotations
-
 import pytest
 
 from location_context.sections.contract import NotApplicable

@@ -1,7 +1,5 @@
 """Imports and feeds: from a file or an address to the answer, and what happens when they fail."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import threading

@@ -1,7 +1,5 @@
 """Holidays offline: the right ones where regions differ, in the asked language, for every code."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Whatever means harm ends within so much of the processor's time, and a flood within its bound."""
 
-from __future__ import annotations
-
 import json
 import resource
 from datetime import UTC, date, datetime

@@ -1,7 +1,5 @@
 """`/v1/pulse/events` over real HTTP: one provider answers, one hangs, one calendar is imported."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 

@@ -1,7 +1,5 @@
 """Calendars: the 42 of real bug reports against an independent expansion, and what is read."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 

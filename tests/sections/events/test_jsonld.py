@@ -1,7 +1,5 @@
 """JSON-LD in pages and files."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime
 
 import msgspec

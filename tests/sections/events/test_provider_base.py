@@ -1,7 +1,5 @@
 """A provider of a few lines on the base class: address, parameters, a table of fields."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Provinces: the maps, put to towns whose province their name or everybody knows."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """What replaces a calendar's events and what changes nothing: garbage, emptiness, a part."""
 
-from __future__ import annotations
-
 import asyncio
 import queue
 import signal

@@ -1,7 +1,5 @@
 """The section as a whole, on a real store and with stand-ins for the providers."""
 
-from __future__ import annotations
-
 import threading
 import time
 from datetime import date

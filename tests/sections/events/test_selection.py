@@ -1,7 +1,5 @@
 """What is shown of too much, in which order, and which part of the stay it touches."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise

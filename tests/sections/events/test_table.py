@@ -1,7 +1,5 @@
 """Tables: events as CSV, row by row."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime
 
 import msgspec

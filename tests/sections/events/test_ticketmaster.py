@@ -1,7 +1,5 @@
 """Ticketmaster: what its rows become, on a table of traps and on recorded answers."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from zoneinfo import ZoneInfo
 

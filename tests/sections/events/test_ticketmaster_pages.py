@@ -1,7 +1,5 @@
 """Ticketmaster: how much is asked, and how often; never past the thousandth, never too fast."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from contextlib import asynccontextmanager

@@ -1,22 +1,16 @@
 """Fixtures of the guide's tests: a database of each kind, and an importer into it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator
 
 import pytest
 
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.sections.guide.imports.importer import Importer
+from location_context.settings import Settings
 from location_context.storage.database import Database
 from location_context.storage.guide import SqlGuideStore
 from tests.moved_clock import MovedClock
 from tests.sections.guide.samples import country_at
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from location_context.settings import Settings
 
 
 @pytest.fixture

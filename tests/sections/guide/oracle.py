@@ -1,17 +1,12 @@
 """The guide's answer written anew, from the contract alone: slow, with the haversine formula."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from location_context.sections.guide.records import Restaurant
-    from location_context.sections.guide.restaurant_index import TierFound
+from location_context.sections.guide.records import Restaurant
+from location_context.sections.guide.restaurant_index import TierFound
 
 RANKS = ["three_star", "two_star", "one_star", "good_value", "selected"]
 

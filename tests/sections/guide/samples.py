@@ -1,22 +1,18 @@
 """Made-up restaurants, queries and datasets for the guide's tests."""
 
-from __future__ import annotations
-
 import csv
 import io
 import random
+from collections.abc import Iterable, Mapping
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from location_context.localisation.language import Languages
 from location_context.point import Point
 from location_context.sections.contract import Query
 from location_context.sections.guide.imports.importer import ImportMetadata
 from location_context.sections.guide.records import TIERS, Provenance, Restaurant
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 RADII = (80.0, 40.0, 15.0, 2.0, 1.0)
 PARIS = Point(48.8566, 2.3522, "Europe/Paris", "FR", "FR-IDF")

@@ -1,12 +1,11 @@
 """What the guide's tests run in processes of their own, to kill them."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
@@ -17,9 +16,6 @@ from location_context.storage.database import Database
 from location_context.storage.guide import SqlGuideStore
 from tests.moved_clock import MovedClock
 from tests.sections.guide.samples import METADATA, country_at, open_csv, open_row
-
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
 
 
 def import_and_die(pipe: Connection, folder: str, url: str) -> None:

@@ -1,25 +1,19 @@
 """Broken copies: each gives a clear error, and what served before serves on unchanged."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import re
 import zipfile
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from location_context.errors import OperatorError
 from location_context.sections.guide.imports import formats
+from location_context.sections.guide.imports.importer import Importer
+from location_context.storage.guide import SqlGuideStore
 from tests.sections.guide.samples import METADATA, open_csv, open_row, snapshots
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from location_context.sections.guide.imports.importer import Importer
-    from location_context.storage.guide import SqlGuideStore
 
 pytestmark = pytest.mark.anyio
 

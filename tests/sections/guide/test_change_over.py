@@ -1,12 +1,11 @@
 """A running server changes over to a new guide within seconds, and no request fails meanwhile."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from location_context.settings import Settings
 from location_context.storage.database import Database
 from location_context.storage.guide import SqlGuideStore
 from tests.moved_clock import NOON
@@ -14,11 +13,6 @@ from tests.sections.guide.samples import PARIS, PROVENANCE
 from tests.sections.guide.test_section import around
 from tests.serving import serve
 from tests.web.conftest import Client, make_key
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-from location_context.settings import Settings
 
 PATIENCE = 20.0
 

@@ -1,10 +1,9 @@
 """The commands `guide import`, `list` and `rollback`, as an operator runs them."""
 
-from __future__ import annotations
-
 import gzip
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -16,9 +15,6 @@ from location_context.gazetteer.gazetteer import Gazetteer
 from tests.fakes.server import Answered, StandIn
 from tests.sections.guide.samples import open_csv, open_row
 from tests.sections.guide.test_rows import binding
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class Operator:

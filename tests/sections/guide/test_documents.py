@@ -1,7 +1,5 @@
 """The guide's documents say what the code does."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from location_context.sections.guide.imports.formats import known_field

@@ -1,7 +1,5 @@
 """Rows of one restaurant become one; a shared street address alone never merges."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Formats of other packages: the seam's example works, and an installed one is imported."""
 
-from __future__ import annotations
-
 import doctest
 from pathlib import Path
 

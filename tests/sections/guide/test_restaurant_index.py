@@ -1,8 +1,6 @@
 """The index answers exactly what brute force answers, everywhere on Earth."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,9 +12,6 @@ from location_context.sections.guide.records import TIERS, Restaurant
 from location_context.sections.guide.restaurant_index import RestaurantIndex
 from tests.sections.guide.oracle import BruteForce, as_expected
 from tests.sections.guide.samples import RADII, points, restaurant, scattered, snapshots
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_two_thousand_points_the_poles_and_180_degrees_are_answered_as_by_brute_force() -> None:

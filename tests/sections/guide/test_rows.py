@@ -1,20 +1,15 @@
 """Rows of all vintages and formats come out right; wrong ones are listed with line and reason."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import pytest
 
 from location_context.errors import OperatorError
-from location_context.sections.guide.imports.importer import ImportRejected
+from location_context.sections.guide.imports.importer import Importer, ImportRejected
+from location_context.sections.guide.records import Restaurant
+from location_context.storage.guide import SqlGuideStore
 from tests.sections.guide.samples import METADATA, csv_of, open_csv, open_row
-
-if TYPE_CHECKING:
-    from location_context.sections.guide.imports.importer import Importer
-    from location_context.sections.guide.records import Restaurant
-    from location_context.storage.guide import SqlGuideStore
 
 pytestmark = pytest.mark.anyio
 

@@ -3,26 +3,19 @@
 Nothing of the dataset is printed: a failure names rows of the sample.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from location_context.point import distance_km
-from location_context.sections.guide.imports.importer import import_sample, sample_data
+from location_context.sections.guide.imports.importer import Importer, import_sample, sample_data
 from location_context.sections.guide.imports.matching import fold, nearly_same
 from location_context.sections.guide.records import TIERS
 from tests.sections.guide.samples import snapshots
 from tests.sections.guide.test_snapshots import tier_by_first_sign
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from location_context.sections.guide.imports.importer import Importer
 
 Row = dict[str, str]
 

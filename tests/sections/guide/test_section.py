@@ -1,34 +1,34 @@
 """The section answers the contract: tiers, radii, order, words, units, and what is not there."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import pytest
 
 from location_context.errors import StorageError, UpstreamUnavailable
 from location_context.point import Point
-from location_context.sections.guide.records import TIERS, Provenance, TierTexts
+from location_context.sections.contract import Query
+from location_context.sections.guide.records import (
+    TIERS,
+    GuideVersion,
+    Provenance,
+    Restaurant,
+    TierTexts,
+)
 from location_context.sections.guide.response import GuideBody
 from location_context.sections.guide.section import Guide
 from location_context.sections.section import SectionContext
 from location_context.settings import Settings
+from location_context.storage.guide import SqlGuideStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.http import http_client
 from tests.moved_clock import NOON, MovedClock
 from tests.sections.guide.oracle import RANKS
 from tests.sections.guide.samples import PARIS, PROVENANCE, query, restaurant, scattered
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-
-    from location_context.sections.contract import Query
-    from location_context.sections.guide.records import GuideVersion, Restaurant
-    from location_context.storage.guide import SqlGuideStore
 
 pytestmark = pytest.mark.anyio
 

@@ -3,25 +3,19 @@
 Nothing of the data is printed: a failure names line numbers only.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from location_context.sections.guide.imports.importer import Importer
 from location_context.sections.guide.imports.matching import fold
 from location_context.sections.guide.restaurant_index import RestaurantIndex
+from location_context.storage.guide import SqlGuideStore
 from tests.sections.guide.samples import METADATA, RADII, snapshots
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from location_context.sections.guide.imports.importer import Importer
-    from location_context.storage.guide import SqlGuideStore
 
 pytestmark = pytest.mark.anyio
 

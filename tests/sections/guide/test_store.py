@@ -1,24 +1,19 @@
 """The store keeps versions of the guide whole, on SQLite and on PostgreSQL."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import text
 
 from location_context.errors import OperatorError, StorageError
+from location_context.sections.guide.imports.importer import Importer
+from location_context.settings import Settings
+from location_context.storage.database import Database
 from location_context.storage.guide import MAX_VERSIONS, SqlGuideStore
 from tests.moved_clock import NOON
 from tests.sections.guide.samples import METADATA, PROVENANCE, open_csv, open_row, restaurant
 from tests.sections.guide.subprocess_targets import import_and_die
 from tests.storage.subprocess_targets import child, plain
-
-if TYPE_CHECKING:
-    from location_context.sections.guide.imports.importer import Importer
-    from location_context.settings import Settings
-    from location_context.storage.database import Database
 
 pytestmark = pytest.mark.anyio
 

@@ -1,28 +1,23 @@
 """Travel is estimated from distance, or routed by an OSRM server asked once for all."""
 
-from __future__ import annotations
-
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from location_context.sections.contract import SectionResult
 from location_context.sections.guide.section import Guide
 from location_context.sections.guide.travel import estimate
 from location_context.sections.section import SectionContext
 from location_context.settings import Settings
+from location_context.storage.guide import SqlGuideStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.http import http_client
 from tests.fakes.server import Answered, Asked, StandIn
 from tests.moved_clock import NOON, MovedClock
 from tests.sections.guide.samples import PROVENANCE, query
 from tests.sections.guide.test_section import around
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-
-    from location_context.sections.contract import SectionResult
-    from location_context.storage.guide import SqlGuideStore
 
 pytestmark = pytest.mark.anyio
 

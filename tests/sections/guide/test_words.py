@@ -1,7 +1,5 @@
 """Prices of every currency get a level, and awards of every year a tier."""
 
-from __future__ import annotations
-
 import pytest
 from babel.numbers import list_currencies
 from hypothesis import given

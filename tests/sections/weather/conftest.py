@@ -1,7 +1,5 @@
 """A weather section over stand-ins of all its providers, with a moved clock and a real database."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path

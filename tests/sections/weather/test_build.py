@@ -1,7 +1,5 @@
 """Building the archive ahead: one request a cell, and where it broke off it goes on."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

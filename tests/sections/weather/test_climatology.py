@@ -1,7 +1,5 @@
 """The statistics: what they keep whatever the data, and how well they do on real series."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from datetime import UTC, date, datetime, timedelta

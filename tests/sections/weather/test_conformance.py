@@ -1,7 +1,5 @@
 """Recorded and quoted answers of the providers are read as they stand."""
 
-from __future__ import annotations
-
 import math
 from datetime import UTC, date, datetime
 from itertools import pairwise

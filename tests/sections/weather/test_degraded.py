@@ -1,7 +1,5 @@
 """Weather says when something lesser was given than what was due, and why."""
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 
 import msgspec

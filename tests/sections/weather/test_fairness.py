@@ -1,7 +1,5 @@
 """Guests with little patience cost nobody else the answer of a provider that is only slow."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import date, timedelta
 

@@ -1,7 +1,5 @@
 """The fallback grid: made whole or not at all, read right everywhere, and never trusted blindly."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from datetime import date

@@ -1,7 +1,5 @@
 """MET Norway's steps become the local days of the point, behind the whole section and alone."""
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 
 import pytest

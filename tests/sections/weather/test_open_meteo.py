@@ -1,7 +1,5 @@
 """Open-Meteo as its server really is: few calls at once, one named height, errors, plans, gaps."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import math

@@ -1,7 +1,5 @@
 """MET Norway, NASA POWER and providers that give less: followed, named, answered with nulls."""
 
-from __future__ import annotations
-
 import dataclasses
 from datetime import UTC, date, datetime, timedelta
 from importlib.metadata import EntryPoint

@@ -1,7 +1,5 @@
 """The whole application with every provider closed or silent: weather answers over HTTP."""
 
-from __future__ import annotations
-
 import socket
 import time
 from contextlib import ExitStack

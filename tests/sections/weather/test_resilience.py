@@ -1,7 +1,5 @@
 """The order of resort: whatever the providers do, the section answers from the best left."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import time

@@ -1,7 +1,5 @@
 """What the weather section answers: mode, dates, costs, heights, units and words."""
 
-from __future__ import annotations
-
 import math
 from datetime import UTC, date, datetime, timedelta
 

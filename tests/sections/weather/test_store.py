@@ -1,7 +1,5 @@
 """What is kept of the archive: on both databases, over restarts, and never trusted when damaged."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, date, datetime
 

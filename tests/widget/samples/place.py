@@ -1,7 +1,5 @@
 """The point of an answer, as every section tells it."""
 
-from __future__ import annotations
-
 from location_context.sections.contract import PointBody, Query
 
 

@@ -1,7 +1,5 @@
 """Made-up events: a week in San Sebastián, one row each, moved to the dates of any stay."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """A section made of a function, and all four of them: the real sky, the rest made up."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import timedelta
 

@@ -1,7 +1,5 @@
 """Made-up restaurants: eighteen of San Sebastián, at their distances from any point."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from location_context.sections.contract import Attribution, Query

@@ -1,7 +1,5 @@
 """Made-up weather: a small climate, warm near the equator and in summer."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta

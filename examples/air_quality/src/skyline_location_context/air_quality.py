@@ -1,7 +1,5 @@
 """The section `air_quality`: the European air quality index of each day of the stay."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta

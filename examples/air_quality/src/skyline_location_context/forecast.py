@@ -1,7 +1,5 @@
 """Skyline's daily forecast, as a provider of the weather section."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Annotated, Any, Self

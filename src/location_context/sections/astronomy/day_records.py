@@ -9,8 +9,6 @@ Moon below the horizon. A planet is visible while it is at least 5° high with t
 otherwise `evening` or `morning` by the half of the night that holds its longest stretch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from location_context.point import Point

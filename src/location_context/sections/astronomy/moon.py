@@ -1,7 +1,5 @@
 """The Moon of one local date: rise, set, and its phase at the midnight that ends the date."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass

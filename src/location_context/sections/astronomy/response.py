@@ -4,8 +4,6 @@ Times carry the local offset of the point. A rise, a set or a twilight is the fi
 date, or null when that date has none. Altitudes and azimuths are topocentric, in degrees.
 """
 
-from __future__ import annotations
-
 from datetime import date
 from typing import Annotated, Literal
 

@@ -5,8 +5,6 @@ made on the section's one worker thread, so that the event loop goes on; so are 
 makes the months from the last one to thirteen ahead while the server already answers.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """The sky as `location-context read` prints it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 

@@ -4,8 +4,6 @@ A field that is not what it should be is unknown (None). A row that lacks what a
 ValueError, and `parse_rows` passes over it, so that it does not take the others with it.
 """
 
-from __future__ import annotations
-
 import html
 import math
 import re

@@ -1,7 +1,5 @@
 """Presenter: events as the response has them, and as the command line prints them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from location_context.sections.addresses import web_address

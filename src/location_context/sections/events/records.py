@@ -3,8 +3,6 @@
 The fields of `ProviderEvent`, `Place`, `When` and `Calendar` are stored as JSON by these names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from typing import Literal, Protocol
@@ -35,7 +33,7 @@ class When(msgspec.Struct, frozen=True, omit_defaults=True):
     at: datetime | None = None
 
     @classmethod
-    def of(cls, value: date | datetime) -> When:
+    def of(cls, value: date | datetime) -> "When":
         """From a date or an aware moment."""
         if isinstance(value, datetime):
             return cls(value.date(), value)

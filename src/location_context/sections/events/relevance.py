@@ -1,7 +1,5 @@
 """Which events concern a query: near enough, during the stay, observed where the point lies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -34,7 +32,7 @@ class LocalEvent:
     last: date
     distance: float | None
     uncertain: bool
-    merged_from: tuple[LocalEvent, ...] = ()
+    merged_from: "tuple[LocalEvent, ...]" = ()
 
     def first_in(self, stay: Stay) -> date:
         """The day it counts toward: its first inside the stay."""

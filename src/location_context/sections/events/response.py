@@ -1,7 +1,5 @@
 """The response of the events section: these Structs are value, schema and documentation."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import msgspec

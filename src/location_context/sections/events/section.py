@@ -4,8 +4,6 @@ Offline holidays and the operator's own calendars always answer; the others with
 from their cache, or not at all: `coverage` says which.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, time, timedelta

@@ -6,8 +6,6 @@ weeks takes turns as one category, so that it does not crowd out what happens on
 category: rank, nearness, time.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -40,7 +38,7 @@ def select_events(
     return sorted(selected, key=_display_order), dict(sorted(omitted.items()))
 
 
-def _in_rounds(days: Iterable[_Day]) -> list[LocalEvent]:
+def _in_rounds(days: "Iterable[_Day]") -> list[LocalEvent]:
     selected: list[LocalEvent] = []
     counts: Counter[str] = Counter()
     for _ in range(MAX_EVENTS_PER_DAY):
@@ -52,7 +50,7 @@ def _in_rounds(days: Iterable[_Day]) -> list[LocalEvent]:
     return selected
 
 
-def _spread(days: Sequence[_Day], room: int) -> list[_Day]:
+def _spread(days: "Sequence[_Day]", room: int) -> "list[_Day]":
     """All, or as many as there is room for: those of major events first, others evenly spaced."""
     if len(days) <= room:
         return list(days)

@@ -7,8 +7,6 @@
 A text stands for all languages, a table for each by its tag. The file is TOML or JSON.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path

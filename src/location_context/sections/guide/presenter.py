@@ -1,7 +1,5 @@
 """Presenter: what was found becomes the answer's body, in the requested language and units."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, time
 

@@ -1,7 +1,5 @@
 """Records of the guide: a restaurant, the five tiers, an imported version, and their store."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Literal, Protocol

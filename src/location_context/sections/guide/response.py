@@ -1,7 +1,5 @@
 """What the guide answers: tiers in rank order, and the restaurants inside their radii."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import msgspec

@@ -7,8 +7,6 @@ band is scanned in Python, which is quicker than numpy's first step; a long one 
 equal to the millimetre are ordered by id. docs/decisions/guide-index.md has the measurements.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ another version became active, and switches when its index is built; until then,
 database cannot be read, the former one stays in use.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ It takes each place to the nearest road it knows, however far: a place off its m
 means nothing, and keeps the estimate too.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from datetime import timedelta

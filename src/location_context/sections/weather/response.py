@@ -1,7 +1,5 @@
 """What the weather section answers: one shape for forecast and climatology; `mode` tells which."""
 
-from __future__ import annotations
-
 from datetime import date
 from typing import Annotated, Literal
 

@@ -3,8 +3,6 @@
 The caller holds the transaction, so a migration that is killed leaves nothing behind.
 """
 
-from __future__ import annotations
-
 from alembic import context
 
 from location_context.storage.schema import VERSION_TABLE, metadata

@@ -6,8 +6,6 @@ previous ones. A swatch goes before the hex field; without dates the stay is one
 now.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta

@@ -5,8 +5,6 @@ builder.js requests the same page at each change and takes over what changed. So
 and snippets come from here. Style and script are in the page and allowed by their hashes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from datetime import date

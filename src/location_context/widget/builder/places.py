@@ -4,8 +4,6 @@
 the gazetteer, needs no key, allows only its own origin and shares the widget's limit per address.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

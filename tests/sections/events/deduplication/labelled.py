@@ -6,21 +6,16 @@ between them (blank: one has no coordinates), both starts (`20:00`, `+1 20:00` a
 not known, `all` all-day, `0..4` all-day over five days; `=`: the same) and the label.
 """
 
-from __future__ import annotations
-
 import csv
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from location_context.point import Point
 from location_context.sections.events.records import Place, ProviderEvent, When
 from location_context.sections.events.relevance import LocalEvent, relevant_events
 from location_context.stay import Stay
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 PAIRS = Path(__file__).parent / "pairs"
 POINT = Point(48.8566, 2.3522, "Europe/Paris", "FR", "FR-IDF")

@@ -1,7 +1,5 @@
 """What the event holds that duplicates are merged into, and which events are merged."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta
 from itertools import combinations
 

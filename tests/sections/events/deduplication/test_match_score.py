@@ -1,7 +1,5 @@
 """The score's laws: it does not depend on who is asked first, and the same is the same."""
 
-from __future__ import annotations
-
 import runpy
 from dataclasses import replace
 from pathlib import Path

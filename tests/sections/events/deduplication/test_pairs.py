@@ -5,8 +5,6 @@ and `fresh` were each committed before the rules or the score that they measure;
 are ever to be looked at.
 """
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import msgspec

@@ -4,8 +4,6 @@ The sentence comes from the days themselves. The middle day of the stay stands f
 each night shows the Moon as it is lit, and when the sky is dark with the Moon down.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

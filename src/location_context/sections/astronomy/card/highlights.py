@@ -1,7 +1,5 @@
 """The highlights of the sky card: at most three, each with when it is and one fact of use."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta

@@ -5,8 +5,6 @@ No ephemeris: the low-precision formulae of the Astronomical Almanac (section C 
 without refraction and parallax. What is answered as data comes from the ephemeris instead.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

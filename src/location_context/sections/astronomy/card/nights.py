@@ -5,8 +5,6 @@ as the Moon leans when it is seen from the point: at the moment nearest to midni
 stands above the horizon of a dark sky, else at midnight.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ solar noon and d the declination that the noon altitude tells; d moves at most 0
 drawn, far under a pixel. The drawing is 600 by 150 units.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Radii in astronomical units. The Moon's is k Earth radii: 0.2725076 (IAU) for th
 whole disc, 0.272281 where the last sunlight through its valleys counts (NASA's catalogues).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,7 +49,7 @@ class Minutes:
     count: int
 
     @classmethod
-    def around(cls, syzygy: float) -> Minutes:
+    def around(cls, syzygy: float) -> "Minutes":
         return cls(syzygy - AROUND, int(2 * AROUND / _MINUTE) + 1)
 
     def of(self, sky: Sky, rows: Floats) -> Floats:

@@ -9,8 +9,6 @@ penumbra to the last; magnitude is the share of the Moon's diameter in the umbra
 while the umbra is not touched.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

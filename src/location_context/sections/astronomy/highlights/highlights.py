@@ -1,7 +1,5 @@
 """The highlights of a stay: what is special on its dates at the point, in time order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -4,8 +4,6 @@ The best moment is when the radiant stands highest with the Sun under -12°, wit
 the peak. A shower whose radiant stays under 10° then is not mentioned: too few of its meteors come.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -6,8 +6,6 @@ Pairs of crossings between two samples (grazing events near the poles) show as a
 close to zero: the polynomial's own extremum tells whether they are real.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ the Earth's turn 0.3"). Polar motion (0.3") is left out. The months kept are bou
 go first.
 """
 
-from __future__ import annotations
-
 import math
 import threading
 import weakref
@@ -97,7 +95,7 @@ class Sky:
         """Moments as positions on the grid."""
         return (seconds - self.start) / STEP
 
-    def cut(self, start: float, end: float) -> Sky:
+    def cut(self, start: float, end: float) -> "Sky":
         """The part from the step at or before `start` to the one at or after `end`."""
         first = max(0, int((start - self.start) // STEP))
         last = min(self.steps, int(-((self.start - end) // STEP)) + 1)

@@ -9,8 +9,6 @@ Accuracy reached: within 0.2 s of skyfield's own topocentric altitudes; see the 
 almanacs. Refraction of real air moves a real sunrise by far more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum

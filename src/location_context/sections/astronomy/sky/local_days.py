@@ -9,8 +9,6 @@ leap seconds known today; none is expected, as their end by 2035 was resolved (C
 Earth's rotation is skyfield's table of Delta T and its forecast (Morrison et al. 2021).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from itertools import pairwise

@@ -6,8 +6,6 @@ longitude in the equinox of J2000, from which general precession leads to the da
 Accuracy: the almanacs' phases and seasons to within half a minute, 1900 to 2050.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The events card: what goes on, by date; what covers the whole stay comes first as a range."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The texts of the events card: its headline, the line under each event, and the footnote."""
 
-from __future__ import annotations
-
 from datetime import date, datetime
 
 from location_context.localisation.formatter import Formatter

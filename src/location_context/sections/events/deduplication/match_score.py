@@ -5,8 +5,6 @@ first; then a logistic score weighs some twenty features. `scripts/train_dedupli
 trained its weights, which stand in `weights.json` with what they were trained on.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

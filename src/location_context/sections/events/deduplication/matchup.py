@@ -1,7 +1,5 @@
 """Matchups: who meets whom, so that "Lakers v Kings" is "Kings at Los Angeles Lakers"."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ whose neighbours are alike. Every merge starts from the providers' own records: 
 they come does not matter, and merging what is merged changes nothing.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence

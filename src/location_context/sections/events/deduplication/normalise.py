@@ -3,8 +3,6 @@
 Scripts are brought to Latin letters by `anyascii`; what words mean stands in `vocabulary.toml`.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 import unicodedata

@@ -1,7 +1,5 @@
 """Proximity: whether two descriptions of an event can be of one place and of one time."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import IntEnum

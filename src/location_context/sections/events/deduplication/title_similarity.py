@@ -1,7 +1,5 @@
 """Title similarity: what two titles have in common, as numbers from 0 to 1 that a score weighs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -40,7 +38,9 @@ class TokenWeights:
     towns: frozenset[str] = frozenset()
 
     @classmethod
-    def from_titles(cls, titles: Iterable[Title], towns: Iterable[frozenset[str]]) -> TokenWeights:
+    def from_titles(
+        cls, titles: Iterable[Title], towns: Iterable[frozenset[str]]
+    ) -> "TokenWeights":
         """Of all titles, and of the town of each venue: a word of three addresses is a town's."""
         named = Counter(word for town in towns for word in town)
         return cls(

@@ -4,8 +4,6 @@ A title is read into parts (at colons, dashes, brackets), each part into words t
 every language, and beside them the numbers and the terms that two titles must agree on.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -84,7 +82,7 @@ class Title:
         """The runs of two characters as it is written, for two titles in Chinese characters."""
         return ngrams("".join(self.text.split()), 2)
 
-    def contradicts(self, other: Title) -> bool:
+    def contradicts(self, other: "Title") -> bool:
         """Whether something in them says that they are two: numbers, women, halves of a day."""
         if self.distinguishing != other.distinguishing or _differ(self.numbers, other.numbers):
             return True

@@ -3,8 +3,6 @@
 `ics`, `jsonld` and `table` read them, in a process of their own (`sandbox`).
 """
 
-from __future__ import annotations
-
 import codecs
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta

@@ -6,8 +6,6 @@ nothing and says why; a calendar without events replaces events only where that 
 a feed, when it came so twice in a row: a calendar that is lost often comes as an empty one.
 """
 
-from __future__ import annotations
-
 import asyncio
 from datetime import timedelta
 from pathlib import Path

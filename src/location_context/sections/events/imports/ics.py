@@ -9,8 +9,6 @@ half a second when all others are done, until three seconds of these were in vai
 cost nobody but themselves. A rule that repeats within the hour without a near end is rejected.
 """
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -84,7 +82,7 @@ def read_ics(data: bytes, window: Window) -> Entries:
     yield from _expand_in_rounds(pending, window)
 
 
-def _expand_in_rounds(pending: list[Series], window: Window) -> Entries:
+def _expand_in_rounds(pending: "list[Series]", window: Window) -> Entries:
     for seconds in _ROUNDS:
         late: list[Series] = []
         for series in pending:

@@ -9,8 +9,6 @@ calendar's own VTIMEZONE, names of Windows, an IANA name behind a vendor's prefi
 list of cities as Outlook shows it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field

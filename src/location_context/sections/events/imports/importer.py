@@ -5,8 +5,6 @@ the calendar says nothing, such entries are rejected. What is read in part, or h
 rejected entries, is an error and no import.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import os

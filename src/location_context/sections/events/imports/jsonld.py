@@ -4,8 +4,6 @@ A page is read by lxml's HTML parser, which expands no entities of its own docum
 script is parsed alone. The graph is walked without recursion.
 """
 
-from __future__ import annotations
-
 import json
 from collections import deque
 from collections.abc import Iterator

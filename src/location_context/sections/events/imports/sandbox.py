@@ -6,8 +6,6 @@ machine does not shorten, and has a bound on memory; whoever waits for it has a 
 clock as well, against one that only sleeps.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import resource
@@ -49,7 +47,7 @@ class Task(msgspec.Struct, frozen=True):
     cpu_seconds: int
 
     @classmethod
-    def of(cls, format_: Format, window: Window) -> Task:
+    def of(cls, format_: Format, window: Window) -> "Task":
         """With as much of the processor as the format may need."""
         return cls(format_, window, CPU_SECONDS[format_])
 

@@ -5,8 +5,6 @@ price_min, price_max and currency may be there. Dates are ISO 8601; a row of dat
 A time without an offset is in the zone of the row's own coordinates, else of the table.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator, Mapping

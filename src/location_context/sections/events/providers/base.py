@@ -1,7 +1,5 @@
 """What a provider of events promises, and the base class of those behind HTTP."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -131,12 +129,12 @@ class EventBatch:
     truncated: bool = False
 
     @classmethod
-    def of(cls, page: Page) -> EventBatch:
+    def of(cls, page: Page) -> "EventBatch":
         if isinstance(page, Truncated):
             return cls(truncated=True)
         return cls({(event.id, event.start): event for event in page})
 
-    def merge(self, later: EventBatch) -> EventBatch:
+    def merge(self, later: "EventBatch") -> "EventBatch":
         """Both; of an event in both, the later."""
         return EventBatch(self.events | later.events, self.truncated or later.truncated)
 

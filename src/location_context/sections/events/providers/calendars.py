@@ -1,7 +1,5 @@
 """Calendars: the operator's own events, imported or from feeds, found by place and time."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from datetime import datetime, timedelta

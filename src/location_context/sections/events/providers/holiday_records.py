@@ -5,8 +5,6 @@ country's. Days in a row of one name are one holiday. Names come in the query's 
 library has it, else in English, else in the country's own.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator

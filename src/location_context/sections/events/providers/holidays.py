@@ -1,7 +1,5 @@
 """Public and school holidays and observances of the point's country, offline."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Iterable

@@ -6,8 +6,6 @@ few places or of one school and stands for none. Districts without a code stand 
 when they are most of it. The names of subdivisions are in `open_holidays.toml`.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Hashable, Iterable, Sequence
 from datetime import date, timedelta
 from pathlib import Path

@@ -6,8 +6,6 @@ reason to go anywhere (disasters, delays). Events not announced yet (`predicted`
 long as the plan gives them. Why times are read as they are: `docs/decisions/events.md`.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, time, timedelta
 from typing import Any

@@ -6,8 +6,6 @@ has an ISO 3166-1 code and holidays as a country. Where schools have holidays by
 tells the province of a point. The tables are in `subdivisions.toml`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from datetime import date, timedelta

@@ -4,8 +4,6 @@ It pages through a thousand events at the most, in a great city not enough for a
 is asked in parts by date. Where even these are too many, the most relevant of every part come.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import time

@@ -5,8 +5,6 @@ no midnight; tests, cancelled events and what is sold with an event (parking, vo
 are left out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time

@@ -1,7 +1,5 @@
 """The restaurants card: the nearest two of each tier in view, the rest a click away."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ The CSV is the open restaurant-guide CSV in all its vintages, or the plain one i
 docs/guide-data.md, which has the query too. Records of JSON are counted, the first being 1.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """Fields: what the cells of a row mean: its tier, price level, country, city and phone number."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from importlib import resources

@@ -4,8 +4,6 @@ Column names of all vintages and formats are compared by their letters and digit
 `PhoneNumber`, `phone_number` and `Phone Number` are one field. Unknown columns are ignored.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import zlib
@@ -85,7 +83,7 @@ class Table:
     counted_in: str = "line"
 
     @classmethod
-    def of(cls, kind: str, rows: Iterable[Row], counted_in: str = "line") -> Table:
+    def of(cls, kind: str, rows: Iterable[Row], counted_in: str = "line") -> "Table":
         """A table of rows that may be too many or none.
 
         Raises:

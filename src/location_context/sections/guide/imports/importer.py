@@ -4,8 +4,6 @@ Every row is accounted for: taken, merged into another, or rejected with its lin
 with more than half of its rows rejected is rejected whole; a strict import rejects it at the first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date

@@ -10,8 +10,6 @@ else name and city. Where those changed, a restaurant of the former version with
 name within 80 m passes its id on.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import itertools

@@ -1,7 +1,5 @@
 """Sources: where a dataset's bytes come from: a file, an address, or a Wikidata query."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime

@@ -5,8 +5,6 @@ is merely missing. Coordinates count as swapped when the other way round lies in
 country and this way does not.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Versions of the restaurant guide, and the restaurants of each."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

@@ -1,7 +1,5 @@
 """The operator's own events, by place and time, and the calendars they come from."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

@@ -1,7 +1,5 @@
 """The climate archive per cell and month, and heights of points."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

@@ -3,8 +3,6 @@
 To count them takes a scan of the whole table; `/v1/status` asks for it and is open to everyone.
 """
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 

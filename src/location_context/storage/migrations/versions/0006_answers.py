@@ -1,7 +1,5 @@
 """Answers of providers, kept until they expire."""
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from alembic import op
 
