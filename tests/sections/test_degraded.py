@@ -14,8 +14,13 @@ from location_context.errors import (
     UpstreamUnavailable,
 )
 from location_context.sections.cached_section import CachedSection
-from location_context.sections.contract import DEGRADED, DegradedReason, SectionResult, foremost
-from location_context.sections.providers import degraded_by
+from location_context.sections.contract import (
+    DEGRADED,
+    DegradedReason,
+    SectionResult,
+    degraded_by,
+    foremost,
+)
 from tests.sections.test_cached_section import QUERY, failing, soon
 from tests.web.sections import NOON, FakeClock, FakeSection
 

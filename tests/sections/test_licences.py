@@ -8,10 +8,8 @@ import pytest
 
 from location_context.point import Point
 from location_context.sections.astronomy.section import ATTRIBUTION as EPHEMERIS
-from location_context.sections.contract import Attribution
+from location_context.sections.contract import CC_BY, ODBL, Attribution, point_notices, terms_of
 from location_context.sections.events.section import event_providers
-from location_context.sections.licences import CC_BY, ODBL, terms_of
-from location_context.sections.placed import point_notices
 from location_context.sections.weather.attributions import (
     DEM,
     ITU,
@@ -83,7 +81,7 @@ def test_the_address_of_a_licence_stands_in_one_place() -> None:
         if file.suffix in {".py", ".html", ".js"}
         if any(address in file.read_text("utf-8") for address in addresses)
     }
-    assert found == {"sections/licences.py"}
+    assert found == {"sections/contract.py"}
 
 
 PAGE = (ROOT / "docs" / "providers.md").read_text("utf-8")

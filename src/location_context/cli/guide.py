@@ -14,6 +14,7 @@ from location_context.cli import console
 from location_context.cli.database import open_database
 from location_context.errors import OperatorError
 from location_context.gazetteer.gazetteer import Gazetteer
+from location_context.sections.contract import CC0
 from location_context.sections.guide.imports.importer import (
     Importer,
     ImportMetadata,
@@ -24,7 +25,6 @@ from location_context.sections.guide.imports.importer import (
 from location_context.sections.guide.imports.sources import fetch, fetch_wikidata
 from location_context.sections.guide.labels import read_labels
 from location_context.sections.guide.records import GuideVersion
-from location_context.sections.licences import CC0
 from location_context.stay import system_clock
 from location_context.storage.guide import SqlGuideStore
 from location_context.upstream.http import http_client

@@ -2,7 +2,8 @@
 
 A `Section` answers a `Query` with a `SectionResult`: the body that is sent as JSON and rendered in
 the widget, how long it stays true, and whether anything was missing from it. A body is a subclass
-of `Applicable`, or `NotApplicable`.
+of `Applicable`, or `NotApplicable`. What every answer carries stands here too: the point, the
+notices that licences ask for, and how a provider answers.
 """
 
 import hashlib
@@ -15,10 +16,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from location_context.errors import ProviderBudgetSpent, ProviderTimeout
 from location_context.localisation.language import Language
 from location_context.point import Point
-from location_context.sections.licences import terms_of
 from location_context.stay import Stay
+from location_context.upstream.client import ProviderClient
 
 Moment = Annotated[datetime, Meta(tz=True)]
 Text = Annotated[str, Meta(min_length=1)]
@@ -64,6 +66,15 @@ def foremost(reasons: Iterable[DegradedReason | None]) -> DegradedReason | None:
     return min((one for one in reasons if one), key=list(DEGRADED).index, default=None)
 
 
+def degraded_by(error: BaseException) -> DegradedReason:
+    """The reason of an answer that lacks what this error kept from it."""
+    if isinstance(error, TimeoutError | ProviderTimeout):
+        return "late"
+    if isinstance(error, ProviderBudgetSpent):
+        return "budget_spent"
+    return "provider_unavailable"
+
+
 def _meanings(codes: Mapping[Any, str]) -> str:
     """Codes with their sentences, for the schema."""
     return " ".join(f"`{code}`: {sentence}" for code, sentence in codes.items())
@@ -90,11 +101,59 @@ class PointBody(msgspec.Struct, frozen=True, kw_only=True):
     region: Annotated[str | None, Meta(description="ISO 3166-2, null when unsure.")]
 
 
+def point_body(point: Point) -> PointBody:
+    """The point as it is answered."""
+    return PointBody(
+        lat=point.lat,
+        lng=point.lng,
+        timezone=point.timezone,
+        country=point.country,
+        region=point.region,
+    )
+
+
 class StayBody(msgspec.Struct, frozen=True, kw_only=True):
     """The dates of the stay, both included."""
 
     start: Annotated[date, Meta(description="The first date, local to the point.")]
     end: Annotated[date, Meta(description="The last date, local to the point, included.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Licence:
+    """A licence by its SPDX identifier, as people write it, and the address of its terms."""
+
+    spdx: str
+    name: str
+    url: str
+
+
+CC_BY = Licence("CC-BY-4.0", "CC BY 4.0", "https://creativecommons.org/licenses/by/4.0/")
+ODBL = Licence("ODbL-1.0", "ODbL 1.0", "https://opendatacommons.org/licenses/odbl/1-0/")
+MIT = Licence("MIT", "MIT", "https://opensource.org/license/mit")
+CC0 = Licence("CC0-1.0", "CC0 1.0", "https://creativecommons.org/publicdomain/zero/1.0/")
+_KNOWN = (
+    CC_BY,
+    ODBL,
+    MIT,
+    CC0,
+    # of what an operator may import
+    Licence("CC-BY-3.0", "CC BY 3.0", "https://creativecommons.org/licenses/by/3.0/"),
+    Licence("CC-BY-SA-3.0", "CC BY-SA 3.0", "https://creativecommons.org/licenses/by-sa/3.0/"),
+    Licence("CC-BY-SA-4.0", "CC BY-SA 4.0", "https://creativecommons.org/licenses/by-sa/4.0/"),
+    Licence("CC-BY-NC-4.0", "CC BY-NC 4.0", "https://creativecommons.org/licenses/by-nc/4.0/"),
+    Licence("ODC-By-1.0", "ODC-By 1.0", "https://opendatacommons.org/licenses/by/1-0/"),
+    Licence("PDDL-1.0", "PDDL 1.0", "https://opendatacommons.org/licenses/pddl/1-0/"),
+    Licence("etalab-2.0", "Etalab 2.0", "https://www.etalab.gouv.fr/licence-ouverte-open-licence/"),
+)
+_ADDRESSES = {
+    written.casefold(): one.url for one in _KNOWN for written in (one.spdx, one.name)
+}  # fmt: skip
+
+
+def terms_of(written: str | None) -> str | None:
+    """The address of a licence's terms by its name or SPDX identifier; None when not known."""
+    return _ADDRESSES.get(written.strip().casefold()) if written else None
 
 
 class Attribution(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,6 +175,26 @@ class Attribution(msgspec.Struct, frozen=True, kw_only=True):
         """A licence by its name brings its address."""
         if self.license_url is None:
             msgspec.structs.force_setattr(self, "license_url", terms_of(self.license))
+
+
+_ZONES = Attribution(
+    name="OpenStreetMap",
+    url="https://www.openstreetmap.org/copyright",
+    license=ODBL.name,
+    text="Time zones: © OpenStreetMap contributors, ODbL",
+)
+_REGIONS = Attribution(
+    name="GeoNames",
+    url="https://www.geonames.org/",
+    license=CC_BY.name,
+    text="Regions: GeoNames, CC BY 4.0",
+    adapted=True,  # its codes brought to ISO 3166-2, a region by its nearest city
+)
+
+
+def point_notices(point: Point) -> list[Attribution]:
+    """The zone's notice, and the region's where it is known."""
+    return [_ZONES] if point.region is None else [_ZONES, _REGIONS]
 
 
 class UnitsBody(msgspec.Struct, frozen=True, kw_only=True):
@@ -234,6 +313,27 @@ class ProviderState(msgspec.Struct, frozen=True, kw_only=True):
         Literal["closed", "open", "half_open"] | None,
         Meta(description="`open`: not asked for a while; null where nothing is asked."),
     ]
+
+
+def provider_state(client: ProviderClient) -> ProviderState:
+    return ProviderState(
+        name=client.name,
+        status=_status(client),
+        last_success_at=client.last_success_at,
+        last_error_code=client.last_error_code,
+        last_error=client.last_error.message if client.last_error else None,
+        breaker=client.breaker.state if client.configured else None,
+    )
+
+
+def _status(client: ProviderClient) -> ProviderStatus:
+    if not (client.configured and client.is_in_plan):
+        return "not_configured"
+    if not client.available:
+        return "outage"
+    if client.last_error_code is not None:
+        return "degraded"
+    return "operational" if client.last_success_at else "unknown"
 
 
 class DatasetState(msgspec.Struct, frozen=True, kw_only=True):

@@ -179,7 +179,7 @@ class Section(ABC, Generic[Body]):
         >>> from datetime import UTC, timedelta
         >>> from location_context.localisation.language import Languages
         >>> from location_context.point import Point
-        >>> from location_context.sections.placed import point_body, point_notices
+        >>> from location_context.sections.contract import point_body, point_notices
         >>> from location_context.sections.units import Measure
         >>> class TidesBody(Applicable, frozen=True, kw_only=True, tag="tides"):
         ...     height: float

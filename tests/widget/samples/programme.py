@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from location_context.sections.contract import Query, StayBody
+from location_context.sections.contract import Query, StayBody, point_notices
 from location_context.sections.events.response import (
     Category,
     Coverage,
@@ -14,7 +14,6 @@ from location_context.sections.events.response import (
     Venue,
 )
 from location_context.sections.events.section import event_providers
-from location_context.sections.placed import point_notices
 from location_context.sections.units import Measure
 from tests.widget.samples.place import point_of
 

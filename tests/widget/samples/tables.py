@@ -2,11 +2,9 @@
 
 from datetime import UTC, datetime
 
-from location_context.sections.contract import Attribution, Query
+from location_context.sections.contract import MIT, Attribution, Query, point_notices
 from location_context.sections.guide.labels import TierLabels
 from location_context.sections.guide.response import GuideBody, RestaurantBody, TierBody, Travel
-from location_context.sections.licences import MIT
-from location_context.sections.placed import point_notices
 from location_context.sections.units import Measure
 from tests.widget.samples.place import point_of
 

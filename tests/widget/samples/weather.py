@@ -4,8 +4,7 @@ import math
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 
-from location_context.sections.contract import Query, StayBody
-from location_context.sections.placed import point_notices
+from location_context.sections.contract import Query, StayBody, point_notices
 from location_context.sections.units import Measure
 from location_context.sections.weather.attributions import DEM, OPEN_METEO, copernicus
 from location_context.sections.weather.codes import condition_text

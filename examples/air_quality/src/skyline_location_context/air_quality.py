@@ -18,9 +18,10 @@ from location_context.sections.contract import (
     Query,
     SectionResult,
     StayBody,
+    point_body,
+    point_notices,
+    provider_state,
 )
-from location_context.sections.placed import point_body, point_notices
-from location_context.sections.providers import provider_state
 from location_context.sections.section import (
     PARIS,
     Card,

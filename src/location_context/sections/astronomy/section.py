@@ -19,8 +19,14 @@ from location_context.sections.astronomy.highlights.highlights import Highlights
 from location_context.sections.astronomy.response import AstronomyBody
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris, months_between
 from location_context.sections.astronomy.sky.local_days import LocalDay, local_days
-from location_context.sections.contract import Attribution, Query, SectionResult, StayBody
-from location_context.sections.placed import point_body, point_notices
+from location_context.sections.contract import (
+    Attribution,
+    Query,
+    SectionResult,
+    StayBody,
+    point_body,
+    point_notices,
+)
 from location_context.sections.section import (
     PARIS,
     Card,

@@ -21,6 +21,8 @@ from location_context.sections.contract import (
     SectionResult,
     StayBody,
     foremost,
+    point_body,
+    point_notices,
 )
 from location_context.sections.events.card import card
 from location_context.sections.events.deduplication.merge_records import merge_duplicates
@@ -34,7 +36,6 @@ from location_context.sections.events.records import ProviderEvent
 from location_context.sections.events.relevance import relevant_events
 from location_context.sections.events.response import Coverage, EventsBody, NoEvents
 from location_context.sections.events.selection import select_events
-from location_context.sections.placed import point_body, point_notices
 from location_context.sections.section import (
     AT_SEA,
     PARIS,

@@ -5,7 +5,14 @@ from datetime import UTC, datetime, time
 
 from location_context.point import bearing
 from location_context.sections.addresses import web_address
-from location_context.sections.contract import Attribution, DegradedReason, Query
+from location_context.sections.contract import (
+    ODBL,
+    Attribution,
+    DegradedReason,
+    Query,
+    point_body,
+    point_notices,
+)
 from location_context.sections.guide.labels import TierLabels
 from location_context.sections.guide.records import STARS, GuideVersion
 from location_context.sections.guide.response import (
@@ -16,8 +23,6 @@ from location_context.sections.guide.response import (
     Travel,
 )
 from location_context.sections.guide.restaurant_index import Found, TierFound
-from location_context.sections.licences import ODBL
-from location_context.sections.placed import point_body, point_notices
 from location_context.sections.section import TextTable
 from location_context.sections.units import Measure
 

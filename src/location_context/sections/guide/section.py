@@ -22,6 +22,7 @@ from location_context.sections.contract import (
     ProviderState,
     Query,
     SectionResult,
+    provider_state,
 )
 from location_context.sections.guide.card import card
 from location_context.sections.guide.presenter import Presenter, to_text
@@ -29,7 +30,6 @@ from location_context.sections.guide.records import GuideStore, GuideVersion
 from location_context.sections.guide.response import GuideBody
 from location_context.sections.guide.restaurant_index import RestaurantIndex
 from location_context.sections.guide.travel import Router
-from location_context.sections.providers import provider_state
 from location_context.sections.section import (
     AT_SEA,
     Card,

@@ -14,10 +14,9 @@ from typing import Any
 
 from location_context.errors import ProviderError, ProviderResponseInvalid
 from location_context.point import Point
-from location_context.sections.contract import DegradedReason
+from location_context.sections.contract import DegradedReason, degraded_by
 from location_context.sections.guide.response import Travel
 from location_context.sections.guide.restaurant_index import Found
-from location_context.sections.providers import degraded_by
 from location_context.settings import Settings
 from location_context.stay import Clock
 from location_context.upstream.cached_source import CachedSource

@@ -4,8 +4,7 @@ from datetime import date
 
 import msgspec
 
-from location_context.sections.contract import Attribution
-from location_context.sections.licences import CC_BY
+from location_context.sections.contract import CC_BY, Attribution
 
 OPEN_METEO = Attribution(
     name="Open-Meteo",

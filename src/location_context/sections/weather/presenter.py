@@ -18,8 +18,9 @@ from location_context.sections.contract import (
     Query,
     StayBody,
     foremost,
+    point_body,
+    point_notices,
 )
-from location_context.sections.placed import point_body, point_notices
 from location_context.sections.units import Measure
 from location_context.sections.weather.attributions import DEM
 from location_context.sections.weather.climatology.climatology import WET_MM

@@ -21,9 +21,10 @@ from location_context.sections.contract import (
     ProviderState,
     Query,
     SectionResult,
+    degraded_by,
     foremost,
+    provider_state,
 )
-from location_context.sections.providers import degraded_by, provider_state
 from location_context.sections.section import (
     PARIS,
     Card,

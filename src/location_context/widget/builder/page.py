@@ -20,7 +20,7 @@ from location_context import __version__
 from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Language, Languages
 from location_context.parameters import DEFAULT_ACCENT, Parameters
-from location_context.sections.licences import CC_BY
+from location_context.sections.contract import CC_BY
 from location_context.service import Service
 from location_context.stay import Stay, horizon
 from location_context.widget import embedding, heights

@@ -15,11 +15,12 @@ from location_context.sections.contract import (
     DegradedReason,
     ProviderState,
     Query,
+    degraded_by,
+    provider_state,
 )
 from location_context.sections.events.fields import event_from_row, parse_rows, value_at
 from location_context.sections.events.records import ProviderEvent, When
 from location_context.sections.events.response import CoverageStatus
-from location_context.sections.providers import degraded_by, provider_state
 from location_context.sections.section import DEFAULT_ORDER, SectionContext
 from location_context.upstream.cached_source import CachedSource, Entry, Sharing
 from location_context.upstream.client import ProviderClient

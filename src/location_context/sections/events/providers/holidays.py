@@ -11,7 +11,7 @@ from babel import Locale
 
 from location_context.lru import LRUCache
 from location_context.point import Point
-from location_context.sections.contract import Attribution, Query
+from location_context.sections.contract import MIT, Attribution, Query
 from location_context.sections.events.providers.base import EventProvider, ProviderResult
 from location_context.sections.events.providers.holiday_records import (
     HolidayRecord,
@@ -23,7 +23,6 @@ from location_context.sections.events.providers.subdivisions import (
     observes_catholic_holidays,
 )
 from location_context.sections.events.records import ProviderEvent, When
-from location_context.sections.licences import MIT
 from location_context.stay import Stay
 from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
 from location_context.upstream.single_flight import SingleFlight

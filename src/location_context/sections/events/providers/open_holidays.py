@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from location_context.localisation.language import Language
-from location_context.sections.contract import Attribution, Query
+from location_context.sections.contract import ODBL, Attribution, Query
 from location_context.sections.events.fields import parse_rows, required_text
 from location_context.sections.events.providers.base import HttpEventProvider, Page
 from location_context.sections.events.providers.subdivisions import (
@@ -22,7 +22,6 @@ from location_context.sections.events.providers.subdivisions import (
     collapse_provinces,
 )
 from location_context.sections.events.records import ProviderEvent, When
-from location_context.sections.licences import ODBL
 from location_context.sections.section import SectionContext
 from location_context.upstream.host import DAY, MINUTE
 

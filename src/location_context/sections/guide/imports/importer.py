@@ -13,6 +13,7 @@ import msgspec
 
 from location_context.errors import OperatorError
 from location_context.sections import registry
+from location_context.sections.contract import MIT
 from location_context.sections.guide.imports import matching
 from location_context.sections.guide.imports.formats import (
     GuideFormat,
@@ -31,7 +32,6 @@ from location_context.sections.guide.records import (
     Tier,
     TierTexts,
 )
-from location_context.sections.licences import MIT
 from location_context.stay import Clock
 
 Progress = Callable[[int, int], None]  # rows done, rows in all

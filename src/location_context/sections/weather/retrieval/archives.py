@@ -18,8 +18,7 @@ from location_context.errors import (
     ProviderResponseInvalid,
 )
 from location_context.lru import LRUCache
-from location_context.sections.contract import Query
-from location_context.sections.providers import degraded_by
+from location_context.sections.contract import Query, degraded_by
 from location_context.sections.weather.climatology import climatology
 from location_context.sections.weather.climatology.years import (
     YEARS,

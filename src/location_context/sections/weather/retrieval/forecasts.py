@@ -9,8 +9,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from location_context.errors import ProviderError
-from location_context.sections.contract import Query
-from location_context.sections.providers import degraded_by
+from location_context.sections.contract import Query, degraded_by
 from location_context.sections.weather.providers.base import Forecast, ForecastProvider
 from location_context.sections.weather.records import Cell, Spot, WeatherSeries
 from location_context.stay import Clock, Stay

@@ -1,7 +1,7 @@
-"""What every answer says of its point."""
+"""What every answer carries of its point."""
 
 from location_context.point import Point
-from location_context.sections.placed import point_body, point_notices
+from location_context.sections.contract import point_body, point_notices
 
 
 def test_the_point_is_answered_as_it_is():
