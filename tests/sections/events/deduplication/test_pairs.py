@@ -2,7 +2,7 @@
 
 `former`, `development`, `later`, `training` and `near_misses` train the score. `held_out`, `unseen`
 and `fresh` were each committed before the rules or the score that they measure; only their totals
-are ever to be looked at.
+are ever to be looked at. `fresh_2` was committed before the score's next change, likewise.
 """
 
 from itertools import combinations
@@ -69,7 +69,15 @@ def _on_stage(act: str) -> tuple[ProviderEvent, ProviderEvent]:
 
 
 def test_the_sets_are_large_enough_to_say_something():
-    for name in ("development", "held_out", "fresh"):
+    for name in ("development", "held_out", "fresh", "fresh_2"):
         labels = [pair.same for pair in pairs(name)]
         assert len(labels) >= 150
         assert 0.35 <= sum(labels) / len(labels) <= 0.65
+
+
+def test_the_second_fresh_set_is_read_whole():
+    """Each row gives two events that are relevant to one stay; what the score says is not asked."""
+    given = pairs("fresh_2")
+    assert len(given) == len({str(pair) for pair in given}) == 150
+    assert sum(pair.same for pair in given) == 80
+    assert all(len(pair.events()) == 2 for pair in given)
