@@ -19,7 +19,7 @@ from location_context.sections.events.providers.holiday_records import (
     supported_countries,
 )
 from location_context.sections.events.providers.holidays import Holidays, events_of
-from location_context.sections.events.relevance import relevant_events
+from location_context.sections.events.selection import relevant_events
 from location_context.stay import Stay
 from location_context.upstream.deadline import Deadline
 

@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 from location_context.point import Point
 from location_context.sections.addresses import web_address
 from location_context.sections.events.records import Place, ProviderEvent, When
-from location_context.sections.events.relevance import overlaps, relevant_events
-from location_context.sections.events.selection import MAX_EVENTS, MAX_EVENTS_PER_DAY, select_events
+from location_context.sections.events.selection import (
+    MAX_EVENTS,
+    MAX_EVENTS_PER_DAY,
+    overlaps,
+    relevant_events,
+    select_events,
+)
 from location_context.stay import Stay
 
 POINT = Point(48.8566, 2.3522, "Europe/Paris", "FR", "FR-IDF")

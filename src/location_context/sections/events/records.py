@@ -4,6 +4,7 @@ The fields of `ProviderEvent`, `Place`, `When` and `Calendar` are stored as JSON
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Literal, Protocol
 from zoneinfo import ZoneInfo
@@ -99,6 +100,32 @@ class ProviderEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         return first, max(first, last)
 
 
+@dataclass(frozen=True)
+class LocalEvent:
+    """An event in relation to a point.
+
+    Attributes:
+        details: the event itself.
+        sources: names of the providers that know it.
+        first, last: the dates it touches at the point.
+        distance: in km; None where its place is not known.
+        uncertain: some regions or provinces observe it, and which one the point lies in is unknown.
+        merged_from: the events of single providers that it was merged from.
+    """
+
+    details: ProviderEvent
+    sources: tuple[str, ...]
+    first: date
+    last: date
+    distance: float | None
+    uncertain: bool
+    merged_from: "tuple[LocalEvent, ...]" = ()
+
+    def first_in(self, stay: Stay) -> date:
+        """The day it counts toward: its first inside the stay."""
+        return max(self.first, stay.start)
+
+
 class Calendar(msgspec.Struct, frozen=True, kw_only=True):
     """One of the operator's own sources: a file imported once, or a feed that is refreshed.
 
@@ -133,7 +160,7 @@ class EventStore(Protocol):
     ) -> list[ProviderEvent]:
         """Events that may lie within `radius` km of the point or concern its country.
 
-        They may touch the days, by their own dates. At most `limit`; relevance checks them.
+        They may touch the days, by their own dates. At most `limit`; the selection checks them.
         """
         ...
 

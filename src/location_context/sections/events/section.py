@@ -13,6 +13,7 @@ import structlog
 
 from location_context.localisation.language import Language
 from location_context.sections import registry
+from location_context.sections.addresses import web_address
 from location_context.sections.contract import (
     Attribution,
     DatasetState,
@@ -26,16 +27,21 @@ from location_context.sections.contract import (
 )
 from location_context.sections.events.card import card
 from location_context.sections.events.deduplication.merge_records import merge_duplicates
+from location_context.sections.events.fields import MAX_TITLE_LENGTH, single_line
 from location_context.sections.events.imports.feeds import Feeds
-from location_context.sections.events.presenter import to_response, to_text
 from location_context.sections.events.providers.base import EventProvider, ProviderResult
 from location_context.sections.events.providers.holidays import Holidays
 from location_context.sections.events.providers.open_holidays import OpenHolidays
 from location_context.sections.events.providers.subdivisions import is_observed_at
-from location_context.sections.events.records import ProviderEvent
-from location_context.sections.events.relevance import relevant_events
-from location_context.sections.events.response import Coverage, EventsBody, NoEvents
-from location_context.sections.events.selection import select_events
+from location_context.sections.events.records import LocalEvent, Place, ProviderEvent
+from location_context.sections.events.response import (
+    Coverage,
+    Event,
+    EventsBody,
+    NoEvents,
+    Venue,
+)
+from location_context.sections.events.selection import overlaps, relevant_events, select_events
 from location_context.sections.section import (
     AT_SEA,
     PARIS,
@@ -52,6 +58,7 @@ from location_context.stay import Clock, Stay
 from location_context.upstream.deadline import Deadline
 
 FRESH_TTL = timedelta(minutes=15)
+_TEXT_COLUMNS = ("start", "event", "category", "venue", "away", "source")
 
 
 def event_providers() -> list[type[EventProvider]]:
@@ -138,7 +145,7 @@ class Events(Section[EventsBody]):
             degraded_reason=foremost(result.degraded_reason for result in results.values()),
             attribution=[*self._attributions(sources), *point_notices(point)],
             radius=measure.distance(self._radius) or 0.0,
-            events=[to_response(event, query, stay, measure) for event in events],
+            events=[_response(event, query, stay, measure) for event in events],
             omitted=omitted,
             coverage=coverage,
         )
@@ -186,7 +193,7 @@ class Events(Section[EventsBody]):
         return Card(template=template, view=card.card(body, context.fmt))
 
     def text(self, body: EventsBody) -> Iterator[str | TextTable]:
-        return to_text(body)
+        return _text(body)
 
 
 async def _fetch(provider: EventProvider, query: Query, deadline: Deadline) -> ProviderResult:
@@ -233,3 +240,53 @@ def _next_midnight(query: Query, now: datetime) -> datetime:
     """The next local midnight: from then on, today is another day."""
     tomorrow = query.point.today(now) + timedelta(days=1)
     return datetime.combine(tomorrow, time.min, tzinfo=query.point.zone)
+
+
+def _response(event: LocalEvent, query: Query, stay: Stay, measure: Measure) -> Event:
+    """The event with local times, texts of bounded length, and distances in the query's units."""
+    details, zone = event.details, query.point.zone
+    return Event(
+        id=f"{details.source}:{details.id}",
+        title=single_line(details.title, MAX_TITLE_LENGTH) or "-",
+        category=details.category,
+        start=details.start.local(zone).isoformat(),
+        end=details.end.local(zone).isoformat() if details.end else None,
+        all_day=details.all_day,
+        overlaps=overlaps(event.first, event.last, stay),
+        status=details.status,
+        venue=_venue(details.place, measure.distance(event.distance)) if details.place else None,
+        scope=details.scope,
+        regions=list(details.regions),
+        rank=details.rank,
+        url=web_address(details.url),
+        image=web_address(details.image),
+        price=details.price,
+        sources=list(event.sources),
+    )
+
+
+def _venue(place: Place, distance: float | None) -> Venue:
+    return Venue(
+        name=single_line(place.name),
+        address=single_line(place.address),
+        lat=place.lat,
+        lng=place.lng,
+        distance=distance,
+    )
+
+
+def _text(body: EventsBody) -> Iterator[str | TextTable]:
+    """A line for each event, how many did not fit, and how each provider answered."""
+    rows = []
+    for event in body.events:
+        venue = event.venue
+        away = f"{venue.distance:g} {body.units.distance}" if venue and venue.distance else ""
+        rows.append([
+            event.start[:16].replace("T", " "), event.title, event.category,
+            (venue.name or "") if venue else "", away, ", ".join(event.sources),
+        ])  # fmt: skip
+    yield TextTable(columns=_TEXT_COLUMNS, rows=rows)
+    if body.omitted:
+        yield f"{sum(body.omitted.values())} more did not fit"
+    coverage = (f"{one.provider}: {one.status.replace('_', ' ')}" for one in body.coverage)
+    yield f"Asked: {', '.join(coverage)}"

@@ -1,18 +1,19 @@
-"""Selection: at most 50 events and 10 a day, spread over categories and days; and their order.
+"""Selection: the events that concern a query, at most 50 and 10 a day of them, and their order.
 
-In rounds each day gives one event, of the category that the day has shown least: public holidays
-and major events first, then the category that the whole response has shown least. What runs for
-weeks takes turns as one category, so that it does not crowd out what happens once. Within a
-category: rank, nearness, time.
+They lie near enough, touch the stay, and are observed where the point lies. In rounds each day
+gives one, of the category that the day has shown least: public holidays and major events first,
+then the category that the whole response has shown least. What runs for weeks takes turns as one
+category, so that it does not crowd out what happens once. Within a category: rank, nearness, time.
 """
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
 
-from location_context.sections.events.records import When
-from location_context.sections.events.relevance import LocalEvent
-from location_context.sections.events.response import Category
+from location_context.point import Point, distance_km
+from location_context.sections.events.providers.subdivisions import is_observed_at
+from location_context.sections.events.records import LocalEvent, ProviderEvent, When
+from location_context.sections.events.response import Category, Overlap
 from location_context.stay import Stay
 
 MAX_EVENTS, MAX_EVENTS_PER_DAY = 50, 10
@@ -23,6 +24,37 @@ _CATEGORY_ORDER = (
     "public_holiday", "festival", "sport", "concert", "performing_arts", "exhibition",
 )  # fmt: skip
 _FAR = float("inf")
+_DAY = timedelta(days=1)
+
+
+def relevant_events(
+    events: Iterable[ProviderEvent], point: Point, stay: Stay, radius: float
+) -> list[LocalEvent]:
+    """The events that a guest at the point would meet during the stay; `radius` in km."""
+    localised = (localise(event, point) for event in events)
+    return [
+        event
+        for event in localised
+        if event is not None
+        and event.first <= stay.end
+        and event.last >= stay.start
+        and (event.distance is None or event.distance <= radius or event.details.is_wide)
+    ]
+
+
+def localise(event: ProviderEvent, point: Point) -> LocalEvent | None:
+    """The event in relation to the point; None where it is not observed."""
+    elsewhere = event.country and point.country and event.country != point.country
+    if event.is_wide and elsewhere:
+        return None
+    observed = is_observed_at(event.regions, point)
+    if observed is False:
+        return None
+    distance = None
+    if (place := event.place) and place.lat is not None and place.lng is not None:
+        distance = distance_km(point.lat, point.lng, place.lat, place.lng)
+    first, last = event.span(point.zone)
+    return LocalEvent(event, (event.source,), first, last, distance, uncertain=observed is None)
 
 
 def select_events(
@@ -142,3 +174,17 @@ def _rank_and_distance(event: LocalEvent) -> tuple[float, float]:
 
 def _moment(start: When) -> datetime:
     return start.at or datetime(start.day.year, start.day.month, start.day.day, tzinfo=UTC)
+
+
+def overlaps(first: date, last: date, stay: Stay) -> list[Overlap]:
+    """Which parts of the stay the dates touch; both ends together are the stay too."""
+    arrival, departure = first <= stay.start <= last, first <= stay.end <= last
+    between = max(first, stay.start + _DAY) <= min(last, stay.end - _DAY)
+    found: list[Overlap] = []
+    if arrival:
+        found.append("arrival")
+    if between or (arrival and departure):
+        found.append("stay")
+    if departure:
+        found.append("departure")
+    return found

@@ -13,8 +13,8 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 
 from location_context.point import Point
-from location_context.sections.events.records import Place, ProviderEvent, When
-from location_context.sections.events.relevance import LocalEvent, relevant_events
+from location_context.sections.events.records import LocalEvent, Place, ProviderEvent, When
+from location_context.sections.events.selection import relevant_events
 from location_context.stay import Stay
 
 PAIRS = Path(__file__).parent / "pairs"

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from location_context.point import Point
 from location_context.sections.events.deduplication.match_score import is_duplicate
 from location_context.sections.events.deduplication.merge_records import merge_duplicates
-from location_context.sections.events.records import Place, ProviderEvent, When
-from location_context.sections.events.relevance import LocalEvent, relevant_events
+from location_context.sections.events.records import LocalEvent, Place, ProviderEvent, When
 from location_context.sections.events.response import Price
+from location_context.sections.events.selection import relevant_events
 from location_context.stay import Stay
 
 POINT = Point(48.8566, 2.3522, "Europe/Paris", "FR", "FR-IDF")

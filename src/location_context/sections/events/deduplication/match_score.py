@@ -34,8 +34,7 @@ from location_context.sections.events.deduplication.title_similarity import (
     title_features,
 )
 from location_context.sections.events.deduplication.titles import Title, read_title
-from location_context.sections.events.records import Place
-from location_context.sections.events.relevance import LocalEvent
+from location_context.sections.events.records import LocalEvent, Place
 
 _HOLIDAYS = frozenset({"public_holiday", "school_holiday"})
 # categories that providers draw differently: a festival of music, a community's theatre

@@ -30,8 +30,7 @@ from location_context.sections.events.deduplication.proximity import (
 )
 from location_context.sections.events.deduplication.title_similarity import TokenWeights
 from location_context.sections.events.deduplication.titles import read_title
-from location_context.sections.events.records import Place, When
-from location_context.sections.events.relevance import LocalEvent
+from location_context.sections.events.records import LocalEvent, Place, When
 
 Scores = dict[tuple[int, int], tuple[float, bool]]
 

@@ -11,8 +11,7 @@ from location_context.sections.events.deduplication.normalise import (
     token_similarity,
 )
 from location_context.sections.events.deduplication.titles import Title, read_title
-from location_context.sections.events.records import Place
-from location_context.sections.events.relevance import LocalEvent
+from location_context.sections.events.records import LocalEvent, Place
 
 _KM_PER_DEGREE = 111.0
 _SAME_VENUE_KM, _NEARBY_KM, _SAME_AREA_KM, _SAME_NAME_KM = 0.15, 0.5, 2.5, 5.0

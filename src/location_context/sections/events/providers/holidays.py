@@ -55,7 +55,7 @@ class Holidays(EventProvider):
         self._in_flight: SingleFlight[_Records] = SingleFlight()
 
     async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
-        """The holidays of the country during the stay; relevance looks at their regions."""
+        """The holidays of the country during the stay; the selection looks at their regions."""
         point, stay = query.point, query.stay
         assert stay is not None
         if point.country is None or point.country not in self._countries:
@@ -96,7 +96,7 @@ class Holidays(EventProvider):
 
 
 def events_of(records: Iterable[HolidayRecord], stay: Stay, point: Point) -> list[ProviderEvent]:
-    """The holidays of the stay in the point's country; relevance looks at their regions."""
+    """The holidays of the stay in the point's country; the selection looks at their regions."""
     country = point.country or ""
     events = [
         _event(record, country)
