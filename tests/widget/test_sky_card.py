@@ -13,8 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from location_context.sections.astronomy.card import card as sky
-from location_context.sections.astronomy.card.nights import RADIUS, lit_part, turn
-from location_context.sections.astronomy.card.sun import _altitude, _declination
+from location_context.sections.astronomy.card.drawing import (
+    RADIUS,
+    _declination,
+    altitude,
+    lit_part,
+    turn,
+)
 from location_context.sections.astronomy.section import Astronomy
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 from location_context.sections.contract import PointBody
@@ -78,11 +83,11 @@ def test_the_suns_curve_is_its_true_altitude(gazetteer, lat, lng, start):
         (day.sun.golden_hour_morning, (-4, 6)),
         (day.sun.golden_hour_evening, (6, -4)),
     ):
-        for moment, altitude in zip((span.start, span.end), ends, strict=True):
+        for moment, height in zip((span.start, span.end), ends, strict=True):
             turned = math.radians((moment - day.sun.solar_noon).total_seconds() / 240)
-            turns = _altitude(lat, declination, math.pi), day.sun.noon_altitude
-            reached = min(max(altitude, turns[0]), turns[1])  # it may turn before
-            assert _altitude(lat, declination, turned) == pytest.approx(reached, abs=0.35)
+            turns = altitude(lat, declination, math.pi), day.sun.noon_altitude
+            reached = min(max(height, turns[0]), turns[1])  # it may turn before
+            assert altitude(lat, declination, turned) == pytest.approx(reached, abs=0.35)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from location_context.sections.astronomy.card.low_precision import moon_tilt, sun_altitude, sun_path
+from location_context.sections.astronomy.card.drawing import moon_tilt, sun_altitude
 from location_context.sections.astronomy.sky.ephemeris import MOON, SUN, Ephemeris
 from location_context.sections.astronomy.sky.horizon import directions
 from tests.sections.astronomy.queries import at
@@ -52,12 +52,8 @@ def test_a_waxing_half_moon_is_lit_on_the_right_in_the_north_and_the_left_in_the
     assert 225 < moon_tilt(-33.87, 151.21, at(2026, 11, 17, 9)) < 315
 
 
-def test_the_path_holds_both_ends_and_its_highest_point_is_noon() -> None:
-    start = at(2026, 6, 21)
-    path = list(sun_path(48.86, 0.0, start, start + timedelta(days=1)))
-    assert len(path) == 97
-    assert path[0][0] == start
-    assert path[-1][0] == start + timedelta(days=1)
-    highest = max(path, key=lambda point: point[1])
-    assert highest[0] == at(2026, 6, 21, 12)
-    assert highest[1] == pytest.approx(90 - 48.86 + 23.44, abs=0.05)
+def test_the_drawn_sun_is_highest_at_noon() -> None:
+    moments = [at(2026, 6, 21) + n * timedelta(minutes=15) for n in range(97)]
+    altitudes = {moment: sun_altitude(48.86, 0.0, moment) for moment in moments}
+    assert max(moments, key=altitudes.__getitem__) == at(2026, 6, 21, 12)
+    assert max(altitudes.values()) == pytest.approx(90 - 48.86 + 23.44, abs=0.05)

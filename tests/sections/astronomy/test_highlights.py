@@ -1,18 +1,19 @@
 """Meteor showers, planets' visibility, and titles."""
 
 from datetime import UTC, date, datetime, timedelta
+from typing import get_args
 
 import ephem
 import pytest
 
 from location_context.localisation.language import Languages
-from location_context.sections.astronomy.highlights.highlights import (
-    lunar_eclipse_title,
-    moment_title,
-    shower_title,
-    solar_eclipse_title,
+from location_context.sections.astronomy.highlights.highlights import titles
+from location_context.sections.astronomy.response import (
+    Details,
+    Highlight,
+    PrincipalPhase,
+    Season,
 )
-from location_context.sections.astronomy.response import Details, Highlight
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 from location_context.sections.astronomy.sky.sky_events import SHOWERS
 from tests.sections.astronomy.queries import Asking, at
@@ -112,11 +113,12 @@ def test_no_planet_is_seen_in_polar_day(asking: Asking) -> None:
 
 
 def test_titles_are_found_for_everything_that_can_happen() -> None:
-    english = Languages.load().english
-    assert all(shower_title(shower.name, english) for shower in SHOWERS)
-    assert solar_eclipse_title("total", english) == "Total eclipse of the Sun"
-    assert lunar_eclipse_title("penumbral", english) == "Penumbral eclipse of the Moon"
-    assert moment_title("full_moon", english) == "Full Moon"
+    words = titles(Languages.load().english)
+    assert all(words[shower.name] for shower in SHOWERS)
+    assert all(words[kind] for kind in (*get_args(PrincipalPhase), *get_args(Season)))
+    assert words["total solar_eclipse"] == "Total eclipse of the Sun"
+    assert words["penumbral lunar_eclipse"] == "Penumbral eclipse of the Moon"
+    assert words["full_moon"] == "Full Moon"
 
 
 def test_a_supper_under_an_eclipse_is_in_the_stay_that_holds_its_maximum(asking: Asking) -> None:

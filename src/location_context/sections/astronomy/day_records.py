@@ -7,25 +7,34 @@ The night begins on the date, noon to noon. A window is dark while the Sun is be
 Moon below the horizon. A planet is visible while it is at least 5° high with the Sun below -6° for
 20 minutes or more: `all_night` when that fills four fifths of the time the Sun is below -6°,
 otherwise `evening` or `morning` by the half of the night that holds its longest stretch.
+The Moon's phase is that of the midnight which ends the date.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self, cast, get_args
+
+import numpy as np
 
 from location_context.point import Point
-from location_context.sections.astronomy.moon import LUNATION_DAYS, Phases
 from location_context.sections.astronomy.response import (
+    BetweenPhases,
     Day,
+    Moon,
     Night,
+    Phase,
     Planet,
+    PrincipalPhase,
     Span,
     Sun,
     SunStatus,
     Visible,
 )
-from location_context.sections.astronomy.sky.crossings import Track, both
-from location_context.sections.astronomy.sky.ephemeris import PLANETS, Ephemeris
+from location_context.sections.astronomy.sky.crossings import Track, both, interpolate
+from location_context.sections.astronomy.sky.ephemeris import MOON, PLANETS, SUN, Ephemeris, Sky
 from location_context.sections.astronomy.sky.horizon import AltitudeThreshold, Horizon
 from location_context.sections.astronomy.sky.local_days import DAY, LocalDay
+from location_context.sections.astronomy.sky.sky_events import SkyEvent, illumination, longitudes
 
 Spans = list[tuple[int, int]]
 
@@ -141,6 +150,47 @@ def _inside(day: LocalDay, band: Track, start: int | None, end: int | None) -> S
     if not found:
         return None
     return Span(start=day.moment(found[0][0]), end=day.moment(found[0][1]))
+
+
+PRINCIPAL = get_args(PrincipalPhase)
+_BETWEEN: tuple[Phase, ...] = get_args(BetweenPhases)
+LUNATION_DAYS = 31  # no new moon is further back
+
+
+@dataclass(frozen=True, slots=True)
+class Phases:
+    """Phase angle (degrees) and sunlit share at the end of each date; principal phases around."""
+
+    angles: list[float]
+    illuminations: list[float]
+    principal: list[SkyEvent]
+
+    @classmethod
+    def of(cls, days: Sequence[LocalDay], sky: Sky, moments: Sequence[SkyEvent]) -> Self:
+        """`moments` must reach back a lunation before the first midnight."""
+        position = sky.position_of(np.array([day.end for day in days], float))
+        places = interpolate(sky.positions[[SUN, MOON]], position)
+        sun, moon = longitudes(places, interpolate(sky.obliquity, position))
+        angles = np.degrees(moon - sun) % 360
+        principal = [moment for moment in moments if moment.type in PRINCIPAL]
+        return cls(angles.tolist(), illumination(places).tolist(), principal)
+
+    def moon_of(self, day: LocalDay, horizon: Horizon) -> Moon:
+        angle = self.angles[day.index]
+        new_moon = max(m.at for m in self.principal if m.type == "new_moon" and m.at <= day.end)
+        return Moon(
+            moonrise=day.local(horizon.first(AltitudeThreshold.MOON, True, day)),
+            moonset=day.local(horizon.first(AltitudeThreshold.MOON, False, day)),
+            phase=self._name(day, angle),
+            phase_angle=round(angle, 1) % 360,
+            illumination=round(self.illuminations[day.index], 3),
+            waxing=angle < 180,
+            age_days=round((day.end - new_moon) / DAY, 2),
+        )
+
+    def _name(self, day: LocalDay, angle: float) -> Phase:
+        held = [m.type for m in self.principal if day.start <= m.at < day.end]
+        return cast("Phase", held[0]) if held else _BETWEEN[int(angle // 90) % 4]
 
 
 _AROUND = 50400  # seconds: half a day, and the samples that the polynomials reach

@@ -15,32 +15,14 @@ from location_context.sections.contract import Bearing, DatedApplicable, Moment,
 Altitude = Annotated[float, Meta(ge=-90, le=90)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 SunStatus = Literal["normal", "polar_day", "polar_night"]
-Phase = Literal[
-    "new_moon",
-    "waxing_crescent",
-    "first_quarter",
-    "waxing_gibbous",
-    "full_moon",
-    "waning_gibbous",
-    "last_quarter",
-    "waning_crescent",
-]
+PrincipalPhase = Literal["new_moon", "first_quarter", "full_moon", "last_quarter"]
+BetweenPhases = Literal["waxing_crescent", "waxing_gibbous", "waning_gibbous", "waning_crescent"]
+Phase = Literal[PrincipalPhase, BetweenPhases]
+Season = Literal["march_equinox", "june_solstice", "september_equinox", "december_solstice"]
 PlanetName = Literal["mercury", "venus", "mars", "jupiter", "saturn"]
 Visible = Literal["evening", "morning", "all_night", "none"]
-HighlightType = Literal[
-    "new_moon",
-    "first_quarter",
-    "full_moon",
-    "last_quarter",
-    "march_equinox",
-    "june_solstice",
-    "september_equinox",
-    "december_solstice",
-    "solar_eclipse",
-    "lunar_eclipse",
-    "meteor_shower",
-    "clock_change",
-]
+Eclipse = Literal["solar_eclipse", "lunar_eclipse"]
+HighlightType = Literal[PrincipalPhase, Season, Eclipse, "meteor_shower", "clock_change"]
 EclipseKind = Literal["penumbral", "partial", "annular", "total"]
 
 

@@ -8,14 +8,13 @@ makes the months from the last one to thirteen ahead while the server already an
 import asyncio
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import ClassVar, Self
 
 from location_context.localisation.language import Language
-from location_context.sections.astronomy import terminal
 from location_context.sections.astronomy.card import card
 from location_context.sections.astronomy.day_records import day_records, required_span
-from location_context.sections.astronomy.highlights.highlights import Highlights
+from location_context.sections.astronomy.highlights.highlights import Highlights, titles
 from location_context.sections.astronomy.response import AstronomyBody
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris, months_between
 from location_context.sections.astronomy.sky.local_days import LocalDay, local_days
@@ -29,6 +28,7 @@ from location_context.sections.contract import (
 )
 from location_context.sections.section import (
     PARIS,
+    UNKNOWN,
     Card,
     CardContext,
     Samples,
@@ -44,6 +44,7 @@ _FRESH = timedelta(days=1)
 _BEHIND, _AHEAD = timedelta(days=32), timedelta(days=397)
 _AT_ONCE_DAYS = 14  # longer stays are left to the worker
 _PAUSE_SECONDS, _AGAIN_SECONDS = 0.02, 86400.0
+_COLUMNS = ("date", "Sun", "rise", "set", "Moon", "rise", "set", "lit", "dark hours")
 ATTRIBUTION = [
     Attribution(
         name="NASA JPL DE421",
@@ -103,7 +104,7 @@ class Astronomy(Section[AstronomyBody]):
             stale=False,
             attribution=[*ATTRIBUTION, *point_notices(point)],
             days=day_records(days, point, self._ephemeris),
-            highlights=Highlights(days, point, self._ephemeris, query.language).all(),
+            highlights=Highlights(days, point, self._ephemeris, titles(query.language)).all(),
         )
 
     async def run(self) -> None:
@@ -128,4 +129,20 @@ class Astronomy(Section[AstronomyBody]):
         return Card(template=template, view=card.card(body, context.fmt))
 
     def text(self, body: AstronomyBody) -> Iterator[str | TextTable]:
-        return terminal.text(body)
+        """A line for each day, then the highlights."""
+        rows = []
+        for day in body.days:
+            sun, moon = day.sun, day.moon
+            rows.append([
+                str(day.date),
+                sun.status.replace("_", " "), _clock(sun.sunrise), _clock(sun.sunset),
+                moon.phase.replace("_", " "), _clock(moon.moonrise), _clock(moon.moonset),
+                f"{moon.illumination:.0%}", f"{day.night.dark_hours:g}",
+            ])  # fmt: skip
+        yield TextTable(columns=_COLUMNS, rows=rows)
+        for highlight in body.highlights:
+            yield f"{highlight.at:%Y-%m-%d %H:%M}  {highlight.title}"
+
+
+def _clock(moment: datetime | None) -> str:
+    return f"{moment:%H:%M}" if moment else UNKNOWN

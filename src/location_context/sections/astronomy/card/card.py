@@ -9,18 +9,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
-from location_context.localisation.formatter import Formatter
+from location_context.localisation.formatter import EN_DASH, Formatter
+from location_context.sections.astronomy.card.drawing import SunPath, lit_part, sun_path, turn
 from location_context.sections.astronomy.card.highlights import HighlightView, highlight_views
-from location_context.sections.astronomy.card.nights import (
-    NightView,
-    PlanetsView,
-    night_views,
-    planet_views,
-)
-from location_context.sections.astronomy.card.sun import SunPath, sun_path
-from location_context.sections.astronomy.response import AstronomyBody, Day
+from location_context.sections.astronomy.response import AstronomyBody, Day, Planet
+from location_context.sections.contract import PointBody
 
 LITTLE_MOON = 0.25
+NIGHTS_AT_MOST = 35
+FAINTEST = 1.5  # magnitude: as bright as the brightest score of stars
+ONE_LINE = 12  # characters of a window that stand on one line of a column
 
 
 def lead(body: AstronomyBody, fmt: Formatter) -> str:
@@ -92,7 +90,113 @@ def _change(days: Sequence[Day], fmt: Formatter) -> str:
     return ""
 
 
-NIGHTS_AT_MOST = 35
+@dataclass(frozen=True, kw_only=True)
+class NightView:
+    """One night as it is shown; `lit` is path data around the centre, empty at new moon.
+
+    `windows` are the dark windows' first and last times, each with what follows it; `why` stands
+    where there is none.
+    """
+
+    weekday: str
+    day: str
+    lit: str
+    turn: int
+    percent: str
+    windows: Sequence[tuple[str, str]]
+    why: str
+    long: bool
+    spoken: str
+
+
+def night_views(days: Sequence[Day], point: PointBody, fmt: Formatter) -> list[NightView]:
+    return [_view(day, point, fmt) for day in days]
+
+
+def _view(day: Day, point: PointBody, fmt: Formatter) -> NightView:
+    percent = fmt.percent(100 * day.moon.illumination)
+    spans = day.night.dark_windows
+    times = [(fmt.time(span.start), fmt.time(span.end)) for span in spans]
+    why = "" if times else _no_window(day, fmt)
+    said = fmt.comma.join(f"{start}{EN_DASH}{end}" for start, end in times)
+    text = fmt.gettext("Night of {date}: Moon {percent} lit; dark with the Moon down: {window}.")
+    return NightView(
+        weekday=fmt.weekday(day.date),
+        day=str(day.date.day),
+        lit=lit_part(day.moon.phase_angle, day.moon.illumination),
+        turn=turn(point, day.date),
+        percent=percent,
+        windows=[
+            (start + "–", end + (fmt.comma.strip() if number < len(times) else ""))
+            for number, (start, end) in enumerate(times, 1)
+        ],
+        why=why,
+        long=any(len(start + end) >= ONE_LINE for start, end in times),
+        spoken=text.format(date=fmt.date_long(day.date), percent=percent, window=said or why),
+    )
+
+
+def _no_window(day: Day, fmt: Formatter) -> str:
+    """Why there is no dark window: the Sun is not deep enough, or the Moon is up."""
+    if day.sun.astronomical_dusk is None and day.sun.astronomical_dawn is None:
+        if day.sun.status == "polar_night" and _is_dark_at_noon(day):
+            return fmt.gettext("Moon up all night")
+        return fmt.gettext("Never fully dark")
+    return fmt.gettext("Moon up all night")
+
+
+def _is_dark_at_noon(day: Day) -> bool:
+    return day.sun.noon_altitude is not None and day.sun.noon_altitude < -18
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanetsView:
+    """When to look, and which planets stand out then."""
+
+    when: str
+    names: str
+
+
+def planet_views(nights: Sequence[Day], fmt: Formatter) -> list[PlanetsView]:
+    """Evening, morning and all night, as far as something stands out on every night."""
+    labels = {
+        "evening": fmt.gettext("Planets in the evening"),
+        "all_night": fmt.gettext("Planets all night"),
+        "morning": fmt.gettext("Planets before dawn"),
+    }
+    bright = sorted(nights[len(nights) // 2].planets, key=_magnitude)
+    whens = {planet.name: _when(planet.name, nights) for planet in bright}
+    names = _names(fmt)
+    return [
+        PlanetsView(when=label, names=fmt.join_list(found))
+        for when, label in labels.items()
+        if (found := [names[name] for name, seen in whens.items() if seen == when])
+    ]
+
+
+def _when(name: str, nights: Sequence[Day]) -> str:
+    """When it stands out on every night of all; empty when it does not."""
+    found = [planet for night in nights for planet in night.planets if planet.name == name]
+    ways = {planet.visible for planet in found}
+    if "none" in ways or any(_magnitude(planet) > FAINTEST for planet in found):
+        return ""
+    if len(ways) > 1:
+        ways.discard("all_night")  # which is the evening and the morning too
+    return ways.pop() if len(ways) == 1 else ""
+
+
+def _magnitude(planet: Planet) -> float:
+    return 99.0 if planet.magnitude is None else planet.magnitude
+
+
+def _names(fmt: Formatter) -> dict[str, str]:
+    return {
+        "mercury": fmt.gettext("Mercury"),
+        "venus": fmt.gettext("Venus"),
+        "mars": fmt.gettext("Mars"),
+        "jupiter": fmt.gettext("Jupiter"),
+        "saturn": fmt.gettext("Saturn"),
+    }
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,26 +7,32 @@ Lunar: the shadow's radii are enlarged by 1/50 for the air (Chauvenet's rule, as
 of 2001 to 2100 and the Explanatory Supplement). An eclipse lasts from the first contact with the
 penumbra to the last; magnitude is the share of the Moon's diameter in the umbra, or in the penumbra
 while the umbra is not touched.
+Radii are in astronomical units. The Moon's is k Earth radii: 0.2725076 (IAU) for the penumbra and
+the whole disc, 0.272281 where the last sunlight through its valleys counts (NASA's catalogues).
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from location_context.sections.astronomy.highlights.eclipse_geometry import (
-    MOON_AU,
-    MOON_INNER_AU,
-    SUN_AU,
-    Minutes,
-    SeenEclipse,
-    length,
-    nearest,
-    sky_around,
+from location_context.sections.astronomy.response import EclipseKind
+from location_context.sections.astronomy.sky.crossings import (
+    Track,
+    both,
+    crossings,
+    interpolate,
+    lowest,
 )
-from location_context.sections.astronomy.sky.crossings import both, lowest
-from location_context.sections.astronomy.sky.ephemeris import MOON, SUN, Ephemeris, Sky
+from location_context.sections.astronomy.sky.ephemeris import (
+    AU_KM,
+    MOON,
+    STEP,
+    SUN,
+    Ephemeris,
+    Sky,
+)
 from location_context.sections.astronomy.sky.horizon import (
     EQUATOR_AU,
     FLATTENING,
@@ -37,34 +43,124 @@ from location_context.sections.astronomy.sky.horizon import (
 
 Floats = NDArray[np.float64]
 
+SUN_AU = 696000.0 / AU_KM
+MOON_AU = 0.2725076 * EQUATOR_AU
+MOON_INNER_AU = 0.272281 * EQUATOR_AU
+AROUND = 21600.0  # an eclipse is over within six hours of its syzygy
+_MINUTE = 60.0
+_MINUTES = int(2 * AROUND / _MINUTE) + 1
+_REACH = 4 * STEP
 _AIR = 1.02
 _MEAN_EARTH = 0.998340  # the Earth's radius at 45°, in equatorial radii
 
-LunarKind = Literal["penumbral", "partial", "total"]
+
+@dataclass(frozen=True, slots=True)
+class SeenEclipse:
+    """What of an eclipse can be seen from a point: moments in unix seconds."""
+
+    kind: EclipseKind
+    start: float
+    maximum: float
+    end: float
+    magnitude: float
+    obscuration: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Minutes:
+    """Functions of the sky's grid brought to every minute around a syzygy."""
+
+    start: float
+    sky: Sky
+
+    @classmethod
+    def around(cls, ephemeris: Ephemeris, syzygy: float) -> Self:
+        """The hours around a new or full moon; the sky has a margin for interpolation."""
+        sky = ephemeris.sky(syzygy - AROUND - _REACH, syzygy + AROUND + _REACH)
+        return cls(syzygy - AROUND, sky)
+
+    @property
+    def sun_and_moon(self) -> Floats:
+        """Their positions in AU, (2, 3, minutes)."""
+        return self.of(self.sky.positions[[SUN, MOON]].reshape(6, -1)).reshape(2, 3, -1)
+
+    def of(self, rows: Floats) -> Floats:
+        """Rows on the sky's grid as rows on the minutes."""
+        times = self.start + _MINUTE * np.arange(_MINUTES, dtype=np.float64)
+        return interpolate(rows, self.sky.position_of(times))
+
+    def moment(self, position: float) -> float:
+        return self.start + _MINUTE * position
+
+    def value(self, row: Floats, moment: float) -> float:
+        """A row of minutes at a moment between them."""
+        position = np.array([(moment - self.start) / _MINUTE])
+        return float(interpolate(row, position)[0])
+
+    def track(self, row: Floats) -> Track:
+        """When a row is above zero, to the second."""
+        found = crossings(row[None])
+        times = np.rint(self.start + _MINUTE * found.position).astype(np.int64)
+        return Track(times.tolist(), found.up.tolist(), bool(row[2] > 0))
+
+    @property
+    def span(self) -> tuple[int, int]:
+        return round(self.start), round(self.start + 2 * AROUND)
+
+
+def length(vectors: Floats) -> Floats:
+    """Of vectors (3, n)."""
+    result: Floats = np.sqrt((vectors * vectors).sum(axis=0))
+    return result
+
+
+def nearest(spans: list[tuple[int, int]], moment: float) -> tuple[int, int, float] | None:
+    """The span that comes closest to a moment, and its closest moment."""
+    if not spans:
+        return None
+    best = min(spans, key=lambda span: abs(_clamped(moment, span) - moment))
+    return best[0], best[1], _clamped(moment, best)
+
+
+def _clamped(moment: float, span: tuple[int, int]) -> float:
+    return min(max(moment, span[0]), span[1])
 
 
 @dataclass(frozen=True, slots=True)
 class LunarEclipse:
     """An eclipse as the Earth's centre sees it, with both magnitudes at each minute."""
 
-    kind: LunarKind
+    kind: EclipseKind
     greatest: float
     umbral: Floats
     penumbral: Floats
     minutes: Minutes
-    sky: Sky
+
+    def visible(self, lat: float, lng: float) -> SeenEclipse | None:
+        """The part of an eclipse with the Moon above the horizon."""
+        minutes, seen = self.minutes, directions(self.minutes.sky, lat, lng)
+        height = minutes.of(seen.towards(MOON)[0] - moon_line(seen.distance[MOON]))
+        touched, up = minutes.track(self.penumbral), minutes.track(height)
+        visible = nearest(
+            both(touched.spans(*minutes.span), up.spans(*minutes.span)), self.greatest
+        )
+        if visible is None:
+            return None
+        start, end, maximum = visible
+        umbral = minutes.value(self.umbral, maximum)
+        magnitude = umbral if umbral > 0 else minutes.value(self.penumbral, maximum)
+        return SeenEclipse(_lunar_kind(umbral), start, maximum, end, magnitude)
 
 
 def lunar_eclipse(ephemeris: Ephemeris, full_moon: float) -> LunarEclipse | None:
     """The eclipse at a full moon, if there is one."""
-    sky, minutes = sky_around(ephemeris, full_moon), Minutes.around(full_moon)
-    places = minutes.of(sky, sky.positions[[SUN, MOON]].reshape(6, -1)).reshape(2, 3, -1)
-    away, umbral, penumbral = _shadow(places[0], places[1])
+    minutes = Minutes.around(ephemeris, full_moon)
+    away, umbral, penumbral = _shadow(*minutes.sun_and_moon)
     greatest = minutes.moment(lowest(away * away))
     if minutes.value(penumbral, greatest) <= 0:
         return None
     kind = _lunar_kind(minutes.value(umbral, greatest))
-    return LunarEclipse(kind, greatest, umbral, penumbral, minutes, sky)
+    return LunarEclipse(kind, greatest, umbral, penumbral, minutes)
 
 
 def _shadow(sun: Floats, moon: Floats) -> tuple[Floats, Floats, Floats]:
@@ -78,28 +174,13 @@ def _shadow(sun: Floats, moon: Floats) -> tuple[Floats, Floats, Floats]:
     return away, umbral, penumbral
 
 
-def _lunar_kind(umbral: float) -> LunarKind:
+def _lunar_kind(umbral: float) -> EclipseKind:
     if umbral >= 1:
         return "total"
     return "partial" if umbral > 0 else "penumbral"
 
 
-def visible_lunar_eclipse(eclipse: LunarEclipse, lat: float, lng: float) -> SeenEclipse | None:
-    """The part of an eclipse with the Moon above the horizon."""
-    minutes, seen = eclipse.minutes, directions(eclipse.sky, lat, lng)
-    height = minutes.of(eclipse.sky, seen.towards(MOON)[0] - moon_line(seen.distance[MOON]))
-    touched, up = minutes.track(eclipse.penumbral), minutes.track(height)
-    visible = nearest(both(touched.spans(*minutes.span), up.spans(*minutes.span)), eclipse.greatest)
-    if visible is None:
-        return None
-    start, end, maximum = visible
-    umbral = minutes.value(eclipse.umbral, maximum)
-    magnitude = umbral if umbral > 0 else minutes.value(eclipse.penumbral, maximum)
-    return SeenEclipse(_lunar_kind(umbral), start, maximum, end, magnitude)
-
-
 SolarKind = Literal["partial", "annular", "total", "hybrid"]
-LocalKind = Literal["partial", "annular", "total"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +191,28 @@ class SolarEclipse:
     greatest: float
     gamma: float
     minutes: Minutes
-    sky: Sky
+
+    def visible(self, lat: float, lng: float) -> SeenEclipse | None:
+        """The part of an eclipse that a point sees with the Sun up."""
+        minutes, seen = self.minutes, directions(self.minutes.sky, lat, lng)
+        to_sun, to_moon = seen.towards(SUN), seen.towards(MOON)
+        apart = length(to_sun - to_moon)
+        rows = np.array([apart**2, to_sun[0] - sun_line(), *seen.distance[:2]])
+        apart2, height, sun, moon = minutes.of(rows)
+        sun_radius, moon_radius = np.arcsin(SUN_AU / sun), np.arcsin(MOON_AU / moon)
+        touched = minutes.track((sun_radius + moon_radius) ** 2 - apart2)
+        up = minutes.track(height)
+        spans = both(touched.spans(*minutes.span), up.spans(*minutes.span))
+        visible = nearest(spans, minutes.moment(lowest(apart2)))
+        if visible is None:
+            return None
+        start, end, maximum = visible
+        discs = _Discs(
+            float(np.sqrt(max(0.0, minutes.value(apart2, maximum)))),
+            minutes.value(sun_radius, maximum),
+            minutes.value(moon_radius, maximum),
+        )
+        return SeenEclipse(discs.kind, start, maximum, end, discs.magnitude, discs.obscuration)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,16 +237,15 @@ class _Cones:
 
 def solar_eclipse(ephemeris: Ephemeris, new_moon: float) -> SolarEclipse | None:
     """The eclipse at a new moon, if the shadow meets the Earth."""
-    sky, minutes = sky_around(ephemeris, new_moon), Minutes.around(new_moon)
-    places = minutes.of(sky, sky.positions[[SUN, MOON]].reshape(6, -1)).reshape(2, 3, -1)
-    cones = _cones(places[0] / EQUATOR_AU, places[1] / EQUATOR_AU)
+    minutes = Minutes.around(ephemeris, new_moon)
+    cones = _cones(*(minutes.sun_and_moon / EQUATOR_AU))
     position = lowest(cones.away**2)
     kind = _solar_kind(cones, round(position))
     if kind is None:
         return None
     greatest = minutes.moment(position)
     gamma = float(np.copysign(minutes.value(cones.away, greatest), cones.north[round(position)]))
-    return SolarEclipse(kind, greatest, gamma, minutes, sky)
+    return SolarEclipse(kind, greatest, gamma, minutes)
 
 
 def _cones(sun: Floats, moon: Floats) -> _Cones:
@@ -181,29 +282,6 @@ def _solar_kind(cones: _Cones, greatest: int) -> SolarKind | None:
     return "total"
 
 
-def visible_solar_eclipse(eclipse: SolarEclipse, lat: float, lng: float) -> SeenEclipse | None:
-    """The part of an eclipse that a point sees with the Sun up."""
-    minutes, seen = eclipse.minutes, directions(eclipse.sky, lat, lng)
-    to_sun, to_moon = seen.towards(SUN), seen.towards(MOON)
-    apart = length(to_sun - to_moon)
-    rows = np.array([apart**2, to_sun[0] - sun_line(), *seen.distance[:2]])
-    apart2, height, sun, moon = minutes.of(eclipse.sky, rows)
-    sun_radius, moon_radius = np.arcsin(SUN_AU / sun), np.arcsin(MOON_AU / moon)
-    touched = minutes.track((sun_radius + moon_radius) ** 2 - apart2)
-    up = minutes.track(height)
-    spans = both(touched.spans(*minutes.span), up.spans(*minutes.span))
-    visible = nearest(spans, minutes.moment(lowest(apart2)))
-    if visible is None:
-        return None
-    start, end, maximum = visible
-    discs = _Discs(
-        float(np.sqrt(max(0.0, minutes.value(apart2, maximum)))),
-        minutes.value(sun_radius, maximum),
-        minutes.value(moon_radius, maximum),
-    )
-    return SeenEclipse(discs.kind, start, maximum, end, discs.magnitude, discs.obscuration)
-
-
 @dataclass(frozen=True, slots=True)
 class _Discs:
     """Two discs on the sky: the distance of their centres and their radii, in radians."""
@@ -213,7 +291,7 @@ class _Discs:
     moon: float
 
     @property
-    def kind(self) -> LocalKind:
+    def kind(self) -> EclipseKind:
         inner = self.moon * MOON_INNER_AU / MOON_AU
         if self.apart < abs(inner - self.sun):
             return "total" if inner > self.sun else "annular"

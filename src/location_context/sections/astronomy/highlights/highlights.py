@@ -1,95 +1,75 @@
-"""The highlights of a stay: what is special on its dates at the point, in time order."""
+"""The highlights of a stay: what is special on its dates at the point, in time order.
 
-from collections.abc import Callable, Iterator, Sequence
+The best moment of a meteor shower is when the radiant stands highest with the Sun under -12°,
+within twelve hours of the peak. A shower whose radiant stays under 10° then is not mentioned: too
+few of its meteors come.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
+
+import numpy as np
 
 from location_context.localisation.language import Language
 from location_context.point import Point
-from location_context.sections.astronomy.highlights.eclipse_geometry import AROUND, SeenEclipse
 from location_context.sections.astronomy.highlights.eclipses import (
+    AROUND,
     lunar_eclipse,
     solar_eclipse,
-    visible_lunar_eclipse,
-    visible_solar_eclipse,
 )
-from location_context.sections.astronomy.highlights.meteor_showers import best_moment
-from location_context.sections.astronomy.response import (
-    Details,
-    EclipseKind,
-    Highlight,
-    HighlightType,
+from location_context.sections.astronomy.response import Details, Highlight, HighlightType
+from location_context.sections.astronomy.sky.ephemeris import MOON, SUN, Ephemeris
+from location_context.sections.astronomy.sky.horizon import directions, moon_line
+from location_context.sections.astronomy.sky.local_days import J2000, JULIAN_YEAR, LocalDay
+from location_context.sections.astronomy.sky.sky_events import (
+    SHOWERS,
+    Shower,
+    SkyEvent,
+    illumination,
 )
-from location_context.sections.astronomy.sky.ephemeris import Ephemeris
-from location_context.sections.astronomy.sky.local_days import LocalDay
-from location_context.sections.astronomy.sky.sky_events import SHOWERS, SkyEvent
+
+_HALF_DAY = 43200  # seconds; two clock changes are never closer
+_DARK = np.sin(np.radians(-12))
+_LOWEST = 10.0
 
 
-def moment_title(kind: HighlightType, language: Language) -> str:
-    """The words for a phase, an equinox or a solstice."""
-    words = {
-        "new_moon": language.gettext("New Moon"),
-        "first_quarter": language.gettext("First quarter"),
-        "full_moon": language.gettext("Full Moon"),
-        "last_quarter": language.gettext("Last quarter"),
-        "march_equinox": language.gettext("March equinox"),
-        "june_solstice": language.gettext("June solstice"),
-        "september_equinox": language.gettext("September equinox"),
-        "december_solstice": language.gettext("December solstice"),
+def titles(language: Language) -> dict[str, str]:
+    """The words for what can happen, by the type; by kind and type for eclipses, by shower."""
+    _ = language.gettext
+    return {
+        "new_moon": _("New Moon"),
+        "first_quarter": _("First quarter"),
+        "full_moon": _("Full Moon"),
+        "last_quarter": _("Last quarter"),
+        "march_equinox": _("March equinox"),
+        "june_solstice": _("June solstice"),
+        "september_equinox": _("September equinox"),
+        "december_solstice": _("December solstice"),
+        "partial solar_eclipse": _("Partial eclipse of the Sun"),
+        "annular solar_eclipse": _("Annular eclipse of the Sun"),
+        "total solar_eclipse": _("Total eclipse of the Sun"),
+        "penumbral lunar_eclipse": _("Penumbral eclipse of the Moon"),
+        "partial lunar_eclipse": _("Partial eclipse of the Moon"),
+        "total lunar_eclipse": _("Total eclipse of the Moon"),
+        "clock forward": _("Clocks go forward"),
+        "clock back": _("Clocks go back"),
+        "quadrantids": _("Quadrantid meteors"),
+        "lyrids": _("Lyrid meteors"),
+        "eta_aquariids": _("Eta Aquariid meteors"),
+        "southern_delta_aquariids": _("Southern Delta Aquariid meteors"),
+        "alpha_capricornids": _("Alpha Capricornid meteors"),
+        "perseids": _("Perseid meteors"),
+        "draconids": _("Draconid meteors"),
+        "orionids": _("Orionid meteors"),
+        "southern_taurids": _("Southern Taurid meteors"),
+        "northern_taurids": _("Northern Taurid meteors"),
+        "leonids": _("Leonid meteors"),
+        "geminids": _("Geminid meteors"),
+        "ursids": _("Ursid meteors"),
     }
-    return words[kind]
-
-
-def solar_eclipse_title(kind: EclipseKind, language: Language) -> str:
-    """The words for a solar eclipse as seen from the point."""
-    words = {
-        "partial": language.gettext("Partial eclipse of the Sun"),
-        "annular": language.gettext("Annular eclipse of the Sun"),
-        "total": language.gettext("Total eclipse of the Sun"),
-    }
-    return words[kind]
-
-
-def lunar_eclipse_title(kind: EclipseKind, language: Language) -> str:
-    """The words for a lunar eclipse as seen from the point."""
-    words = {
-        "penumbral": language.gettext("Penumbral eclipse of the Moon"),
-        "partial": language.gettext("Partial eclipse of the Moon"),
-        "total": language.gettext("Total eclipse of the Moon"),
-    }
-    return words[kind]
-
-
-def clock_change_title(forward: bool, language: Language) -> str:
-    """The words for a clock put forward or back."""
-    if forward:
-        return language.gettext("Clocks go forward")
-    return language.gettext("Clocks go back")
-
-
-def shower_title(name: str, language: Language) -> str:
-    """The name of a meteor shower."""
-    words = {
-        "quadrantids": language.gettext("Quadrantid meteors"),
-        "lyrids": language.gettext("Lyrid meteors"),
-        "eta_aquariids": language.gettext("Eta Aquariid meteors"),
-        "southern_delta_aquariids": language.gettext("Southern Delta Aquariid meteors"),
-        "alpha_capricornids": language.gettext("Alpha Capricornid meteors"),
-        "perseids": language.gettext("Perseid meteors"),
-        "draconids": language.gettext("Draconid meteors"),
-        "orionids": language.gettext("Orionid meteors"),
-        "southern_taurids": language.gettext("Southern Taurid meteors"),
-        "northern_taurids": language.gettext("Northern Taurid meteors"),
-        "leonids": language.gettext("Leonid meteors"),
-        "geminids": language.gettext("Geminid meteors"),
-        "ursids": language.gettext("Ursid meteors"),
-    }
-    return words[name]
-
-
-_PROBE = 43200  # seconds; two changes are never closer
 
 
 class ClockChange(NamedTuple):
@@ -103,7 +83,7 @@ def clock_changes(days: Sequence[LocalDay]) -> list[ClockChange]:
     """Every change on the dates, those at their first midnight included."""
     zone = days[0].zone
     start, end = days[0].start - 1, days[-1].end - 1
-    probes = [*range(start, end, _PROBE), end]
+    probes = [*range(start, end, _HALF_DAY), end]
     offsets = [_offset(probe, zone) for probe in probes]
     return [
         ClockChange(_instant(a, b, zone), after - before)
@@ -128,7 +108,44 @@ def _instant(before: int, after: int, zone: ZoneInfo) -> int:
     return after
 
 
-_HALF_DAY = 43200
+@dataclass(frozen=True, slots=True)
+class BestMoment:
+    """When to look (unix seconds), the radiant's altitude in degrees, and the Moon's light."""
+
+    at: float
+    height: float
+    moonlight: float
+
+
+def best_moment(
+    shower: Shower, peak: float, point: Point, ephemeris: Ephemeris
+) -> BestMoment | None:
+    """The best moment for a peak; None where nothing is to be seen of it."""
+    sky = ephemeris.sky(peak - _HALF_DAY, peak + _HALF_DAY)
+    seen = directions(sky, point.lat, point.lng)
+    alpha, delta = _of_date(shower, peak)
+    hour_angle = sky.sidereal + np.radians(point.lng) - alpha
+    phi = np.radians(point.lat)
+    sine = np.sin(phi) * np.sin(delta) + np.cos(phi) * np.cos(delta) * np.cos(hour_angle)
+    sun, moon = seen.up[[SUN, MOON]]
+    best = int(np.where(sun < _DARK, sine, -2.0).argmax())
+    height = float(np.degrees(np.arcsin(sine[best])))
+    if sun[best] >= _DARK or height < _LOWEST:
+        return None
+    moon_up = moon[best] > moon_line(seen.distance[MOON, best])
+    light = illumination(sky.positions[:2, :, best : best + 1])[0] if moon_up else 0.0
+    return BestMoment(float(sky.times[best]), height, float(light))
+
+
+def _of_date(shower: Shower, moment: float) -> tuple[float, float]:
+    """The radiant in the equinox of date (yearly precession 46.12" + 20.04" sin a tan d)."""
+    years = (moment - J2000) / JULIAN_YEAR
+    alpha, delta = np.radians(shower.right_ascension), np.radians(shower.declination)
+    east = 46.12 + 20.04 * np.sin(alpha) * np.tan(delta)
+    north = 20.04 * np.cos(alpha)
+    return float(alpha + np.radians(years * east / 3600)), float(
+        delta + np.radians(years * north / 3600)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,94 +155,66 @@ class Highlights:
     days: Sequence[LocalDay]
     point: Point
     ephemeris: Ephemeris
-    language: Language
+    titles: Mapping[str, str]
 
     def all(self) -> list[Highlight]:
         """Everything from the first midnight to the last, in time order."""
         start, end = self.days[0].start, self.days[-1].end
-        around = self.ephemeris.sky_events(start - _HALF_DAY, end + _HALF_DAY)
-        inside = [moment for moment in around if start <= moment.at < end]
-        near = [moment for moment in around if start - AROUND <= moment.at < end + AROUND]
-        found = [
-            *self._moments(inside),
-            *self._clock_changes(),
-            *self._solar_eclipses(near),
-            *self._lunar_eclipses(near),
-            *self._showers(around),
-        ]
+        found = [self._clock_change(change) for change in clock_changes(self.days)]
+        for event in self.ephemeris.sky_events(start - _HALF_DAY, end + _HALF_DAY):
+            if event.type == "meteor_shower":
+                found += self._shower(SHOWERS[event.shower], event.at)
+                continue
+            if start <= event.at < end:
+                at, title = self.days[0].moment(event.at), self.titles[event.type]
+                found.append(Highlight(type=event.type, at=at, title=title, details=None))
+            if start - AROUND <= event.at < end + AROUND:
+                found += self._eclipse(event)
         dates = {day.date for day in self.days}
         kept = [highlight for highlight in found if highlight.at.date() in dates]
         return sorted(kept, key=lambda highlight: (highlight.at, highlight.type))
 
-    def _moments(self, inside: Sequence[SkyEvent]) -> Iterator[Highlight]:
-        for moment in inside:
-            if moment.type != "meteor_shower":
-                title = moment_title(moment.type, self.language)
-                at = self.days[0].moment(moment.at)
-                yield Highlight(type=moment.type, at=at, title=title, details=None)
-
-    def _clock_changes(self) -> Iterator[Highlight]:
-        for change in clock_changes(self.days):
-            minutes = round(change.forward.total_seconds() / 60)
-            yield Highlight(
-                type="clock_change",
-                at=self.days[0].moment(change.at),
-                title=clock_change_title(minutes > 0, self.language),
-                details=Details(shift_minutes=minutes),
-            )
-
-    def _solar_eclipses(self, near: Sequence[SkyEvent]) -> Iterator[Highlight]:
-        for moment in near:
-            if moment.type == "new_moon":
-                eclipse = solar_eclipse(self.ephemeris, moment.at)
-                seen = eclipse and visible_solar_eclipse(eclipse, self.point.lat, self.point.lng)
-                if seen:
-                    yield self._eclipse("solar_eclipse", seen, solar_eclipse_title)
-
-    def _lunar_eclipses(self, near: Sequence[SkyEvent]) -> Iterator[Highlight]:
-        for moment in near:
-            if moment.type == "full_moon":
-                eclipse = lunar_eclipse(self.ephemeris, moment.at)
-                seen = eclipse and visible_lunar_eclipse(eclipse, self.point.lat, self.point.lng)
-                if seen:
-                    yield self._eclipse("lunar_eclipse", seen, lunar_eclipse_title)
-
-    def _eclipse(
-        self,
-        kind: Literal["solar_eclipse", "lunar_eclipse"],
-        seen: SeenEclipse,
-        title: Callable[[EclipseKind, Language], str],
-    ) -> Highlight:
-        moment = self.days[0].moment
-        covered = None if seen.obscuration is None else round(seen.obscuration, 3)
+    def _clock_change(self, change: ClockChange) -> Highlight:
+        minutes = round(change.forward.total_seconds() / 60)
         return Highlight(
-            type=kind,
-            at=moment(seen.maximum),
-            title=title(seen.kind, self.language),
-            details=Details(
-                kind=seen.kind,
-                start=moment(seen.start),
-                maximum=moment(seen.maximum),
-                end=moment(seen.end),
-                magnitude=round(seen.magnitude, 3),
-                obscuration=covered,
-            ),
+            type="clock_change",
+            at=self.days[0].moment(change.at),
+            title=self.titles["clock forward" if minutes > 0 else "clock back"],
+            details=Details(shift_minutes=minutes),
         )
 
-    def _showers(self, around: Sequence[SkyEvent]) -> Iterator[Highlight]:
-        for moment in around:
-            if moment.type != "meteor_shower":
-                continue
-            shower = SHOWERS[moment.shower]
-            best = best_moment(shower, moment.at, self.point, self.ephemeris)
-            if best is not None:
-                yield Highlight(
-                    type="meteor_shower",
-                    at=self.days[0].moment(best.at),
-                    title=shower_title(shower.name, self.language),
-                    details=Details(
-                        rate=shower.rate,
-                        moonlight=round(best.moonlight, 2),
-                        radiant_height=round(best.height, 1),
-                    ),
-                )
+    def _eclipse(self, event: SkyEvent) -> Iterator[Highlight]:
+        find = {"new_moon": solar_eclipse, "full_moon": lunar_eclipse}.get(event.type)
+        eclipse = find and find(self.ephemeris, event.at)
+        seen = eclipse and eclipse.visible(self.point.lat, self.point.lng)
+        if seen:
+            moment = self.days[0].moment
+            covered = None if seen.obscuration is None else round(seen.obscuration, 3)
+            kind: HighlightType = "solar_eclipse" if event.type == "new_moon" else "lunar_eclipse"
+            yield Highlight(
+                type=kind,
+                at=moment(seen.maximum),
+                title=self.titles[f"{seen.kind} {kind}"],
+                details=Details(
+                    kind=seen.kind,
+                    start=moment(seen.start),
+                    maximum=moment(seen.maximum),
+                    end=moment(seen.end),
+                    magnitude=round(seen.magnitude, 3),
+                    obscuration=covered,
+                ),
+            )
+
+    def _shower(self, shower: Shower, peak: float) -> Iterator[Highlight]:
+        best = best_moment(shower, peak, self.point, self.ephemeris)
+        if best is not None:
+            yield Highlight(
+                type="meteor_shower",
+                at=self.days[0].moment(best.at),
+                title=self.titles[shower.name],
+                details=Details(
+                    rate=shower.rate,
+                    moonlight=round(best.moonlight, 2),
+                    radiant_height=round(best.height, 1),
+                ),
+            )

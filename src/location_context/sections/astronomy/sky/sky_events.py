@@ -73,6 +73,16 @@ def longitudes(positions: Floats, obliquity: Floats) -> Floats:
     return result
 
 
+def illumination(places: Floats) -> Floats:
+    """Sunlit share of the Moon's disc from positions of Sun and Moon, (2, 3, n) to (n)."""
+    sun, moon = places
+    to_sun = sun - moon
+    along = -(moon * to_sun).sum(axis=0)
+    size = np.sqrt((moon * moon).sum(axis=0) * (to_sun * to_sun).sum(axis=0))
+    result: Floats = (1 + along / size) / 2
+    return result
+
+
 def find_sky_events(sun: Floats, moon: Floats, start: float, step: float) -> list[SkyEvent]:
     """All moments among longitudes that begin at `start` and follow every `step` seconds."""
     ahead = moon - sun
