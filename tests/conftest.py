@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
+import httpcore2
 import pytest
 from hypothesis import settings
 
@@ -28,6 +30,14 @@ def _no_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep what commands record for their user away from who runs the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_trust_store() -> Iterator[None]:
+    """Read the certificates once for all HTTP clients: each would take 60 ms of a processor."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(httpcore2, "default_ssl_context", cache(httpcore2.default_ssl_context))
         yield
 
 

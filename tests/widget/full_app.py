@@ -28,6 +28,7 @@ class Full:
     url: str
     clock: MovedClock
     sections: Sequence[Section]
+    http: httpx2.Client
 
     def address(self, given: dict[str, str] = STAY, **more: str) -> str:
         return f"{self.url}/v1/pulse?{httpx2.QueryParams({**given, **more})}"
@@ -35,7 +36,7 @@ class Full:
     def get(
         self, given: dict[str, str] = STAY, headers: dict[str, str] | None = None, **more: str
     ) -> httpx2.Response:
-        return httpx2.get(self.address(given, **more), headers=headers, trust_env=False, timeout=20)
+        return self.http.get(self.address(given, **more), headers=headers)
 
     def sample(self, name: str) -> Sample:
         found = next(section for section in self.sections if section.name == name)
@@ -52,5 +53,8 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Full]:
         data_dir=tmp_path_factory.mktemp("full"), public_url=url, widget_per_minute=100_000
     )
     sections = sample_sections(clock)
-    with serve(settings, clock=clock, sections=sections, port=port) as served:
-        yield Full(served.url, clock, sections)
+    with (
+        serve(settings, clock=clock, sections=sections, port=port) as served,
+        httpx2.Client(trust_env=False, timeout=20) as http,
+    ):
+        yield Full(served.url, clock, sections, http)

@@ -18,14 +18,15 @@ DONOSTIA = {"lat": "43.3183", "lng": "-1.9812", "start": "2026-11-28", "end": "2
 class Site:
     """A served application by its address, which is its PUBLIC_URL too."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, http: httpx2.Client) -> None:
         self.url = url
+        self._http = http
 
     def get(
         self, path: str, headers: dict[str, str] | None = None, **params: str
     ) -> httpx2.Response:
         query = "?" + urlencode(params) if params else ""
-        return httpx2.get(self.url + path + query, headers=headers, trust_env=False, timeout=20)
+        return self._http.get(self.url + path + query, headers=headers)
 
 
 @pytest.fixture(scope="session")
@@ -38,5 +39,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         data_dir=folder, public_url=url, widget_per_minute=10_000, log_level="warning"
     )
     clock = MovedClock()
-    with serve(settings, clock=clock, sections=sample_sections(clock), port=port) as served:
-        yield Site(served.url)
+    with (
+        serve(settings, clock=clock, sections=sample_sections(clock), port=port) as served,
+        httpx2.Client(trust_env=False, timeout=20) as http,
+    ):
+        yield Site(served.url, http)

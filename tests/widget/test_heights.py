@@ -2,7 +2,6 @@
 
 from datetime import date, timedelta
 
-import httpx2
 import pytest
 
 from location_context.sections.contract import NotApplicable
@@ -31,8 +30,7 @@ WORST = 0.15
 
 def reserved(full, address: str, width: int) -> int:
     asked = {"url": address, "maxwidth": str(width)}
-    answer = httpx2.get(f"{full.url}/v1/oembed", params=asked, trust_env=False, timeout=20)
-    return answer.json()["height"]
+    return full.http.get(f"{full.url}/v1/oembed", params=asked).json()["height"]
 
 
 def misses(full, page, start: date, days: int, lang: str = "en", **more: str) -> list[str]:
