@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from location_context.upstream.breaker import Breaker
+from location_context.upstream.host import Breaker
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ from location_context.errors import (
     ProviderUnreachable,
 )
 from location_context.stay import system_clock
-from location_context.upstream.breaker import Breaker
 from location_context.upstream.client import (
     SUSPECT_WAIT,
     Backoff,
@@ -26,7 +25,7 @@ from location_context.upstream.client import (
     ProviderClient,
 )
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.host import DAY, Budget, Host, Hosts
+from location_context.upstream.host import DAY, Breaker, Budget, Host, Hosts
 from location_context.upstream.http import http_client
 from tests.fakes.server import Answered, StandIn
 

@@ -4,8 +4,7 @@ import asyncio
 
 import pytest
 
-from location_context.upstream.deadline import Deadline
-from location_context.upstream.single_flight import SingleFlight
+from location_context.upstream.deadline import Deadline, SingleFlight
 
 pytestmark = pytest.mark.anyio
 

@@ -29,10 +29,10 @@ from location_context.sections.contract import (
 )
 from location_context.settings import Settings, read_table
 from location_context.stay import Clock
+from location_context.upstream.cached_source import SharedCache
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
 from location_context.upstream.http import HttpClient
-from location_context.upstream.shared_cache import SharedCache
 
 Samples: TypeAlias = Mapping[str, Mapping[str, str]]
 Table = TypeVar("Table", bound=msgspec.Struct)

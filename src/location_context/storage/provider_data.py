@@ -18,7 +18,7 @@ from location_context.storage.schema import (
     point_heights,
     provider_answers,
 )
-from location_context.upstream.shared_cache import CacheRecord
+from location_context.upstream.cached_source import CacheRecord
 
 
 class SqlCacheStore:

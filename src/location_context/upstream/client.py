@@ -32,9 +32,8 @@ from location_context.errors import (
     ProviderUnreachable,
 )
 from location_context.stay import Clock
-from location_context.upstream.breaker import Breaker
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.host import Host
+from location_context.upstream.host import Breaker, Host
 from location_context.upstream.http import BoundedGet, HttpResponse
 
 T = TypeVar("T")

@@ -9,20 +9,18 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
 import httpx2
 
 from location_context.errors import (
     OperatorError,
-    ProviderError,
     ProviderResponseInvalid,
     ProviderStatusError,
     ProviderTimeout,
     ProviderUnreachable,
 )
-from location_context.upstream.http import metered, read_body
+from location_context.upstream.http import REDIRECTS, get_once
 
 _NAME = "download"
 MAX_REDIRECTS = 5
@@ -66,11 +64,22 @@ async def download(  # noqa: PLR0913  each argument is one bound of this call
     try:
         async with asyncio.timeout(timeout):
             for _ in range(MAX_REDIRECTS + 1):
-                target = await _check_address(url, allow_private=allow_private)
-                downloaded = await _fetch(client, target, url, max_bytes, headers or {})
-                if downloaded.status not in {301, 302, 303, 307, 308}:
-                    return downloaded
-                url = _redirect_target(url, downloaded.headers.get("location", ""))
+                target, ip = await _check_address(url, allow_private=allow_private)
+                response = await get_once(
+                    client,
+                    target.copy_with(host=ip),
+                    _NAME,
+                    max_bytes,
+                    headers={**(headers or {}), "Host": target.netloc.decode("ascii")},
+                    extensions={"sni_hostname": target.host},
+                    only_200=True,
+                    follow_redirects=False,
+                )
+                if response.status >= 400:
+                    raise ProviderStatusError(_NAME, response.status)
+                if response.status not in REDIRECTS:
+                    return Downloaded(response.body, response.headers, url, response.status)
+                url = _redirect_target(url, response.headers.get("location", ""))
     except TimeoutError:
         raise ProviderTimeout(_NAME, "did not answer in time") from None
     raise ProviderResponseInvalid(_NAME, f"redirects more than {MAX_REDIRECTS} times")
@@ -83,15 +92,8 @@ def _redirect_target(url: str, location: str) -> str:
         raise ProviderResponseInvalid(_NAME, "redirects to no address") from None
 
 
-@dataclass(frozen=True)
-class _Target:
-    """An address that may be asked: the host's name for TLS and Host, and the IP to connect to."""
-
-    url: httpx2.URL
-    ip: str
-
-
-async def _check_address(url: str, *, allow_private: bool) -> _Target:
+async def _check_address(url: str, *, allow_private: bool) -> tuple[httpx2.URL, str]:
+    """An address that may be asked: its host's name is for TLS and Host, the IP to connect to."""
     try:
         parsed = httpx2.URL(url)
     except (httpx2.InvalidURL, ValueError):
@@ -107,7 +109,7 @@ async def _check_address(url: str, *, allow_private: bool) -> _Target:
             f"The host {parsed.host} lies in a loopback, link-local or private range; "
             "LOCATION_CONTEXT_FEEDS_ALLOW_PRIVATE=true allows that"
         )
-    return _Target(parsed, addresses[0])
+    return parsed, addresses[0]
 
 
 def is_public(address: str) -> bool:
@@ -131,37 +133,3 @@ async def _resolve(host: str, port: int) -> list[str]:
     except (OSError, UnicodeError):
         raise ProviderUnreachable(_NAME, "the host has no address") from None
     return sorted({str(entry[4][0]) for entry in found}, key=lambda ip: ":" in ip)
-
-
-async def _fetch(
-    client: httpx2.AsyncClient,
-    target: _Target,
-    url: str,
-    max_bytes: int,
-    headers: Mapping[str, str],
-) -> Downloaded:
-    request = client.build_request(
-        "GET",
-        target.url.copy_with(host=target.ip),
-        headers={**headers, "Accept-Encoding": "gzip", "Host": target.url.netloc.decode("ascii")},
-        extensions={"sni_hostname": target.url.host},
-    )
-    try:
-        async with AsyncExitStack() as call:
-            meter = call.enter_context(metered())
-            response = await client.send(request, stream=True, follow_redirects=False)
-            call.push_async_callback(response.aclose)
-            meter.allow_body(max_bytes)
-            lower = {name.lower(): value for name, value in response.headers.items()}
-            if response.status_code >= 400:
-                raise ProviderStatusError(_NAME, response.status_code)
-            wanted = response.status_code == 200
-            body = await read_body(response, _NAME, max_bytes) if wanted else b""
-            return Downloaded(body, lower, url, response.status_code)
-    except httpx2.TimeoutException:
-        raise ProviderTimeout(_NAME, "did not answer in time") from None
-    except (httpx2.HTTPError, httpx2.InvalidURL):
-        raise ProviderUnreachable(_NAME, "the connection failed") from None
-
-
-__all__ = ["Downloaded", "ProviderError", "download", "is_public"]

@@ -1,4 +1,4 @@
-"""Host: what a provider counts by caller, whichever of its addresses is asked and by whom.
+"""Host: what a provider counts by caller, whichever of its addresses is asked; and its breaker.
 
 Units spent (`Budget`), calls in flight (`Slots`) and the time it asked to be left alone belong to
 the host: every `ProviderClient` that asks it, of whatever section, shares one `Host`, which `Hosts`
@@ -12,11 +12,11 @@ import random
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 try:
     import fcntl
@@ -26,6 +26,7 @@ except ImportError:  # not a POSIX system: each process counts alone
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 _BUCKETS = 60  # per window
 _RETRY_LOCK_SECONDS = 0.02  # short beside a call of 50 ms and more, long beside a try of 20 µs
+State = Literal["closed", "open", "half_open"]
 
 
 @dataclass
@@ -46,13 +47,11 @@ class _Window:
             self.public -= public
 
     def allows(self, units: float, *, public: bool) -> bool:
-        if self.spent + units > self.limit:
-            return False
-        return not public or self.public + units <= self.limit / 2
+        fits = self.spent + units <= self.limit
+        return fits and (not public or self.public + units <= self.limit / 2)
 
     def wait(self, now: float, units: float) -> float:
         """Seconds until so many of the oldest units have left the window that `units` fit."""
-        self.drop_old(now)
         units, free = min(units, self.limit), self.limit - self.spent
         for bucket, spent, _ in self.buckets:
             if free >= units:
@@ -63,9 +62,8 @@ class _Window:
                 return max(0.0, leaves - now)
         return 0.0 if free >= units else self.seconds
 
-    def span(self, now: float, units: float) -> float:
+    def span(self, units: float) -> float:
         """Seconds until `units` are spent: what does not fit now comes free at an even pace."""
-        self.drop_old(now)
         over = max(0.0, units - (self.limit - self.spent))
         return over / self.limit * self.seconds
 
@@ -98,11 +96,16 @@ class Budget:
         self.total = 0.0  # units spent since the start
         self.refused = 0  # calls it did not allow
 
-    def take(self, units: float, *, public: bool = False) -> bool:
-        """Spend `units` if every window allows it; False, and nothing spent, if one does not."""
+    def _drop_old(self) -> float:
+        """Forget what has left the windows; gives the time."""
         now = self._now()
         for window in self._windows:
             window.drop_old(now)
+        return now
+
+    def take(self, units: float, *, public: bool = False) -> bool:
+        """Spend `units` if every window allows it; False, and nothing spent, if one does not."""
+        now = self._drop_old()
         if not all(window.allows(units, public=public) for window in self._windows):
             self.refused += 1
             return False
@@ -113,19 +116,17 @@ class Budget:
 
     def wait(self, units: float) -> float:
         """Seconds until `units` may be spent, or a whole window's; 0 when they may be now."""
-        now = self._now()
+        now = self._drop_old()
         return max((window.wait(now, units) for window in self._windows), default=0.0)
 
     def span(self, units: float) -> float:
         """Seconds, about, until so many units are spent, more than a window holds included."""
-        now = self._now()
-        return max((window.span(now, units) for window in self._windows), default=0.0)
+        self._drop_old()
+        return max((window.span(units) for window in self._windows), default=0.0)
 
     def spent(self) -> dict[float, float]:
         """Units spent in each window, by its length in seconds."""
-        now = self._now()
-        for window in self._windows:
-            window.drop_old(now)
+        self._drop_old()
         return {window.seconds: window.spent for window in self._windows}
 
 
@@ -194,11 +195,8 @@ def _try_lock(path: Path) -> int | None:
     """
     if fcntl is None:
         raise OSError
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except FileNotFoundError:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -219,13 +217,9 @@ class Host:
         self.answers = False  # whether the newest call to it succeeded, or was refused in form
         self._slots = slots
 
-    @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
+    def slot(self) -> AbstractAsyncContextManager[None]:
         """Waits until one more call may be in flight, and counts it until the block ends."""
-        async with AsyncExitStack() as stack:
-            if self._slots is not None:
-                await stack.enter_async_context(self._slots.hold())
-            yield
+        return self._slots.hold() if self._slots else nullcontext()
 
 
 class Hosts:
@@ -275,3 +269,55 @@ class Hosts:
             slots = None if at_once is None else self._make_slots(name, at_once)
             self._hosts[name] = Host(Budget(limits, self._now, share=share), slots)
         return self._hosts[name]
+
+
+@dataclass
+class Breaker:
+    """Stops asking a provider that does not answer, and finds out when it is back.
+
+    Closed until `threshold` failures in a row. Open for `pause` seconds, doubling up to `longest`;
+    then one caller probes (half open) and its outcome closes or reopens. Times are on the monotonic
+    clock.
+    """
+
+    threshold: int = 3
+    pause: float = 5.0
+    longest: float = 120.0
+    _failures: int = field(default=0, init=False)
+    _opened: int = field(default=0, init=False)
+    _until: float = field(default=0.0, init=False)
+    _probing: float = field(default=0.0, init=False)
+
+    @property
+    def state(self) -> State:
+        if not self._opened:
+            return "closed"
+        return "open" if time.monotonic() < self._until else "half_open"
+
+    def allows(self) -> bool:
+        """Whether a call may be made now; in the half-open state one caller at a time may."""
+        if self.state != "half_open":
+            return self.state == "closed"
+        if time.monotonic() < self._probing:
+            return False
+        self._probing = time.monotonic() + self.pause
+        return True
+
+    def retry_in(self) -> float:
+        """Seconds until the next probe may be made."""
+        return max(0.0, max(self._until, self._probing) - time.monotonic())
+
+    def succeed(self) -> None:
+        self._failures = self._opened = 0
+        self._until = self._probing = 0.0
+
+    def fail(self) -> None:
+        """A call failed."""
+        self._failures += 1
+        if self._failures >= self.threshold or self._opened:
+            self._open()
+
+    def _open(self) -> None:
+        self._until = time.monotonic() + min(self.longest, self.pause * 2**self._opened)
+        self._opened = min(self._opened + 1, 16)
+        self._probing = 0.0

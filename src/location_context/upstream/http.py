@@ -5,10 +5,9 @@ bodies without end. A `ByteMeter` bounds what one call receives; `read_body` unp
 and no more, under a cap on the bytes that came and on what they unpack to.
 """
 
-import ssl
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,18 +19,14 @@ import httpcore2
 import httpx2
 import msgspec
 
-from location_context.errors import (
-    ProviderResponseInvalid,
-    ProviderTimeout,
-    ProviderUnreachable,
-)
+from location_context.errors import ProviderResponseInvalid, ProviderTimeout, ProviderUnreachable
 
 HttpClient: TypeAlias = httpx2.AsyncClient  # the name other packages know it by
 
 CONNECT_TIMEOUT = 3.0
 MAX_HEAD_BYTES = 256_000  # all heads of one response; the parser itself bounds each at 100 kB
 MAX_FRAMING_BYTES = 64_000  # what chunk sizes and the last read may come to beside a body
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _GZIP_MEMBER = 31  # zlib's `wbits` for one member with its header and checksum
 
 
@@ -84,7 +79,7 @@ class BoundedGet:
         """
         first, response = url, await self._get_once(url, headers)
         for _ in range(self.redirects):
-            if response.status not in _REDIRECTS:
+            if response.status not in REDIRECTS:
                 break
             target = urljoin(url, response.headers.get("location", ""))
             if urlsplit(target)[:2] != urlsplit(first)[:2]:  # scheme, host and port
@@ -93,22 +88,44 @@ class BoundedGet:
         return response
 
     async def _get_once(self, url: str, headers: Mapping[str, str]) -> HttpResponse:
-        headers = {"Accept-Encoding": "gzip", **headers}
         timeout = httpx2.Timeout(self.timeout, connect=CONNECT_TIMEOUT)
-        try:
-            async with AsyncExitStack() as call:
-                meter = call.enter_context(metered())
-                response = await call.enter_async_context(
-                    self.client.stream("GET", url, headers=headers, timeout=timeout)
-                )
-                meter.allow_body(self.max_bytes)
-                body = await read_body(response, self.provider, self.max_bytes)
+        return await get_once(
+            self.client, url, self.provider, self.max_bytes, headers=headers, timeout=timeout
+        )
+
+
+async def get_once(  # noqa: PLR0913  a bounded request has these parts
+    client: HttpClient,
+    url: httpx2.URL | str,
+    provider: str,
+    max_bytes: int,
+    *,
+    headers: Mapping[str, str],
+    only_200: bool = False,
+    **options: Any,
+) -> HttpResponse:
+    """One GET without redirects: the response, whatever its status.
+
+    With `only_200` the body of any other status is not read; `options` are those of
+    `httpx2.AsyncClient.stream`.
+
+    Raises:
+        ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: none came whole.
+    """
+    headers = {"Accept-Encoding": "gzip", **headers}
+    try:
+        with metered() as meter:
+            async with client.stream("GET", url, headers=headers, **options) as response:
+                meter.allow_body(max_bytes)
+                status = response.status_code
+                wanted = status == 200 or not only_200
+                body = await read_body(response, provider, max_bytes) if wanted else b""
                 lower = {name.lower(): value for name, value in response.headers.items()}
-                return HttpResponse(self.provider, response.status_code, lower, body)
-        except httpx2.TimeoutException:
-            raise ProviderTimeout(self.provider, "did not answer in time") from None
-        except (httpx2.HTTPError, httpx2.InvalidURL):
-            raise ProviderUnreachable(self.provider, "the connection failed") from None
+                return HttpResponse(provider, status, lower, body)
+    except httpx2.TimeoutException:
+        raise ProviderTimeout(provider, "did not answer in time") from None
+    except (httpx2.HTTPError, httpx2.InvalidURL):
+        raise ProviderUnreachable(provider, "the connection failed") from None
 
 
 def http_client(user_agent: str) -> HttpClient:
@@ -215,13 +232,8 @@ class MeteredStream(httpcore2.AsyncNetworkStream):
     async def aclose(self) -> None:
         await self._stream.aclose()
 
-    async def start_tls(
-        self,
-        ssl_context: ssl.SSLContext,
-        server_hostname: str | None = None,
-        timeout: float | None = None,  # noqa: ASYNC109  the seam's own argument
-    ) -> httpcore2.AsyncNetworkStream:
-        return MeteredStream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
+    async def start_tls(self, *args: Any, **options: Any) -> httpcore2.AsyncNetworkStream:
+        return MeteredStream(await self._stream.start_tls(*args, **options))
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
@@ -233,16 +245,8 @@ class MeteredBackend(httpcore2.AsyncNetworkBackend):
     def __init__(self, backend: httpcore2.AsyncNetworkBackend) -> None:
         self._backend = backend
 
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,  # noqa: ASYNC109  the seam's own argument
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore2.AsyncNetworkStream:
-        stream = await self._backend.connect_tcp(host, port, timeout, local_address, socket_options)
-        return MeteredStream(stream)
+    async def connect_tcp(self, *args: Any, **options: Any) -> httpcore2.AsyncNetworkStream:
+        return MeteredStream(await self._backend.connect_tcp(*args, **options))
 
     async def sleep(self, seconds: float) -> None:
         await self._backend.sleep(seconds)

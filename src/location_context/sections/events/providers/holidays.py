@@ -24,8 +24,7 @@ from location_context.sections.events.providers.subdivisions import (
 )
 from location_context.sections.events.records import ProviderEvent, When
 from location_context.stay import Stay
-from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
-from location_context.upstream.single_flight import SingleFlight
+from location_context.upstream.deadline import ANSWER_RESERVE, Deadline, SingleFlight
 
 _Year = tuple[str, int, Locale]
 _Records = tuple[HolidayRecord, ...]

@@ -22,7 +22,7 @@ from location_context.sections.weather.records import (
     YearMonth,
 )
 from location_context.stay import Clock
-from location_context.upstream.single_flight import SingleFlight
+from location_context.upstream.deadline import SingleFlight
 
 MAX_CELL_MONTHS = 600  # in memory, about 36 kB each
 MAX_PENDING = 20_000  # months of 3 kB each, 60 MB: about 160 cells with all their ten years

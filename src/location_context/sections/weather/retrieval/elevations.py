@@ -18,8 +18,7 @@ from location_context.sections.weather.records import Spot
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
 from location_context.stay import Clock
 from location_context.upstream.cached_source import CachedSource
-from location_context.upstream.deadline import Deadline
-from location_context.upstream.single_flight import SingleFlight
+from location_context.upstream.deadline import Deadline, SingleFlight
 
 MAX_CACHED = 20_000
 FRESH_TTL = timedelta(days=365)  # ground does not move; the store keeps it for good

@@ -13,10 +13,9 @@ from location_context.sections.contract import Query, degraded_by
 from location_context.sections.weather.providers.base import Forecast, ForecastProvider
 from location_context.sections.weather.records import Cell, Spot, WeatherSeries
 from location_context.stay import Clock, Stay
-from location_context.upstream.cached_source import CachedSource, Sharing
+from location_context.upstream.cached_source import CachedSource, SharedCache, Sharing
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.fallback_chain import Attempt, FallbackChain
-from location_context.upstream.shared_cache import SharedCache
 
 STALE_TTL = timedelta(hours=6)
 SETTLE_WINDOW = 0.5  # seconds for which a forecast waits for one of a preferred provider
