@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from location_context.errors import OperatorError
 from location_context.settings import PREFIX, Secret, Settings, read_table, unknown
-from location_context.settings.loader import GROUP
+from location_context.settings.parsers import GROUP
 
 
 def read(**given: str) -> Settings:

@@ -23,9 +23,8 @@ from location_context.settings import Settings
 from location_context.stay import Clock, system_clock
 from location_context.storage.access import open_authenticator
 from location_context.storage.database import Database
+from location_context.storage.datasets import SqlCacheStore, SqlClimateStore, SqlGuideStore
 from location_context.storage.events import SqlEventStore
-from location_context.storage.guide import SqlGuideStore
-from location_context.storage.provider_data import SqlCacheStore, SqlClimateStore
 from location_context.storage.redis import RedisLink, RedisSlots
 from location_context.upstream.host import FileSlots, Hosts, Slots
 from location_context.upstream.http import http_client

@@ -8,7 +8,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from location_context.cli.events import commands
+from location_context.cli.events import events as commands
 from location_context.errors import OperatorError
 from tests.fakes.server import Answered, StandIn
 

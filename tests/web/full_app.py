@@ -13,7 +13,7 @@ from location_context.sections.guide.imports.importer import Importer, import_sa
 from location_context.settings import Secret, Settings
 from location_context.stay import Clock, system_clock
 from location_context.storage.database import Database
-from location_context.storage.guide import SqlGuideStore
+from location_context.storage.datasets import SqlGuideStore
 from tests.fakes import ticketmaster
 from tests.fakes.met_norway import PATH as MET_PATH
 from tests.fakes.met_norway import MetNorwayStandIn

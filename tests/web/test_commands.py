@@ -123,7 +123,7 @@ def test_warm_waits_for_the_budget_says_how_long_and_goes_on_where_it_was_stoppe
         moved[0] += seconds
 
     monkeypatch.setattr("location_context.app.Hosts", partial(Hosts, now=lambda: moved[0]))
-    monkeypatch.setattr("location_context.cli.warm.sleep", pause)
+    monkeypatch.setattr("location_context.cli.read.sleep", pause)
     standin, file = OpenMeteo(system_clock), far_places(tmp_path, 7)
     with standin.server.running():
         more = open_meteo_at(standin, OPEN_HOLIDAYS_URL="", OPEN_METEO_PER_MINUTE="200")

@@ -14,7 +14,7 @@ import pytest
 from location_context.sections.contract import DEGRADED, NOT_APPLICABLE
 from location_context.settings import Secret, Settings
 from location_context.storage.database import Database
-from location_context.storage.guide import SqlGuideStore
+from location_context.storage.datasets import SqlGuideStore
 from tests.fakes import ticketmaster
 from tests.fakes.open_meteo import ARCHIVE, FORECAST
 from tests.fakes.server import Answered, StandIn

@@ -21,7 +21,7 @@ from rich.table import Table
 from location_context.errors import OperatorError
 from location_context.settings import Settings
 from location_context.settings.data_dir import note_store, other_store, refuse_second_store
-from location_context.settings.loader import COMMAND, variable
+from location_context.settings.parsers import COMMAND, variable
 
 T = TypeVar("T")
 _MAX_COLUMNS = 10_000  # the terminal wraps longer lines, and nothing is cut off
@@ -129,34 +129,37 @@ class ProgressReporter:
 
     def __init__(self, activity: str, total: int, noun: str) -> None:
         self.total = total
+        self.done = self._last_printed = 0
         self._noun = noun
-        self._count = self._last_printed = 0
         self._last_message = ""
         self._console = err()
-        self._bar = Progress(console=self._console, transient=True)
+        self._bar = Progress(
+            console=self._console, transient=True, disable=not self._console.is_terminal
+        )
         self._task = self._bar.add_task(activity, total=total)
 
     def __enter__(self) -> Self:
-        if self._console.is_terminal:
-            self._bar.start()
+        self._bar.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._console.is_terminal:
-            self._bar.stop()
+        self._bar.stop()
 
     def advance(self) -> None:
         """Count one more item as done."""
-        self._count += 1
+        self.done += 1
         self._bar.advance(self._task)
         interval = max(1, self.total // 20)
-        if not self._console.is_terminal and self._count - self._last_printed >= interval:
-            self._last_printed = self._count
-            self._console.print(f"{self._count} of {self.total} {self._noun}", markup=False)
+        if self._bar.disable and self.done - self._last_printed >= interval:
+            self._last_printed = self.done
+            self._print()
 
     def message(self, text: str) -> None:
         """Print a message with the count, unless it repeats the last one."""
         if text != self._last_message:
             self._last_message = text
-            line = f"{self._count} of {self.total} {self._noun}: {text}"
-            self._console.print(line, markup=False)
+            self._print(f": {text}")
+
+    def _print(self, rest: str = "") -> None:
+        line = f"{self.done} of {self.total} {self._noun}{rest}"
+        self._console.print(line, markup=False)

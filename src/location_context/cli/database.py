@@ -1,34 +1,16 @@
-"""`backup`, `restore` and `migrate`; and the database for commands that need it."""
+"""`backup`, `restore` and `migrate`: the stored data as a whole."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from location_context.cli import console
-from location_context.settings import Settings
 from location_context.storage import backup as backups
 from location_context.storage.database import Database
 
-backup = typer.Typer(add_completion=False)
-restore = typer.Typer(add_completion=False)
-migrate = typer.Typer(add_completion=False)
 
-
-@asynccontextmanager
-async def open_database(settings: Settings) -> AsyncIterator[Database]:
-    """The database of these settings, which is closed at the end."""
-    database = await Database.open(settings)
-    try:
-        yield database
-    finally:
-        await database.close()
-
-
-@backup.command("backup")
-def back_up(
+def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write (tar).")],
     *,
     json: console.Json = False,
@@ -39,8 +21,7 @@ def back_up(
     console.emit({"file": str(file), "bytes": size, "holds": contents}, text, json=json)
 
 
-@restore.command("restore")
-def restore_backup(
+def restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `backup` wrote.")],
     *,
     new: console.New = False,
@@ -53,8 +34,7 @@ def restore_backup(
     console.emit({"data_dir": str(folder), "holds": contents}, text, json=json)
 
 
-@migrate.command("migrate")
-def migrate_schema(*, json: console.Json = False) -> None:
+def migrate(*, json: console.Json = False) -> None:
     """Bring the database schema up to date; safe to run again after an interruption."""
     before, after = console.run(Database.upgrade(console.settings()))
     if before == after:

@@ -11,10 +11,10 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 import msgspec
 import typer
@@ -23,22 +23,20 @@ from location_context.access.authenticator import damaged_key_warning
 from location_context.access.pepper import open_pepper
 from location_context.app import open_service
 from location_context.cli import console
-from location_context.cli.database import open_database
 from location_context.errors import LocationContextError
 from location_context.sections.contract import ProviderState, Query
-from location_context.sections.section import DatasetInfo, Section
+from location_context.sections.section import Section
 from location_context.sections.weather.climatology.fallback_grid import FallbackGrid
 from location_context.service import Service, read_all
-from location_context.settings import Settings, loader
+from location_context.settings import Settings, parsers
 from location_context.stay import Clock, Stay, system_clock
 from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.backup import sqlite_file
+from location_context.storage.database import Database
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.download import download
 from location_context.upstream.http import http_client, server_time
 from location_context.web.status import status
-
-commands = typer.Typer(add_completion=False)
 
 Outcome = Literal["ok", "info", "warning", "failed"]
 LOW_DISK_SPACE = 500_000_000  # bytes
@@ -46,7 +44,6 @@ _PROBE_BYTES = 1_000_000  # written and removed again, to find out whether there
 _CLOCK_TOLERANCE, _CLOCK_FAILURE = timedelta(minutes=2), timedelta(days=1)
 _PERMISSION_ERRORS = {errno.EACCES, errno.EPERM, errno.EROFS}
 _STATUS_TIMEOUT = 5.0  # seconds
-_MAX_STATUS_BYTES = 1_000_000
 _MAX_WARNING_CHARACTERS = 500
 
 
@@ -62,7 +59,6 @@ PARIS = (48.8566, 2.3522)
 READ_TIMEOUT = 15.0  # seconds
 _NEAR, _FAR = 7, 180  # days ahead: a forecast, and a climatology
 
-Check: TypeAlias = Callable[["Settings"], Awaitable[Finding]]
 _DEFAULT_ADVICE = "if it persists, check the provider's own status page"
 _ADVICE = {  # by the code of a provider's last error
     "unreachable": "check this machine's outgoing connections (DNS, firewall, proxy) and {setting}",
@@ -85,7 +81,6 @@ Server = Annotated[
 ]
 
 
-@commands.command()
 def doctor(*, server: Server = "", json: console.Json = False) -> None:
     """Check settings, storage, datasets and providers; exit with 1 if a check failed."""
     findings = console.run(_examine(server, printed=not json))
@@ -118,7 +113,10 @@ async def _findings(server: str) -> AsyncIterator[Finding]:
         yield finding
     yield await _clock(settings, system_clock)
     for name, check in (("data directory", _data_dir), ("database", _database), ("keys", _keys)):
-        finding = await _run_check(name, check, settings)
+        try:
+            finding = await check(settings)
+        except LocationContextError as error:
+            finding = Finding(name, "failed", error.message)
         yield finding
         if finding.outcome == "failed":
             return
@@ -134,31 +132,24 @@ async def _findings(server: str) -> AsyncIterator[Finding]:
 def _settings_of_packages() -> Iterator[Finding]:
     """Each setting that an installed package declares, with its value; secrets are masked."""
     try:
-        tables = [loader.read_table(table, os.environ) for table in loader.tables_of_packages()]
+        tables = [parsers.read_table(table, os.environ) for table in parsers.tables_of_packages()]
     except LocationContextError as error:
         yield Finding("settings of packages", "failed", error.message)
         return
     for table in tables:
         for name in table.__struct_fields__:
             value = str(getattr(table, name))
-            yield Finding(f"setting {loader.variable(name)}", "info", value or "empty")
-
-
-async def _run_check(name: str, check: Check, settings: Settings) -> Finding:
-    try:
-        return await check(settings)
-    except LocationContextError as error:
-        return Finding(name, "failed", error.message)
+            yield Finding(f"setting {parsers.variable(name)}", "info", value or "empty")
 
 
 async def _database(settings: Settings) -> Finding:
-    async with open_database(settings) as database:
+    async with await Database.open(settings) as database:
         kind = "SQLite" if database.is_sqlite else "PostgreSQL"
     return Finding("database", "ok", f"{kind}, intact and with the right schema")
 
 
 async def _keys(settings: Settings) -> Finding:
-    async with open_database(settings) as database:
+    async with await Database.open(settings) as database:
         store = SqlApiKeyStore(database)
         await open_pepper(settings, store)
         count, damaged = len(await store.all()), store.damaged
@@ -180,21 +171,17 @@ async def _service(settings: Settings) -> AsyncIterator[Finding]:
             for provider in section.providers:
                 yield _provider(provider)
         for info in (cached.section.dataset_info for cached in service.sections):
-            if info:
-                dataset = state.datasets[info.name]
-                yield _dataset(settings, info, dataset.rows if dataset else 0)
+            if info is None:
+                continue
+            check, dataset = f"dataset {info.name}", state.datasets[info.name]
+            if dataset and dataset.rows:
+                yield Finding(check, "ok", f"{dataset.rows} rows")
+            elif info.name == "climate" and FallbackGrid(settings.data_dir).exists:
+                yield Finding(check, "info", "no months stored yet; the fallback grid is there")
+            else:
+                yield Finding(check, "warning" if info.required else "info", info.hint)
         for notice in state.notices:
             yield Finding("notice", "warning", notice)
-
-
-def _dataset(settings: Settings, info: DatasetInfo, rows: int) -> Finding:
-    """What is stored of a dataset."""
-    check = f"dataset {info.name}"
-    if rows:
-        return Finding(check, "ok", f"{rows} rows")
-    if info.name == "climate" and FallbackGrid(settings.data_dir).exists:
-        return Finding(check, "info", "no months stored yet; the fallback grid is there")
-    return Finding(check, "warning" if info.required else "info", info.hint)
 
 
 def _provider(provider: ProviderState) -> Finding:
@@ -233,33 +220,26 @@ async def _probe(section: Section[Any], query: Query) -> None:
 async def _data_dir(settings: Settings) -> Finding:
     """Whether the data directory exists, is writable and has space; optional with PostgreSQL."""
     folder, needed = settings.data_dir.absolute(), sqlite_file(settings) is not None
+
+    def finding(outcome: Outcome, message: str) -> Finding:
+        return Finding("data directory", outcome, f"{folder}{message}")
+
     if not folder.is_dir():
         if needed:
-            return _data_dir_finding("failed", f"{folder} is missing: location-context setup")
-        return _data_dir_finding(
-            "info", f"{folder} is missing; the fallback grid would be stored there"
-        )
-    if (error := await asyncio.to_thread(_write_error, folder)) is not None:
-        if error.errno in _PERMISSION_ERRORS and not needed:
-            return _data_dir_finding(
-                "ok", f"{folder} is read-only, which is enough with PostgreSQL"
-            )
-        outcome: Outcome = "failed" if needed else "warning"
-        if error.errno in _PERMISSION_ERRORS:
-            return _data_dir_finding(outcome, f"{folder} cannot be written to: {error.strerror}")
-        return _data_dir_finding(
-            outcome, f"{folder} has no space left: {error.strerror}; free some space"
-        )
-    free = shutil.disk_usage(folder).free
-    enough = free > LOW_DISK_SPACE
-    state = f"{folder}, {free / 1e9:.1f} GB free"
-    return _data_dir_finding(
-        "ok" if enough else "warning", state if enough else f"{state}: free some space"
-    )
-
-
-def _data_dir_finding(outcome: Outcome, message: str) -> Finding:
-    return Finding("data directory", outcome, message)
+            return finding("failed", " is missing: location-context setup")
+        return finding("info", " is missing; the fallback grid would be stored there")
+    error = await asyncio.to_thread(_write_error, folder)
+    if error is None:
+        free = shutil.disk_usage(folder).free
+        low = free <= LOW_DISK_SPACE
+        advice = ": free some space" if low else ""
+        return finding("warning" if low else "ok", f", {free / 1e9:.1f} GB free{advice}")
+    if error.errno not in _PERMISSION_ERRORS:
+        message = f" has no space left: {error.strerror}; free some space"
+        return finding("failed" if needed else "warning", message)
+    if needed:
+        return finding("failed", f" cannot be written to: {error.strerror}")
+    return finding("ok", " is read-only, which is enough with PostgreSQL")
 
 
 def _write_error(folder: Path) -> OSError | None:
@@ -287,19 +267,18 @@ async def _clock(settings: Settings, now: Clock) -> Finding:
 
 
 def _clock_finding(ahead: timedelta, other: str, *, exactly: bool) -> Finding:
+    outcome: Outcome
     difference = abs(ahead)
     if difference <= _CLOCK_TOLERANCE:
         return Finding("clock", "ok", f"agrees with {other}")
-    days = difference / timedelta(days=1)
-    how_far = (
-        f"{days:,.1f} days"
-        if difference >= _CLOCK_FAILURE
-        else f"{difference / timedelta(minutes=1):.0f} minutes"
-    )
+    if difference >= _CLOCK_FAILURE:
+        outcome, how_far = "failed", f"{difference / timedelta(days=1):,.1f} days"
+    else:
+        outcome, how_far = "warning", f"{difference / timedelta(minutes=1):.0f} minutes"
     least = "" if exactly else "at least "
     side = "ahead of" if ahead > timedelta() else "behind"
     message = f"is {least}{how_far} {side} {other}: set this machine's clock (NTP)"
-    return Finding("clock", "failed" if difference >= _CLOCK_FAILURE else "warning", message)
+    return Finding("clock", outcome, message)
 
 
 def _last_written(settings: Settings) -> datetime | None:
@@ -325,11 +304,7 @@ async def _running_server(address: str, user_agent: str, known: Collection[str])
     try:
         async with http_client(user_agent) as client:
             answer = await download(
-                client,
-                url,
-                allow_private=True,
-                max_bytes=_MAX_STATUS_BYTES,
-                timeout=_STATUS_TIMEOUT,
+                client, url, allow_private=True, max_bytes=1_000_000, timeout=_STATUS_TIMEOUT
             )
         status = msgspec.json.decode(answer.body, type=_ServerStatus)
     except LocationContextError:

@@ -2,13 +2,11 @@
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Annotated, Literal, TypeVar, cast, get_args
+from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 import typer
 
 from location_context.cli import console
-from location_context.cli.database import open_database
 from location_context.errors import OperatorError
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.gazetteer.zones import main_zone
@@ -23,17 +21,18 @@ from location_context.sections.events.imports.importer import (
 from location_context.sections.events.records import Calendar
 from location_context.sections.events.response import Category
 from location_context.stay import system_clock
+from location_context.storage.database import Database
 from location_context.storage.events import SqlEventStore
 from location_context.upstream.http import http_client
 
-commands = typer.Typer(
+events = typer.Typer(
     add_completion=False, help="Import your own events and manage feeds.", no_args_is_help=True
 )
 T = TypeVar("T")
 _PRINT_INTERVAL = 5000  # events, where no terminal shows a changing count
 
 feed = typer.Typer(help="Calendars at an address that the server refreshes.", no_args_is_help=True)
-commands.add_typer(feed, name="feed")
+events.add_typer(feed, name="feed")
 
 Name = Annotated[str | None, typer.Option(help="A name of your choice.")]
 Lat = Annotated[float | None, typer.Option(help="Latitude for events without coordinates.")]
@@ -43,7 +42,7 @@ Region = Annotated[str | None, typer.Option(help="Or their region (ISO 3166-2, s
 CategoryOption = Annotated[str | None, typer.Option(help="Category for events without one.")]
 
 
-@commands.command("import")
+@events.command("import")
 def import_(  # noqa: PLR0913  each is an option of the command
     source: Annotated[str, typer.Argument(help="A file or address: ICS, JSON-LD, HTML or CSV.")],
     *,
@@ -61,7 +60,7 @@ def import_(  # noqa: PLR0913  each is an option of the command
 ) -> None:
     """Import events once, replacing what the same source gave before."""
     place = _place(lat, lng, country, region)
-    calendar = _calendar("import", canonical_source(source), name, place, category)
+    calendar = _calendar(canonical_source(source), "import", name, category, **place)
     _import(calendar, allow_empty=allow_empty, json=json)
 
 
@@ -78,11 +77,11 @@ def add(  # noqa: PLR0913  each is an option of the command
     json: console.Json = False,
 ) -> None:
     """Read a feed now and have the server refresh it every hour."""
-    calendar = _calendar("feed", address, name, _place(lat, lng, country, region), category)
-    _import(calendar, allow_empty=False, json=json)
+    place = _place(lat, lng, country, region)
+    _import(_calendar(address, "feed", name, category, **place), allow_empty=False, json=json)
 
 
-@commands.command("list")
+@events.command("list")
 @feed.command("list")
 def list_(json: console.Json = False) -> None:
     """List feeds and imports."""
@@ -119,7 +118,10 @@ def _run(work: Callable[[Feeds], Awaitable[T]]) -> T:
 
     async def run() -> T:
         settings = console.settings()
-        async with open_database(settings) as database, http_client(settings.user_agent) as client:
+        async with (
+            await Database.open(settings) as database,
+            http_client(settings.user_agent) as client,
+        ):
             return await work(Feeds(settings, system_clock, client, SqlEventStore(database)))
 
     return console.run(run())
@@ -155,61 +157,44 @@ def _progress() -> Iterator[Callable[[int], None]]:
     yield print_count
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Place:
-    """Where events without coordinates are, and their time zone."""
-
-    lat: float | None
-    lng: float | None
-    country: str | None
-    region: str | None
-    timezone: str | None
-
-
-def _place(lat: float | None, lng: float | None, country: str | None, region: str | None) -> _Place:
+def _place(
+    lat: float | None, lng: float | None, country: str | None, region: str | None
+) -> dict[str, Any]:
+    """Where events without coordinates are, and their time zone, as fields of a calendar."""
     if (lat is None) != (lng is None):
         raise OperatorError("--lat and --lng go together")
     if region and not country:
         country = region.partition("-")[0]
     if country and not (len(country) == 2 and country.isalpha()):
         raise OperatorError(f"--country is {country!r}; accepted: two letters such as DE")
-    timezone = main_zone(country.upper()) if country else None
+    country, region = country and country.upper(), region and region.upper()
+    timezone = main_zone(country) if country else None
     if lat is not None and lng is not None:
         if not (-90 <= lat <= 90 and -180 <= lng <= 180):
             raise OperatorError("--lat or --lng is out of bounds: -90..90 and -180..180")
         lat, lng = canonical(lat, lng)
         timezone = Gazetteer.load().point(lat, lng).timezone
-    return _Place(
-        lat=lat,
-        lng=lng,
-        country=country.upper() if country else None,
-        region=region.upper() if region else None,
-        timezone=timezone,
-    )
+    values = {"lat": lat, "lng": lng, "country": country or None, "region": region or None}
+    return {**values, "timezone": timezone}
 
 
 def _calendar(
-    kind: Literal["feed", "import"],
     source: str,
+    kind: Literal["feed", "import"],
     name: str | None,
-    place: _Place,
     category: str | None,
+    **place: Any,
 ) -> Calendar:
-    if category is not None and category not in get_args(Category):
-        raise OperatorError(
-            f"--category is {category!r}; accepted: {', '.join(get_args(Category))}"
-        )
+    categories = get_args(Category)
+    if category is not None and category not in categories:
+        raise OperatorError(f"--category is {category!r}; accepted: {', '.join(categories)}")
     return Calendar(
         id=calendar_id(source),
         kind=kind,
         source=source,
         name=name,
-        lat=place.lat,
-        lng=place.lng,
-        country=place.country,
-        region=place.region,
-        timezone=place.timezone,
         category=cast("Category | None", category),
+        **place,
     )
 
 
@@ -217,9 +202,9 @@ def _report(calendar: Calendar | None, rejected: Sequence[RejectedEntry], *, jso
     """Print the result of an import; without a calendar nothing was imported."""
     text = []
     if calendar:
-        events = f"{calendar.rows:,} event{'s' * (calendar.rows != 1)}"
+        number = f"{calendar.rows:,} event{'s' * (calendar.rows != 1)}"
         period = "from a month back to three years ahead"
-        text = [f"{events} {period} imported, {len(rejected):,} refused."]
+        text = [f"{number} {period} imported, {len(rejected):,} refused."]
     console.emit({"calendar": calendar, "refused": rejected}, *text, json=json)
     for entry in rejected if not json else ():
         console.step(f"- {entry.location}: {entry.reason}")

@@ -11,25 +11,18 @@ import typer
 from rich.progress import Progress
 
 from location_context.cli import console
-from location_context.cli.database import open_database
 from location_context.errors import OperatorError
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.sections.contract import CC0
-from location_context.sections.guide.imports.importer import (
-    Importer,
-    ImportMetadata,
-    ImportRejected,
-    ImportReport,
-    import_sample,
-)
-from location_context.sections.guide.imports.sources import fetch, fetch_wikidata
+from location_context.sections.guide.imports import importer, sources
 from location_context.sections.guide.labels import read_labels
 from location_context.sections.guide.records import GuideVersion
 from location_context.stay import system_clock
-from location_context.storage.guide import SqlGuideStore
+from location_context.storage.database import Database
+from location_context.storage.datasets import SqlGuideStore
 from location_context.upstream.http import http_client
 
-commands = typer.Typer(
+guide = typer.Typer(
     add_completion=False,
     help="Import a restaurant guide, list its versions, roll back to the previous one.",
     no_args_is_help=True,
@@ -40,7 +33,7 @@ _MAX_LISTED = 20  # rejected rows printed for people; --json lists all
 Source = Annotated[str | None, typer.Argument(metavar="FILE|URL", help="CSV, GeoJSON, SPARQL.")]
 
 
-@commands.command("import")
+@guide.command("import")
 def import_(  # noqa: PLR0913  each option is an argument
     source: Source = None,
     *,
@@ -63,7 +56,7 @@ def import_(  # noqa: PLR0913  each option is an argument
     """Import a dataset and serve it; running servers switch to it within seconds."""
     if [source is not None, sample, wikidata].count(True) != 1:
         raise OperatorError("Give one of: a file or address, --sample, --wikidata.")
-    metadata = ImportMetadata(
+    metadata = importer.ImportMetadata(
         source="",
         dated=_date(dated),
         attribution=attribution or ("Wikidata" if wikidata else ""),
@@ -75,13 +68,13 @@ def import_(  # noqa: PLR0913  each option is an argument
         report = _run(
             lambda guides: _import(guides, source, metadata, sample=sample, strict=strict)
         )
-    except ImportRejected as rejected:
+    except importer.ImportRejected as rejected:
         _print_report(rejected.report, json=json)
         raise
     _print_report(report, json=json)
 
 
-@commands.command("list")
+@guide.command("list")
 def list_(*, json: console.Json = False) -> None:
     """List the stored versions, newest first."""
     versions = _run(lambda guides: guides.versions())
@@ -102,7 +95,7 @@ def list_(*, json: console.Json = False) -> None:
     console.emit(value, console.table(columns, rows), json=json)
 
 
-@commands.command()
+@guide.command()
 def rollback(*, json: console.Json = False) -> None:
     """Roll back to the version before the current one."""
     version = _run(lambda guides: guides.rollback())
@@ -114,7 +107,7 @@ def _run(work: Callable[[SqlGuideStore], Awaitable[T]]) -> T:
     """Run `work` on the stored guides."""
 
     async def run() -> T:
-        async with open_database(console.settings()) as database:
+        async with await Database.open(console.settings()) as database:
             return await work(SqlGuideStore(database))
 
     return console.run(run())
@@ -123,37 +116,32 @@ def _run(work: Callable[[SqlGuideStore], Awaitable[T]]) -> T:
 async def _import(
     guides: SqlGuideStore,
     source: str | None,
-    metadata: ImportMetadata,
+    metadata: importer.ImportMetadata,
     *,
     sample: bool,
     strict: bool,
-) -> ImportReport:
+) -> importer.ImportReport:
     """Import the sample, the file or address, or without one Wikidata."""
     settings = console.settings()
     async with http_client(settings.user_agent) as client:
-        importer = Importer(guides, system_clock, _countries())
+        datasets = importer.Importer(guides, system_clock, Gazetteer.load().country)
         if sample:
-            return (await import_sample(importer))[1]
+            return (await importer.import_sample(datasets))[1]
         if source is None:
-            dataset = await fetch_wikidata(client, settings)
+            dataset = await sources.fetch_wikidata(client, settings)
         else:
-            dataset = await fetch(client, source, settings)
+            dataset = await sources.fetch(client, source, settings)
         dated = metadata.dated or dataset.dated
         metadata = replace(metadata, source=dataset.source, dated=dated)
         with Progress(console=console.err(), transient=True) as bar:
             task = bar.add_task("Checking rows", total=None)
-            _, report = await importer.run(
+            _, report = await datasets.run(
                 dataset.data,
                 metadata,
                 strict=strict,
-                progress=lambda done, rows: bar.update(task, completed=done, total=rows),
+                progress=lambda done, total: bar.update(task, completed=done, total=total),
             )
         return report
-
-
-def _countries() -> Callable[[float, float], str | None]:
-    gazetteer = Gazetteer.load()
-    return lambda lat, lng: gazetteer.point(lat, lng).country
 
 
 def _date(text: str | None) -> date | None:
@@ -163,7 +151,7 @@ def _date(text: str | None) -> date | None:
         raise OperatorError(f"--dated is {text!r}; accepted: a date like 2026-01-31.") from None
 
 
-def _print_report(report: ImportReport, *, json: bool) -> None:
+def _print_report(report: importer.ImportReport, *, json: bool) -> None:
     if not json:
         for row in report.refused[:_MAX_LISTED]:
             console.warn(f"{report.counted_in} {row.line}: {row.reason}")

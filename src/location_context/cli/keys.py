@@ -2,25 +2,20 @@
 
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, Any, TypeVar
 
 import typer
 
-from location_context.access.keys import (
-    DEFAULT_PER_DAY,
-    DEFAULT_PER_MINUTE,
-    ApiKey,
-    ApiKeys,
-    MintedKey,
-)
+from location_context.access import keys as api_keys
 from location_context.cli import console
-from location_context.cli.database import open_database
 from location_context.errors import OperatorError
 from location_context.stay import system_clock
 from location_context.storage.access import open_api_keys
+from location_context.storage.database import Database
 
-commands = typer.Typer(
+keys = typer.Typer(
     add_completion=False, help="Create, list, revoke and rotate API keys.", no_args_is_help=True
 )
 
@@ -34,12 +29,12 @@ Expires = Annotated[
 KeyId = Annotated[str, typer.Argument(metavar="ID", help="The key's id, as `keys list` shows it.")]
 
 
-@commands.command()
+@keys.command()
 def create(  # noqa: PLR0913  each is an option of the command
     name: Annotated[str, typer.Argument(help="Whose key it is.")],
     *,
-    per_minute: PerMinute = DEFAULT_PER_MINUTE,
-    per_day: PerDay = DEFAULT_PER_DAY,
+    per_minute: PerMinute = api_keys.DEFAULT_PER_MINUTE,
+    per_day: PerDay = api_keys.DEFAULT_PER_DAY,
     expires: Expires = None,
     new: console.New = False,
     json: console.Json = False,
@@ -55,7 +50,7 @@ def create(  # noqa: PLR0913  each is an option of the command
     _print_minted(minted, json=json)
 
 
-@commands.command("list")
+@keys.command("list")
 def list_(*, json: console.Json = False) -> None:
     """List all keys, revoked and expired ones included."""
     records = [_public_fields(record) for record in _run(lambda keys: keys.list())]
@@ -68,7 +63,7 @@ def list_(*, json: console.Json = False) -> None:
     console.emit(records, console.table(columns, rows), json=json)
 
 
-@commands.command()
+@keys.command()
 def revoke(key_id: KeyId, *, json: console.Json = False) -> None:
     """Revoke a key; every server rejects it within five seconds."""
     record = _run(lambda keys: keys.revoke(key_id))
@@ -76,7 +71,7 @@ def revoke(key_id: KeyId, *, json: console.Json = False) -> None:
     console.emit(_public_fields(record), text, json=json)
 
 
-@commands.command()
+@keys.command()
 def rotate(
     key_id: KeyId,
     *,
@@ -89,12 +84,12 @@ def rotate(
     _print_minted(_run(lambda keys: keys.rotate(key_id, timedelta(hours=grace))), json=json)
 
 
-def _run(work: Callable[[ApiKeys], Awaitable[T]], *, new: bool = False) -> T:
-    """Run `work` on the stored keys."""
+def _run(work: Callable[[api_keys.ApiKeys], Awaitable[T]], *, new: bool = False) -> T:
+    """What `work` returns of the stored keys."""
 
     async def run() -> T:
         settings = console.settings(new=new)
-        async with open_database(settings) as database:
+        async with await Database.open(settings) as database:
             return await work(await open_api_keys(settings, database, system_clock))
 
     return console.run(run())
@@ -109,7 +104,7 @@ def _end_of_day(text: str) -> datetime:
         raise OperatorError(f"--expires is {text!r}; accepted: a date like 2027-12-31.") from None
 
 
-def _print_minted(minted: MintedKey, *, json: bool) -> None:
+def _print_minted(minted: api_keys.MintedKey, *, json: bool) -> None:
     record = minted.record
     ends = f", until {record.expires_at:%Y-%m-%d %H:%M} UTC" if record.expires_at else ""
     limits = f"{record.per_minute} a minute, {record.per_day} a day{ends}"
@@ -122,16 +117,9 @@ def _print_minted(minted: MintedKey, *, json: bool) -> None:
         sys.stdout.write(minted.secret + "\n")
 
 
-def _public_fields(record: ApiKey) -> dict[str, Any]:
+def _public_fields(record: api_keys.ApiKey) -> dict[str, Any]:
     """Everything but the digest."""
-    return {
-        "id": record.id,
-        "name": record.name,
-        "status": record.status(system_clock()),
-        "per_minute": record.per_minute,
-        "per_day": record.per_day,
-        "created_at": record.created_at,
-        "expires_at": record.expires_at,
-        "revoked_at": record.revoked_at,
-        "replaced_by": record.replaced_by,
-    }
+    fields = asdict(record)
+    del fields["digest"]
+    shown = {name: fields.pop(name) for name in ("id", "name")}
+    return {**shown, "status": record.status(system_clock()), **fields}

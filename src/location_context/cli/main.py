@@ -1,6 +1,6 @@
 """The command `location-context`: the list of its commands; only the one that runs is imported.
 
-The command NAME is `commands` in `cli/NAME.py`, or NAME in the module that `MODULES` gives.
+The command NAME is a function or a group NAME in `cli/NAME.py`, or in the module of `MODULES`.
 Importing all of them would import the whole service, which takes a second or two.
 """
 
@@ -30,7 +30,10 @@ COMMANDS = {  # in the order of `--help`, with the first line of each command's 
     "restore": "Restore a backup into a data directory that holds no data yet.",
     "migrate": "Bring the database schema up to date; safe to run again after an interruption.",
 }
-MODULES = {"backup": "database", "restore": "database", "migrate": "database"}
+MODULES = {
+    "climate": "setup", "warm": "read",
+    "backup": "database", "restore": "database", "migrate": "database",
+}  # fmt: skip
 
 
 class _Commands(TyperGroup):
@@ -47,9 +50,11 @@ class _Commands(TyperGroup):
 
 def load(name: str) -> Any:
     """The command itself, with its options or subcommands."""
-    module = import_module(f"location_context.cli.{MODULES.get(name, name)}")
-    commands = getattr(module, name if name in MODULES else "commands")
-    return typer.main.get_command(commands)
+    command = getattr(import_module(f"location_context.cli.{MODULES.get(name, name)}"), name)
+    if not isinstance(command, typer.Typer):
+        function, command = command, typer.Typer(add_completion=False)
+        command.command(name)(function)
+    return typer.main.get_command(command)
 
 
 def _print_version(*, requested: bool) -> None:

@@ -23,8 +23,6 @@ from location_context.settings import PREFIX, Settings, unknown
 from location_context.web import logs
 from location_context.web.status import status
 
-commands = typer.Typer(add_completion=False)
-
 HEADER_READ_TIMEOUT = 15_000  # milliseconds in which a client must have sent its headers
 MAX_CONNECTIONS = 2048  # waiting or open; far above what the concurrency limit admits
 WORKER_KILL_TIMEOUT = 20  # seconds a worker may take to end
@@ -34,7 +32,6 @@ Port = Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")]
 Workers = Annotated[int, typer.Option(min=1, max=64, help="Processes that serve.")]
 
 
-@commands.command()
 def serve(
     *,
     host: Host = "127.0.0.1",

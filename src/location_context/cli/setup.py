@@ -1,50 +1,48 @@
-"""`setup`: prepare a first start; steps that are already done are skipped.
+"""`setup` prepares a first start; `climate` builds the fallback grid, and the archive for places.
 
-The data directory and database, the sample guide, the fallback climate grid and a first API key,
-which is printed once with a `curl` line that works as soon as `serve` runs.
+`setup` makes the data directory and database, the sample guide, the fallback climate grid and a
+first API key, which is printed once with a `curl` line that works as soon as `serve` runs. What is
+there already is left as it is.
 """
 
+import asyncio
 import sys
+from contextlib import AsyncExitStack
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated
 
-import msgspec
 import typer
 
 from location_context.access.keys import ApiKeys
+from location_context.app import open_redis, slots_maker
 from location_context.cli import console
-from location_context.cli.database import open_database
 from location_context.cli.serve import Host, Port, Workers, local_address
 from location_context.errors import OperatorError
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.sections.guide.imports.importer import Importer, import_sample
-from location_context.sections.weather.climatology import fallback_grid_builder as grid
+from location_context.sections.section import SectionContext
+from location_context.sections.weather.climatology import fallback_grid_builder
 from location_context.sections.weather.climatology.fallback_grid import FallbackGrid
+from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
+from location_context.sections.weather.retrieval.archive_builder import ArchiveBuilder, BuildReport
+from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
 from location_context.settings import Settings
 from location_context.stay import system_clock
 from location_context.storage.access import open_api_keys
-from location_context.storage.guide import SqlGuideStore
+from location_context.storage.database import Database
+from location_context.storage.datasets import SqlClimateStore, SqlGuideStore
+from location_context.upstream.host import Hosts
+from location_context.upstream.http import http_client
 
-commands = typer.Typer(add_completion=False)
-
-FIRST_KEY = "first key"
+climate = typer.Typer(
+    add_completion=False, help="Climate data: the fallback grid, and the archive for many places."
+)
 WithoutFallback = Annotated[
     bool, typer.Option("--without-fallback", help="Skip building the fallback climate grid.")
 ]
 
 
-class SetupResult(msgspec.Struct):
-    """What a setup did. `key` is null unless it was just created."""
-
-    data_dir: str
-    guide_imported: bool
-    fallback_made: bool
-    key: str | None
-    curl: str | None
-    page: str
-
-
-@commands.command()
 def setup(  # noqa: PLR0913  each is an option of the command
     *,
     without_fallback: WithoutFallback = False,
@@ -56,62 +54,61 @@ def setup(  # noqa: PLR0913  each is an option of the command
 ) -> None:
     """Prepare everything for a first start; what already exists is left as it is."""
     settings = console.settings(new=new)
-    _make_data_dir(settings)
-    imported, key = console.run(_store(settings))
-    fallback = False if without_fallback else _fallback(settings)
-    address = local_address(host, port)
-    result = SetupResult(
-        data_dir=str(settings.data_dir.absolute()),
-        guide_imported=imported,
-        fallback_made=fallback,
-        key=key,
-        curl=_curl(address, key, settings) if key else None,
-        page=f"{address}/",
-    )
-    if json:
-        console.emit(result, json=True)
-    else:
-        _print(result)
-
-
-def _make_data_dir(settings: Settings) -> None:
     try:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OperatorError(
             f"The data directory {settings.data_dir} cannot be created: {error.strerror}"
         ) from None
+    imported, key = console.run(_store(settings))
+    fallback_made = not without_fallback and _make_fallback(settings)
+    address = local_address(host, port)
+    curl = _curl(address, key, settings) if key else None
+    result = {
+        "data_dir": str(settings.data_dir.absolute()),
+        "guide_imported": imported,
+        "fallback_made": fallback_made,
+        "key": key,
+        "curl": curl,
+        "page": f"{address}/",
+    }
+    if json:
+        console.emit(result, json=True)
+        return
+    if curl:  # written raw, so that it is never wrapped
+        sys.stdout.write(
+            f"A first API key, shown only this once:\n\n  {key}\n\n"
+            f"Try it once the server runs:\n\n  {curl}\n\n"
+        )
+    sys.stdout.write(f"The page that builds widgets: {address}/\n")
+    sys.stdout.flush()
 
 
 async def _store(settings: Settings) -> tuple[bool, str | None]:
     """Fill the database; whether the sample was imported, and a new key if one was created."""
-    async with open_database(settings) as database:
-        imported = await _sample_guide(SqlGuideStore(database))
+    async with await Database.open(settings) as database:
+        imported = await _import_sample(SqlGuideStore(database))
         return imported, await _first_key(await open_api_keys(settings, database, system_clock))
 
 
-async def _sample_guide(guides: SqlGuideStore) -> bool:
+async def _import_sample(guides: SqlGuideStore) -> bool:
     if await guides.active() is not None:
         return False
     console.step("Importing the sample guide …")
-    gazetteer = Gazetteer.load()
-    importer = Importer(guides, system_clock, lambda lat, lng: gazetteer.point(lat, lng).country)
-    await import_sample(importer)
+    await import_sample(Importer(guides, system_clock, Gazetteer.load().country))
     return True
 
 
 async def _first_key(keys: ApiKeys) -> str | None:
-    if await keys.list():
-        return None
-    return (await keys.create(FIRST_KEY)).secret
+    return None if await keys.list() else (await keys.create("first key")).secret
 
 
-def _fallback(settings: Settings) -> bool:
+def _make_fallback(settings: Settings) -> bool:
     """Build the grid if it is missing; the service runs without it too."""
     if FallbackGrid(settings.data_dir).exists:
         return False
     try:
-        grid.make(settings.data_dir, console.step)
+        fallback_grid_builder.make(settings.data_dir, console.step)
     except OperatorError as error:
         warning = (
             f"Warning: the fallback climate grid was not made, so weather needs a provider: "
@@ -131,12 +128,69 @@ def _curl(address: str, key: str, settings: Settings) -> str:
     return f'curl -H "Authorization: Bearer {key}" "{address}/v1/pulse/{section}?{query}"'
 
 
-def _print(result: SetupResult) -> None:
-    """Output for people, on stdout; the curl line is written raw so that it is never wrapped."""
-    if result.curl:
-        sys.stdout.write(
-            f"A first API key, shown only this once:\n\n  {result.key}\n\n"
-            f"Try it once the server runs:\n\n  {result.curl}\n\n"
-        )
-    sys.stdout.write(f"The page that builds widgets: {result.page}\n")
-    sys.stdout.flush()
+@climate.command()
+def fallback(
+    *,
+    again: Annotated[bool, typer.Option("--again", help="Rebuild an existing one.")] = False,
+    json: console.Json = False,
+) -> None:
+    """Build the grid of monthly means that answers when no provider does."""
+    settings = console.settings()
+    grid_file = FallbackGrid(settings.data_dir)
+    made = again or not grid_file.exists
+    if made:
+        fallback_grid_builder.make(settings.data_dir, console.step)
+    size = grid_file.path.stat().st_size
+    text = [] if made else [f"The fallback grid already exists: {grid_file.path}"]
+    console.emit({"path": str(grid_file.path), "bytes": size, "made": made}, *text, json=json)
+
+
+@climate.command()
+def build(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV with the columns lat,lng.")],
+    *,
+    json: console.Json = False,
+) -> None:
+    """Fetch ten years for the cell of every place in a file; resumes after an interruption."""
+    report = console.run(_build(_places(file)))
+    text = (
+        f"{report.cells} cells: {report.held} already stored, {report.fetched} fetched, "
+        f"{report.failed} failed"
+    )
+    console.emit(report, text, json=json)
+    if report.failed:
+        raise typer.Exit(1)
+
+
+def _places(file: Path) -> list[tuple[float, float]]:
+    """The coordinates in a file, all validated before the first request.
+
+    Raises:
+        OperatorError: the file cannot be read, or a line has no coordinates.
+    """
+    places = []
+    for number, row in console.csv_rows(file, ("lat", "lng")):
+        try:
+            lat, lng = float(row["lat"]), float(row["lng"])
+        except (TypeError, ValueError):
+            raise OperatorError(f"{file}, line {number}: lat and lng must be numbers") from None
+        if not (abs(lat) <= 90 and abs(lng) <= 180):
+            raise OperatorError(f"{file}, line {number}: accepted: lat -90..90, lng -180..180")
+        places.append((lat, lng))
+    return places
+
+
+async def _build(places: list[tuple[float, float]]) -> BuildReport:
+    settings = console.settings()
+    gazetteer = Gazetteer.load()
+    points = [gazetteer.point(lat, lng) for lat, lng in places]
+    async with AsyncExitStack() as stack:
+        database = await stack.enter_async_context(await Database.open(settings))
+        client = await stack.enter_async_context(http_client(settings.user_agent))
+        hosts = Hosts(slots_maker(settings, open_redis(settings, stack)))
+        archive = OpenMeteoArchive(SectionContext(settings, system_clock, client, hosts=hosts))
+        if not archive.client.configured:
+            raise OperatorError("Open-Meteo's archive is switched off by its empty address.")
+        repository = ArchiveRepository(SqlClimateStore(database), system_clock)
+        builder = ArchiveBuilder(archive, repository, system_clock, console.step, asyncio.sleep)
+        return await builder.build(points)

@@ -36,6 +36,10 @@ class Gazetteer:
         """The point at these coordinates in canonical form."""
         return self._locate_cached(*canonical(lat, lng))
 
+    def country(self, lat: float, lng: float) -> str | None:
+        """The country at these coordinates, ISO 3166-1 alpha-2."""
+        return self.point(lat, lng).country
+
     def search(self, text: str, limit: int = 8) -> list[City]:
         """Cities whose name begins with `text`, the most populous first."""
         return self._cities.search(text, limit)

@@ -66,7 +66,7 @@ class SectionContext:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
     def settings_of(self, table: type[Table]) -> Table:
-        """The settings that another package declares; see `settings/loader.py`.
+        """The settings that another package declares; see `settings/parsers.py`.
 
         Raises:
             OperatorError: one or more are wrong.

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from location_context.errors import OperatorError
-from location_context.settings.loader import CLONE, variable
+from location_context.settings.parsers import CLONE, variable
 
 DATABASE_FILE, PEPPER_FILE = "location-context.sqlite3", "key-pepper"
 GRID_FILE = "climate_fallback.npy"  # the fallback climate grid

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from location_context.settings import loader
+from location_context.settings import parsers
 from location_context.settings.data_dir import DATABASE_FILE, default_data_dir
 from location_context.settings.parsers import (
     Address,
@@ -119,20 +119,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             OperatorError: one or more settings are wrong; all of them are listed.
         """
-        given = loader.texts(environ, cls)
-        values, problems = loader.parse_all(cls, given)
+        given = parsers.texts(environ, cls)
+        values, problems = parsers.parse_all(cls, given)
         if unknown_names := given.keys() - set(cls.__struct_fields__):
             problems += [
-                f"{loader.variable(name)} is not a setting; docs/settings.md lists them"
-                for name in sorted(unknown_names - loader.names_of_packages())
+                f"{parsers.variable(name)} is not a setting; docs/settings.md lists them"
+                for name in sorted(unknown_names - parsers.names_of_packages())
             ]
         uses_server = not (given.get("database_url") or "sqlite").startswith("sqlite")
         if uses_server and not given.get("key_pepper"):
-            pepper = loader.variable("key_pepper")
+            pepper = parsers.variable("key_pepper")
             problems.append(f"{pepper} is missing; it is required with PostgreSQL")
         if "data_dir" not in given:
             values["data_dir"] = default_data_dir(environ)
-        loader.refuse(problems)
+        parsers.refuse(problems)
         return cls(**values)
 
     @property
@@ -167,11 +167,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 def unknown(environ: Mapping[str, str]) -> list[str]:
     """Variables with our prefix that are not settings: misspelt ones, reported but not fatal."""
-    others = (loader.CONFIG, loader.CLONE, loader.COMMAND)
-    known = {loader.variable(name) for name in (*Settings.__struct_fields__, *others)}
-    found = {name for name in environ if name.startswith(loader.PREFIX) and name not in known}
+    others = (parsers.CONFIG, parsers.CLONE, parsers.COMMAND)
+    known = {parsers.variable(name) for name in (*Settings.__struct_fields__, *others)}
+    found = {name for name in environ if name.startswith(parsers.PREFIX) and name not in known}
     if found:
-        found -= {loader.variable(name) for name in loader.names_of_packages()}
+        found -= {parsers.variable(name) for name in parsers.names_of_packages()}
     return sorted(found)
 
 

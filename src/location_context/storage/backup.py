@@ -6,12 +6,14 @@ keys, without which no stored key can be checked, and the fallback grid.
 """
 
 import os
+import shutil
 import sqlite3
 import tarfile
 import tempfile
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import BinaryIO
 from urllib.parse import quote
 
 from sqlalchemy import make_url
@@ -42,7 +44,9 @@ def back_up(settings: Settings, target: Path) -> list[str]:
             beside = [settings.data_dir / name for name in _SIDE_FILES]
             files = [copy, *(path for path in beside if path.exists())]
             draft = Path(folder, "draft.tar")
-            _write(draft, files)
+            with _private_file(draft) as file, tarfile.open(fileobj=file, mode="w") as tar:
+                for path in files:
+                    tar.add(path, arcname=path.name)
             draft.rename(target)
     except OSError as error:
         raise OperatorError(f"{target} cannot be written: {error.strerror}") from None
@@ -122,12 +126,12 @@ def _check(copy: Path, source: Path | None = None) -> None:
         raise StorageError(f"The database {source or 'in the backup'} is damaged: {result}")
 
 
-def _write(draft: Path, files: list[Path]) -> None:
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+@contextmanager
+def _private_file(path: Path) -> Iterator[BinaryIO]:
+    """A new file that its owner alone can read, on the disk once the block ends."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
-        with tarfile.open(fileobj=file, mode="w") as tar:
-            for path in files:
-                tar.add(path, arcname=path.name)
+        yield file
         file.flush()
         os.fsync(descriptor)
 
@@ -138,17 +142,9 @@ def _extract(tar: tarfile.TarFile, folder: Path) -> list[str]:
     for name in (*_SIDE_FILES, DATABASE_FILE):
         with suppress(KeyError):  # not in this backup
             if member := tar.extractfile(name):
-                _write_member(member, folder / name)
+                with _private_file(folder / name) as file:
+                    shutil.copyfileobj(member, file)
                 files.append(name)
     if DATABASE_FILE not in files:
         raise KeyError(DATABASE_FILE)
     return files
-
-
-def _write_member(member: IO[bytes], path: Path) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        while chunk := member.read(1 << 20):
-            file.write(chunk)
-        file.flush()
-        os.fsync(descriptor)

@@ -1,34 +1,35 @@
 """Database: SQLite or PostgreSQL with one way to `read` and one to `write`.
 
-`open` checks the version of the schema, and makes the schema in a new database. On SQLite one
-writer works at a time, in this process and among processes; readers never wait. A new SQLite file
-is written completely under another name and then renamed, so that an empty one is always damage.
+`Database.open` checks the version of the schema, and makes the schema in a new database. On SQLite
+one writer works at a time, in this process and among processes; readers never wait, since it runs
+in WAL mode, with synchronous FULL, so that what was acknowledged survives a crash. A new SQLite
+file is written completely under another name and then renamed, so that an empty one is always
+damage.
 """
 
 import asyncio
+import fcntl
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
 from glob import escape
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
+from urllib.parse import quote
 
-from sqlalchemy import URL, Table, make_url, text
+from sqlalchemy import URL, Connection, Table, event, make_url, text
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from location_context.errors import StorageError
 from location_context.settings import Settings
 from location_context.storage import schema
-from location_context.storage.engines import (
-    WriteLock,
-    postgresql_engine,
-    sqlite_engine,
-    translate_database_errors,
-)
 
 MIGRATION_LOCK = 7_236_001  # advisory lock that a replica holds while it migrates
 CLOSE_TIMEOUT = 2.0  # seconds to wait for connections in use
+BUSY_TIMEOUT = 15.0  # seconds to wait for other writers of an SQLite file
+MAX_POLL_SECONDS = 0.05
 
 
 class Database:
@@ -39,7 +40,7 @@ class Database:
         label: str,
         reading: AsyncEngine,
         writing: AsyncEngine,
-        write_lock: WriteLock | None = None,
+        write_lock: "WriteLock | None" = None,
         path: Path | None = None,
     ) -> None:
         """`label` names it in errors; `write_lock` and `path` are set for SQLite alone."""
@@ -76,14 +77,11 @@ class Database:
     @classmethod
     async def upgrade(cls, settings: Settings) -> tuple[str | None, str]:
         """Bring the schema up to date; the revisions before and after."""
-        database = cls._connect(make_url(settings.database))
-        try:
+        async with cls._connect(make_url(settings.database)) as database:
             await database.ensure_file()
             before = await database.revision()
             await database.migrate()
-            return before, schema.head()
-        finally:
-            await database.close()
+        return before, schema.head()
 
     @classmethod
     def _connect(cls, url: URL) -> Self:
@@ -184,6 +182,12 @@ class Database:
                 f"start afresh. SQLite says: {result}"
             )
 
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
     async def close(self) -> None:
         """Close every connection, once those in use are given back."""
         with suppress(TimeoutError):  # a pool disposed earlier would leave them open
@@ -224,3 +228,134 @@ def _unwritable(path: Path) -> bool:
     except OSError:
         return not path.with_name(path.name + "-wal").exists()
     return False
+
+
+def sqlite_engine(url: URL, *, writes: bool, read_only: bool = False) -> AsyncEngine:
+    """An engine on an SQLite file; the writing one has a single connection."""
+    if read_only:
+        # a folder that cannot be written has no place for WAL's shared memory
+        query = {"mode": "ro", "immutable": "1", "uri": "true"}
+        url = url.set(database=f"file:{quote(url.database or '')}", query=query)
+    engine = create_async_engine(
+        url,
+        pool_size=1 if writes else 4,
+        max_overflow=0 if writes else 4,
+        connect_args={"timeout": BUSY_TIMEOUT},
+    )
+    begin = "BEGIN IMMEDIATE" if writes else "BEGIN"
+
+    @event.listens_for(engine.sync_engine, "connect")
+    def _on_connect(connection: Any, _: object) -> None:
+        connection.isolation_level = None
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA foreign_keys = ON")
+        cursor.execute("PRAGMA synchronous = FULL")
+        cursor.execute("PRAGMA journal_mode = WAL" if writes else "PRAGMA query_only = ON")
+        cursor.close()
+
+    @event.listens_for(engine.sync_engine, "begin")
+    def _on_begin(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+def postgresql_engine(url: URL) -> AsyncEngine:
+    """An engine on PostgreSQL; a connection is tried before use, so a restart is survived."""
+    arguments: dict[str, Any] = {"timeout": 5, "command_timeout": 60}
+    if mode := url.query.get("sslmode"):  # libpq's word for what asyncpg calls ssl
+        arguments["ssl"] = mode
+        url = url.difference_update_query(["sslmode"])
+    return create_async_engine(
+        url.set(drivername="postgresql+asyncpg"),
+        pool_size=5,
+        max_overflow=5,
+        pool_timeout=5,
+        pool_pre_ping=True,
+        connect_args=arguments,
+    )
+
+
+_MESSAGES = {
+    "malformed": "is damaged: restore a copy of it, or move it away to start afresh",
+    "not a database": "is not an SQLite database or is damaged: restore a copy of it",
+    "disk is full": "cannot be written: the disk is full; free some space",
+    "disk i/o error": "cannot be read or written: the disk reports an error or is full",
+    "readonly": "cannot be written: it is read-only",
+    "read-only": "cannot be written: it is read-only",
+    "locked": "is locked by another process: end that process or wait, then try again",
+    "unable to open": "cannot be opened: does its folder exist, with the right to write?",
+}
+
+
+@contextmanager
+def translate_database_errors(label: str) -> Iterator[None]:
+    """Turn what the driver raises into a `StorageError` about the database `label`."""
+    try:
+        yield
+    except IntegrityError as error:
+        raise StorageError(f"The database {label} refused a row: {_first_line(error)}") from error
+    except (SQLAlchemyError, OSError, TimeoutError) as error:
+        text = _first_line(error)
+        found = (message for key, message in _MESSAGES.items() if key in text.lower())
+        raise StorageError(
+            f"The database {label} {next(found, f'cannot be used: {text}')}."
+        ) from error
+
+
+def _first_line(error: BaseException) -> str:
+    """The driver's message, without the statement and its values."""
+    cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
+    return (str(cause) or type(cause).__name__).splitlines()[0]
+
+
+class WriteLock:
+    """One writer of an SQLite file at a time, in a process and among processes (by a file lock).
+
+    SQLite before 3.51.3 can damage a WAL database when two connections write and reset the log at
+    the same moment; with one writer at a time that cannot happen, and nobody meets SQLITE_BUSY.
+
+    Waits at most `timeout` seconds.
+    """
+
+    def __init__(self, path: Path, timeout: float = BUSY_TIMEOUT) -> None:
+        self._path = path
+        self._timeout = timeout
+        self._lock = asyncio.Lock()
+
+    @asynccontextmanager
+    async def acquire(self) -> AsyncIterator[None]:
+        """Hold the lock for a block.
+
+        Raises:
+            StorageError: others write for longer than `timeout`, or the folder is read-only.
+        """
+        async with AsyncExitStack() as stack:
+            try:
+                async with asyncio.timeout(self._timeout):
+                    await stack.enter_async_context(self._lock)
+                    descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                    stack.callback(os.close, descriptor)
+                    await _lock_file(descriptor)
+            except TimeoutError:
+                raise StorageError(
+                    "The database is being written by another process for over "
+                    f"{self._timeout:g} s; end that process or wait, then try again."
+                ) from None
+            except OSError as error:
+                raise StorageError(
+                    f"The database cannot be written: {self._path}: {error.strerror}"
+                ) from None
+            yield
+
+
+async def _lock_file(descriptor: int) -> None:
+    pause = 0.002
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            await asyncio.sleep(pause)
+            pause = min(MAX_POLL_SECONDS, pause * 1.5)
+        else:
+            return

@@ -5,6 +5,7 @@ The stores query the tables; the migrations create the same ones (a test compare
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from alembic import command
 from alembic.config import Config
@@ -27,6 +28,7 @@ from sqlalchemy import (
     Text,
 )
 from sqlalchemy.engine import Dialect
+from sqlalchemy.schema import SchemaItem
 from sqlalchemy.types import TypeDecorator
 
 from location_context.errors import OperatorError
@@ -47,18 +49,14 @@ def current(connection: Connection) -> str | None:
     return context.get_current_revision()
 
 
-def upgrade(connection: Connection, target: str = "head") -> None:
+def upgrade(connection: Connection) -> None:
     """Migrate within the caller's transaction."""
-    config = _config()
-    config.attributes["connection"] = connection
-    command.upgrade(config, target)
+    command.upgrade(_config(connection=connection), "head")
 
 
 def downgrade(connection: Connection, target: str) -> None:
     """Go back to an older revision within the caller's transaction; newer tables are dropped."""
-    config = _config()
-    config.attributes["connection"] = connection
-    command.downgrade(config, target)
+    command.downgrade(_config(connection=connection), target)
 
 
 def require_current(revision: str | None) -> None:
@@ -81,8 +79,8 @@ def require_current(revision: str | None) -> None:
     )
 
 
-def _config() -> Config:
-    config = Config()
+def _config(**attributes: Any) -> Config:
+    config = Config(attributes=attributes)
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.set_main_option("path_separator", "os")
     return config
@@ -90,9 +88,6 @@ def _config() -> Config:
 
 def _scripts() -> ScriptDirectory:
     return ScriptDirectory.from_config(_config())
-
-
-metadata = MetaData()
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -114,74 +109,72 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC)
 
 
+metadata = MetaData()
+
+
+def _key(name: str, type_: Any, *rest: SchemaItem) -> Column[Any]:
+    """A column of the primary key; its numbers are given, never counted up."""
+    return Column(name, type_, *rest, primary_key=True, autoincrement=False)
+
+
+def _filled(name: str, type_: Any) -> Column[Any]:
+    return Column(name, type_, nullable=False)
+
+
 api_keys = Table(
     "api_keys",
     metadata,
-    Column("id", String(32), primary_key=True),
-    Column("name", String(200), nullable=False),
+    _key("id", String(32)),
+    _filled("name", String(200)),
     Column("digest", LargeBinary(32), nullable=False, unique=True),
-    Column("per_minute", Integer, nullable=False),
-    Column("per_day", Integer, nullable=False),
-    Column("created_at", UtcDateTime, nullable=False),
+    _filled("per_minute", Integer),
+    _filled("per_day", Integer),
+    _filled("created_at", UtcDateTime),
     Column("expires_at", UtcDateTime),
     Column("revoked_at", UtcDateTime),
     Column("replaced_by", String(32)),
 )
 
 metadata_kv = Table(  # single values about this database, such as the check of the pepper
-    "facts",
-    metadata,
-    Column("name", String(64), primary_key=True),
-    Column("value", String(200), nullable=False),
+    "facts", metadata, _key("name", String(64)), _filled("value", String(200))
 )
 
 guide_versions = Table(
     "guide_versions",
     metadata,
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("provenance", Text, nullable=False),
-    Column("rows", Integer, nullable=False),
-    Column("imported_at", UtcDateTime, nullable=False),
+    _key("number", Integer),
+    _filled("provenance", Text),
+    _filled("rows", Integer),
+    _filled("imported_at", UtcDateTime),
     Column("replaces", Integer),
-    Column("active", Boolean, nullable=False),
+    _filled("active", Boolean),
 )
 
 guide_restaurants = Table(  # read whole into the index, so a record is one JSON text
     "guide_restaurants",
     metadata,
-    Column(
-        "version",
-        Integer,
-        ForeignKey("guide_versions.number", ondelete="CASCADE"),
-        primary_key=True,
-        autoincrement=False,
-    ),
-    Column("id", String(64), primary_key=True),
-    Column("record", Text, nullable=False),
+    _key("version", Integer, ForeignKey("guide_versions.number", ondelete="CASCADE")),
+    _key("id", String(64)),
+    _filled("record", Text),
 )
 
 event_calendars = Table(  # a few rows; columns that queries need stand beside the JSON record
     "event_calendars",
     metadata,
-    Column("id", String(64), primary_key=True),
-    Column("kind", String(16), nullable=False),
+    _key("id", String(64)),
+    _filled("kind", String(16)),
     Column("checked_at", UtcDateTime),
-    Column("record", Text, nullable=False),
+    _filled("record", Text),
 )
 
 events = Table(  # clustered by its key on SQLite: a query reads neighbouring pages
     "events",
     metadata,
-    Column("cell", Integer, primary_key=True, autoincrement=False),
-    Column("slot", Integer, primary_key=True, autoincrement=False),
-    Column(
-        "calendar",
-        String(64),
-        ForeignKey("event_calendars.id", ondelete="CASCADE"),
-        primary_key=True,
-    ),
-    Column("id", String(64), primary_key=True),
-    Column("record", Text, nullable=False),
+    _key("cell", Integer),
+    _key("slot", Integer),
+    _key("calendar", String(64), ForeignKey("event_calendars.id", ondelete="CASCADE")),
+    _key("id", String(64)),
+    _filled("record", Text),
     Index("events_by_calendar", "calendar"),
     sqlite_with_rowid=False,
 )
@@ -189,41 +182,41 @@ events = Table(  # clustered by its key on SQLite: a query reads neighbouring pa
 climate_months = Table(  # a month of one year of a cell's archive, packed
     "climate_months",
     metadata,
-    Column("source", String(40), primary_key=True),
-    Column("cell", String(80), primary_key=True),
-    Column("month", Integer, primary_key=True, autoincrement=False),
-    Column("year", Integer, primary_key=True, autoincrement=False),
-    Column("lat", Double, nullable=False),
-    Column("lng", Double, nullable=False),
+    _key("source", String(40)),
+    _key("cell", String(80)),
+    _key("month", Integer),
+    _key("year", Integer),
+    _filled("lat", Double),
+    _filled("lng", Double),
     Column("elevation", Double),
-    Column("fetched_at", UtcDateTime, nullable=False),
-    Column("data", LargeBinary, nullable=False),
+    _filled("fetched_at", UtcDateTime),
+    _filled("data", LargeBinary),
     sqlite_with_rowid=False,
 )
 
 climate_extent = Table(  # one row that triggers maintain: the number of rows of climate_months
     "climate_extent",
     metadata,
-    Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("rows", BigInteger, nullable=False),
+    _key("id", Integer),
+    _filled("rows", BigInteger),
     Column("newest", UtcDateTime),
 )
 
 point_heights = Table(  # coordinates in units of 0.0001 degrees, so that equal points are equal
     "point_heights",
     metadata,
-    Column("lat", Integer, primary_key=True, autoincrement=False),
-    Column("lng", Integer, primary_key=True, autoincrement=False),
-    Column("metres", Double, nullable=False),
+    _key("lat", Integer),
+    _key("lng", Integer),
+    _filled("metres", Double),
 )
 
 provider_answers = Table(  # what providers answered, until it expires
     "provider_answers",
     metadata,
-    Column("provider", String(40), primary_key=True),
-    Column("key", String(200), primary_key=True),
-    Column("expires_at", UtcDateTime, nullable=False),
-    Column("data", LargeBinary, nullable=False),
+    _key("provider", String(40)),
+    _key("key", String(200)),
+    _filled("expires_at", UtcDateTime),
+    _filled("data", LargeBinary),
     Index("provider_answers_by_expiry", "expires_at"),
     sqlite_with_rowid=False,
 )

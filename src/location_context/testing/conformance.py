@@ -32,7 +32,7 @@ import numpy as np
 from location_context.errors import ProviderBackoff, ProviderError, UpstreamUnavailable
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.localisation.formatter import Formatter
-from location_context.localisation.language import Languages
+from location_context.localisation.language import Language, Languages
 from location_context.parameters import DATED_SECTION, UNDATED_SECTION, parse
 from location_context.point import Point
 from location_context.sections.cached_section import CachedSection
@@ -47,10 +47,9 @@ from location_context.sections.weather.providers.base import (
 )
 from location_context.sections.weather.records import Cell
 from location_context.settings import Settings
-from location_context.settings.loader import variable
+from location_context.settings.parsers import variable
 from location_context.stay import Clock, Stay, system_clock
-from location_context.testing.faults import FAULTS
-from location_context.testing.server import FakeResponse, FakeServer, Respond
+from location_context.testing.server import FAULTS, FakeResponse, FakeServer, Fault, Respond
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.http import http_client
 from location_context.widget.cards import CardView
@@ -75,14 +74,24 @@ class _Trial:
     problems: list[str] = field(default_factory=list)
 
     @asynccontextmanager
-    async def context(self) -> AsyncIterator[tuple[SectionContext, FakeServer]]:
-        """A context whose settings lead to a fake server that answers well."""
+    async def context(
+        self, fault: Fault | None = None
+    ) -> AsyncIterator[tuple[SectionContext, FakeServer]]:
+        """A context whose settings lead to a fake server, which answers well or with a fault."""
         with tempfile.TemporaryDirectory() as folder, FakeServer(self.respond).running() as server:
             given = {"data_dir": folder, "contact": "kit@example.org", **self.settings}
             environ = {variable(n): text.replace("{url}", server.url) for n, text in given.items()}
             settings = Settings.read(environ)
+            if fault:
+                server.respond = lambda request: fault(self.respond(request))
             async with http_client(settings.user_agent) as client:
                 yield SectionContext(settings, self.clock, client, environ=environ), server
+
+    def query(self, *, dated: bool = True) -> Query:
+        """Three nights in Paris from tomorrow on."""
+        today = PARIS.today(self.clock())
+        stay = Stay(today + timedelta(days=1), today + timedelta(days=4)) if dated else None
+        return Query(PARIS, stay, "metric", Languages({}).english)
 
     def note(self, fault: str, problem: str) -> None:
         self.problems.append(f"{fault}: {problem}")
@@ -129,10 +138,8 @@ async def _check_provider(provider: Any, trial: _Trial) -> None:
             trial.note("a good answer", "was asked for without the service's User-Agent")
         await _close(built)
     for name, fault in FAULTS.items():
-        async with trial.context() as (context, server):
+        async with trial.context(fault) as (context, server):
             built = provider.build(context)
-            good = server.respond
-            server.respond = lambda request, good=good, fault=fault: fault(good(request))  # type: ignore[misc]  # bound now
             began = time.monotonic()
             problem = await _fetch(built, trial)
             if time.monotonic() - began > PATIENCE + MARGIN:
@@ -141,7 +148,7 @@ async def _check_provider(provider: Any, trial: _Trial) -> None:
                 trial.note(name, "was taken for data")
             elif problem and problem.startswith("raised"):
                 trial.note(name, problem)
-            server.respond = good
+            server.respond = trial.respond
             problem = await _fetch(built, trial)
             if problem and problem.startswith("raised"):
                 trial.note(f"a good answer after {name}", problem)
@@ -153,9 +160,7 @@ async def _fetch(provider: Any, trial: _Trial) -> str | None:
     today = PARIS.today(trial.clock())
     try:
         if isinstance(provider, EventProvider):
-            stay = Stay(today + timedelta(days=1), today + timedelta(days=4))
-            query = Query(PARIS, stay, "metric", Languages({}).english)
-            result = await provider.fetch_events(query, Deadline.after(PATIENCE))
+            result = await provider.fetch_events(trial.query(), Deadline.after(PATIENCE))
             return None if result.events else f"no events; the status is {result.status}"
         async with asyncio.timeout(PATIENCE):
             if isinstance(provider, ForecastProvider):
@@ -206,11 +211,20 @@ def check_section(
     Raises:
         ConformanceError: a promise is not kept.
     """
-    given = {} if respond is None else {f"{section.name}_url": "{url}"}
-    trial = _Trial(respond or (lambda _: FakeResponse(status=404)), settings or given, clock)
+    trial = _section_trial(section, respond, settings, clock)
     _check_description(section, trial)
     asyncio.run(_check_section(section, trial, asks=respond is not None))
     trial.finish(section.name)
+
+
+def _section_trial(
+    section: type[Section[Any]],
+    respond: Respond | None = None,
+    settings: Mapping[str, str] | None = None,
+    clock: Clock = system_clock,
+) -> _Trial:
+    given = {} if respond is None else {f"{section.name}_url": "{url}"}
+    return _Trial(respond or (lambda _: FakeResponse(status=404)), settings or given, clock)
 
 
 def _place(section: type[Section[Any]]) -> str:
@@ -238,7 +252,7 @@ def _check_description(section: type[Section[Any]], trial: _Trial) -> None:
 
 def description_problems(section: type[Section[Any]]) -> list[str]:
     """What a section does not say of itself, each with the file and the line of its class."""
-    trial = _Trial(lambda _: FakeResponse(status=404), {}, system_clock)
+    trial = _section_trial(section)
     _check_description(section, trial)
     _check_words(section, trial)
     return trial.problems
@@ -256,10 +270,8 @@ async def _check_section(section: type[Section[Any]], trial: _Trial, *, asks: bo
             _check_looks(cached.section, result.body, trial)
         await cached.close()
     for name, fault in FAULTS.items() if asks else ():
-        async with trial.context() as (context, server):
+        async with trial.context(fault) as (context, _):
             cached = CachedSection(section.build(context), context.clock)
-            good = server.respond
-            server.respond = lambda request, good=good, fault=fault: fault(good(request))  # type: ignore[misc]  # bound now
             result = await _read(cached, trial, name)
             if result is not None and result.complete:
                 trial.note(name, "the answer does not say that something is missing")
@@ -268,9 +280,7 @@ async def _check_section(section: type[Section[Any]], trial: _Trial, *, asks: bo
 
 async def _read(cached: CachedSection, trial: _Trial, name: str) -> SectionResult | None:
     """The result if one came; what breaks a promise is noted."""
-    today = PARIS.today(trial.clock())
-    stay = Stay(today + timedelta(days=1), today + timedelta(days=4)) if cached.dated else None
-    query = Query(PARIS, stay, "metric", Languages({}).english)
+    query = trial.query(dated=cached.dated)
     began = time.monotonic()
     try:
         result = await cached.read(query, Deadline.after(PATIENCE + MARGIN))
@@ -291,13 +301,10 @@ async def _read(cached: CachedSection, trial: _Trial, name: str) -> SectionResul
 
 def _check_words(section: type[Section[Any]], trial: _Trial) -> None:
     """Label and summary in every language of the service, and a card for the first sample."""
+    built = section.__new__(section)  # what it says of itself needs nothing it is built from
     languages = Languages.load()
-    built = section.__new__(
-        section
-    )  # what it says of itself needs nothing of what it is built from
     for language in map(languages.choose, languages.tags):
-        if not (built.label(language).strip() and built.summary(language).strip()):
-            trial.note(_place(section), f"`label` or `summary` is empty in {language.tag}")
+        _check_label(built, language, trial)
     for name, answer in section.sample().items():
         if answer.get("applicable"):
             body = msgspec.convert(answer, section.response)
@@ -306,25 +313,28 @@ def _check_words(section: type[Section[Any]], trial: _Trial) -> None:
                 trial.note(_place(section), f"`card` gives none for the sample {name!r}")
 
 
+def _check_label(section: Section[Any], language: Language, trial: _Trial) -> None:
+    if not (section.label(language).strip() and section.summary(language).strip()):
+        trial.note(_place(type(section)), f"`label` or `summary` is empty in {language.tag}")
+
+
 def _check_looks(section: Section[Any], body: Applicable, trial: _Trial) -> None:
     """Card, text, label and summary, in every language of the service."""
-    languages, renderer = Languages.load(), Renderer()
-    for tag in languages.tags:
-        language = languages.choose(tag)
+    languages, renderer, place = Languages.load(), Renderer(), _place(type(section))
+    for language in map(languages.choose, languages.tags):
         fmt = Formatter(language)
         try:
-            if not (section.label(language).strip() and section.summary(language).strip()):
-                trial.note(_place(type(section)), f"`label` or `summary` is empty in {tag}")
+            _check_label(section, language, trial)
             if card := section.card(body, CardContext(fmt=fmt, now=trial.clock())):
                 content = Content(title=section.name, rows=[[CardView(section.name, card)]])
                 html = renderer.page(content, fmt, Appearance()).html
                 if f'id="h-{section.name}"' not in html:
-                    problem = f"the card in {tag} has no heading with the id h-{section.name}"
-                    trial.note(_place(type(section)), problem)
+                    problem = f"has no heading with the id h-{section.name}"
+                    trial.note(place, f"the card in {language.tag} {problem}")
         except Exception as error:  # noqa: BLE001  whatever it is, it is what the kit looks for
-            trial.note(_place(type(section)), f"the card in {tag} raised {error!r}")
+            trial.note(place, f"the card in {language.tag} raised {error!r}")
     if not list(section.text(body)):
-        trial.note(_place(type(section)), "`text` gives nothing for `read` to print")
+        trial.note(place, "`text` gives nothing for `read` to print")
 
 
 def write_sample(
@@ -338,8 +348,7 @@ def write_sample(
 
     The arguments are those of `check_section`, which demands that the file is there and true.
     """
-    given = {} if respond is None else {f"{section.name}_url": "{url}"}
-    trial = _Trial(respond or (lambda _: FakeResponse(status=404)), settings or given, clock)
+    trial = _section_trial(section, respond, settings, clock)
     file = Path(inspect.getfile(section)).with_name("sample.json")
     answers = asyncio.run(_samples(section, trial))
     file.write_bytes(msgspec.json.format(msgspec.json.encode(answers), indent=1) + b"\n")

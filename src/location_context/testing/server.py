@@ -1,15 +1,20 @@
-"""A fake provider: a real HTTP server on loopback, in its own thread, that answers as it is told.
+"""A fake provider: a real HTTP server on loopback, in its own thread, and its faults.
 
-It is given a `respond` function. Faults are ways of answering: `hang` accepts and never answers,
-`drop` closes the connection, `drip` sends a byte a second, `cut` ends in the middle of the body,
-`late` answers after `LATE_SECONDS`.
+It answers what its `respond` function returns. A `FakeResponse` may have a fault: `hang` accepts
+and never answers, `drop` closes the connection, `drip` sends a byte a second, `cut` ends in the
+middle of the body, `late` answers after `LATE_SECONDS`. `FAULTS` are what every provider and
+section has to meet, each a function that spoils a good answer.
 """
 
+import gzip
+import json
+import math
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import msgspec
@@ -42,8 +47,10 @@ class FakeResponse:
         return self.body if isinstance(self.body, bytes) else msgspec.json.encode(self.body)
 
 
+BOMB_BYTES = 40_000_000  # unpacked, of a few kB; five times the most that is read
 LATE_SECONDS = 1.5  # more than the kit waits
 Respond = Callable[[FakeRequest], FakeResponse]
+Fault = Callable[[FakeResponse], FakeResponse]
 
 
 class FakeServer:
@@ -52,13 +59,10 @@ class FakeServer:
     def __init__(self, respond: Respond) -> None:
         self.respond = respond
         self.asked: list[FakeRequest] = []
-        self.date: float | str | None = (
-            None  # a POSIX timestamp or a header, where its clock is another
-        )
+        self.date: float | str | None = None  # a POSIX timestamp or a header, of another clock
         self.stopping = threading.Event()
-        self._server = ThreadingHTTPServer(
-            ("127.0.0.1", 0), type("Handler", (_Handler,), {"fake": self})
-        )
+        handler = type("Handler", (_Handler,), {"fake": self})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
         self._server.block_on_close = False
 
@@ -140,3 +144,54 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Say nothing: what was asked is kept in `asked`."""
+
+
+def _spoilt(value: Any) -> Any:
+    """The same JSON with every number made NaN."""
+    if isinstance(value, dict):
+        return {key: _spoilt(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_spoilt(part) for part in value]
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return math.nan if is_number else value
+
+
+def _nan(good: FakeResponse) -> FakeResponse:
+    return FakeResponse(json.dumps(_spoilt(msgspec.json.decode(good.encoded()))).encode())
+
+
+def _status(status: int, **headers: str) -> Fault:
+    return _body({"error": "made up"}, status, **headers)
+
+
+def _body(body: object, status: int = 200, **headers: str) -> Fault:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda _: FakeResponse(body, status, named)
+
+
+def _way(fault: str) -> Fault:
+    return lambda good: FakeResponse(good.body, good.status, good.headers, fault)
+
+
+FAULTS: Mapping[str, Fault] = {
+    "hangs": _way("hang"),
+    "drips": _way("drip"),
+    "answers late": _way("late"),
+    "closes the connection": _way("drop"),
+    "cuts its answer": _way("cut"),
+    "429 without a time": _status(429),
+    "429 for some seconds": _status(429, Retry_After="120"),
+    "429 until a date": _status(429, Retry_After="Fri, 31 Dec 2100 23:59:59 GMT"),
+    "401": _status(401),
+    "500": _status(500),
+    "503 for some seconds": _status(503, Retry_After="120"),
+    "a redirect": _status(302, Location="http://127.0.0.1:9/"),
+    "a web page": _body(b"<!doctype html><title>Maintenance</title>", Content_Type="text/html"),
+    "NaN for numbers": _nan,
+    "a gzip bomb": _body(gzip.compress(bytes(BOMB_BYTES), 9), Content_Encoding="gzip"),
+    "a list": _body([]),
+    "an object of another shape": _body({"unexpected": True}),
+    "a number": _body(42),
+    "deep nesting": _body(b"[" * 100_000),
+    "nothing": _body(b""),
+}

@@ -8,7 +8,7 @@ from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.sections.guide.imports.importer import Importer
 from location_context.settings import Settings
 from location_context.storage.database import Database
-from location_context.storage.guide import SqlGuideStore
+from location_context.storage.datasets import SqlGuideStore
 from tests.moved_clock import MovedClock
 from tests.sections.guide.samples import country_at
 

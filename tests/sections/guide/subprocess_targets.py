@@ -13,7 +13,7 @@ from sqlalchemy.engine import Engine
 from location_context.sections.guide.imports.importer import Importer
 from location_context.settings import Secret, Settings
 from location_context.storage.database import Database
-from location_context.storage.guide import SqlGuideStore
+from location_context.storage.datasets import SqlGuideStore
 from tests.moved_clock import MovedClock
 from tests.sections.guide.samples import METADATA, country_at, open_csv, open_row
 

@@ -12,7 +12,7 @@ import pytest
 from location_context.errors import OperatorError
 from location_context.sections.guide.imports import formats
 from location_context.sections.guide.imports.importer import Importer
-from location_context.storage.guide import SqlGuideStore
+from location_context.storage.datasets import SqlGuideStore
 from tests.sections.guide.samples import METADATA, open_csv, open_row, snapshots
 
 pytestmark = pytest.mark.anyio

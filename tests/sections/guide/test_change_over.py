@@ -7,7 +7,7 @@ from pathlib import Path
 
 from location_context.settings import Settings
 from location_context.storage.database import Database
-from location_context.storage.guide import SqlGuideStore
+from location_context.storage.datasets import SqlGuideStore
 from tests.moved_clock import NOON
 from tests.sections.guide.samples import PARIS, PROVENANCE
 from tests.sections.guide.test_section import around

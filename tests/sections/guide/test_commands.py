@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from typer.testing import CliRunner, Result
 
-from location_context.cli.guide import commands
+from location_context.cli.guide import guide as commands
 from location_context.errors import LocationContextError
 from location_context.gazetteer.gazetteer import Gazetteer
 from tests.fakes.server import Answered, StandIn

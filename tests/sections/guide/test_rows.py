@@ -8,7 +8,7 @@ import pytest
 from location_context.errors import OperatorError
 from location_context.sections.guide.imports.importer import Importer, ImportRejected
 from location_context.sections.guide.records import Restaurant
-from location_context.storage.guide import SqlGuideStore
+from location_context.storage.datasets import SqlGuideStore
 from tests.sections.guide.samples import METADATA, csv_of, open_csv, open_row
 
 pytestmark = pytest.mark.anyio

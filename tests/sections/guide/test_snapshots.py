@@ -14,7 +14,7 @@ import pytest
 from location_context.sections.guide.imports.importer import Importer
 from location_context.sections.guide.imports.matching import fold
 from location_context.sections.guide.restaurant_index import RestaurantIndex
-from location_context.storage.guide import SqlGuideStore
+from location_context.storage.datasets import SqlGuideStore
 from tests.sections.guide.samples import METADATA, RADII, snapshots
 
 pytestmark = pytest.mark.anyio

@@ -11,7 +11,7 @@ from location_context.sections.guide.section import Guide
 from location_context.sections.guide.travel import estimate
 from location_context.sections.section import SectionContext
 from location_context.settings import Settings
-from location_context.storage.guide import SqlGuideStore
+from location_context.storage.datasets import SqlGuideStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.http import http_client
 from tests.fakes.server import Answered, Asked, StandIn

@@ -17,7 +17,7 @@ from location_context.sections.weather.section import Weather
 from location_context.settings import Settings
 from location_context.stay import Stay
 from location_context.storage.database import Database
-from location_context.storage.provider_data import SqlClimateStore
+from location_context.storage.datasets import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
 from location_context.upstream.http import http_client

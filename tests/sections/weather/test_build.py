@@ -8,7 +8,7 @@ from datetime import date
 
 import pytest
 
-from location_context.cli.climate import _places
+from location_context.cli.setup import _places
 from location_context.errors import OperatorError
 from location_context.point import Point
 from location_context.sections.section import SectionContext
@@ -16,7 +16,7 @@ from location_context.sections.weather.providers.open_meteo_archive import OpenM
 from location_context.sections.weather.retrieval.archive_builder import ArchiveBuilder, all_months
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
 from location_context.stay import Stay
-from location_context.storage.provider_data import SqlClimateStore
+from location_context.storage.datasets import SqlClimateStore
 from location_context.upstream.host import Hosts
 from location_context.upstream.http import http_client
 from tests.fakes.open_meteo import ARCHIVE, refused

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from location_context.stay import Stay
-from location_context.storage.provider_data import SqlClimateStore
+from location_context.storage.datasets import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
 from location_context.upstream.http import http_client

@@ -15,7 +15,7 @@ from location_context.sections.weather.records import FIELDS, FORECAST_FIELDS
 from location_context.sections.weather.section import NO_ARCHIVE
 from location_context.settings import Secret, Settings
 from location_context.stay import Stay
-from location_context.storage.provider_data import SqlClimateStore
+from location_context.storage.datasets import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
 from location_context.upstream.http import http_client

@@ -12,7 +12,7 @@ from location_context.sections.weather.records import FIELDS, Grid, Month, Month
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
 from location_context.stay import Stay
 from location_context.storage import schema
-from location_context.storage.provider_data import SqlClimateStore
+from location_context.storage.datasets import SqlClimateStore
 from location_context.storage.schema import climate_months
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts

@@ -1,10 +1,13 @@
-"""Versions of the restaurant guide. A new one is stored complete and active, or not at all.
+"""What sections read from the database: the restaurant guide, the climate archive, answers.
 
-The newest few versions are kept, and always the active one and the one it would roll back to.
+A new version of the guide is stored complete and active, or not at all. The newest few are kept,
+and always the active one and the one it would roll back to. The climate archive has a row for each
+source, cell, month and year; rows are written once and replaced whole, and a reader sees all rows
+of one `save` or none. What providers answered is kept until it expires.
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
 
@@ -15,15 +18,19 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from location_context.errors import OperatorError, StorageError
 from location_context.sections.guide.records import GuideVersion, Provenance, Restaurant
+from location_context.sections.weather.records import MonthRow
+from location_context.storage import schema
 from location_context.storage.database import Database
 from location_context.storage.schema import guide_restaurants, guide_versions
+from location_context.upstream.cached_source import CacheRecord
 
 MAX_VERSIONS = 5
-BATCH_ROWS = 1000
+_RESTAURANTS_AT_ONCE, _MONTHS_AT_ONCE = 1000, 60  # rows in one statement
 IMPORT_LOCK = 7_236_002  # advisory lock that one import at a time holds on PostgreSQL
 
 _restaurant = msgspec.json.Decoder(Restaurant)
 _provenance = msgspec.json.Decoder(Provenance)
+_MONTH_COLUMNS = [schema.climate_months.c[name] for name in MonthRow.__struct_fields__]
 
 
 class SqlGuideStore:
@@ -111,14 +118,14 @@ async def _insert(
     values = msgspec.structs.asdict(version)
     values["provenance"] = msgspec.json.encode(version.provenance).decode()
     await connection.execute(insert(guide_versions).values(**values))
-    for start in range(0, len(restaurants), BATCH_ROWS):
+    for start in range(0, len(restaurants), _RESTAURANTS_AT_ONCE):
         rows = [
             {
                 "version": version.number,
                 "id": restaurant.id,
                 "record": msgspec.json.encode(restaurant).decode(),
             }
-            for restaurant in restaurants[start : start + BATCH_ROWS]
+            for restaurant in restaurants[start : start + _RESTAURANTS_AT_ONCE]
         ]
         await connection.execute(insert(guide_restaurants), rows)
 
@@ -154,3 +161,88 @@ def _version(row: Any) -> GuideVersion:
             "or restore a backup."
         ) from None
     return GuideVersion(**{**values, "provenance": provenance})
+
+
+class SqlCacheStore:
+    """The `CacheStore` in the database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def load(self, provider: str, key: str, now: datetime) -> bytes | None:
+        table = schema.provider_answers.c
+        query = select(table.data).where(
+            table.provider == provider, table.key == key, table.expires_at > now
+        )
+        async with self._database.read() as connection:
+            return (await connection.execute(query)).scalar_one_or_none()
+
+    async def save(self, answers: Sequence[CacheRecord], now: datetime) -> None:
+        insert = self._database.insert(schema.provider_answers)
+        statement = insert.on_conflict_do_update(
+            index_elements=["provider", "key"],
+            set_={name: insert.excluded[name] for name in ("expires_at", "data")},
+        )
+        rows = [msgspec.structs.asdict(answer) for answer in answers]
+        async with self._database.write() as connection:
+            await connection.execute(
+                delete(schema.provider_answers).where(schema.provider_answers.c.expires_at <= now)
+            )
+            await connection.execute(statement, rows)
+
+
+class SqlClimateStore:
+    """The `ClimateStore` in the database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def load(self, source: str, cell: str, months: Sequence[int]) -> list[MonthRow]:
+        """Every year stored of these months of a cell."""
+        table = schema.climate_months.c
+        query = select(*_MONTH_COLUMNS).where(
+            table.source == source, table.cell == cell, table.month.in_(months)
+        )
+        async with self._database.read() as connection:
+            return [MonthRow(*row) for row in await connection.execute(query)]
+
+    async def save(self, rows: Sequence[MonthRow]) -> None:
+        """Store rows in one transaction, in place of those stored before."""
+        insert = self._database.insert(schema.climate_months)
+        replaced = ("lat", "lng", "elevation", "fetched_at", "data")
+        statement = insert.on_conflict_do_update(
+            index_elements=["source", "cell", "month", "year"],
+            set_={name: insert.excluded[name] for name in replaced},
+        )
+        values = [msgspec.structs.asdict(row) for row in rows]
+        async with self._database.write() as connection:
+            for start in range(0, len(values), _MONTHS_AT_ONCE):
+                await connection.execute(statement, values[start : start + _MONTHS_AT_ONCE])
+
+    async def load_elevation(self, lat: float, lng: float) -> float | None:
+        """The stored elevation of a point in m."""
+        table = schema.point_heights.c
+        query = select(table.metres).where(table.lat == _to_grid(lat), table.lng == _to_grid(lng))
+        async with self._database.read() as connection:
+            return (await connection.execute(query)).scalar_one_or_none()
+
+    async def save_elevations(self, elevations: Mapping[tuple[float, float], float]) -> None:
+        """Store the elevations of points; the first one stored stays."""
+        rows = [
+            {"lat": _to_grid(lat), "lng": _to_grid(lng), "metres": metres}
+            for (lat, lng), metres in elevations.items()
+        ]
+        statement = self._database.insert(schema.point_heights).on_conflict_do_nothing()
+        async with self._database.write() as connection:
+            await connection.execute(statement, rows)
+
+    async def extent(self) -> tuple[int, datetime | None]:
+        """How many rows are stored, and when the newest came; counted as they are written."""
+        query = select(schema.climate_extent.c.rows, schema.climate_extent.c.newest)
+        async with self._database.read() as connection:
+            found = (await connection.execute(query)).first()
+        return (found.rows, found.newest) if found else (0, None)
+
+
+def _to_grid(degrees: float) -> int:
+    return round(degrees * 10_000)
