@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from location_context.sections.events.card import card as programme
-from location_context.sections.events.card.text import headline, provider_names
+from location_context.sections.events.card.card import headline, provider_names
 from location_context.sections.events.response import Coverage
 from tests.widget.queries import NO_BREAK, WORDS, query, words_in
 from tests.widget.samples.programme import events

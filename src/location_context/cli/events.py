@@ -12,8 +12,8 @@ from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.gazetteer.zones import main_zone
 from location_context.point import canonical
 from location_context.sections.events.imports.entries import RejectedEntry
-from location_context.sections.events.imports.feeds import Feeds
 from location_context.sections.events.imports.importer import (
+    Feeds,
     ImportRejected,
     calendar_id,
     canonical_source,

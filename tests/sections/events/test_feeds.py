@@ -9,8 +9,8 @@ import httpx2
 import pytest
 
 from location_context.errors import OperatorError
-from location_context.sections.events.imports.feeds import Feeds
 from location_context.sections.events.imports.importer import (
+    Feeds,
     ImportRejected,
     calendar_id,
     format_of,

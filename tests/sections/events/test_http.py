@@ -5,8 +5,7 @@ import time
 
 import httpx2
 
-from location_context.sections.events.imports.feeds import Feeds
-from location_context.sections.events.imports.importer import calendar_id
+from location_context.sections.events.imports.importer import Feeds, calendar_id
 from location_context.sections.events.records import Calendar
 from location_context.settings import Secret, Settings
 from location_context.storage.database import Database

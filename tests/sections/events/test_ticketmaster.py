@@ -7,8 +7,7 @@ import msgspec
 import pytest
 
 from location_context.sections.events.fields import parse_rows
-from location_context.sections.events.providers.ticketmaster import geohash
-from location_context.sections.events.providers.ticketmaster_parser import parse_event
+from location_context.sections.events.providers.ticketmaster import geohash, parse_event
 from location_context.settings import Secret
 from tests.fakes.server import Answered, StandIn
 from tests.fakes.ticketmaster import KEY, at, event, responding

@@ -28,7 +28,7 @@ from location_context.sections.contract import (
 from location_context.sections.events.card import card
 from location_context.sections.events.deduplication.merge_records import merge_duplicates
 from location_context.sections.events.fields import MAX_TITLE_LENGTH, single_line
-from location_context.sections.events.imports.feeds import Feeds
+from location_context.sections.events.imports.importer import Feeds
 from location_context.sections.events.providers.base import EventProvider, ProviderResult
 from location_context.sections.events.providers.holidays import Holidays
 from location_context.sections.events.providers.open_holidays import OpenHolidays

@@ -3,11 +3,10 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 
 from location_context.localisation.formatter import EN_DASH, NO_BREAK, Formatter
-from location_context.sections.events.card import text
-from location_context.sections.events.response import Event, EventsBody
+from location_context.sections.events.response import CoverageStatus, Event, EventsBody
 
 MAX_IN_VIEW = 8
 
@@ -64,18 +63,18 @@ def card(body: EventsBody, fmt: Formatter) -> Card:
     hidden = [one for one in placed if one not in shown]
     label = fmt.ngettext("{count} more event", "{count} more events", len(hidden))
     return Card(
-        lead=text.headline(body, fmt),
+        lead=headline(body, fmt),
         dates=_dates(shown, body, fmt),
         more=_dates(hidden, body, fmt),
         more_label=label.format(count=fmt.number(len(hidden))),
-        footnote=text.footnote(body, fmt),
+        footnote=footnote(body, fmt),
     )
 
 
 def _place(event: Event, body: EventsBody) -> _Placed:
-    if text.covers_stay(event, body):
+    if covers_stay(event, body):
         return _Placed(event, None)
-    return _Placed(event, max(text.day_of(event.start), body.stay.start))
+    return _Placed(event, max(day_of(event.start), body.stay.start))
 
 
 def _listing_order(one: _Placed) -> tuple[bool, date]:
@@ -131,6 +130,200 @@ def _event(event: Event, day: date | None, body: EventsBody, fmt: Formatter) -> 
         title=fmt.bidi_isolate(event.title),
         url=event.url or "",
         icon=event.category,
-        meta=text.meta(event, body, fmt, whole_stay=day is None),
+        meta=_meta(event, body, fmt, whole_stay=day is None),
         holiday=event.category == "public_holiday",
     )
+
+
+def headline(body: EventsBody, fmt: Formatter) -> str:
+    """One sentence: a holiday first, else what lasts throughout, else how many."""
+    clauses = []
+    holiday = next((e for e in body.events if e.category == "public_holiday"), None)
+    if holiday is not None:
+        clauses.append(_holiday(holiday, body, fmt))
+    others = [e for e in body.events if e.category != "public_holiday"]
+    whole = next((e for e in others if covers_stay(e, body)), None)
+    if whole is not None and whole.category != "school_holiday":
+        clauses.append(
+            fmt.gettext("{title} all through the stay").format(title=fmt.bidi_isolate(whole.title))
+        )
+        others.remove(whole)
+    elif others:
+        text = fmt.ngettext("{count} event", "{count} events", len(others))
+        if holiday is not None:
+            text = fmt.ngettext("{count} more event", "{count} more events", len(others))
+        clauses.append(text.format(count=len(others)))
+    if holiday is None and whole is None:
+        text = fmt.ngettext(
+            "{count} event during the stay.", "{count} events during the stay.", len(others)
+        )
+        return text.format(count=len(others))
+    if len(clauses) == 1:
+        return fmt.gettext("{sentence}.").format(sentence=clauses[0])
+    return fmt.gettext("{first}; {second}.").format(first=clauses[0], second=clauses[1])
+
+
+def _holiday(event: Event, body: EventsBody, fmt: Formatter) -> str:
+    day = max(day_of(event.start), body.stay.start)
+    if day_of(event.start) == body.stay.end and body.stay.start != body.stay.end:
+        text = fmt.gettext("{title} on the day you leave")
+    elif day_of(event.start) == body.stay.start and body.stay.start != body.stay.end:
+        text = fmt.gettext("{title} on the day you arrive")
+    else:
+        text = fmt.gettext("{title} on {date}")
+    return text.format(title=fmt.bidi_isolate(event.title), date=fmt.day(day))
+
+
+def covers_stay(event: Event, body: EventsBody) -> bool:
+    """Whether it covers the whole of a stay of several days."""
+    first, last = day_of(event.start), day_of(event.end or event.start)
+    return first <= body.stay.start and last >= body.stay.end and body.stay.start < body.stay.end
+
+
+def _meta(event: Event, body: EventsBody, fmt: Formatter, *, whole_stay: bool) -> str:
+    """Kind, time, venue, distance, price, as far as they are known."""
+    if event.category == "public_holiday":
+        return _public_holiday(event, body, fmt)
+    parts = [_status(event, fmt)] if whole_stay else _when(event, body, fmt)
+    if event.venue is not None:
+        parts.append(fmt.bidi_isolate(event.venue.name or ""))
+        if event.venue.distance is not None:
+            parts.append(fmt.distance(event.venue.distance, body.units.distance))
+    parts.append(_price(event, fmt))
+    known = [part for part in parts if part]
+    if event.venue is None or len(known) < 2:
+        known.insert(0, category_name(event, fmt))
+    return "\u00a0· ".join(known)
+
+
+def _public_holiday(event: Event, body: EventsBody, fmt: Formatter) -> str:
+    text = fmt.gettext("Public holiday. Shops and banks may close.")
+    if body.point.region in event.regions:
+        text = fmt.gettext("Public holiday in this region. Shops and banks may close.")
+    elif event.regions:
+        text = fmt.gettext("Public holiday in parts of the country.")
+    return _estimated(text, event, fmt)
+
+
+def _estimated(text: str, event: Event, fmt: Formatter) -> str:
+    if event.status != "estimated":
+        return text
+    date = fmt.gettext("Date estimated")
+    return fmt.join_sentences([text, fmt.gettext("{sentence}.").format(sentence=date)])
+
+
+def _when(event: Event, body: EventsBody, fmt: Formatter) -> list[str]:
+    """Its times, with "About" before those that a provider estimates, or its last date."""
+    until, hours = _until(event, body, fmt), _hours(event, fmt)
+    if hours and not until and event.status == "estimated":
+        return [fmt.gettext("About {time}").format(time=hours)]
+    return [_status(event, fmt), until or hours]
+
+
+def _status(event: Event, fmt: Formatter) -> str:
+    """That it is postponed, or its date estimated."""
+    if event.status == "postponed":
+        return fmt.gettext("Postponed")
+    return fmt.gettext("Date estimated") if event.status == "estimated" else ""
+
+
+def _until(event: Event, body: EventsBody, fmt: Formatter) -> str:
+    first, last = day_of(event.start), day_of(event.end or event.start)
+    dates_only = event.end is not None and _moment(event.end) is None
+    if last > first and (dates_only or (last - first).days > 1):
+        return fmt.gettext("until {date}").format(
+            date=fmt.date_short(min(last, _latest_date(body)))
+        )
+    return ""
+
+
+def _hours(event: Event, fmt: Formatter) -> str:
+    start = _moment(event.start)
+    if start is None or event.all_day:
+        return ""
+    end = _moment(event.end) if event.end else None
+    if end is not None and end.date() == start.date() and end > start:
+        return fmt.times(start, end)
+    return fmt.time(start)
+
+
+def _latest_date(body: EventsBody) -> date:
+    return date(body.stay.end.year + 1, 12, 31)
+
+
+def _price(event: Event, fmt: Formatter) -> str:
+    if event.price is None:
+        return ""
+    if event.price.min == 0 and not event.price.max:
+        return fmt.gettext("free")
+    if event.price.min is None or event.price.currency is None:
+        return ""
+    amount = fmt.money(event.price.min, event.price.currency)
+    return fmt.gettext("from {price}").format(price=amount).replace(" ", "\u00a0")
+
+
+def category_name(event: Event, fmt: Formatter) -> str:
+    """The category in fmt."""
+    return {
+        "public_holiday": fmt.gettext("Public holiday"),
+        "school_holiday": fmt.gettext("School holidays"),
+        "observance": fmt.gettext("Observance"),
+        "concert": fmt.gettext("Concert"),
+        "festival": fmt.gettext("Festival"),
+        "sport": fmt.gettext("Sport"),
+        "performing_arts": fmt.gettext("Stage"),
+        "exhibition": fmt.gettext("Exhibition"),
+        "conference": fmt.gettext("Conference"),
+        "community": fmt.gettext("Community"),
+        "other": fmt.gettext("Event"),
+    }[event.category]
+
+
+def day_of(text: str) -> date:
+    """The local date of an event's start or end."""
+    return date.fromisoformat(text[:10])
+
+
+def _moment(text: str) -> datetime | None:
+    """The moment a text names; None when it is a date."""
+    return datetime.fromisoformat(text) if "T" in text else None
+
+
+def footnote(body: EventsBody, fmt: Formatter) -> str:
+    """What is not listed, and which providers gave less than they have; empty if none did.
+
+    A provider without a name for guests is never named.
+    """
+    sentences = []
+    if omitted := sum(body.omitted.values()):
+        text = fmt.ngettext(
+            "{count} more event is not listed.", "{count} more events are not listed.", omitted
+        )
+        sentences.append(text.format(count=fmt.number(omitted)))
+    if partial := _names_with_status(body, "partial", fmt):
+        text = fmt.gettext("Not read in full: {providers}.")
+        sentences.append(text.format(providers=fmt.join_list(partial)))
+    if unreachable := _names_with_status(body, "unavailable", fmt):
+        text = fmt.gettext("Not reached just now: {providers}.")
+        sentences.append(text.format(providers=fmt.join_list(unreachable)))
+    if any(one.status == "not_configured" for one in body.coverage):
+        sentences.append(fmt.gettext("Not every source of events is connected here."))
+    return fmt.join_sentences(sentences)
+
+
+def _names_with_status(body: EventsBody, status: CoverageStatus, fmt: Formatter) -> list[str]:
+    """The names that guests know, of the providers with that status."""
+    names = provider_names(fmt)
+    return [names[one.provider] for one in body.coverage
+            if one.status == status and one.provider in names]  # fmt: skip
+
+
+def provider_names(fmt: Formatter) -> dict[str, str]:
+    """What a guest reads for each provider's code in `coverage`."""
+    return {
+        "holidays": fmt.gettext("public holidays"),
+        "calendars": fmt.gettext("local calendars"),
+        "open_holidays": "OpenHolidays",
+        "ticketmaster": "Ticketmaster",
+        "predicthq": "PredictHQ",
+    }
