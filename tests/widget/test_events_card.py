@@ -4,15 +4,22 @@ import msgspec
 import pytest
 
 from location_context.sections.events.card import card as programme
-from location_context.sections.events.card.card import headline, provider_names
+from location_context.sections.events.card.card import headline
 from location_context.sections.events.response import Coverage
+from location_context.sections.events.section import event_providers
 from tests.widget.queries import NO_BREAK, WORDS, query, words_in
 from tests.widget.samples.programme import events
+
+NAMES = {one.name: one.label(WORDS.language) for one in event_providers()}
+
+
+def _card(body, fmt=WORDS, names=NAMES):
+    return programme.card(body, fmt, names)
 
 
 def test_every_event_is_shown_once_and_holidays_are_in_view(gazetteer):
     body = events(query(gazetteer))
-    card = programme.card(body, WORDS)
+    card = _card(body)
     shown = [event.title for day in card.dates for event in day.events]
     rest = [event.title for day in card.more for event in day.events]
     assert len(shown) == 8
@@ -35,7 +42,7 @@ def test_the_events_sentence_says_when_the_holiday_is(gazetteer):
 
 def test_what_is_estimated_or_postponed_is_said_in_words(gazetteer):
     body = events(query(gazetteer))
-    card = programme.card(body, WORDS)
+    card = _card(body)
     metas = {e.title: e.meta for part in (card.dates, card.more) for d in part for e in d.events}
     assert metas["Real Sociedad, league match"].startswith("About 21:30")
     assert metas["Theatre in Basque: Amets"].startswith("Postponed")
@@ -69,7 +76,7 @@ def test_a_time_is_about_and_a_date_is_estimated_and_no_code_is_shown(
     gazetteer, title, fields, said
 ):
     body = changed(events(query(gazetteer)), title, **fields)
-    metas = {e.title: e.meta for day in programme.card(body, WORDS).dates for e in day.events}
+    metas = {e.title: e.meta for day in _card(body).dates for e in day.events}
     assert metas[title].startswith(said)
     assert "ES-" not in metas[title]
 
@@ -77,24 +84,31 @@ def test_a_time_is_about_and_a_date_is_estimated_and_no_code_is_shown(
 @pytest.mark.parametrize("status", ["unavailable", "not_configured", "stale", "partial"])
 def test_the_footnote_names_providers_as_guests_know_them(gazetteer, status):
     body = events(query(gazetteer))
-    names = provider_names(WORDS)
-    coverage = [Coverage(provider=code, status=status) for code in [*names, "brand_new"]]
-    note = programme.card(msgspec.structs.replace(body, coverage=coverage), WORDS).footnote
+    coverage = [Coverage(provider=code, status=status) for code in [*NAMES, "no_name"]]
+    note = _card(msgspec.structs.replace(body, coverage=coverage)).footnote
     assert "_" not in note
     named = "OpenHolidays, Ticketmaster and PredictHQ" in note
     assert named == (status in {"unavailable", "partial"})
     assert ("Not read in full:" in note) == (status == "partial")
 
 
+def test_the_footnote_names_a_provider_of_another_package(gazetteer):
+    coverage = [Coverage(provider="harbour", status="unavailable")]
+    body = msgspec.structs.replace(events(query(gazetteer)), coverage=coverage, omitted={})
+    note = _card(body, names={**NAMES, "harbour": "Port of Hamburg"}).footnote
+    assert note == "Not reached just now: Port of Hamburg."
+
+
 def test_a_range_over_two_months_may_break_after_its_dash_alone(gazetteer):
-    day = programme.card(events(query(gazetteer, start="2026-12-27")), WORDS).dates[0]
+    day = _card(events(query(gazetteer, start="2026-12-27"))).dates[0]
     assert (day.months, day.day.replace("\u2009", " ")) == (True, "27 Dec – 3 Jan")
 
 
 def test_latin_names_do_not_turn_arabic_around_them(gazetteer):
     """Isolated (UAX 9): else a distance after a Latin venue is read as part of it."""
-    card = programme.card(events(query(gazetteer)), words_in("ar"))
+    card = _card(events(query(gazetteer)), words_in("ar"))
     metas = [event.meta for day in card.dates for event in day.events]
     assert any("\u2068Alde Eder\u2069" in meta for meta in metas)
-    assert not any("\u2068" in e.meta for d in programme.card(
-        events(query(gazetteer)), WORDS).dates for e in d.events)  # fmt: skip
+    assert not any(
+        "\u2068" in e.meta for d in _card(events(query(gazetteer))).dates for e in d.events
+    )

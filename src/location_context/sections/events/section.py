@@ -12,19 +12,8 @@ from typing import ClassVar, Self
 import structlog
 
 from location_context.localisation.language import Language
-from location_context.sections import registry
+from location_context.sections import contract, registry, section
 from location_context.sections.addresses import web_address
-from location_context.sections.contract import (
-    Attribution,
-    DatasetState,
-    ProviderState,
-    Query,
-    SectionResult,
-    StayBody,
-    foremost,
-    point_body,
-    point_notices,
-)
 from location_context.sections.events.card import card
 from location_context.sections.events.deduplication.merge_records import merge_duplicates
 from location_context.sections.events.fields import MAX_TITLE_LENGTH, single_line
@@ -33,26 +22,9 @@ from location_context.sections.events.providers.base import EventProvider, Provi
 from location_context.sections.events.providers.holidays import Holidays
 from location_context.sections.events.providers.open_holidays import OpenHolidays
 from location_context.sections.events.providers.subdivisions import is_observed_at
-from location_context.sections.events.records import LocalEvent, Place, ProviderEvent
-from location_context.sections.events.response import (
-    Coverage,
-    Event,
-    EventsBody,
-    NoEvents,
-    Venue,
-)
+from location_context.sections.events.records import LocalEvent, ProviderEvent
+from location_context.sections.events.response import Coverage, Event, EventsBody, NoEvents, Venue
 from location_context.sections.events.selection import overlaps, relevant_events, select_events
-from location_context.sections.section import (
-    AT_SEA,
-    PARIS,
-    Card,
-    CardContext,
-    DatasetInfo,
-    Samples,
-    Section,
-    SectionContext,
-    TextTable,
-)
 from location_context.sections.units import Measure
 from location_context.stay import Clock, Stay
 from location_context.upstream.deadline import Deadline
@@ -67,7 +39,7 @@ def event_providers() -> list[type[EventProvider]]:
     return registry.load(registry.EVENT_PROVIDERS, kind)
 
 
-class Events(Section[EventsBody]):
+class Events(section.Section[EventsBody]):
     """What happens around the stay."""
 
     name = "events"
@@ -81,11 +53,11 @@ class Events(Section[EventsBody]):
         "providers answered and which have more events than were read (`partial`), and "
         "`degraded` whether one of them is missing."
     )
-    samples: ClassVar[Samples] = {
-        "applicable": {**PARIS, "start": "2026-11-28", "end": "2026-12-01"},
-        "not_applicable": {**AT_SEA, "start": "2026-11-28", "end": "2026-12-01"},
+    samples: ClassVar[section.Samples] = {
+        "applicable": {**section.PARIS, "start": "2026-11-28", "end": "2026-12-01"},
+        "not_applicable": {**section.AT_SEA, "start": "2026-11-28", "end": "2026-12-01"},
     }
-    dataset_info = DatasetInfo(
+    dataset_info = section.DatasetInfo(
         name="events",
         description="Imported calendars.",
         hint="none of your own: location-context events import FILE",
@@ -103,65 +75,61 @@ class Events(Section[EventsBody]):
         self._clock = clock
 
     @classmethod
-    def build(cls, context: SectionContext) -> Self:
+    def build(cls, context: section.SectionContext) -> Self:
         settings, clock = context.settings, context.clock
         providers = tuple(provider.build(context) for provider in event_providers())
         feeds = Feeds(settings, clock, context.client, context.stores["events"])
         return cls(providers, feeds, radius=settings.events_radius, clock=clock)
 
-    async def read(self, query: Query, deadline: Deadline) -> SectionResult:
+    async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
         """The events of the stay; it never raises, since holidays are always known."""
         assert query.stay is not None
         now = self._clock()
         if query.stay.is_past(query.point.today(now)):
             message = query.language.gettext("The stay has ended.")
             past = NoEvents(reason="stay_in_past", message=message, coverage=[])
-            return SectionResult(past, now + timedelta(days=1))
+            return contract.SectionResult(past, now + timedelta(days=1))
         found = await asyncio.gather(*(_fetch(one, query, deadline) for one in self._providers))
         results = {one.name: result for one, result in zip(self._providers, found, strict=True)}
         fresh_until = min(now + FRESH_TTL, _next_midnight(query, now))
         complete = all(result.is_complete for result in found)
-        return SectionResult(self._body(query, query.stay, results), fresh_until, complete)
+        return contract.SectionResult(self._body(query, query.stay, results), fresh_until, complete)
 
     def _body(
-        self, query: Query, stay: Stay, results: Mapping[str, ProviderResult]
+        self, query: contract.Query, stay: Stay, results: Mapping[str, ProviderResult]
     ) -> EventsBody | NoEvents:
         coverage = [Coverage(provider=name, status=one.status) for name, one in results.items()]
         point, measure = query.point, Measure(query.units)
-        all_events = _provider_events(query, stay, results)
-        events = relevant_events(all_events, point, stay, self._radius)
-        events = merge_duplicates(events)
-        if not events:
+        found = relevant_events(_provider_events(query, stay, results), point, stay, self._radius)
+        if not found:
             message = query.language.gettext("No event is known around the point during the stay.")
             return NoEvents(reason="no_events", message=message, coverage=coverage)
-        events, omitted = select_events(events, stay)
+        events, omitted = select_events(merge_duplicates(found), stay)
         sources = {source for event in events for source in event.sources}
+        attributions = [
+            one.attribution for one in self._providers if one.attribution and one.name in sources
+        ]
+        times = (one.as_of for name, one in results.items() if one.as_of and name in sources)
         return EventsBody(
-            point=point_body(point),
-            stay=StayBody(start=stay.start, end=stay.end),
+            point=contract.point_body(point),
+            stay=contract.StayBody(start=stay.start, end=stay.end),
             units=measure.body,
-            as_of=_oldest(results, sources),
+            as_of=min(times, default=None),  # holidays computed offline have no time
             stale=any(result.status == "stale" for result in results.values()),
-            degraded_reason=foremost(result.degraded_reason for result in results.values()),
-            attribution=[*self._attributions(sources), *point_notices(point)],
+            degraded_reason=contract.foremost(
+                result.degraded_reason for result in results.values()
+            ),
+            attribution=[*attributions, *contract.point_notices(point)],
             radius=measure.distance(self._radius) or 0.0,
             events=[_response(event, query, stay, measure) for event in events],
             omitted=omitted,
             coverage=coverage,
         )
 
-    def _attributions(self, sources: set[str]) -> list[Attribution]:
-        """The notices of the providers whose events are shown."""
-        return [
-            provider.attribution
-            for provider in self._providers
-            if provider.attribution and provider.name in sources
-        ]
-
-    def providers(self) -> list[ProviderState]:
+    def providers(self) -> list[contract.ProviderState]:
         return [provider.state() for provider in self._providers]
 
-    async def dataset(self) -> DatasetState | None:
+    async def dataset(self) -> contract.DatasetState | None:
         """That of the operator's own calendars."""
         for provider in self._providers:
             if (dataset := await provider.dataset()) is not None:
@@ -188,15 +156,31 @@ class Events(Section[EventsBody]):
     def summary(self, language: Language) -> str:
         return language.gettext("holidays, events")
 
-    def card(self, body: EventsBody, context: CardContext) -> Card:
+    def card(self, body: EventsBody, context: section.CardContext) -> section.Card:
         template = "location_context.sections.events.card:card.html"
-        return Card(template=template, view=card.card(body, context.fmt))
+        names = {one.name: one.label(context.fmt.language) for one in self._providers}
+        return section.Card(template=template, view=card.card(body, context.fmt, names))
 
-    def text(self, body: EventsBody) -> Iterator[str | TextTable]:
-        return _text(body)
+    def text(self, body: EventsBody) -> Iterator[str | section.TextTable]:
+        """A line for each event, how many did not fit, and how each provider answered."""
+        rows = []
+        for event in body.events:
+            venue = event.venue
+            away = f"{venue.distance:g} {body.units.distance}" if venue and venue.distance else ""
+            rows.append([
+                event.start[:16].replace("T", " "), event.title, event.category,
+                (venue.name or "") if venue else "", away, ", ".join(event.sources),
+            ])  # fmt: skip
+        yield section.TextTable(columns=_TEXT_COLUMNS, rows=rows)
+        if body.omitted:
+            yield f"{sum(body.omitted.values())} more did not fit"
+        coverage = (f"{one.provider}: {one.status.replace('_', ' ')}" for one in body.coverage)
+        yield f"Asked: {', '.join(coverage)}"
 
 
-async def _fetch(provider: EventProvider, query: Query, deadline: Deadline) -> ProviderResult:
+async def _fetch(
+    provider: EventProvider, query: contract.Query, deadline: Deadline
+) -> ProviderResult:
     """Its result; a bug in one provider costs its own events only."""
     try:
         return await provider.fetch_events(query, deadline)
@@ -206,7 +190,7 @@ async def _fetch(provider: EventProvider, query: Query, deadline: Deadline) -> P
 
 
 def _provider_events(
-    query: Query, stay: Stay, results: Mapping[str, ProviderResult]
+    query: contract.Query, stay: Stay, results: Mapping[str, ProviderResult]
 ) -> list[ProviderEvent]:
     """All events; where OpenHolidays knows school holidays, the library's are left out.
 
@@ -228,23 +212,26 @@ def _provider_events(
     ]
 
 
-def _oldest(results: Mapping[str, ProviderResult], sources: set[str]) -> datetime | None:
-    """When the oldest result used was fetched; holidays computed offline have no such time."""
-    return min(
-        (result.as_of for name, result in results.items() if result.as_of and name in sources),
-        default=None,
-    )
-
-
-def _next_midnight(query: Query, now: datetime) -> datetime:
+def _next_midnight(query: contract.Query, now: datetime) -> datetime:
     """The next local midnight: from then on, today is another day."""
     tomorrow = query.point.today(now) + timedelta(days=1)
     return datetime.combine(tomorrow, time.min, tzinfo=query.point.zone)
 
 
-def _response(event: LocalEvent, query: Query, stay: Stay, measure: Measure) -> Event:
+def _response(event: LocalEvent, query: contract.Query, stay: Stay, measure: Measure) -> Event:
     """The event with local times, texts of bounded length, and distances in the query's units."""
-    details, zone = event.details, query.point.zone
+    details, zone, place = event.details, query.point.zone, event.details.place
+    venue = (
+        Venue(
+            name=single_line(place.name),
+            address=single_line(place.address),
+            lat=place.lat,
+            lng=place.lng,
+            distance=measure.distance(event.distance),
+        )
+        if place
+        else None
+    )
     return Event(
         id=f"{details.source}:{details.id}",
         title=single_line(details.title, MAX_TITLE_LENGTH) or "-",
@@ -254,7 +241,7 @@ def _response(event: LocalEvent, query: Query, stay: Stay, measure: Measure) -> 
         all_day=details.all_day,
         overlaps=overlaps(event.first, event.last, stay),
         status=details.status,
-        venue=_venue(details.place, measure.distance(event.distance)) if details.place else None,
+        venue=venue,
         scope=details.scope,
         regions=list(details.regions),
         rank=details.rank,
@@ -263,30 +250,3 @@ def _response(event: LocalEvent, query: Query, stay: Stay, measure: Measure) -> 
         price=details.price,
         sources=list(event.sources),
     )
-
-
-def _venue(place: Place, distance: float | None) -> Venue:
-    return Venue(
-        name=single_line(place.name),
-        address=single_line(place.address),
-        lat=place.lat,
-        lng=place.lng,
-        distance=distance,
-    )
-
-
-def _text(body: EventsBody) -> Iterator[str | TextTable]:
-    """A line for each event, how many did not fit, and how each provider answered."""
-    rows = []
-    for event in body.events:
-        venue = event.venue
-        away = f"{venue.distance:g} {body.units.distance}" if venue and venue.distance else ""
-        rows.append([
-            event.start[:16].replace("T", " "), event.title, event.category,
-            (venue.name or "") if venue else "", away, ", ".join(event.sources),
-        ])  # fmt: skip
-    yield TextTable(columns=_TEXT_COLUMNS, rows=rows)
-    if body.omitted:
-        yield f"{sum(body.omitted.values())} more did not fit"
-    coverage = (f"{one.provider}: {one.status.replace('_', ' ')}" for one in body.coverage)
-    yield f"Asked: {', '.join(coverage)}"

@@ -1,7 +1,7 @@
 """The events card: what goes on, by date; what covers the whole stay comes first as a range."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -48,17 +48,16 @@ class Card:
     footnote: str
 
 
-@dataclass(frozen=True)
-class _Placed:
-    """An event with the date it is listed under; None when it covers the whole stay."""
-
-    event: Event
-    under: date | None
+_Placed = tuple[date | None, Event]  # by the date it is listed under; None: the whole stay
 
 
-def card(body: EventsBody, fmt: Formatter) -> Card:
-    """The card of a response."""
-    placed = sorted((_place(event, body) for event in body.events), key=_listing_order)
+def card(body: EventsBody, fmt: Formatter, names: Mapping[str, str]) -> Card:
+    """The card of a response; `names`: what guests read for each provider's code."""
+    placed = [
+        (None if covers_stay(one, body) else max(day_of(one.start), body.stay.start), one)
+        for one in body.events
+    ]
+    placed.sort(key=lambda one: (one[0] is not None, one[0] or date.min))
     shown = _in_view(placed)
     hidden = [one for one in placed if one not in shown]
     label = fmt.ngettext("{count} more event", "{count} more events", len(hidden))
@@ -67,37 +66,26 @@ def card(body: EventsBody, fmt: Formatter) -> Card:
         dates=_dates(shown, body, fmt),
         more=_dates(hidden, body, fmt),
         more_label=label.format(count=fmt.number(len(hidden))),
-        footnote=footnote(body, fmt),
+        footnote=footnote(body, fmt, names),
     )
-
-
-def _place(event: Event, body: EventsBody) -> _Placed:
-    if covers_stay(event, body):
-        return _Placed(event, None)
-    return _Placed(event, max(day_of(event.start), body.stay.start))
-
-
-def _listing_order(one: _Placed) -> tuple[bool, date]:
-    return (one.under is not None, one.under or date.min)
 
 
 def _in_view(placed: Sequence[_Placed]) -> list[_Placed]:
     """Eight at most: holidays and each date's first before the others, in their order."""
     seen: Counter[date | None] = Counter()
     ranks = []
-    for number, one in enumerate(placed):
-        holiday = one.event.category == "public_holiday"
-        ranks.append((0 if holiday else 1, seen[one.under], number))
-        seen[one.under] += 1
+    for number, (under, event) in enumerate(placed):
+        ranks.append((event.category != "public_holiday", seen[under], number))
+        seen[under] += 1
     chosen = {number for *_, number in sorted(ranks)[:MAX_IN_VIEW]}
     return [one for number, one in enumerate(placed) if number in chosen]
 
 
 def _dates(placed: Sequence[_Placed], body: EventsBody, fmt: Formatter) -> list[DateView]:
-    days = list(dict.fromkeys(one.under for one in placed))
-    return [
-        _date(day, [one.event for one in placed if one.under == day], body, fmt) for day in days
-    ]
+    by_day: dict[date | None, list[Event]] = defaultdict(list)
+    for under, event in placed:
+        by_day[under].append(event)
+    return [_date(day, events, body, fmt) for day, events in by_day.items()]
 
 
 def _date(day: date | None, events: Sequence[Event], body: EventsBody, fmt: Formatter) -> DateView:
@@ -202,10 +190,6 @@ def _public_holiday(event: Event, body: EventsBody, fmt: Formatter) -> str:
         text = fmt.gettext("Public holiday in this region. Shops and banks may close.")
     elif event.regions:
         text = fmt.gettext("Public holiday in parts of the country.")
-    return _estimated(text, event, fmt)
-
-
-def _estimated(text: str, event: Event, fmt: Formatter) -> str:
     if event.status != "estimated":
         return text
     date = fmt.gettext("Date estimated")
@@ -231,9 +215,8 @@ def _until(event: Event, body: EventsBody, fmt: Formatter) -> str:
     first, last = day_of(event.start), day_of(event.end or event.start)
     dates_only = event.end is not None and _moment(event.end) is None
     if last > first and (dates_only or (last - first).days > 1):
-        return fmt.gettext("until {date}").format(
-            date=fmt.date_short(min(last, _latest_date(body)))
-        )
+        shown = min(last, date(body.stay.end.year + 1, 12, 31))
+        return fmt.gettext("until {date}").format(date=fmt.date_short(shown))
     return ""
 
 
@@ -245,10 +228,6 @@ def _hours(event: Event, fmt: Formatter) -> str:
     if end is not None and end.date() == start.date() and end > start:
         return fmt.times(start, end)
     return fmt.time(start)
-
-
-def _latest_date(body: EventsBody) -> date:
-    return date(body.stay.end.year + 1, 12, 31)
 
 
 def _price(event: Event, fmt: Formatter) -> str:
@@ -289,41 +268,28 @@ def _moment(text: str) -> datetime | None:
     return datetime.fromisoformat(text) if "T" in text else None
 
 
-def footnote(body: EventsBody, fmt: Formatter) -> str:
+def footnote(body: EventsBody, fmt: Formatter, names: Mapping[str, str]) -> str:
     """What is not listed, and which providers gave less than they have; empty if none did.
 
     A provider without a name for guests is never named.
     """
+
+    def named(status: CoverageStatus) -> list[str]:
+        found = (names.get(one.provider) for one in body.coverage if one.status == status)
+        return [name for name in found if name]
+
     sentences = []
     if omitted := sum(body.omitted.values()):
         text = fmt.ngettext(
             "{count} more event is not listed.", "{count} more events are not listed.", omitted
         )
         sentences.append(text.format(count=fmt.number(omitted)))
-    if partial := _names_with_status(body, "partial", fmt):
+    if partial := named("partial"):
         text = fmt.gettext("Not read in full: {providers}.")
         sentences.append(text.format(providers=fmt.join_list(partial)))
-    if unreachable := _names_with_status(body, "unavailable", fmt):
+    if unreachable := named("unavailable"):
         text = fmt.gettext("Not reached just now: {providers}.")
         sentences.append(text.format(providers=fmt.join_list(unreachable)))
     if any(one.status == "not_configured" for one in body.coverage):
         sentences.append(fmt.gettext("Not every source of events is connected here."))
     return fmt.join_sentences(sentences)
-
-
-def _names_with_status(body: EventsBody, status: CoverageStatus, fmt: Formatter) -> list[str]:
-    """The names that guests know, of the providers with that status."""
-    names = provider_names(fmt)
-    return [names[one.provider] for one in body.coverage
-            if one.status == status and one.provider in names]  # fmt: skip
-
-
-def provider_names(fmt: Formatter) -> dict[str, str]:
-    """What a guest reads for each provider's code in `coverage`."""
-    return {
-        "holidays": fmt.gettext("public holidays"),
-        "calendars": fmt.gettext("local calendars"),
-        "open_holidays": "OpenHolidays",
-        "ticketmaster": "Ticketmaster",
-        "predicthq": "PredictHQ",
-    }

@@ -22,32 +22,8 @@ import recurring_ical_events
 from icalendar import Calendar, Event
 from icalendar.prop import vDDDTypes
 
-from location_context.sections.events.fields import (
-    MAX_TITLE_LENGTH,
-    category_of,
-    parse_coordinates,
-    single_line,
-    strip_markup,
-)
-from location_context.sections.events.imports.entries import (
-    CalendarEntry,
-    Entries,
-    RejectedEntry,
-    UnreadableEntry,
-    Window,
-    guard,
-    is_within,
-    zone_at_coordinates,
-)
-from location_context.sections.events.imports.ics_repair import (
-    REPEATING,
-    TIMES,
-    VITAL,
-    RawComponent,
-    TimeZones,
-    parse_calendars,
-    zone_of,
-)
+from location_context.sections.events import fields
+from location_context.sections.events.imports import entries, ics_repair
 from location_context.sections.events.records import When
 
 Component = Any  # icalendar's own type admits every kind of value under every name
@@ -60,19 +36,19 @@ _MARGIN = timedelta(days=2)  # between dates as written and dates in any zone
 _DAY = timedelta(days=1)
 
 
-def read_ics(data: bytes, window: Window) -> Entries:
+def read_ics(data: bytes, window: entries.Window) -> entries.Entries:
     """The occurrences within the window; what cannot be read is rejected with its reason."""
-    calendars = parse_calendars(data)
+    calendars = ics_repair.parse_calendars(data)
     if not any(one.events or one.complete for one in calendars):
-        yield RejectedEntry("the calendar", "it is not one")
+        yield entries.RejectedEntry("the calendar", "it is not one")
     default_zone = ZoneInfo(window.timezone)
     pending: list[Series] = []
     for calendar in calendars:
         if calendar.properties.get("CALSCALE", "GREGORIAN").upper() != "GREGORIAN":
-            yield RejectedEntry("the calendar", "its dates are not Gregorian")
+            yield entries.RejectedEntry("the calendar", "its dates are not Gregorian")
         elif calendar.properties.get("METHOD", "").upper() != "CANCEL":
-            calendar_zone = zone_of(calendar.properties.get("X-WR-TIMEZONE", ""))
-            zones = TimeZones(calendar.zones)
+            calendar_zone = ics_repair.zone_of(calendar.properties.get("X-WR-TIMEZONE", ""))
+            zones = ics_repair.TimeZones(calendar.zones)
             pending += [
                 Series(uid, events, zones, calendar_zone, default_zone)
                 for uid, events in calendar.events_by_uid()
@@ -82,7 +58,7 @@ def read_ics(data: bytes, window: Window) -> Entries:
     yield from _expand_in_rounds(pending, window)
 
 
-def _expand_in_rounds(pending: "list[Series]", window: Window) -> Entries:
+def _expand_in_rounds(pending: "list[Series]", window: entries.Window) -> entries.Entries:
     for seconds in _ROUNDS:
         late: list[Series] = []
         for series in pending:
@@ -91,7 +67,7 @@ def _expand_in_rounds(pending: "list[Series]", window: Window) -> Entries:
                 continue
             try:
                 with cpu_time_limit(seconds):
-                    found = list(guard(series.occurrences(window), series.location))
+                    found = list(entries.guard(series.occurrences(window), series.location))
             except CpuTimeExceeded:
                 series.zones.forget()
                 late.append(series)
@@ -99,7 +75,7 @@ def _expand_in_rounds(pending: "list[Series]", window: Window) -> Entries:
                 yield from found
         pending = late
     for series in pending:
-        yield RejectedEntry(series.location, "its rule takes too long to expand")
+        yield entries.RejectedEntry(series.location, "its rule takes too long to expand")
 
 
 class CpuTimeExceeded(BaseException):
@@ -141,28 +117,30 @@ class Series:
     """
 
     uid: str
-    components: list[RawComponent]
-    zones: TimeZones
+    components: list[ics_repair.RawComponent]
+    zones: ics_repair.TimeZones
     calendar_zone: ZoneInfo | None
     default_zone: ZoneInfo
 
     @property
     def location(self) -> str:
         """Where it stands in the file, for its owner."""
-        titles = (strip_markup(one.value("SUMMARY"), 60) for one in self.components)
+        titles = (fields.strip_markup(one.value("SUMMARY"), 60) for one in self.components)
         title = next(filter(None, titles), "untitled")
         return f"line {self.components[0].number}: {title}"
 
     @property
     def repeats(self) -> bool:
         first = self.components[0]
-        return len(self.components) > 1 or any(line.name in REPEATING for line in first.lines)
+        return len(self.components) > 1 or any(
+            line.name in ics_repair.REPEATING for line in first.lines
+        )
 
     @property
     def size(self) -> int:
         return sum(component.size() for component in self.components)
 
-    def is_over(self, window: Window) -> bool:
+    def is_over(self, window: entries.Window) -> bool:
         """Whether it happens once, and its dates, as they are written, lie outside the window."""
         event = self.components[0]
         if self.repeats or event.value("DURATION") or not event.complete:
@@ -172,14 +150,14 @@ class Series:
         first, last = (f"{day:%Y%m%d}" for day in (window.first - _MARGIN, window.last + _MARGIN))
         return bool(written) and (max(written) < first or min(written) > last)
 
-    def occurrences(self, window: Window) -> Entries:
+    def occurrences(self, window: entries.Window) -> entries.Entries:
         """Its entries within the window.
 
         Raises:
             UnreadableEntry: it cannot be read, and why.
         """
         if self.size > _MAX_SERIES_SIZE:
-            raise UnreadableEntry(f"one event of {self.size} bytes")
+            raise entries.UnreadableEntry(f"one event of {self.size} bytes")
         events = [self._parse(component) for component in self.components]
         floating = self._floating_zone(events[0], self.calendar_zone or self.default_zone)
         for event in events:
@@ -197,32 +175,35 @@ class Series:
         last = datetime.combine(window.last, time(), self.default_zone) + 2 * _DAY
         found = recurring_ical_events.of(calendar).between(first, last)
         if len(found) > _MAX_OCCURRENCES:
-            yield RejectedEntry(self.location, f"only its first {_MAX_OCCURRENCES} dates are kept")
+            yield entries.RejectedEntry(
+                self.location, f"only its first {_MAX_OCCURRENCES} dates are kept"
+            )
         for occurrence in islice(found, _MAX_OCCURRENCES):
             yield from self._entry(occurrence, window)
 
-    def _parse(self, component: RawComponent) -> Component:
+    def _parse(self, component: ics_repair.RawComponent) -> Component:
         lines = component.well_formed_lines()
         texts = [
-            self.zones.rewrite(line.text) if line.name in TIMES else line.text for line in lines
+            self.zones.rewrite(line.text) if line.name in ics_repair.TIMES else line.text
+            for line in lines
         ]
         event = Event.from_ical("\r\n".join(["BEGIN:VEVENT", *texts, "END:VEVENT", ""]))
-        broken = {name for name, _ in event.errors if name in VITAL}
+        broken = {name for name, _ in event.errors if name in ics_repair.VITAL}
         if broken:
             raise next(line for line in lines if line.name in broken).unreadable()
         if "DTSTART" not in event:
-            raise UnreadableEntry("it has no start")
+            raise entries.UnreadableEntry("it has no start")
         for rule in _rules(event):
             few = 0 < max(map(int, rule.get("COUNT", [0]))) <= _MAX_OCCURRENCES
             often = {str(freq).upper() for freq in rule.get("FREQ", [])} & {"SECONDLY", "MINUTELY"}
             if often and not few:
-                raise UnreadableEntry(f"it repeats {often.pop().lower()}")
+                raise entries.UnreadableEntry(f"it repeats {often.pop().lower()}")
         return event
 
     def _floating_zone(self, event: Component, otherwise: tzinfo) -> tzinfo:
         """The zone of times that name none: of the event's own place, where it has one."""
         coordinates = _coordinates(event)
-        return zone_at_coordinates(coordinates) if coordinates else otherwise
+        return entries.zone_at_coordinates(coordinates) if coordinates else otherwise
 
     def _normalise_times(self, event: Component, series_zone: tzinfo) -> None:
         """Give all times of an event a zone, and put its end in order."""
@@ -250,30 +231,30 @@ class Series:
         follows = self.calendar_zone is not None and value.tzname() == "UTC"
         return value.astimezone(self.calendar_zone) if follows else value
 
-    def _entry(self, event: Component, window: Window) -> Entries:
+    def _entry(self, event: Component, window: entries.Window) -> entries.Entries:
         """One date as an entry; nothing when it is cancelled or outside the window."""
         start, end, all_day = _span(event)
         cancelled = str(event.get("STATUS") or "").strip().upper() == "CANCELLED"
-        if cancelled or not is_within(start, end, window):
+        if cancelled or not entries.is_within(start, end, window):
             return
-        title = strip_markup(event.get("SUMMARY"), MAX_TITLE_LENGTH)
+        title = fields.strip_markup(event.get("SUMMARY"), fields.MAX_TITLE_LENGTH)
         if title is None:
-            yield RejectedEntry(self.location, "it has no title")
+            yield entries.RejectedEntry(self.location, "it has no title")
             return
         categories = event.get("CATEGORIES") or []
         groups = categories if isinstance(categories, list) else [categories]
         words = (str(word) for group in groups for word in getattr(group, "cats", [group]))
-        yield CalendarEntry(
+        yield entries.CalendarEntry(
             uid=self.uid,
             title=title,
             start=start,
             end=end,
             all_day=all_day,
-            category=category_of(" ".join(words)),
-            venue=strip_markup(event.get("LOCATION")),
+            category=fields.category_of(" ".join(words)),
+            venue=fields.strip_markup(event.get("LOCATION")),
             coordinates=_coordinates(event),
-            url=single_line(event.get("URL"), 2000),
-            image=single_line(event.get("IMAGE"), 2000),
+            url=fields.single_line(event.get("URL"), 2000),
+            image=fields.single_line(event.get("IMAGE"), 2000),
         )
 
 
@@ -287,7 +268,7 @@ def _coordinates(event: Component) -> tuple[float, float] | None:
     """Its own coordinates, where it has any."""
     given: Any = event.get("GEO")
     known = hasattr(given, "latitude")  # else it was broken, and is kept as text
-    return parse_coordinates(given.latitude, given.longitude) if known else None
+    return fields.parse_coordinates(given.latitude, given.longitude) if known else None
 
 
 def _moments(event: Component) -> Iterator[Any]:

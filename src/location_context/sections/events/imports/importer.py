@@ -24,13 +24,7 @@ import structlog
 
 from location_context.errors import LocationContextError, OperatorError, ProviderError
 from location_context.sections.addresses import web_address
-from location_context.sections.events.imports.entries import (
-    CalendarEntry,
-    Format,
-    RejectedEntry,
-    Window,
-    to_utf8,
-)
+from location_context.sections.events.imports import entries
 from location_context.sections.events.imports.sandbox import Sandbox, Task
 from location_context.sections.events.providers.calendars import Calendars
 from location_context.sections.events.records import (
@@ -51,7 +45,12 @@ _PROGRESS_EVERY = 1000  # events
 # "never" in other programs; zones shift
 _MIN_DATE, _MAX_DATE = date(1000, 1, 1), date(9000, 12, 31)
 _WINDOW_BEFORE, _WINDOW_AHEAD = timedelta(days=31), timedelta(days=3 * 366)
-_EXTENSIONS: dict[str, Format] = {
+_TYPES: dict[str, entries.Format] = {
+    "text/calendar": "ics",
+    "text/csv": "csv",
+    "text/html": "jsonld",
+}
+_EXTENSIONS: dict[str, entries.Format] = {
     "ics": "ics", "ical": "ics", "ifb": "ics", "csv": "csv",
     "json": "jsonld", "jsonld": "jsonld", "html": "jsonld", "htm": "jsonld",
 }  # fmt: skip
@@ -68,7 +67,7 @@ _HOW_TO_EMPTY = {
 class ImportRejected(OperatorError):
     """The whole of a source is rejected, and nothing changed; `rejected` lists its entries."""
 
-    def __init__(self, message: str, rejected: Sequence[RejectedEntry] = ()) -> None:
+    def __init__(self, message: str, rejected: Sequence[entries.RejectedEntry] = ()) -> None:
         super().__init__(message)
         self.rejected = rejected
 
@@ -80,7 +79,7 @@ class ImportedCalendar:
     calendar: Calendar
     events: list[ProviderEvent]
     since: date
-    rejected: list[RejectedEntry]
+    rejected: list[entries.RejectedEntry]
 
 
 class Feeds:
@@ -268,22 +267,21 @@ def calendar_id(source: str) -> str:
     return "cal_" + hashlib.blake2b(source.encode(), digest_size=6).hexdigest()
 
 
-def format_of(source: str, data: bytes, content_type: str = "") -> Format:
+def format_of(source: str, data: bytes, content_type: str = "") -> entries.Format:
     """The format, by what the bytes begin with, the type they came with, or their name."""
-    head = to_utf8(data[:2000]).lstrip(b" \t\r\n").upper()
+    head = entries.to_utf8(data[:2000]).lstrip(b" \t\r\n").upper()
     if head.startswith(b"BEGIN:VCALENDAR"):
         return "ics"
     if head[:1] in {b"{", b"[", b"<"}:
         return "jsonld"
     kind = content_type.partition(";")[0].strip().lower()
-    by_type: dict[str, Format] = {"text/calendar": "ics", "text/csv": "csv", "text/html": "jsonld"}
     extension = source.partition("?")[0].rpartition(".")[2].lower()
-    return by_type.get(kind) or _EXTENSIONS.get(extension, "csv")
+    return _TYPES.get(kind) or _EXTENSIONS.get(extension, "csv")
 
 
-def window_at(today: date, timezone: str | None) -> Window:
+def window_at(today: date, timezone: str | None) -> entries.Window:
     """What is kept of a calendar: a month back and three years ahead."""
-    return Window(today - _WINDOW_BEFORE, today + _WINDOW_AHEAD, timezone or "UTC")
+    return entries.Window(today - _WINDOW_BEFORE, today + _WINDOW_AHEAD, timezone or "UTC")
 
 
 async def read_calendar(
@@ -312,29 +310,29 @@ async def read_calendar(
 
 def _events(
     calendar: Calendar, sandbox: Sandbox, progress: Progress | None
-) -> tuple[list[ProviderEvent], list[RejectedEntry]]:
+) -> tuple[list[ProviderEvent], list[entries.RejectedEntry]]:
     events: dict[str, ProviderEvent] = {}
-    rejected: list[RejectedEntry] = []
+    rejected: list[entries.RejectedEntry] = []
     count = 0
-    with closing(sandbox.parse_in_subprocess()) as entries:
-        for entry in entries:
-            if isinstance(entry, RejectedEntry):
+    with closing(sandbox.parse_in_subprocess()) as found:
+        for entry in found:
+            if isinstance(entry, entries.RejectedEntry):
                 rejected.append(entry)
                 continue
             if entry.start.day.year < _MIN_DATE.year:
                 reason = f"its start is before {_MIN_DATE}"
-                rejected.append(RejectedEntry(entry.title[:60], reason))
+                rejected.append(entries.RejectedEntry(entry.title[:60], reason))
             elif event := _event(entry, calendar):
                 events[event.id] = event
             else:
-                rejected.append(RejectedEntry(entry.title[:60], _NO_PLACE))
+                rejected.append(entries.RejectedEntry(entry.title[:60], _NO_PLACE))
             count += 1
             if progress and count % _PROGRESS_EVERY == 0:
                 progress(count)
     return list(events.values()), rejected
 
 
-def _event(entry: CalendarEntry, calendar: Calendar) -> ProviderEvent | None:
+def _event(entry: entries.CalendarEntry, calendar: Calendar) -> ProviderEvent | None:
     """The event at its place, or at its calendar's; None without a place."""
     lat, lng = entry.coordinates or (calendar.lat, calendar.lng)
     placed = lat is not None and lng is not None

@@ -14,27 +14,8 @@ import lxml.etree
 import lxml.html
 import msgspec
 
-from location_context.sections.events.fields import (
-    MAX_TITLE_LENGTH,
-    MAX_URL_LENGTH,
-    parse_coordinates,
-    single_line,
-    strip_markup,
-)
-from location_context.sections.events.imports.entries import (
-    CalendarEntry,
-    Entries,
-    RejectedEntry,
-    UnreadableEntry,
-    Window,
-    guard,
-    is_within,
-    parse_price,
-    parse_times,
-    to_utf8,
-    zone_at_coordinates,
-)
-from location_context.sections.events.records import When
+from location_context.sections.events import fields
+from location_context.sections.events.imports import entries
 from location_context.sections.events.response import Category, Price
 
 _CATEGORIES: dict[str, Category] = {
@@ -49,24 +30,26 @@ _CATEGORIES: dict[str, Category] = {
 }  # fmt: skip
 
 
-def read_jsonld(data: bytes, window: Window) -> Entries:
+def read_jsonld(data: bytes, window: entries.Window) -> entries.Entries:
     """The events of a page or a file."""
     zone = ZoneInfo(window.timezone)
     found = False
-    for number, script in enumerate(_scripts(to_utf8(data)), start=1):
+    for number, script in enumerate(_scripts(entries.to_utf8(data)), start=1):
         try:
             graph = _decode(script)
         except (ValueError, RecursionError) as error:
-            yield RejectedEntry(f"script {number}", f"it is not JSON: {single_line(error, 120)}")
+            yield entries.RejectedEntry(
+                f"script {number}", f"it is not JSON: {fields.single_line(error, 120)}"
+            )
             continue
         for node in _events(graph):
             found = True
-            title = strip_markup(_text(node.get("name")), MAX_TITLE_LENGTH)
+            title = fields.strip_markup(_text(node.get("name")), fields.MAX_TITLE_LENGTH)
             location = title[:60] if title else f"an event of script {number}"
-            yield from guard(_entry(node, title, zone, window), location)
+            yield from entries.guard(_entry(node, title, zone, window), location)
         found = found or (graph.get("@graph") if isinstance(graph, dict) else graph) == []
     if not found:
-        yield RejectedEntry("the page", "it holds no event of schema.org with a date")
+        yield entries.RejectedEntry("the page", "it holds no event of schema.org with a date")
 
 
 def _scripts(data: bytes) -> Iterator[bytes]:
@@ -122,41 +105,39 @@ def _local_name(value: Any) -> str:
     return str(value or "").rpartition("/")[2].rpartition(":")[2]
 
 
-def _entry(node: dict[str, Any], title: str | None, zone: ZoneInfo, window: Window) -> Entries:
+def _entry(
+    node: dict[str, Any], title: str | None, zone: ZoneInfo, window: entries.Window
+) -> entries.Entries:
     if title is None:
-        raise UnreadableEntry("it has no name")
+        raise entries.UnreadableEntry("it has no name")
     status = _local_name(node.get("eventStatus"))
     if status == "EventCancelled":
         return
     if _local_name(node.get("eventAttendanceMode")) == "OnlineEventAttendanceMode":
-        raise UnreadableEntry("it takes place online only")
+        raise entries.UnreadableEntry("it takes place online only")
     place = _first_object(node.get("location"))
     if (coordinates := _coordinates(place)) is not None:
-        zone = zone_at_coordinates(coordinates)
+        zone = entries.zone_at_coordinates(coordinates)
     end_text = (_text(node["endDate"]) or "?") if node.get("endDate") else None
-    start, end = parse_times(_text(node["startDate"]) or "", end_text, zone)
-    if not is_within(start, end, window):
+    start, end = entries.parse_times(_text(node["startDate"]) or "", end_text, zone)
+    if not entries.is_within(start, end, window):
         return
     categories = sorted({_CATEGORIES[t] for t in _types(node) & _CATEGORIES.keys()} - {"other"})
-    yield CalendarEntry(
+    yield entries.CalendarEntry(
         uid=_uid(node, title, place),
         title=title,
         start=start,
-        end=end if end is not None and _is_in_order(start, end) else None,
+        end=end if end is not None and fields.is_after(end, start) else None,
         all_day=start.at is None and end is not None and end.at is None,
         status="postponed" if status == "EventPostponed" else "confirmed",
         category=categories[0] if categories else None,
-        venue=strip_markup(place.get("name")),
+        venue=fields.strip_markup(place.get("name")),
         address=_address(place.get("address")),
         coordinates=coordinates,
         url=_text(node.get("url")),
         image=_image(node.get("image")),
         price=_price(node.get("offers")),
     )
-
-
-def _is_in_order(start: When, end: When) -> bool:
-    return end.day >= start.day and not (end.at and start.at and end.at <= start.at)
 
 
 def _uid(node: dict[str, Any], title: str, place: dict[str, Any]) -> str:
@@ -179,15 +160,15 @@ def _first_object(value: Any) -> dict[str, Any]:
 
 def _coordinates(place: dict[str, Any]) -> tuple[float, float] | None:
     geo = _first_object(place.get("geo")) or place
-    return parse_coordinates(geo.get("latitude"), geo.get("longitude"))
+    return fields.parse_coordinates(geo.get("latitude"), geo.get("longitude"))
 
 
 def _address(value: Any) -> str | None:
     if isinstance(value, str):
-        return strip_markup(value)
+        return fields.strip_markup(value)
     given = _first_object(value)
     parts = [given.get(name) for name in ("streetAddress", "postalCode", "addressLocality")]
-    return strip_markup(", ".join(str(part) for part in parts if part))
+    return fields.strip_markup(", ".join(str(part) for part in parts if part))
 
 
 def _image(value: Any) -> str | None:
@@ -199,13 +180,13 @@ def _text(value: Any) -> str | None:
     """A text itself, the first of a list, or the value of a value object."""
     one = value[0] if isinstance(value, list) and value else value
     one = one.get("@value") if isinstance(one, dict) else one
-    return single_line(one, MAX_URL_LENGTH) if isinstance(one, str) else None
+    return fields.single_line(one, fields.MAX_URL_LENGTH) if isinstance(one, str) else None
 
 
 def _price(value: Any) -> Price | None:
     offers = value if isinstance(value, list) else [value]
     for offer in (one for one in offers if isinstance(one, dict)):
         low, high = (offer.get(name, offer.get("price")) for name in ("lowPrice", "highPrice"))
-        if price := parse_price(low, high, offer.get("priceCurrency")):
+        if price := entries.parse_price(low, high, offer.get("priceCurrency")):
             return price
     return None

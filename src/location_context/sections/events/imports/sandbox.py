@@ -19,17 +19,11 @@ from threading import Timer
 import msgspec
 
 from location_context.errors import OperatorError
-from location_context.sections.events.imports.entries import (
-    CalendarEntry,
-    Entries,
-    Format,
-    RejectedEntry,
-    Window,
-)
+from location_context.sections.events.imports import entries
 
 # three times and more what a core of 2026 takes for the slowest 16 MB: 50,000 events of a calendar
 # 24 s, events of a page 5 s, a table whose rows are all rejected 20 s
-CPU_SECONDS: dict[Format, int] = {"ics": 120, "jsonld": 30, "csv": 60}
+CPU_SECONDS: dict[entries.Format, int] = {"ics": 120, "jsonld": 30, "csv": 60}
 WALL_SECONDS = 1200.0  # ten times the most of the processor: nine others may be as busy
 # 16 MB, the largest file, hold so many events of a calendar or a page as most are written, with 320
 # bytes each; a server that refreshes such a feed holds 85 MB for it meanwhile
@@ -42,12 +36,12 @@ _ENVIRONMENT = ("PATH", "PYTHONPATH", "PYTHONHOME", "LANG", "LD_LIBRARY_PATH")
 class Task(msgspec.Struct, frozen=True):
     """What is to be read: the format, the window, and seconds of the processor for it."""
 
-    format: Format
-    window: Window
+    format: entries.Format
+    window: entries.Window
     cpu_seconds: int
 
     @classmethod
-    def of(cls, format_: Format, window: Window) -> "Task":
+    def of(cls, format_: entries.Format, window: entries.Window) -> "Task":
         """With as much of the processor as the format may need."""
         return cls(format_, window, CPU_SECONDS[format_])
 
@@ -55,8 +49,8 @@ class Task(msgspec.Struct, frozen=True):
 class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
     """One line of output: an entry, or a rejection."""
 
-    entry: CalendarEntry | None = None
-    rejected: RejectedEntry | None = None
+    entry: entries.CalendarEntry | None = None
+    rejected: entries.RejectedEntry | None = None
 
 
 class Sandbox:
@@ -74,7 +68,9 @@ class Sandbox:
         if self._process is not None:
             self._process.kill()
 
-    def parse_in_subprocess(self) -> Generator[CalendarEntry | RejectedEntry, None, None]:
+    def parse_in_subprocess(
+        self,
+    ) -> Generator[entries.CalendarEntry | entries.RejectedEntry, None, None]:
         """All that the process finds.
 
         Raises:
@@ -115,7 +111,7 @@ class Sandbox:
         return "reading it took too much memory, or failed"
 
 
-def _exchange(process: subprocess.Popen[bytes], given: bytes) -> Entries:
+def _exchange(process: subprocess.Popen[bytes], given: bytes) -> entries.Entries:
     assert process.stdin is not None
     assert process.stdout is not None
     with contextlib.suppress(BrokenPipeError):  # it was stopped before it had read all
@@ -142,30 +138,30 @@ def main() -> None:
     read = getattr(import_module(f"{__spec__.parent}.{module}"), function)
     out = sys.stdout.buffer
     for one in _bounded(read(sys.stdin.buffer.read(), task.window)):
-        line = _Line(entry=one) if isinstance(one, CalendarEntry) else _Line(rejected=one)
+        line = _Line(entry=one) if isinstance(one, entries.CalendarEntry) else _Line(rejected=one)
         out.write(msgspec.json.encode(line) + b"\n")
     out.flush()
 
 
-def _bounded(found: Iterable[CalendarEntry | RejectedEntry]) -> Entries:
+def _bounded(found: Iterable[entries.CalendarEntry | entries.RejectedEntry]) -> entries.Entries:
     """As many entries as are kept, and as many rejections as anybody reads."""
-    entries = rejected = 0
+    kept = rejected = 0
     for one in found:
-        if isinstance(one, RejectedEntry):
+        if isinstance(one, entries.RejectedEntry):
             rejected += 1
             if rejected <= MAX_REJECTED:
                 yield one
-        elif entries == MAX_ENTRIES:
+        elif kept == MAX_ENTRIES:
             reason = (
                 f"it holds more than {MAX_ENTRIES:,} events; the first {MAX_ENTRIES:,} are kept"
             )
-            yield RejectedEntry("the rest", reason)
+            yield entries.RejectedEntry("the rest", reason)
             break
         else:
-            entries += 1
+            kept += 1
             yield one
     if rejected > MAX_REJECTED:
-        yield RejectedEntry("the rest", f"{rejected - MAX_REJECTED} more were refused")
+        yield entries.RejectedEntry("the rest", f"{rejected - MAX_REJECTED} more were refused")
 
 
 if __name__ == "__main__":

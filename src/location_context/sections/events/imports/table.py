@@ -10,48 +10,30 @@ import io
 from collections.abc import Iterator, Mapping
 from zoneinfo import ZoneInfo
 
-from location_context.sections.events.fields import (
-    MAX_TITLE_LENGTH,
-    MAX_URL_LENGTH,
-    category_of,
-    parse_coordinates,
-    single_line,
-    strip_markup,
-)
-from location_context.sections.events.imports.entries import (
-    CalendarEntry,
-    Entries,
-    RejectedEntry,
-    UnreadableEntry,
-    Window,
-    decode_line,
-    guard,
-    is_within,
-    parse_price,
-    parse_times,
-    to_utf8,
-    zone_at_coordinates,
-)
+from location_context.sections.events import fields
+from location_context.sections.events.imports import entries
 
 _IDENTIFYING = ("start", "venue", "address", "lat", "lng")  # tell two rows without id apart
 
 
-def read_table(data: bytes, window: Window) -> Entries:
+def read_table(data: bytes, window: entries.Window) -> entries.Entries:
     """The rows; what cannot be read is rejected with its line."""
-    rows = _rows(decode_line(to_utf8(data)))
+    rows = _rows(entries.decode_line(entries.to_utf8(data)))
     header = next(rows, None)
     columns = [name.strip().lower() for name in header[1]] if header and header[1] else []
     if missing := {"title", "start"} - set(columns):
-        yield RejectedEntry("line 1", f"the header lacks {' and '.join(sorted(missing))}")
+        yield entries.RejectedEntry("line 1", f"the header lacks {' and '.join(sorted(missing))}")
         return
     zone = ZoneInfo(window.timezone)
     for number, row in rows:
         location = f"line {number}"
         if row is None:
-            yield RejectedEntry(location, "it is not CSV, or a quote before it is not closed")
+            yield entries.RejectedEntry(
+                location, "it is not CSV, or a quote before it is not closed"
+            )
         elif row:
             values = dict(zip(columns, row, strict=False))
-            yield from guard(_entry(values, zone, window), location)
+            yield from entries.guard(_entry(values, zone, window), location)
 
 
 def _rows(table: str) -> Iterator[tuple[int, list[str] | None]]:
@@ -69,31 +51,31 @@ def _rows(table: str) -> Iterator[tuple[int, list[str] | None]]:
             yield reader.line_num, row
 
 
-def _entry(row: Mapping[str, str], zone: ZoneInfo, window: Window) -> Entries:
-    title = strip_markup(row.get("title"), MAX_TITLE_LENGTH)
+def _entry(row: Mapping[str, str], zone: ZoneInfo, window: entries.Window) -> entries.Entries:
+    title = fields.strip_markup(row.get("title"), fields.MAX_TITLE_LENGTH)
     if title is None:
-        raise UnreadableEntry("it has no title")
-    coordinates = parse_coordinates(row.get("lat"), row.get("lng"))
+        raise entries.UnreadableEntry("it has no title")
+    coordinates = fields.parse_coordinates(row.get("lat"), row.get("lng"))
     if coordinates is None and (row.get("lat") or row.get("lng")):
-        raise UnreadableEntry("its coordinates cannot be read")
+        raise entries.UnreadableEntry("its coordinates cannot be read")
     if coordinates is not None:
-        zone = zone_at_coordinates(coordinates)
-    start, end = parse_times(row.get("start") or "", (row.get("end") or "").strip(), zone)
+        zone = entries.zone_at_coordinates(coordinates)
+    start, end = entries.parse_times(row.get("start") or "", (row.get("end") or "").strip(), zone)
     if end is not None and (end.day < start.day or (end.at and start.at and end.at < start.at)):
-        raise UnreadableEntry("it ends before it starts")
-    if not is_within(start, end, window):
+        raise entries.UnreadableEntry("it ends before it starts")
+    if not entries.is_within(start, end, window):
         return
-    yield CalendarEntry(
+    yield entries.CalendarEntry(
         uid=row.get("id") or " ".join([title, *(row.get(name) or "" for name in _IDENTIFYING)]),
         title=title,
         start=start,
         end=end or (start if start.at is None else None),
         all_day=start.at is None and (end is None or end.at is None),
-        category=category_of(row.get("category") or ""),
-        venue=strip_markup(row.get("venue")),
-        address=strip_markup(row.get("address")),
+        category=fields.category_of(row.get("category") or ""),
+        venue=fields.strip_markup(row.get("venue")),
+        address=fields.strip_markup(row.get("address")),
         coordinates=coordinates,
-        url=single_line(row.get("url"), MAX_URL_LENGTH),
-        image=single_line(row.get("image"), MAX_URL_LENGTH),
-        price=parse_price(row.get("price_min"), row.get("price_max"), row.get("currency")),
+        url=fields.single_line(row.get("url"), fields.MAX_URL_LENGTH),
+        image=fields.single_line(row.get("image"), fields.MAX_URL_LENGTH),
+        price=entries.parse_price(row.get("price_min"), row.get("price_max"), row.get("currency")),
     )

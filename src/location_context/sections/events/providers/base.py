@@ -9,15 +9,8 @@ from typing import Any, Self, TypeVar
 import msgspec
 
 from location_context.errors import ProviderError
-from location_context.sections.contract import (
-    Attribution,
-    DatasetState,
-    DegradedReason,
-    ProviderState,
-    Query,
-    degraded_by,
-    provider_state,
-)
+from location_context.localisation.language import Language
+from location_context.sections import contract
 from location_context.sections.events.fields import event_from_row, parse_rows, value_at
 from location_context.sections.events.records import ProviderEvent, When
 from location_context.sections.events.response import CoverageStatus
@@ -45,10 +38,10 @@ class ProviderResult:
     status: CoverageStatus
     events: Sequence[ProviderEvent] = field(default=(), repr=False)
     as_of: datetime | None = None
-    reason: DegradedReason | None = None
+    reason: contract.DegradedReason | None = None
 
     @property
-    def degraded_reason(self) -> DegradedReason | None:
+    def degraded_reason(self) -> contract.DegradedReason | None:
         """Why it is less than it should be; None when asking again would not give more."""
         failed = self.status in {"stale", "unavailable"}
         return self.reason or ("provider_unavailable" if failed else None)
@@ -74,7 +67,7 @@ class EventProvider(ABC):
 
     name: str
     order: int = DEFAULT_ORDER
-    attribution: Attribution | None = None
+    attribution: contract.Attribution | None = None
 
     @classmethod
     def build(cls, context: SectionContext) -> Self:
@@ -83,16 +76,16 @@ class EventProvider(ABC):
         return cls()
 
     @abstractmethod
-    async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
+    async def fetch_events(self, query: contract.Query, deadline: Deadline) -> ProviderResult:
         """The events of the query's stay around its point, 0.3 s before the deadline.
 
         It may give more: what is too far, at another time or observed elsewhere is left out later.
         It raises nothing for its own failure: the status says it.
         """
 
-    def state(self) -> ProviderState:
+    def state(self) -> contract.ProviderState:
         """How it answers now, for `/v1/status`; by default that of one that cannot fail."""
-        return ProviderState(
+        return contract.ProviderState(
             name=self.name,
             status="operational",
             last_success_at=None,
@@ -100,7 +93,13 @@ class EventProvider(ABC):
             breaker=None,
         )
 
-    async def dataset(self) -> DatasetState | None:
+    @classmethod
+    def label(cls, language: Language) -> str:
+        """Its name as guests read it in the widget; empty for one that is never named."""
+        del language
+        return cls.attribution.name if cls.attribution else ""
+
+    async def dataset(self) -> contract.DatasetState | None:
         """The imported dataset it answers from; None where there is none."""
         return None
 
@@ -240,16 +239,16 @@ class HttpEventProvider(EventProvider):
         del context
         return self.url
 
-    def covers(self, query: Query) -> bool:
+    def covers(self, query: contract.Query) -> bool:
         """Whether it has events there at all; if not, no call is made."""
         del query
         return True
 
-    def cache_key(self, query: Query) -> Hashable:
+    def cache_key(self, query: contract.Query) -> Hashable:
         """What a result depends on: equal keys share one. By default the place and the stay."""
         return rounded_point(query), query.stay
 
-    def params(self, query: Query) -> Mapping[str, str]:
+    def params(self, query: contract.Query) -> Mapping[str, str]:
         """The parameters of the call, for the default `fetch_pages`."""
         raise NotImplementedError
 
@@ -257,7 +256,7 @@ class HttpEventProvider(EventProvider):
         """What is sent with every call besides the User-Agent, such as a key."""
         return {}
 
-    async def fetch_pages(self, query: Query) -> AsyncIterator[Page]:
+    async def fetch_pages(self, query: contract.Query) -> AsyncIterator[Page]:
         """Page after page of events; `Truncated` at the end if there are more than are read.
 
         Raises:
@@ -270,7 +269,7 @@ class HttpEventProvider(EventProvider):
         """The rows of a body; whatever this raises is the provider's failure."""
         return msgspec.convert(value_at(body, self.rows) if self.rows else body, list[Any])
 
-    def parse_event(self, row: Any, query: Query) -> ProviderEvent | None:
+    def parse_event(self, row: Any, query: contract.Query) -> ProviderEvent | None:
         """The event of a row; None for one to leave out.
 
         Raises:
@@ -279,7 +278,11 @@ class HttpEventProvider(EventProvider):
         return event_from_row(row, self.fields, query.point.zone, source=self.name)
 
     async def get_json(
-        self, query: Query, params: Mapping[str, str], parse: Callable[[Any], Body], path: str = ""
+        self,
+        query: contract.Query,
+        params: Mapping[str, str],
+        parse: Callable[[Any], Body],
+        path: str = "",
     ) -> Body:
         """What `parse` makes of the JSON of one call; `path` is appended to the address.
 
@@ -290,7 +293,7 @@ class HttpEventProvider(EventProvider):
             params, parse, path=path, headers=self.headers(), public=query.public
         )
 
-    async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
+    async def fetch_events(self, query: contract.Query, deadline: Deadline) -> ProviderResult:
         """The events under the query's key: cached, or what comes of `fetch_pages` in time."""
         if not self.client.configured:
             return ProviderResult("not_configured")
@@ -304,10 +307,10 @@ class HttpEventProvider(EventProvider):
                 public=query.public,
             )
         except (ProviderError, TimeoutError) as error:
-            return ProviderResult("unavailable", reason=degraded_by(error))
+            return ProviderResult("unavailable", reason=contract.degraded_by(error))
         return self._result(entry)
 
-    async def _batches(self, query: Query) -> AsyncIterator[EventBatch]:
+    async def _batches(self, query: contract.Query) -> AsyncIterator[EventBatch]:
         empty = True
         async for page in self.fetch_pages(query):
             empty = False
@@ -319,20 +322,20 @@ class HttpEventProvider(EventProvider):
         stale = self.clock() >= entry.fresh_until
         partial = not entry.complete or entry.value.truncated
         status: CoverageStatus = "stale" if stale else "partial" if partial else "ok"
-        reason = degraded_by(entry.error) if entry.error else None
+        reason = contract.degraded_by(entry.error) if entry.error else None
         return ProviderResult(status, list(entry.value.events.values()), entry.fetched_at, reason)
 
     def _shared_name(self, key: Hashable) -> tuple[str, str]:
         return self.name, repr(key)
 
-    def state(self) -> ProviderState:
-        return provider_state(self.client)
+    def state(self) -> contract.ProviderState:
+        return contract.provider_state(self.client)
 
     async def close(self) -> None:
         await self.cache.close()
 
 
-def rounded_point(query: Query) -> tuple[float, float]:
+def rounded_point(query: contract.Query) -> tuple[float, float]:
     """Latitude and longitude to a hundredth of a degree, so that neighbours share a result."""
     return round(query.point.lat, 2), round(query.point.lng, 2)
 

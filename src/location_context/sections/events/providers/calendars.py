@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Self
 
 from location_context.errors import StorageError
+from location_context.localisation.language import Language
 from location_context.sections.contract import DatasetState, ProviderState, ProviderStatus, Query
 from location_context.sections.events.providers.base import EventProvider, ProviderResult
 from location_context.sections.events.records import Calendar, EventStore, ProviderEvent
@@ -36,6 +37,10 @@ class Calendars(EventProvider):
     @classmethod
     def build(cls, context: SectionContext) -> Self:
         return cls(context.stores["events"], context.settings.events_radius, context.clock)
+
+    @classmethod
+    def label(cls, language: Language) -> str:
+        return language.gettext("local calendars")
 
     async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
         """Events stored around the point during the stay, and those of its whole country."""

@@ -18,6 +18,7 @@ import holidays
 import msgspec
 from babel import Locale
 
+from location_context.localisation.language import Language
 from location_context.lru import LRUCache
 from location_context.point import Point
 from location_context.sections.contract import MIT, Attribution, Query
@@ -83,6 +84,10 @@ class Holidays(EventProvider):
         license=MIT.name,
         text="Public holidays: holidays library, MIT License",
     )
+
+    @classmethod
+    def label(cls, language: Language) -> str:
+        return language.gettext("public holidays")
 
     def __init__(self) -> None:
         self._countries = frozenset(holidays.list_supported_countries(include_aliases=False))

@@ -62,6 +62,11 @@ class OpenHolidays(HttpEventProvider):
     fresh, stale = timedelta(days=7), timedelta(days=180)
     is_sharable = True
 
+    @classmethod
+    def label(cls, language: Language) -> str:
+        del language
+        return "OpenHolidays"
+
     def configured_url(self, context: SectionContext) -> str:
         return context.settings.open_holidays_url.rstrip("/")
 

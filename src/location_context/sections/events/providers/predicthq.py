@@ -15,21 +15,8 @@ import msgspec
 
 from location_context.errors import ProviderBackoff, ProviderStatusError
 from location_context.sections.contract import Attribution, Query
-from location_context.sections.events.fields import (
-    event_from_row,
-    optional_number,
-    optional_text,
-    optional_zone,
-    parse_place,
-    parse_rows,
-    value_at,
-)
-from location_context.sections.events.providers.base import (
-    HttpEventProvider,
-    Page,
-    Truncated,
-    rounded_point,
-)
+from location_context.sections.events import fields
+from location_context.sections.events.providers import base
 from location_context.sections.events.records import Place, ProviderEvent, When
 from location_context.sections.events.response import Category, EventStatus, Scope
 from location_context.sections.section import SectionContext
@@ -69,10 +56,10 @@ class _Body(msgspec.Struct):
 
     def has_more_than(self, read: int) -> bool:
         """Whether there are more than the `read` events."""
-        return bool(self.next or self.overflow) or (optional_number(self.count) or 0) > read
+        return bool(self.next or self.overflow) or (fields.optional_number(self.count) or 0) > read
 
 
-class PredictHQ(HttpEventProvider):
+class PredictHQ(base.HttpEventProvider):
     """The provider. Public and school holidays are left to others, who know them better."""
 
     name = "predicthq"
@@ -98,21 +85,21 @@ class PredictHQ(HttpEventProvider):
     def headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._token.reveal()}"}
 
-    async def fetch_pages(self, query: Query) -> AsyncIterator[Page]:
+    async def fetch_pages(self, query: Query) -> AsyncIterator[base.Page]:
         """Page after page as long as there is budget; the first holds the highest ranks."""
         params = self.params(query)
         body = await self._first_page(query, params)
-        yield list(parse_rows(body.results, lambda row: self.parse_event(row, query)))
+        yield list(fields.parse_rows(body.results, lambda row: self.parse_event(row, query)))
         read, pages = len(body.results), 1
         while body.results and body.next and pages < MAX_PAGES:
             try:
                 body = await self._page(query, params, read)
             except ProviderBackoff:
                 break
-            yield list(parse_rows(body.results, lambda row: self.parse_event(row, query)))
+            yield list(fields.parse_rows(body.results, lambda row: self.parse_event(row, query)))
             read, pages = read + len(body.results), pages + 1
         if body.has_more_than(read):
-            yield Truncated()
+            yield base.Truncated()
 
     async def _first_page(self, query: Query, params: dict[str, str]) -> _Body:
         """The first page, with events not announced yet where the plan gives them."""
@@ -139,7 +126,7 @@ class PredictHQ(HttpEventProvider):
     def params(self, query: Query) -> dict[str, str]:
         assert query.stay is not None
         categories = [name for name in _CATEGORIES if not name.endswith("-holidays")]
-        lat, lng = rounded_point(query)
+        lat, lng = base.rounded_point(query)
         return {
             "within": f"{round(self.radius) + 1}km@{lat},{lng}",
             "active.gte": f"{query.stay.start}T00:00:00",
@@ -169,7 +156,7 @@ def parse_event(row: Any, local_zone: ZoneInfo) -> ProviderEvent | None:
         return None
     start, end, all_day = _times(row, local_zone)
     status: EventStatus = "postponed" if row.get("postponed") else "confirmed"
-    return event_from_row(
+    return fields.event_from_row(
         row,
         FIELDS,
         local_zone,
@@ -180,7 +167,7 @@ def parse_event(row: Any, local_zone: ZoneInfo) -> ProviderEvent | None:
         all_day=all_day,
         status="estimated" if state == "predicted" else status,
         place=_place(row),
-        scope=_SCOPES.get(optional_text(row.get("scope")) or "", "point"),
+        scope=_SCOPES.get(fields.optional_text(row.get("scope")) or "", "point"),
     )
 
 
@@ -191,7 +178,7 @@ def _times(row: dict[str, Any], local_zone: ZoneInfo) -> tuple[When, When | None
     fixed and its times not known; without one ("floating") it lasts all day, wherever it is.
     """
     named = row.get("timezone")
-    if (local := optional_zone(named)) is None and named:
+    if (local := fields.optional_zone(named)) is None and named:
         raise ValueError("its time zone is unknown")
     start = _moment(row["start"], local, local_zone)
     end = _moment(row["end"], local, local_zone) if row.get("end") else None
@@ -219,13 +206,15 @@ def _is_midnight(end: datetime) -> bool:
 
 def _place(row: dict[str, Any]) -> Place:
     """Where it is: it must be known, since only the radius asked for brought it here."""
-    geometry: dict[str, Any] = value_at(row, "geo.geometry") or {}
+    geometry: dict[str, Any] = fields.value_at(row, "geo.geometry") or {}
     is_point = geometry.get("type") == "Point"
     pair: list[Any] = row.get("location") or (geometry["coordinates"] if is_point else [])
     entities: list[dict[str, Any]] = row.get("entities") or []
     venue = next((one for one in entities if one.get("type") == "venue"), {})
-    address = venue.get("formatted_address") or value_at(row, "geo.address.formatted_address")
-    place = parse_place(venue.get("name"), _one_line(address), pair[1], pair[0])
+    address = venue.get("formatted_address") or fields.value_at(
+        row, "geo.address.formatted_address"
+    )
+    place = fields.parse_place(venue.get("name"), _one_line(address), pair[1], pair[0])
     if place.lat is None:
         raise ValueError("no coordinates")
     return place

@@ -24,23 +24,8 @@ import msgspec
 
 from location_context.errors import ProviderBackoff
 from location_context.sections.contract import Attribution, Query
-from location_context.sections.events.fields import (
-    event_from_row,
-    optional_number,
-    optional_text,
-    optional_url,
-    optional_zone,
-    parse_place,
-    parse_rows,
-    required_text,
-    value_at,
-)
-from location_context.sections.events.providers.base import (
-    HttpEventProvider,
-    Page,
-    Truncated,
-    rounded_point,
-)
+from location_context.sections.events import fields
+from location_context.sections.events.providers import base
 from location_context.sections.events.records import Place, ProviderEvent, When
 from location_context.sections.events.response import Category, EventStatus, Price
 from location_context.sections.section import SectionContext
@@ -110,10 +95,10 @@ class _Body(msgspec.Struct):
     @property
     def total(self) -> int:
         """How many events there are on all pages; 0 when it does not say."""
-        return int(optional_number(self.page.get("totalElements")) or 0)
+        return int(fields.optional_number(self.page.get("totalElements")) or 0)
 
 
-class Ticketmaster(HttpEventProvider):
+class Ticketmaster(base.HttpEventProvider):
     """The provider.
 
     Its branding guide asks for its logo, which no text can be: the notice has the words and the
@@ -142,7 +127,7 @@ class Ticketmaster(HttpEventProvider):
     def warnings(self) -> list[str]:
         return [LOGO_WARNING] if self.client.configured else []
 
-    async def fetch_pages(self, query: Query) -> AsyncIterator[Page]:
+    async def fetch_pages(self, query: Query) -> AsyncIterator[base.Page]:
         """Page after page; a stay of more events than can be paged through is asked in parts."""
         assert query.stay is not None
         if self.limiter.wait > MAX_WAIT_SECONDS:
@@ -154,13 +139,15 @@ class Ticketmaster(HttpEventProvider):
             body = await self.get_json(
                 query, self._call_params(query, call), lambda body: msgspec.convert(body, _Body)
             )
-            yield list(parse_rows(body.embedded.events, lambda row: self.parse_event(row, query)))
+            yield list(
+                fields.parse_rows(body.embedded.events, lambda row: self.parse_event(row, query))
+            )
             if call.page == 0:
                 further = _further_calls(call.days, body.total, room - len(calls))
                 crowded |= body.total > MAX_PAGED_EVENTS and all(one.page for one in further)
                 calls += further
         if crowded or calls:
-            yield Truncated()
+            yield base.Truncated()
 
     def parse_event(self, row: Any, query: Query) -> ProviderEvent | None:
         return parse_event(row, query.point.zone)
@@ -168,7 +155,7 @@ class Ticketmaster(HttpEventProvider):
     def _call_params(self, query: Query, call: _Call) -> dict[str, str]:
         return {
             "apikey": self._key.reveal(),
-            "geoPoint": geohash(*rounded_point(query)),
+            "geoPoint": geohash(*base.rounded_point(query)),
             "radius": str(round(self.radius) + 1),
             "unit": "km",
             "localStartEndDateTime": f"{call.days.start}T00:00:00,{call.days.end}T23:59:59",
@@ -258,22 +245,24 @@ def parse_event(row: Any, default_zone: ZoneInfo) -> ProviderEvent | None:
         ValueError, KeyError, TypeError: it lacks what an event needs.
     """
     dates, classifications = row["dates"], row.get("classifications") or []
-    status = (optional_text(value_at(dates, "status.code")) or "").lower()
+    status = (fields.optional_text(fields.value_at(dates, "status.code")) or "").lower()
     if row.get("test") or status in {"cancelled", "canceled"} or dates["start"].get("dateTBD"):
         return None
-    if is_add_on(required_text(row["name"]), classifications):
+    if is_add_on(fields.required_text(row["name"]), classifications):
         return None
-    venue = value_at(row, "_embedded.venues.0") or {}
-    zone = optional_zone(dates.get("timezone")) or optional_zone(venue.get("timezone"))
+    venue = fields.value_at(row, "_embedded.venues.0") or {}
+    zone = fields.optional_zone(dates.get("timezone")) or fields.optional_zone(
+        venue.get("timezone")
+    )
     zone = zone or default_zone
-    return event_from_row(
+    return fields.event_from_row(
         row,
         FIELDS,
         zone,
         source="ticketmaster",
         category=_category(classifications),
         start=_when(dates["start"], zone),
-        end=_when(dates["end"], zone) if value_at(dates, "end.localDate") else None,
+        end=_when(dates["end"], zone) if fields.value_at(dates, "end.localDate") else None,
         status=_status(status, dates["start"]),
         place=_place(venue) if venue else None,
         image=_image(row.get("images") or []),
@@ -323,27 +312,35 @@ def _primary(classifications: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _name_of(kind: dict[str, Any], part: str) -> str:
-    return (optional_text(value_at(kind, f"{part}.name")) or "").lower()
+    return (fields.optional_text(fields.value_at(kind, f"{part}.name")) or "").lower()
 
 
 def _place(venue: dict[str, Any]) -> Place:
-    parts = (value_at(venue, path) for path in ("address.line1", "postalCode", "city.name"))
-    address = ", ".join(part for part in map(optional_text, parts) if part)
-    lat, lng = value_at(venue, "location.latitude"), value_at(venue, "location.longitude")
-    return parse_place(venue.get("name"), address, lat, lng)
+    parts = (fields.value_at(venue, path) for path in ("address.line1", "postalCode", "city.name"))
+    address = ", ".join(part for part in map(fields.optional_text, parts) if part)
+    lat, lng = (
+        fields.value_at(venue, "location.latitude"),
+        fields.value_at(venue, "location.longitude"),
+    )
+    return fields.parse_place(venue.get("name"), address, lat, lng)
 
 
 def _image(images: list[dict[str, Any]]) -> str | None:
     """The one wide enough for a card: 16:9 and nearest to 640 pixels."""
     wide = [image for image in images if image.get("ratio") == "16_9"] or images
     best = min(wide, key=lambda image: abs((image.get("width") or 0) - 640), default={})
-    return optional_url(best.get("url"))
+    return fields.optional_url(best.get("url"))
 
 
 def _price(ranges: list[dict[str, Any]]) -> Price | None:
     """The first range that names an amount."""
     for price_range in ranges:
-        low, high = optional_number(price_range.get("min")), optional_number(price_range.get("max"))
+        low, high = (
+            fields.optional_number(price_range.get("min")),
+            fields.optional_number(price_range.get("max")),
+        )
         if low is not None or high is not None:
-            return Price(min=low, max=high, currency=optional_text(price_range.get("currency"), 3))
+            return Price(
+                min=low, max=high, currency=fields.optional_text(price_range.get("currency"), 3)
+            )
     return None
