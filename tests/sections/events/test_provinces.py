@@ -71,7 +71,7 @@ def test_every_province_that_open_holidays_names_is_on_a_map_or_has_a_region():
     known = frozenset[str]().union(*PROVINCES_BY_REGION.values())
     assert known == set(TABLES.provinces.values())
     for each in PROVINCE_MAPS.values():
-        assert set("".join(each.rows)) - {"."} == set(each.codes)
+        assert set("".join(each.cells.splitlines())) - {"."} == set(each.codes)
 
 
 @given(st.floats(-90, 90), st.floats(-180, 180), st.sampled_from(["CZ", "ES", "IT", "FR", None]))

@@ -204,13 +204,8 @@ def parse_coordinates(lat: object, lng: object) -> tuple[float, float] | None:
 
 def parse_place(name: object, address: object, lat: object, lng: object) -> Place:
     """A venue; coordinates may be numbers or strings, and count only where both make sense."""
-    pair = parse_coordinates(lat, lng)
-    return Place(
-        name=optional_text(name),
-        address=optional_text(address),
-        lat=pair[0] if pair else None,
-        lng=pair[1] if pair else None,
-    )
+    at = parse_coordinates(lat, lng) or (None, None)
+    return Place(name=optional_text(name), address=optional_text(address), lat=at[0], lng=at[1])
 
 
 def category_of(words: str) -> Category | None:

@@ -92,18 +92,18 @@ def parse_times(start: str, end: str | None, zone: ZoneInfo) -> tuple[When, When
     Raises:
         UnreadableEntry: one of them is neither; an end that is missing is None or "".
     """
+
+    def parse(text: str) -> When:
+        text = text.strip()
+        if len(text) <= 10 and "T" not in text:
+            return When(date.fromisoformat(text))
+        moment = datetime.fromisoformat(text)
+        return When.of(moment if moment.tzinfo else moment.replace(tzinfo=zone))
+
     try:
-        return _parse_when(start, zone), _parse_when(end, zone) if end else None
+        return parse(start), parse(end) if end else None
     except ValueError:
         raise UnreadableEntry(f"its dates cannot be read: {single_line(start, 40)}") from None
-
-
-def _parse_when(text: str, zone: ZoneInfo) -> When:
-    text = text.strip()
-    if len(text) <= 10 and "T" not in text:
-        return When(date.fromisoformat(text))
-    moment = datetime.fromisoformat(text.replace(" ", "T", 1))
-    return When.of(moment if moment.tzinfo else moment.replace(tzinfo=zone))
 
 
 def is_within(start: When, end: When | None, window: Window) -> bool:
@@ -132,12 +132,12 @@ def _amount(value: object) -> float | None:
 def to_utf8(data: bytes) -> bytes:
     """UTF-16 recoded, a mark dropped; bytes that are not UTF-8 stay, for `decode_line`."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return _recode(data, "utf-16")
-    if data[1:2] == b"\0" != data[:1]:
-        return _recode(data, "utf-16-le")
-    if data[:1] == b"\0" != data[1:2]:
-        return _recode(data, "utf-16-be")
-    return data.removeprefix(codecs.BOM_UTF8)
+        encoding = "utf-16"
+    elif (data[:1] == b"\0") != (data[1:2] == b"\0"):
+        encoding = "utf-16-be" if data[:1] == b"\0" else "utf-16-le"
+    else:
+        return data.removeprefix(codecs.BOM_UTF8)
+    return data.decode(encoding, "replace").encode("utf-8", "replace")
 
 
 def decode_line(line: bytes) -> str:
@@ -146,7 +146,3 @@ def decode_line(line: bytes) -> str:
         return line.decode()
     except UnicodeDecodeError:
         return line.decode("cp1252", "replace")
-
-
-def _recode(data: bytes, encoding: str) -> bytes:
-    return data.decode(encoding, "replace").encode("utf-8", "replace")

@@ -132,9 +132,8 @@ class Series:
     @property
     def repeats(self) -> bool:
         first = self.components[0]
-        return len(self.components) > 1 or any(
-            line.name in ics_repair.REPEATING for line in first.lines
-        )
+        names = {line.name for line in first.lines}
+        return len(self.components) > 1 or not names.isdisjoint(ics_repair.REPEATING)
 
     @property
     def size(self) -> int:
@@ -175,25 +174,21 @@ class Series:
         last = datetime.combine(window.last, time(), self.default_zone) + 2 * _DAY
         found = recurring_ical_events.of(calendar).between(first, last)
         if len(found) > _MAX_OCCURRENCES:
-            yield entries.RejectedEntry(
-                self.location, f"only its first {_MAX_OCCURRENCES} dates are kept"
-            )
+            reason = f"only its first {_MAX_OCCURRENCES} dates are kept"
+            yield entries.RejectedEntry(self.location, reason)
         for occurrence in islice(found, _MAX_OCCURRENCES):
             yield from self._entry(occurrence, window)
 
     def _parse(self, component: ics_repair.RawComponent) -> Component:
-        lines = component.well_formed_lines()
-        texts = [
-            self.zones.rewrite(line.text) if line.name in ics_repair.TIMES else line.text
-            for line in lines
-        ]
+        lines, times = component.well_formed_lines(), ics_repair.TIMES
+        texts = [self.zones.rewrite(one.text) if one.name in times else one.text for one in lines]
         event = Event.from_ical("\r\n".join(["BEGIN:VEVENT", *texts, "END:VEVENT", ""]))
         broken = {name for name, _ in event.errors if name in ics_repair.VITAL}
         if broken:
             raise next(line for line in lines if line.name in broken).unreadable()
         if "DTSTART" not in event:
             raise entries.UnreadableEntry("it has no start")
-        for rule in _rules(event):
+        for rule in _all(event, "RRULE"):
             few = 0 < max(map(int, rule.get("COUNT", [0]))) <= _MAX_OCCURRENCES
             often = {str(freq).upper() for freq in rule.get("FREQ", [])} & {"SECONDLY", "MINUTELY"}
             if often and not few:
@@ -218,7 +213,7 @@ class Series:
             event.pop(name, None)
         if end is not None:
             event["DTEND"] = vDDDTypes(end)
-        for rule in _rules(event):
+        for rule in _all(event, "RRULE"):
             if "UNTIL" in rule:
                 rule["UNTIL"] = [_until(value, start) for value in rule["UNTIL"]]
 
@@ -241,8 +236,7 @@ class Series:
         if title is None:
             yield entries.RejectedEntry(self.location, "it has no title")
             return
-        categories = event.get("CATEGORIES") or []
-        groups = categories if isinstance(categories, list) else [categories]
+        groups = _all(event, "CATEGORIES")
         words = (str(word) for group in groups for word in getattr(group, "cats", [group]))
         yield entries.CalendarEntry(
             uid=self.uid,
@@ -258,9 +252,9 @@ class Series:
         )
 
 
-def _rules(event: Component) -> list[Component]:
-    """Its RRULEs."""
-    given = event.get("RRULE") or []
+def _all(event: Component, name: str) -> list[Any]:
+    """Its properties of a name that may stand several times."""
+    given = event.get(name) or []
     return given if isinstance(given, list) else [given]
 
 
@@ -275,8 +269,7 @@ def _moments(event: Component) -> Iterator[Any]:
     """Every time of an event but its start, as icalendar holds it."""
     yield from (event[name] for name in ("DTEND", "RECURRENCE-ID") if name in event)
     for name in ("RDATE", "EXDATE"):
-        given = event.get(name) or []
-        for one in given if isinstance(given, list) else [given]:
+        for one in _all(event, name):
             yield from one.dts
 
 

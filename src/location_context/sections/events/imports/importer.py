@@ -103,15 +103,16 @@ class Feeds:
                 `allow_empty`). Nothing is changed.
             OperatorError: it is not there, or its address is not allowed.
         """
-        calendar, data, content_type = await self._fetch(calendar)
         source = calendar.source
+        fetched = await self._fetch(calendar)
         try:
-            imported = await self._read(calendar, data, content_type, progress)
+            imported = await self._read(calendar, fetched, progress)
         except ImportRejected as error:
             raise ImportRejected(
                 f"{source}: {error.message}. Nothing was changed.", error.rejected
             ) from None
-        former = await self._stored_rows(calendar)
+        stored = await self._store.calendars()
+        former = next((one.rows for one in stored if one.id == calendar.id), 0)
         if not imported.events and former and not allow_empty:
             raise ImportRejected(
                 f"{source} holds no event from a month back to three years ahead, and gave "
@@ -177,37 +178,29 @@ class Feeds:
         given = {"If-None-Match": calendar.etag, "If-Modified-Since": calendar.last_modified}
         return {name: value for name, value in given.items() if value}
 
-    async def _fetch(self, calendar: Calendar) -> tuple[Calendar, bytes, str]:
-        """The calendar with the validators of the response, the bytes, and their content type."""
+    async def _fetch(self, calendar: Calendar) -> Downloaded:
         source = calendar.source
         if not is_url(source):
             if calendar.kind == "feed":
                 raise OperatorError(f"A feed needs an address; {source} is not one (http or https)")
-            return calendar, await asyncio.to_thread(_read_file, source), ""
+            data = await asyncio.to_thread(_read_file, source)
+            return Downloaded(data, headers={}, final_url=source, status=200)
         try:
-            downloaded = await self._download(source, {})
+            return await self._download(source, {})
         except ProviderError as error:
             raise OperatorError(
                 f"{source} cannot be fetched: {error.message}. Nothing was changed."
             ) from None
-        content_type = downloaded.headers.get("content-type", "")
-        return _with_validators(calendar, downloaded), downloaded.body, content_type
 
     async def _download(self, url: str, headers: dict[str, str]) -> Downloaded:
         return await download(
-            self._client,
-            url,
-            allow_private=self._allow_private,
-            max_bytes=MAX_BYTES,
+            self._client, url, allow_private=self._allow_private, max_bytes=MAX_BYTES,
             headers=headers,
-        )
+        )  # fmt: skip
 
     async def _replace_events(self, calendar: Calendar, downloaded: Downloaded) -> None:
-        kind = downloaded.headers.get("content-type", "")
         try:
-            imported = await self._read(
-                _with_validators(calendar, downloaded), downloaded.body, kind, None
-            )
+            imported = await self._read(calendar, downloaded)
         except ImportRejected as error:
             return await self._record_failure(calendar, f"{error.message}; its events stay")
         if not imported.events and calendar.rows and not calendar.came_empty:
@@ -216,25 +209,16 @@ class Feeds:
         return await self._store.replace(imported.calendar, imported.events, imported.since)
 
     async def _read(
-        self, calendar: Calendar, data: bytes, content_type: str, progress: Progress | None
+        self, calendar: Calendar, downloaded: Downloaded, progress: Progress | None = None
     ) -> ImportedCalendar:
-        now = self._clock()
+        """Its events; the calendar keeps the validators of the response for the next request."""
+        data, headers, now = downloaded.body, downloaded.headers, self._clock()
+        calendar = msgspec.structs.replace(
+            calendar, etag=headers.get("etag"), last_modified=headers.get("last-modified")
+        )
         window = window_at(now.date(), calendar.timezone)
-        task = Task.of(format_of(calendar.source, data, content_type), window)
+        task = Task.of(format_of(calendar.source, data, headers.get("content-type", "")), window)
         return await read_calendar(calendar, data, task, now, progress)
-
-    async def _stored_rows(self, calendar: Calendar) -> int:
-        """How many events the same source gave before."""
-        calendars = await self._store.calendars()
-        return next((one.rows for one in calendars if one.id == calendar.id), 0)
-
-
-def _with_validators(calendar: Calendar, downloaded: Downloaded) -> Calendar:
-    """With the validators of the response, for the next request."""
-    headers = downloaded.headers
-    return msgspec.structs.replace(
-        calendar, etag=headers.get("etag"), last_modified=headers.get("last-modified")
-    )
 
 
 def _read_file(source: str) -> bytes:

@@ -38,9 +38,8 @@ def read_jsonld(data: bytes, window: entries.Window) -> entries.Entries:
         try:
             graph = _decode(script)
         except (ValueError, RecursionError) as error:
-            yield entries.RejectedEntry(
-                f"script {number}", f"it is not JSON: {fields.single_line(error, 120)}"
-            )
+            reason = f"it is not JSON: {fields.single_line(error, 120)}"
+            yield entries.RejectedEntry(f"script {number}", reason)
             continue
         for node in _events(graph):
             found = True

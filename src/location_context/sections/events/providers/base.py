@@ -1,7 +1,7 @@
 """What a provider of events promises, and the base class of those behind HTTP."""
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Self, TypeVar
@@ -263,11 +263,15 @@ class HttpEventProvider(EventProvider):
             ProviderError: a page could not be had.
         """
         rows = await self.get_json(query, self.params(query), self.read_rows)
-        yield list(parse_rows(rows, lambda row: self.parse_event(row, query)))
+        yield self.parse_events(rows, query)
 
     def read_rows(self, body: Any) -> list[Any]:
         """The rows of a body; whatever this raises is the provider's failure."""
         return msgspec.convert(value_at(body, self.rows) if self.rows else body, list[Any])
+
+    def parse_events(self, rows: Iterable[Any], query: contract.Query) -> list[ProviderEvent]:
+        """What `parse_event` makes of each row, without those that it cannot read."""
+        return list(parse_rows(rows, lambda row: self.parse_event(row, query)))
 
     def parse_event(self, row: Any, query: contract.Query) -> ProviderEvent | None:
         """The event of a row; None for one to leave out.

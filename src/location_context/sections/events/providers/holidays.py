@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple
 import holidays
 import msgspec
 from babel import Locale
+from dateutil.easter import easter
 
 from location_context.localisation.language import Language
 from location_context.lru import LRUCache
@@ -213,14 +214,15 @@ def _of_category(
     for key, code in codes_by_key.items():
         for days in _holidays(country, key, year, language, category):
             observers[days].add(code)
-    for day, code in subdivisions.extra_holidays(country, year) if category == "public" else ():
-        same_day = [days for days in observers if days.first == day]
-        observers[max(same_day, key=lambda days: len(observers[days]))].add(code)
+    if country == "US" and category == "public":  # Hawaii Revised Statutes, section 8-1
+        good_friday = easter(year) - 2 * _DAY
+        same_day = [days for days in observers if days.first == good_friday]
+        observers[max(same_day, key=lambda days: len(observers[days]))].add("US-HI")
     found = []
     for days, codes in sorted(observers.items()):
-        everywhere = len(codes) == len(codes_by_key) and (
-            subdivisions.lists_all_subdivisions(country) or days in national
-        )
+        # of France the library lists only those with holidays of their own
+        lists_all = country != "FR" or days in national
+        everywhere = lists_all and len(codes) == len(codes_by_key)
         regions = () if everywhere else tuple(sorted(codes))
         found.append(HolidayRecord(days, category, regions))
     for key, surroundings in subdivisions.cities_of(country).items():

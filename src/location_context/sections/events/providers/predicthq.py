@@ -25,10 +25,7 @@ from location_context.upstream.host import DAY, MINUTE
 BUDGET = {MINUTE: 48, DAY: 800}  # its limits are not published
 FIELDS = {"id": "id", "title": "title", "rank": "rank", "country": "country"}
 PAGE_SIZE, MAX_PAGES = 200, 3  # further pages change little, since the highest ranks come first
-_SORT = "rank"  # highest first; "-rank" is lowest first
-_REFUSED_STATE = frozenset(
-    {400, 403}
-)  # it does not know the parameter, or the plan does not allow it
+_REFUSED_STATE = {400, 403}  # the parameter is not known, or the plan does not allow it
 PLAN_TTL = timedelta(days=1)  # for which what a plan refuses is remembered
 _CATEGORIES: dict[str, Category] = {
     "community": "community",
@@ -89,14 +86,14 @@ class PredictHQ(base.HttpEventProvider):
         """Page after page as long as there is budget; the first holds the highest ranks."""
         params = self.params(query)
         body = await self._first_page(query, params)
-        yield list(fields.parse_rows(body.results, lambda row: self.parse_event(row, query)))
+        yield self.parse_events(body.results, query)
         read, pages = len(body.results), 1
         while body.results and body.next and pages < MAX_PAGES:
             try:
                 body = await self._page(query, params, read)
             except ProviderBackoff:
                 break
-            yield list(fields.parse_rows(body.results, lambda row: self.parse_event(row, query)))
+            yield self.parse_events(body.results, query)
             read, pages = read + len(body.results), pages + 1
         if body.has_more_than(read):
             yield base.Truncated()
@@ -118,9 +115,7 @@ class PredictHQ(base.HttpEventProvider):
 
     async def _page(self, query: Query, params: dict[str, str], offset: int) -> _Body:
         return await self.get_json(
-            query,
-            {**params, "offset": str(offset)},
-            lambda body: msgspec.convert(body, _Body),
+            query, {**params, "offset": str(offset)}, lambda body: msgspec.convert(body, _Body)
         )
 
     def params(self, query: Query) -> dict[str, str]:
@@ -135,7 +130,7 @@ class PredictHQ(base.HttpEventProvider):
             "category": ",".join(categories),
             "state": "active,predicted",
             "brand_unsafe.exclude": "true",  # the page belongs to a place to stay
-            "sort": _SORT,
+            "sort": "rank",  # the highest first; "-rank" is the lowest first
             "limit": str(PAGE_SIZE),
         }
 
@@ -184,7 +179,8 @@ def _times(row: dict[str, Any], local_zone: ZoneInfo) -> tuple[When, When | None
     end = _moment(row["end"], local, local_zone) if row.get("end") else None
     if end is not None and end <= start:
         end = None
-    if start.time() != time.min or (end is not None and not _is_midnight(end)):
+    ends_at_midnight = end is None or end.time() >= time(23, 59) or end.time() == time.min
+    if start.time() != time.min or not ends_at_midnight:
         return When.of(start), When.of(end) if end else None, False
     first = start.date()
     last = (end - timedelta(minutes=1)).date() if end else first
@@ -200,10 +196,6 @@ def _moment(text: str, zone: ZoneInfo | None, local_zone: ZoneInfo) -> datetime:
     return moment.astimezone(zone) if zone else moment.replace(tzinfo=local_zone)
 
 
-def _is_midnight(end: datetime) -> bool:
-    return end.time() >= time(23, 59) or end.time() == time.min
-
-
 def _place(row: dict[str, Any]) -> Place:
     """Where it is: it must be known, since only the radius asked for brought it here."""
     geometry: dict[str, Any] = fields.value_at(row, "geo.geometry") or {}
@@ -211,15 +203,9 @@ def _place(row: dict[str, Any]) -> Place:
     pair: list[Any] = row.get("location") or (geometry["coordinates"] if is_point else [])
     entities: list[dict[str, Any]] = row.get("entities") or []
     venue = next((one for one in entities if one.get("type") == "venue"), {})
-    address = venue.get("formatted_address") or fields.value_at(
-        row, "geo.address.formatted_address"
-    )
-    place = fields.parse_place(venue.get("name"), _one_line(address), pair[1], pair[0])
+    named = venue.get("formatted_address") or fields.value_at(row, "geo.address.formatted_address")
+    address = ", ".join(line.strip() for line in str(named or "").splitlines() if line.strip())
+    place = fields.parse_place(venue.get("name"), address, pair[1], pair[0])
     if place.lat is None:
         raise ValueError("no coordinates")
     return place
-
-
-def _one_line(address: object) -> str | None:
-    lines = str(address or "").splitlines()
-    return ", ".join(line.strip() for line in lines if line.strip()) or None

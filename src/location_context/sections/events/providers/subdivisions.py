@@ -8,11 +8,9 @@ tells the province of a point. The tables are in `subdivisions.toml`.
 
 import math
 from collections.abc import Iterable
-from datetime import date, timedelta
 from pathlib import Path
 
 import msgspec
-from dateutil.easter import easter
 
 from location_context.point import Point, distance_km
 
@@ -50,13 +48,9 @@ class ProvinceMap(msgspec.Struct, frozen=True):
     cells: str
     codes: dict[str, str]
 
-    @property
-    def rows(self) -> list[str]:
-        return self.cells.splitlines()
-
     def province_at(self, point: Point) -> str | None:
         """The code of the point's cell, if it has one."""
-        rows = self.rows
+        rows = self.cells.splitlines()
         row = math.floor((self.north - point.lat) / _CELL_HEIGHT)
         column = math.floor((point.lng - self.west) / _CELL_WIDTH)
         cells = rows[row] if 0 <= row < len(rows) else ""
@@ -95,19 +89,6 @@ def iso_3166_2(country: str, key: str) -> str | None:
     if f"{country} {key}" in _TABLES.cities or key in _TABLES.separate_countries.get(country, ()):
         return None
     return _TABLES.iso_codes.get(f"{country} {key}", f"{country}-{key}") or None
-
-
-def lists_all_subdivisions(country: str) -> bool:
-    """Whether the library lists every one, not only those with holidays of their own."""
-    return country != "FR"
-
-
-def extra_holidays(country: str, year: int) -> list[tuple[date, str]]:
-    """Days that a subdivision observes by law, unknown to the library, with its code.
-
-    Good Friday in Hawaii: Hawaii Revised Statutes, section 8-1.
-    """
-    return [(easter(year) - timedelta(days=2), "US-HI")] if country == "US" else []
 
 
 def cities_of(country: str) -> dict[str, str]:

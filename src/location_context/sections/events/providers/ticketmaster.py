@@ -13,11 +13,10 @@ import math
 import re
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, date, datetime, timedelta
 from datetime import time as clock_time
-from typing import Any
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -43,7 +42,6 @@ LOGO_WARNING = (
     "Ticketmaster: its branding guide asks for its logo on every page that shows its events; the "
     "widget shows its name with a link, so place the logo on the page around it"
 )
-FIELDS = {"id": "id", "title": "name", "url": "url"}
 _SEGMENTS: dict[str, Category] = {
     "music": "concert",
     "sports": "sport",
@@ -74,8 +72,7 @@ _LIKELY_ADD_ON = re.compile(
 _GEOHASH_DIGITS = "0123456789bcdefghjkmnpqrstuvwxyz"
 
 
-@dataclass(frozen=True)
-class _Call:
+class _Call(NamedTuple):
     """One call: a page of the events of some days."""
 
     days: Stay
@@ -139,9 +136,7 @@ class Ticketmaster(base.HttpEventProvider):
             body = await self.get_json(
                 query, self._call_params(query, call), lambda body: msgspec.convert(body, _Body)
             )
-            yield list(
-                fields.parse_rows(body.embedded.events, lambda row: self.parse_event(row, query))
-            )
+            yield self.parse_events(body.embedded.events, query)
             if call.page == 0:
                 further = _further_calls(call.days, body.total, room - len(calls))
                 crowded |= body.total > MAX_PAGED_EVENTS and all(one.page for one in further)
@@ -244,36 +239,31 @@ def parse_event(row: Any, default_zone: ZoneInfo) -> ProviderEvent | None:
     Raises:
         ValueError, KeyError, TypeError: it lacks what an event needs.
     """
-    dates, classifications = row["dates"], row.get("classifications") or []
+    dates = row["dates"]
+    classifications = row.get("classifications") or []
+    kind: dict[str, Any] = min(classifications, key=lambda one: not one.get("primary"), default={})
     status = (fields.optional_text(fields.value_at(dates, "status.code")) or "").lower()
     if row.get("test") or status in {"cancelled", "canceled"} or dates["start"].get("dateTBD"):
         return None
-    if is_add_on(fields.required_text(row["name"]), classifications):
+    if _is_add_on(fields.required_text(row["name"]), kind):
         return None
     venue = fields.value_at(row, "_embedded.venues.0") or {}
-    zone = fields.optional_zone(dates.get("timezone")) or fields.optional_zone(
-        venue.get("timezone")
-    )
-    zone = zone or default_zone
+    zones = map(fields.optional_zone, (dates.get("timezone"), venue.get("timezone")))
+    zone = next(filter(None, zones), default_zone)
+    certain: EventStatus = "estimated" if dates["start"].get("dateTBA") else "confirmed"
     return fields.event_from_row(
         row,
-        FIELDS,
+        {"id": "id", "title": "name", "url": "url"},
         zone,
         source="ticketmaster",
-        category=_category(classifications),
+        category=_category(kind),
         start=_when(dates["start"], zone),
         end=_when(dates["end"], zone) if fields.value_at(dates, "end.localDate") else None,
-        status=_status(status, dates["start"]),
+        status="postponed" if status == "postponed" else certain,
         place=_place(venue) if venue else None,
         image=_image(row.get("images") or []),
         price=_price(row.get("priceRanges") or []),
     )
-
-
-def _status(code: str, start: dict[str, Any]) -> EventStatus:
-    if code == "postponed":
-        return "postponed"
-    return "estimated" if start.get("dateTBA") else "confirmed"
 
 
 def _when(start: dict[str, Any], zone: ZoneInfo) -> When:
@@ -288,27 +278,21 @@ def _when(start: dict[str, Any], zone: ZoneInfo) -> When:
     return When.of(datetime.combine(day, clock_time.fromisoformat(start["localTime"]), tzinfo=zone))
 
 
-def _category(classifications: Sequence[dict[str, Any]]) -> Category:
-    """The primary classification: a genre that says more, else its segment."""
-    kind = _primary(classifications)
+def _category(kind: dict[str, Any]) -> Category:
+    """That of a genre, which says more, else that of the segment."""
     names = [_name_of(kind, part) for part in ("type", "subType", "genre", "subGenre")]
     found = next((_GENRES[name] for name in names if name in _GENRES), None)
     return found or _SEGMENTS.get(_name_of(kind, "segment"), "other")
 
 
-def is_add_on(title: str, classifications: Sequence[dict[str, Any]]) -> bool:
+def _is_add_on(title: str, kind: dict[str, Any]) -> bool:
     """Whether it is sold with an event: by its type, or by its name if it is unclassified."""
-    kind = _primary(classifications)
     if {_name_of(kind, "type"), (kind.get("type") or {}).get("id")} & _ADD_ON_TYPES:
         return True
     if _SURE_ADD_ON.search(title):
         return True
     unclassified = _name_of(kind, "segment") in {"", "undefined", "miscellaneous"}
     return unclassified and bool(_LIKELY_ADD_ON.search(title))
-
-
-def _primary(classifications: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    return min(classifications, key=lambda one: not one.get("primary"), default={})
 
 
 def _name_of(kind: dict[str, Any], part: str) -> str:
@@ -318,10 +302,7 @@ def _name_of(kind: dict[str, Any], part: str) -> str:
 def _place(venue: dict[str, Any]) -> Place:
     parts = (fields.value_at(venue, path) for path in ("address.line1", "postalCode", "city.name"))
     address = ", ".join(part for part in map(fields.optional_text, parts) if part)
-    lat, lng = (
-        fields.value_at(venue, "location.latitude"),
-        fields.value_at(venue, "location.longitude"),
-    )
+    lat, lng = (fields.value_at(venue, f"location.{name}") for name in ("latitude", "longitude"))
     return fields.parse_place(venue.get("name"), address, lat, lng)
 
 
@@ -335,12 +316,8 @@ def _image(images: list[dict[str, Any]]) -> str | None:
 def _price(ranges: list[dict[str, Any]]) -> Price | None:
     """The first range that names an amount."""
     for price_range in ranges:
-        low, high = (
-            fields.optional_number(price_range.get("min")),
-            fields.optional_number(price_range.get("max")),
-        )
+        low, high = (fields.optional_number(price_range.get(name)) for name in ("min", "max"))
         if low is not None or high is not None:
-            return Price(
-                min=low, max=high, currency=fields.optional_text(price_range.get("currency"), 3)
-            )
+            currency = fields.optional_text(price_range.get("currency"), 3)
+            return Price(min=low, max=high, currency=currency)
     return None
