@@ -1,7 +1,7 @@
 """Write src/location_context/widget/heights.json: how tall the parts of a full widget are.
 
 In Chromium, with the sample sections of tests/widget (restaurants of six tiers, a dozen events),
-by width, days and kind of weather; `widget/heights.py` adds the parts up. Run it after a change of
+by width, days and kind of weather; `widget/embedding.py` adds them up. Run it after a change of
 looks; tests/widget/test_heights.py says when it is due. Needs the test requirements and Chromium.
 Usage: python scripts/measure_heights.py
 """

@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Languages
 from location_context.widget.builder import form
 from tests.widget.live_app import DONOSTIA
@@ -174,7 +175,7 @@ def test_the_hex_field_counts_when_no_swatch_is_chosen(site):
     ],
 )  # fmt: skip
 def test_the_accent_says_its_measured_ratio(colour, theme, words):
-    said = form.contrasts(colour, theme, Languages({}).english)
+    said = form.contrasts(colour, theme, Formatter(Languages({}).english))
     assert len(said) == len(words)
     for one, beginning in zip(said, words, strict=True):
         assert one.sentence.startswith(beginning)

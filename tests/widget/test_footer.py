@@ -19,7 +19,7 @@ from location_context.sections.weather.attributions import (
     copernicus,
     nasa_power,
 )
-from location_context.widget.header_footer import Part, source
+from location_context.widget.content import Part, source
 from tests.widget.full_app import FORECAST, STAY
 
 CC_BY = "https://creativecommons.org/licenses/by/4.0/"

@@ -52,8 +52,8 @@ from location_context.stay import Clock, Stay, system_clock
 from location_context.testing.server import FAULTS, FakeResponse, FakeServer, Fault, Respond
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.http import http_client
-from location_context.widget.cards import CardView
-from location_context.widget.render import Appearance, Content, Renderer
+from location_context.widget.content import CardView, Content
+from location_context.widget.render import Appearance, Renderer
 
 PARIS = Point(48.8566, 2.3522, "Europe/Paris", "FR", "FR-IDF")
 PATIENCE = 1.0  # seconds that a call is waited for: less than a late answer takes

@@ -27,9 +27,7 @@ class Oklch:
     @classmethod
     def from_hex(cls, text: str) -> Self:
         """From `#rgb` or `#rrggbb`."""
-        digits = text.lstrip("#")
-        digits = digits if len(digits) == 6 else "".join(2 * d for d in digits)
-        red, green, blue = (_gamma_decode(int(digits[n : n + 2], 16) / 255) for n in (0, 2, 4))
+        red, green, blue = _decoded(text)
         long = math.cbrt(0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue)
         middle = math.cbrt(0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue)
         short = math.cbrt(0.0883024619 * red + 0.2817188376 * green + 0.6299787005 * blue)
@@ -74,14 +72,21 @@ class Oklch:
 
 
 def contrast(colour: str, other: str) -> float:
-    """The WCAG ratio of two colours in hex, 1 to 21."""
+    """The WCAG ratio of two colours, `#rgb` or `#rrggbb`: 1 to 21."""
     darker, lighter = sorted((_luminance(colour), _luminance(other)))
     return (lighter + 0.05) / (darker + 0.05)
 
 
 def _luminance(text: str) -> float:
-    red, green, blue = (_gamma_decode(int(text[n : n + 2], 16) / 255) for n in (1, 3, 5))
+    red, green, blue = _decoded(text)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _decoded(text: str) -> tuple[float, float, float]:
+    """Red, green and blue from 0 to 1, of `#rgb` or `#rrggbb`."""
+    digits = text[1:] if len(text) == 7 else "".join(2 * digit for digit in text[1:])
+    red, green, blue = (int(digits[n : n + 2], 16) / 255 for n in (0, 2, 4))
+    return _gamma_decode(red), _gamma_decode(green), _gamma_decode(blue)
 
 
 def _gamma_decode(channel: float) -> float:
@@ -163,9 +168,7 @@ def variables(accent: str, scheme: Scheme) -> str:
 
 def _short(colour: str) -> str:
     """`#aabbcc` as `#abc`."""
-    if colour[1::2] == colour[2::2]:
-        return "#" + colour[1::2]
-    return colour
+    return "#" + colour[1::2] if colour[1::2] == colour[2::2] else colour
 
 
 def _ensure_contrast(colour: Oklch, grounds: Iterable[str], ratio: float, scheme: Scheme) -> str:

@@ -1,4 +1,4 @@
-"""Embedding: the address of a widget, the two lines of its snippet, and the script `/v1/embed.js`.
+"""Embedding: a widget's address and height, the two lines of its snippet, and `/v1/embed.js`.
 
 The iframe has its height reserved, so that nothing below it moves while it loads, and is sandboxed:
 its script runs without this host's origin, and its links open in new tabs. Absolute addresses are
@@ -13,10 +13,15 @@ they had a width, and all widgets when the host's window is resized (browsers su
 out of sight).
 """
 
+import json
 from collections.abc import Iterable, Mapping
+from datetime import date
+from functools import cache
 from html import escape
+from typing import Any
 from urllib.parse import quote, urlencode
 
+import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -25,8 +30,12 @@ from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Language
 from location_context.parameters import DEFAULT_ACCENT, Parameters
 from location_context.sections.cached_section import CachedSection
+from location_context.sections.contract import Applicable, Query
+from location_context.sections.section import Section
+from location_context.service import Service
 from location_context.settings import Settings
-from location_context.widget.assets import minify, read_file
+from location_context.stay import Stay, horizon
+from location_context.widget.render import minify, read_file
 
 SCRIPT_HEADERS = {
     "Cache-Control": "public, max-age=86400, stale-while-revalidate=60, stale-if-error=3600",
@@ -35,9 +44,8 @@ SCRIPT_HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Robots-Tag": "noindex",
 }
-
-
 SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox"
+DEFAULT_WIDTH = 720  # px, a usual column
 
 
 def script_routes() -> list[Route]:
@@ -92,8 +100,7 @@ def title(sections: Iterable[CachedSection], place: str | None, language: Langua
     names = Formatter.capitalise(topics(sections, language))
     if place is None:
         return names
-    text = language.gettext("{sections} in {place}").replace("{sections}", names)
-    return text.replace("{place}", place)
+    return Formatter(language).gettext("{sections} in {place}").format(sections=names, place=place)
 
 
 def iframe(
@@ -115,3 +122,69 @@ def iframe(
 def script(settings: Settings) -> str:
     """The second line: keeps every widget of the page as tall as its content."""
     return f'<script src="{escape(public_url(settings, "/v1/embed.js"))}" async></script>'
+
+
+def reserved_height(service: Service, parameters: Parameters, width: int = DEFAULT_WIDTH) -> int:
+    """The height in px to reserve at a width in px, until embed.js sets the true one.
+
+    The sum of the widget's parts, each interpolated between the widths and lengths of stay at which
+    scripts/measure_heights.py measured it. A section is left out if a cached result for this very
+    widget says that it is not applicable; no section is read to find out.
+    """
+    point = service.gazetteer.point(parameters.lat, parameters.lng)
+    language = parameters.language or service.languages.english
+    query = Query(point, parameters.stay, parameters.units, language, public=True)
+    today = point.today(service.clock())
+    shown = [c.section for c in service.sections if _is_shown(c, query, today)]
+    days = parameters.stay.days if parameters.stay else 1
+    parts = [
+        _height(*_part(section, parameters.stay, today), section.card_height, width)
+        for section in shown
+        if not section.half_width
+    ]
+    half = [section for section in shown if section.half_width]
+    side_by_side = "+".join(section.name for section in half)
+    if len(half) > 1 and side_by_side in _measured()[1]:
+        parts.append(_height(side_by_side, days, 0, width))
+    else:
+        parts.append(_height("frame", days, 0, width))
+        parts += [_height(section.name, days, section.card_height, width) for section in half]
+    return 10 * round(sum(parts) / 10)
+
+
+def _part(section: Section[Any], stay: Stay | None, today: date) -> tuple[str, float]:
+    """The measured part that a card is like, and the days to look up in it."""
+    days = stay.days if stay else 1
+    if not (section.splits_at_horizon and stay):
+        return section.name, days
+    near = max(0, min((horizon(today) - stay.start).days + 1, days))
+    if near >= days:
+        return f"{section.name}.near", days
+    if near == 0:
+        return f"{section.name}.far", days
+    # stays that cross the horizon were measured with `split_near_days` days within it
+    return f"{section.name}.split", days - near + _measured()[0]["split_near_days"]
+
+
+def _height(part: str, days: float, default: float, width: int) -> float:
+    """The height of a part in px; `default` for one that was not measured."""
+    axes, parts = _measured()
+    if part not in parts:
+        return default
+    by_days = [np.interp(width, axes["widths"], heights) for heights in parts[part]]
+    return float(np.interp(days, axes["days"], by_days))
+
+
+@cache
+def _measured() -> tuple[dict[str, Any], dict[str, Any]]:
+    """The axes of the measured heights, and the parts: each width of each number of days."""
+    parts = json.loads(read_file("location_context.widget:heights.json"))
+    return {axis: parts.pop(axis) for axis in ("widths", "days", "split_near_days")}, parts
+
+
+def _is_shown(cached: CachedSection, query: Query, today: date) -> bool:
+    """Whether a section is applicable, as far as is known without reading it."""
+    if query.stay and query.stay.is_past(today) and not cached.section.answers_past:
+        return False
+    result = cached.peek(query)
+    return result is None or isinstance(result.body, Applicable)

@@ -27,7 +27,7 @@ from location_context.parameters import WIDGET, Parameters, decode, parse, rejec
 from location_context.sections.contract import Text, WebAddress
 from location_context.service import Service
 from location_context.settings import Settings
-from location_context.widget import embedding, heights
+from location_context.widget import embedding
 
 NAMES = ("url", "maxwidth", "maxheight", "format")
 PROVIDER = "Location Context"
@@ -72,8 +72,8 @@ def read(service: Service, query: bytes) -> OEmbed:
     """
     request = _request(query)
     widget = _widget(service, request["url"])
-    width = min(heights.DEFAULT_WIDTH, _pixels(request, "maxwidth"))
-    full_height = heights.reserved(service, widget, width)
+    width = min(embedding.DEFAULT_WIDTH, _pixels(request, "maxwidth"))
+    full_height = embedding.reserved_height(service, widget, width)
     height = min(full_height, _pixels(request, "maxheight"))
     language = widget.language or service.languages.english
     title = embedding.title(service.sections, widget.place, language)

@@ -23,9 +23,17 @@ from location_context.service import Service
 from location_context.upstream.deadline import Deadline
 from location_context.widget import embedding, oembed
 from location_context.widget.builder import page as builder
-from location_context.widget.cards import SectionResults, page_data, read, rows
-from location_context.widget.header_footer import footer, header
-from location_context.widget.render import Appearance, Content, ErrorView, Page, Renderer
+from location_context.widget.content import (
+    Content,
+    ErrorView,
+    SectionResults,
+    footer,
+    header,
+    page_data,
+    read,
+    rows,
+)
+from location_context.widget.render import Appearance, Page, Renderer
 
 PATH = "/v1/pulse"
 FRAME_HEADERS = {

@@ -1,20 +1,28 @@
 """Render: a page of the widget as one HTML file, with a policy that allows only its own content.
 
 Geometry of one page (bars) is in its style block as custom properties: there are no `style`
-attributes, and the policy names the hashes of the one style block and the one script.
+attributes, and the policy names the hashes of the one style block and the one script. Templates,
+style, script and icons are read from the package once.
 """
 
-from collections.abc import Mapping, Sequence
+import base64
+import hashlib
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import resources
+from urllib.parse import urlsplit
 
-from markupsafe import Markup
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from location_context.localisation.formatter import Formatter
 from location_context.parameters import Theme
-from location_context.widget.assets import Assets, Sprite, digest, external_link
-from location_context.widget.cards import CardView
 from location_context.widget.colour import variables
-from location_context.widget.header_footer import Footer, Header
+from location_context.widget.content import Content
+
+_PACKAGE = "location_context.widget"
+_ICON = re.compile(r'<svg viewBox="([^"]+)">(.*)</svg>', re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,31 +47,6 @@ class Appearance:
         return "light dark" if self.theme == "auto" else self.theme
 
 
-@dataclass(frozen=True, kw_only=True)
-class ErrorView:
-    """What went wrong, for the one card of an error page."""
-
-    label: str
-    sentence: str
-    detail: str
-    code: str
-    request_id: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Content:
-    """What a page shows."""
-
-    title: str
-    header: Header | None = None
-    rows: Sequence[Sequence[CardView]] = ()
-    sentence: str = ""
-    footer: Footer | None = None
-    problem: ErrorView | None = None
-    discovery: Markup | str = ""
-    data: Mapping[str, str] = field(default_factory=dict)  # for a parent page that asks
-
-
 @dataclass(frozen=True)
 class Page:
     """A rendered page and its Content-Security-Policy."""
@@ -72,36 +55,111 @@ class Page:
     policy: str
 
 
-@dataclass(frozen=True)
 class Renderer:
-    """Renders pages from the package's assets."""
+    """Renders pages from the package's style, script, templates and icons."""
 
-    assets: Assets = field(default_factory=Assets.load)
+    def __init__(self) -> None:
+        self._style = minify(read_file(f"{_PACKAGE}:style.css"))
+        self._script = minify(read_file(f"{_PACKAGE}:resize.js"))
+        self._template = template_environment().get_template(f"{_PACKAGE}:page.html")
+        self._icons = dict[str, tuple[str, str]]()
+        for file in resources.files(_PACKAGE).joinpath("icons").iterdir():
+            if match := _ICON.search(file.read_text("utf-8")):
+                self._icons[file.name.removesuffix(".svg")] = (match[1], match[2])
 
     def page(self, content: Content, fmt: Formatter, appearance: Appearance) -> Page:
         card_styles = "".join(view.card.style for row in content.rows for view in row)
-        style = f"{appearance.style}{self.assets.style}{card_styles}"
-        sprite = Sprite(self.assets.icons)
+        style = f"{appearance.style}{self._style}{card_styles}"
+        sprite = Sprite(self._icons)
         language = fmt.language
-        html = self.assets.templates.get_template("location_context.widget:page.html").render(
+        html = self._template.render(
             page=content,
             fmt=fmt,
             lang=language.tag,
             direction=language.direction,
             scheme=appearance.scheme,
             style=Markup(style),  # noqa: S704  our own files and numbers
-            script=Markup(self.assets.script),  # noqa: S704  likewise
+            script=Markup(self._script),  # noqa: S704  likewise
             icon=sprite.icon,
             symbols=sprite.symbols,
             link=external_link(fmt.gettext("(opens in a new tab)")),
             _=fmt.gettext,
         )
-        return Page(html, policy(style, self.assets.script))
+        policy = (
+            f"default-src 'none'; style-src {digest(style)}; script-src {digest(self._script)}; "
+            "base-uri 'none'; form-action 'none'; frame-ancestors *"
+        )
+        return Page(html, policy)
 
 
-def policy(style: str, script: str) -> str:
-    """The Content-Security-Policy of a page with this style block and this script."""
-    return (
-        f"default-src 'none'; style-src {digest(style)}; script-src {digest(script)}; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors *"
+@dataclass
+class Sprite:
+    """The icons that one page uses, so that each shape is sent once.
+
+    `icons` are view box and shapes by name.
+    """
+
+    icons: Mapping[str, tuple[str, str]]
+    used: dict[str, None] = field(default_factory=dict)
+
+    def icon(self, name: str, size: str = "") -> Markup:
+        """A reference to a shape; `size` is an additional CSS class."""
+        self.used[name] = None
+        classes = f"i {size}".rstrip()
+        return Markup('<svg class="{}" aria-hidden="true"><use href="#{}"/></svg>').format(
+            classes, name
+        )
+
+    def symbols(self) -> Markup:
+        """The shapes used so far."""
+        shapes = (
+            f'<symbol id="{name}" viewBox="{self.icons[name][0]}">{self.icons[name][1]}</symbol>'
+            for name in self.used
+        )
+        return Markup("".join(shapes))  # noqa: S704  shapes come from files of this package
+
+
+def external_link(new_tab_note: str) -> Callable[[str, str], Markup]:
+    """A function that makes links which open in a new tab and say so to screen readers.
+
+    An address that is not http or https gives the text without a link.
+    """
+
+    def link(address: str, text: str) -> Markup:
+        if urlsplit(address).scheme not in {"http", "https"}:
+            return escape(text)
+        return Markup(
+            '<a href="{}" target="_blank" rel="noopener noreferrer nofollow">{}'
+            '<span class="vh"> {}</span></a>'
+        ).format(address, text, new_tab_note)
+
+    return link
+
+
+def digest(text: str) -> str:
+    """The source expression with which a Content-Security-Policy allows this text inline."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def template_environment() -> Environment:
+    """Templates by `package:path`; output is escaped, an undefined name is an error."""
+    return Environment(
+        loader=FunctionLoader(read_file),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
     )
+
+
+def read_file(name: str) -> str:
+    """The text of a package's file by `package:path`."""
+    package, _, path = name.partition(":")
+    return resources.files(package).joinpath(*path.split("/")).read_text("utf-8")
+
+
+def minify(text: str, end: str = "") -> str:
+    """The text without indents, line breaks and `//` comments; each line ends in `end` instead."""
+    lines = (line.strip() for line in text.splitlines())
+    return "".join(line + end for line in lines if not line.startswith("//"))

@@ -1,4 +1,4 @@
-"""Form: the builder's fields, read from the page's address, and the first error in them.
+"""Form: the builder's fields, read from the page's address, and its search `/v1/places`.
 
 The address is the whole state, so that it can be bookmarked, shared and used without JavaScript. A
 name that was changed while the coordinates were not is searched for; the field `was` remembers the
@@ -6,17 +6,22 @@ previous ones. A swatch goes before the hex field; without dates the stay is one
 now.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from urllib.parse import urlencode
 
+import msgspec
 from anyio import to_thread
-from babel.numbers import format_decimal
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from location_context.errors import InvalidRequest
 from location_context.gazetteer.gazetteer import City
-from location_context.localisation.language import Language
+from location_context.localisation.formatter import Formatter
+from location_context.localisation.language import SOURCE
 from location_context.parameters import (
     DEFAULT_ACCENT,
     MAX_PLACE_LENGTH,
@@ -32,60 +37,17 @@ from location_context.widget.colour import ACCENT_RATIO, Scheme, contrast, palet
 from location_context.widget.embedding import degrees
 
 SWATCHES = ("#0f766e", "#1d4ed8", "#7c3aed", "#be123c", "#b45309", "#1e3a5f")
-
-
-@dataclass(frozen=True)
-class AccentContrast:
-    """The accent's contrast in one scheme; `readable` if text can take the accent as it is."""
-
-    readable: bool
-    sentence: str
-
-
-def contrasts(accent: str, theme: Theme, language: Language) -> list[AccentContrast]:
-    """The accent's contrast in each scheme that the theme can show."""
-    schemes: tuple[Scheme, ...] = ("light", "dark") if theme == "auto" else (theme,)
-    return [_contrast(long_form(accent), scheme, language) for scheme in schemes]
-
-
-def _contrast(accent: str, scheme: Scheme, language: Language) -> AccentContrast:
-    colours = palette(accent, scheme)
-    used, surface = colours["accent"], colours["surface"]
-    gettext = language.gettext
-    if scheme == "light":
-        as_is = gettext("{ratio}:1 on white, readable as it is.")
-        adjusted = gettext("{ratio}:1 on white, so text takes {colour}, {better}:1.")
-    else:
-        as_is = gettext("{ratio}:1 on dark, readable as it is.")
-        adjusted = gettext("{ratio}:1 on dark, so text takes {colour}, {better}:1.")
-    readable = contrast(accent, surface) >= ACCENT_RATIO
-    sentence = as_is if readable else adjusted
-    values = {
-        "{ratio}": _ratio(accent, surface, language),
-        "{better}": _ratio(used, surface, language),
-        "{colour}": f"\u2066{used}\u2069" if language.direction == "rtl" else used,
-    }
-    for field, value in values.items():
-        sentence = sentence.replace(field, value)
-    return AccentContrast(readable, sentence)
-
-
-def _ratio(colour: str, ground: str, language: Language) -> str:
-    """A contrast with one decimal, rounded down, so that it is never overstated."""
-    tenths = int(contrast(colour, ground) * 10)
-    return str(format_decimal(tenths / 10, "0.0", locale=language.locale))
-
-
-def long_form(accent: str) -> str:
-    """`#abc` as `#aabbcc`, in lower case."""
-    digits = accent.lower().lstrip("#")
-    return "#" + (digits if len(digits) == 6 else "".join(2 * digit for digit in digits))
-
-
 EXAMPLE_PLACE = {"place": "San Sebastián", "lat": "43.3183", "lng": "-1.9812"}
 FIELDS = ("place", "lat", "lng", "start", "end", "theme", "accent", "units", "lang")
-MAX_PLACES = 6
 WEEK = timedelta(days=7)
+MAX_PLACES = 6  # of a form
+MAX_MATCHES = 7  # of `/v1/places`
+COUNTRIES_WITH_REGION_CODES = frozenset({"US", "CA", "AU", "BR"})  # "Austin, TX"
+PLACES_HEADERS = {
+    "Cache-Control": "private, max-age=3600",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Robots-Tag": "noindex",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +73,7 @@ class Form:
     error: str = ""
 
 
-async def read(service: Service, query: bytes, language: Language) -> Form:
+async def read(service: Service, query: bytes, fmt: Formatter) -> Form:
     """The form for a query string; unknown fields are ignored."""
     raw = dict(decode(query))
     fields = {name: raw.get(name, "").strip() for name in FIELDS}
@@ -121,7 +83,7 @@ async def read(service: Service, query: bytes, language: Language) -> Form:
     search = await _search(service, fields, raw.get("was", ""))
     if search.places:
         fields |= place_fields(search.places[0])
-    return _validate(service, fields, search, language)
+    return _validate(service, fields, search, fmt)
 
 
 def place_fields(city: City) -> dict[str, str]:
@@ -149,7 +111,7 @@ async def _search(service: Service, fields: dict[str, str], was: str) -> PlaceSe
 
 
 def _validate(
-    service: Service, fields: dict[str, str], search: PlaceSearch, language: Language
+    service: Service, fields: dict[str, str], search: PlaceSearch, fmt: Formatter
 ) -> Form:
     """The form with its parameters, or with the first error in them."""
     form = Form(fields=fields, search=search, today=service.clock().date())
@@ -165,7 +127,7 @@ def _validate(
         return replace(form, parameters=parse(_query(fields), WIDGET, service.languages))
     except InvalidRequest as error:
         field = _field(error)
-        sentence = _error_sentence(error.code, field, error.message, language)
+        sentence = _error_sentence(error.code, field, error.message, fmt)
         return replace(form, error_field=field, error=sentence)
 
 
@@ -180,9 +142,9 @@ def _field(error: InvalidRequest) -> str:
     return error.message.partition(" ")[0]
 
 
-def _error_sentence(code: str, field: str, message: str, language: Language) -> str:
+def _error_sentence(code: str, field: str, message: str, fmt: Formatter) -> str:
     """What a field accepts, by the code of its error; `message` for a code without a sentence."""
-    gettext = language.gettext
+    gettext = fmt.gettext
     sentences = {
         "invalid_latitude": gettext("A number from -90 to 90."),
         "invalid_longitude": gettext("A number from -180 to 180."),
@@ -195,3 +157,99 @@ def _error_sentence(code: str, field: str, message: str, language: Language) -> 
     if code == "missing_parameter":
         code = {"lat": "invalid_latitude", "lng": "invalid_longitude"}.get(field, "invalid_date")
     return sentences.get(code, message)
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """A match; `detail` distinguishes it from others of its name."""
+
+    name: str
+    detail: str
+    lat: float
+    lng: float
+
+
+def places_routes(service: Service) -> list[Route]:
+    """`/v1/places`: places by the beginning of their name, the most populous first.
+
+    `q` is the beginning of a name, `lang` the language of the country's name. It needs no key,
+    allows only its own origin and shares the widget's limit per address.
+    """
+
+    async def respond(request: Request) -> Response:
+        peer = request.client.host if request.client else ""
+        client = service.proxies.client(peer, request.headers.getlist("x-forwarded-for"))
+        await service.authenticator.limit_widget(client)
+        query = dict(decode(request.scope["query_string"]))
+        fmt = Formatter(service.languages.choose(query.get("lang") or SOURCE))
+        text = query.get("q", "").strip()[:MAX_PLACE_LENGTH]
+        search = service.gazetteer.search
+        cities = await to_thread.run_sync(search, text, MAX_MATCHES) if text else []
+        found = fmt.ngettext("{count} place found.", "{count} places found.", len(cities))
+        summary = str(found.format(count=fmt.number(len(cities))))  # for screen readers
+        body = msgspec.json.encode({"places": describe(cities, fmt), "summary": summary})
+        return Response(body, headers=PLACES_HEADERS, media_type="application/json")
+
+    return [Route("/v1/places", respond)]
+
+
+def describe(cities: Sequence[City], fmt: Formatter) -> list[Place]:
+    """The cities with what distinguishes them: country, region, or else the coordinates."""
+    described = [(city, _detail(city, fmt)) for city in cities]
+    counts = Counter((city.name, detail) for city, detail in described)
+    return [
+        Place(
+            name=city.name,
+            detail=detail if counts[city.name, detail] == 1 else f"{detail} · {_coordinates(city)}",
+            lat=city.lat,
+            lng=city.lng,
+        )
+        for city, detail in described
+    ]
+
+
+def _coordinates(city: City) -> str:
+    return f"{degrees(round(city.lat, 1))}, {degrees(round(city.lng, 1))}"
+
+
+def _detail(city: City, fmt: Formatter) -> str:
+    country = fmt.country(city.country)
+    if city.country in COUNTRIES_WITH_REGION_CODES and city.region:
+        return f"{city.region.partition('-')[2]}, {country}"
+    return country
+
+
+@dataclass(frozen=True)
+class AccentContrast:
+    """The accent's contrast in one scheme; `readable` if text can take the accent as it is."""
+
+    readable: bool
+    sentence: str
+
+
+def contrasts(accent: str, theme: Theme, fmt: Formatter) -> list[AccentContrast]:
+    """The accent's contrast in each scheme that the theme can show."""
+    schemes: tuple[Scheme, ...] = ("light", "dark") if theme == "auto" else (theme,)
+    return [_contrast(accent, scheme, fmt) for scheme in schemes]
+
+
+def _contrast(accent: str, scheme: Scheme, fmt: Formatter) -> AccentContrast:
+    colours = palette(accent, scheme)
+    used, surface = colours["accent"], colours["surface"]
+    if scheme == "light":
+        as_is = fmt.gettext("{ratio}:1 on white, readable as it is.")
+        adjusted = fmt.gettext("{ratio}:1 on white, so text takes {colour}, {better}:1.")
+    else:
+        as_is = fmt.gettext("{ratio}:1 on dark, readable as it is.")
+        adjusted = fmt.gettext("{ratio}:1 on dark, so text takes {colour}, {better}:1.")
+    readable = contrast(accent, surface) >= ACCENT_RATIO
+    sentence = (as_is if readable else adjusted).format(
+        ratio=_ratio(accent, surface, fmt),
+        better=_ratio(used, surface, fmt),
+        colour=f"\u2066{used}\u2069" if fmt.language.direction == "rtl" else used,
+    )
+    return AccentContrast(readable, sentence)
+
+
+def _ratio(colour: str, ground: str, fmt: Formatter) -> str:
+    """A contrast with one decimal, rounded down, so that it is never overstated."""
+    return fmt.number(int(contrast(colour, ground) * 10) / 10, 1)

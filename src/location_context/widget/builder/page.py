@@ -11,7 +11,6 @@ from datetime import date
 from typing import Any
 
 from babel import Locale
-from babel.numbers import format_decimal
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -23,10 +22,10 @@ from location_context.parameters import DEFAULT_ACCENT, Parameters
 from location_context.sections.contract import CC_BY
 from location_context.service import Service
 from location_context.stay import Stay, horizon
-from location_context.widget import embedding, heights
-from location_context.widget.assets import digest, read_file, template_environment
-from location_context.widget.builder import form, places
+from location_context.widget import embedding
+from location_context.widget.builder import form
 from location_context.widget.colour import palette, variables
+from location_context.widget.render import digest, read_file, template_environment
 
 _PACKAGE = "location_context.widget.builder"
 _HIGHLIGHTED = re.compile(r'(</?(?:iframe|script)|(?<=height=")\d+)')
@@ -35,7 +34,7 @@ _HIGHLIGHTED = re.compile(r'(</?(?:iframe|script)|(?<=height=")\d+)')
 def routes(service: Service) -> list[Route]:
     """`/` and the search of its form."""
     page = Page(service)
-    return [Route("/", page.respond), *places.routes(service)]
+    return [Route("/", page.respond), *form.places_routes(service)]
 
 
 class Page:
@@ -61,14 +60,11 @@ class Page:
 
     async def respond(self, request: Request) -> Response:
         language = self._service.languages.accept(request.headers.get("accept-language", ""))
-        state = await form.read(self._service, request.scope["query_string"], language)
-        body = self._template.render(
-            style=self._style, script=self._script, **self._view(state, language)
-        )
-        return Response(body, headers=self._headers(language), media_type="text/html")
-
-    def _headers(self, language: Language) -> dict[str, str]:
-        return {
+        fmt = Formatter(language)
+        state = await form.read(self._service, request.scope["query_string"], fmt)
+        view = self._view(state, fmt)
+        body = self._template.render(style=self._style, script=self._script, **view)
+        headers = {
             "Cache-Control": "no-cache",
             "Content-Language": language.tag,
             "Content-Security-Policy": self._policy,
@@ -76,9 +72,10 @@ class Page:
             "Referrer-Policy": "same-origin",
             "Vary": "Accept-Language",
         }
+        return Response(body, headers=headers, media_type="text/html")
 
-    def _view(self, state: form.Form, language: Language) -> dict[str, Any]:
-        parameters, fields = state.parameters, state.fields
+    def _view(self, state: form.Form, fmt: Formatter) -> dict[str, Any]:
+        parameters, fields, language = state.parameters, state.fields, fmt.language
         stay = parameters.stay if parameters else None
         sections = self._service.sections
         not_past = [cached for cached in sections if not cached.section.answers_past]
@@ -93,14 +90,16 @@ class Page:
             "form": state,
             "fields": fields,
             "was": form.encode_place(fields),
-            "zone": _zone(state.timezone, language) if state.timezone else "",
-            "nights": _nights(stay, language) if stay else "",
-            "mode": _mode(stay, state.today, language, absent) if stay else "",
-            "preview_sentences": _preview_sentences(language),
-            "alternatives": _alternatives(state, language),
+            "zone": fmt.gettext("{zone} time.").format(zone=state.timezone.replace("_", " "))
+            if state.timezone
+            else "",
+            "nights": _nights(stay, fmt) if stay else "",
+            "mode": _mode(stay, state.today, fmt, absent) if stay else "",
+            "preview_sentences": _preview_sentences(fmt),
+            "alternatives": _alternatives(state, fmt),
             "default_accent": DEFAULT_ACCENT,
             "swatches": form.SWATCHES,
-            "contrasts": form.contrasts(parameters.accent, parameters.theme, language)
+            "contrasts": form.contrasts(parameters.accent, parameters.theme, fmt)
             if parameters
             else [],
             "languages": _language_names(self._service.languages, parameters),
@@ -112,7 +111,7 @@ class Page:
 def _embed(service: Service, parameters: Parameters, language: Language) -> dict[str, Any]:
     """The two lines, in parts for their colours, and the preview."""
     title = embedding.title(service.sections, parameters.place, parameters.language or language)
-    height = heights.reserved(service, parameters)
+    height = embedding.reserved_height(service, parameters)
     lines = [
         embedding.iframe(service.settings, parameters, title, height),
         embedding.script(service.settings),
@@ -126,10 +125,10 @@ def _embed(service: Service, parameters: Parameters, language: Language) -> dict
     }
 
 
-def _alternatives(state: form.Form, language: Language) -> list[dict[str, str]]:
+def _alternatives(state: form.Form, fmt: Formatter) -> list[dict[str, str]]:
     """Links to the other places of the name searched for, and back to the previous point."""
     fields, search = state.fields, state.search
-    described = zip(search.places, places.describe(search.places, language), strict=True)
+    described = zip(search.places, form.describe(search.places, fmt), strict=True)
     links = [
         {
             "name": place.name,
@@ -162,30 +161,22 @@ def _style() -> str:
     return colours + read_file(f"{_PACKAGE}:builder.css")
 
 
-def _zone(timezone: str, language: Language) -> str:
-    """The time zone of the point."""
-    return language.gettext("{zone} time.").replace("{zone}", timezone.replace("_", " "))
-
-
-def _nights(stay: Stay, language: Language) -> str:
+def _nights(stay: Stay, fmt: Formatter) -> str:
     count = stay.days - 1
     if not count:
-        return language.gettext("One day, no night.")
-    text = language.ngettext("{count} night.", "{count} nights.", count)
-    return text.replace("{count}", str(format_decimal(count, locale=language.locale)))
+        return fmt.gettext("One day, no night.")
+    return fmt.ngettext("{count} night.", "{count} nights.", count).format(count=fmt.number(count))
 
 
-def _mode(stay: Stay, today: date, language: Language, not_past: str) -> str:
+def _mode(stay: Stay, today: date, fmt: Formatter, not_past: str) -> str:
     """Whether the dates are past, within the forecast horizon or beyond it.
 
     `not_past` lists the sections that do not answer for past stays. Which weather is shown, only
     the preview knows.
     """
-    gettext = language.gettext
+    gettext = fmt.gettext
     if stay.is_past(today):
-        return gettext("These dates are past. Not shown: {sections}.").replace(
-            "{sections}", not_past
-        )
+        return gettext("These dates are past. Not shown: {sections}.").format(sections=not_past)
     if stay.within_horizon(today):
         return gettext("Within the 16-day forecast.")
     if stay.start <= horizon(today):
@@ -193,9 +184,9 @@ def _mode(stay: Stay, today: date, language: Language, not_past: str) -> str:
     return gettext("Beyond the 16-day forecast.")
 
 
-def _preview_sentences(language: Language) -> Mapping[str, str]:
+def _preview_sentences(fmt: Formatter) -> Mapping[str, str]:
     """What the preview shows, by the codes of weather and of degraded reasons it describes."""
-    gettext = language.gettext
+    gettext = fmt.gettext
     return {
         "forecast": gettext("The preview shows a forecast."),
         "forecast_reanalysis": gettext(

@@ -1,0 +1,301 @@
+"""Content: what a page of the widget shows: header, the sections' cards, footer, or an error.
+
+Every section is read concurrently under one deadline. For a stay that crosses the forecast horizon,
+sections that split there (weather) are read twice: for the whole stay and for the days within the
+horizon, which can be shown as a forecast.
+
+Each notice in the footer is given as its licence asks. The name of the source and of the licence
+become links where they occur in it; a name that does not occur is put before it, a licence after.
+"""
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, time, timedelta
+from typing import Any
+
+import structlog
+from markupsafe import Markup
+
+from location_context.gazetteer.gazetteer import Gazetteer
+from location_context.localisation.formatter import Formatter
+from location_context.parameters import Parameters
+from location_context.point import Point, distance_km
+from location_context.sections.contract import Applicable, Attribution, Query, SectionResult
+from location_context.sections.section import Card, CardContext, Section
+from location_context.service import Service, read_all
+from location_context.stay import Stay, horizon
+from location_context.upstream.deadline import Deadline
+
+INCOMPLETE_MAX_AGE = 60
+MAX_CITY_DISTANCE = 25.0  # km; a city farther away does not name the point
+
+
+@dataclass(frozen=True)
+class SectionResults:
+    """Results by section in display order, None for a section without an answer.
+
+    `forecast_parts` are those for the days within the horizon when the stay crosses it.
+    """
+
+    by_section: Mapping[Section[Any], SectionResult | None]
+    forecast_parts: Mapping[Section[Any], SectionResult | None]
+
+    def forecast_part(self, section: Section[Any]) -> Applicable | None:
+        """The section's answer for the days within the horizon, if it was read for them."""
+        result = self.forecast_parts.get(section)
+        return result.body if result and isinstance(result.body, Applicable) else None
+
+    def bodies_of(self, section: Section[Any]) -> list[Applicable]:
+        """The section's applicable answers, the forecast part first."""
+        result = self.by_section[section]
+        bodies = [self.forecast_part(section), result.body if result else None]
+        return [body for body in bodies if isinstance(body, Applicable)]
+
+    @property
+    def bodies(self) -> list[Applicable]:
+        """The applicable answers of all sections."""
+        return [body for section in self.by_section for body in self.bodies_of(section)]
+
+    def cache_control(self, now: datetime) -> str:
+        """As long as every result is fresh; a minute if one is missing or incomplete."""
+        results = [r for r in (*self.by_section.values(), *self.forecast_parts.values()) if r]
+        if None in self.by_section.values() or not all(result.complete for result in results):
+            return f"public, max-age={INCOMPLETE_MAX_AGE}"
+        fresh_until = min((result.fresh_until for result in results), default=now)
+        max_age = max(0, int((fresh_until - now).total_seconds()))
+        return f"public, max-age={max_age}, stale-while-revalidate=60, stale-if-error=3600"
+
+
+async def read(service: Service, query: Query, deadline: Deadline) -> SectionResults:
+    """All sections, and the forecast part of a stay that crosses the horizon."""
+    part_query = _forecast_part_query(query, service.clock())
+    split = [s for s in service.sections if part_query and s.section.splits_at_horizon]
+    whole, parts = await asyncio.gather(
+        read_all(service.sections, query, deadline), read_all(split, part_query or query, deadline)
+    )
+    return SectionResults(
+        {cached.section: whole[cached.name] for cached in service.sections},
+        {cached.section: parts[cached.name] for cached in split},
+    )
+
+
+def _forecast_part_query(query: Query, now: datetime) -> Query | None:
+    """The query for the days within the horizon if other days of the stay lie beyond it."""
+    stay, today = query.stay, query.point.today(now)
+    if stay is None or stay.within_horizon(today) or stay.start > horizon(today):
+        return None
+    return replace(query, stay=Stay(stay.start, horizon(today)))
+
+
+@dataclass(frozen=True)
+class CardView:
+    """A card with its section's name."""
+
+    name: str
+    card: Card
+
+
+def rows(results: SectionResults, fmt: Formatter, now: datetime) -> list[list[CardView]]:
+    """The cards by row; those of half the width are side by side at the end."""
+    whole, half = list[list[CardView]](), list[CardView]()
+    for section, result in results.by_section.items():
+        forecast_part = results.forecast_part(section)
+        body = result.body if result else forecast_part
+        if not isinstance(body, Applicable):
+            continue
+        context = CardContext(fmt=fmt, now=now, forecast_part=forecast_part)
+        if card := _card(section, body, context):
+            view = CardView(section.name, card)
+            half.append(view) if section.half_width else whole.append([view])
+    return [*whole, half] if half else whole
+
+
+def page_data(results: SectionResults) -> dict[str, str]:
+    """The `data-` attributes of the page, from every section."""
+    attributes = dict[str, str]()
+    for section in results.by_section:
+        attributes |= section.page_data(results.bodies_of(section))
+    return attributes
+
+
+def _card(section: Section[Any], body: Applicable, context: CardContext) -> Card | None:
+    """The section's card; None if it has none or fails, so that the others are still shown."""
+    try:
+        return section.card(body, context)
+    except Exception:  # noqa: BLE001  one broken card must not blank the guest's page
+        structlog.get_logger().exception("card_failed", section=section.name)
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Header:
+    """What stands above the cards."""
+
+    place: str
+    dates: str
+    nights: str
+    zone: str
+
+
+def header(
+    parameters: Parameters, stay: Stay, point: Point, gazetteer: Gazetteer, fmt: Formatter
+) -> Header:
+    nights = stay.days - 1
+    text = fmt.ngettext("{count} night", "{count} nights", nights)
+    return Header(
+        place=parameters.place or _place(point, gazetteer, fmt),
+        dates=fmt.capitalise(fmt.dates(stay.start, stay.end)),
+        nights=text.format(count=nights) if nights else "",
+        zone=_zone(stay, point, fmt),
+    )
+
+
+def _place(point: Point, gazetteer: Gazetteer, fmt: Formatter) -> str:
+    """The city around the point, else the nearest if it is close, else the coordinates."""
+    if city := gazetteer.city_around(point.lat, point.lng):
+        return city.name
+    city = gazetteer.nearest_city(point.lat, point.lng)
+    if city and distance_km(point.lat, point.lng, city.lat, city.lng) <= MAX_CITY_DISTANCE:
+        return city.name
+    lat, lng = fmt.number(abs(point.lat), 2), fmt.number(abs(point.lng), 2)
+    north = fmt.gettext("{degrees}° N") if point.lat >= 0 else fmt.gettext("{degrees}° S")
+    east = fmt.gettext("{degrees}° E") if point.lng >= 0 else fmt.gettext("{degrees}° W")
+    return f"{north.format(degrees=lat)}, {east.format(degrees=lng)}"
+
+
+def _zone(stay: Stay, point: Point, fmt: Formatter) -> str:
+    """The time zone, and the dates of the stay on which its clocks change."""
+    first = datetime.combine(stay.start, time(12), point.zone)
+    text = fmt.gettext("Times are local, {zone}").format(zone=fmt.zone(first))
+    offset = first.utcoffset() or timedelta()
+    for day in stay.dates():
+        previous = offset
+        offset = datetime.combine(day, time(12), point.zone).utcoffset() or timedelta()
+        if offset < previous:
+            text += "; " + fmt.gettext("clocks go back on {date}").format(date=fmt.date_short(day))
+        elif offset > previous:
+            text += "; " + fmt.gettext("clocks go forward on {date}").format(
+                date=fmt.date_short(day)
+            )
+    return text
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of text, and the address it links to."""
+
+    text: str
+    url: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A notice in pieces; `licence` only where the notice does not name it."""
+
+    notice: Sequence[Part]
+    licence: Part | None
+    adapted: bool
+
+    @property
+    def ends_with_full_stop(self) -> bool:
+        return "".join(part.text for part in self.notice).endswith(".")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Footer:
+    """What stands below the cards.
+
+    `lines` are label and sources of each section; without a label, those that several share.
+    """
+
+    lines: Sequence[tuple[str, Sequence[Source]]]
+    as_of: str
+
+
+def footer(results: SectionResults, fmt: Formatter) -> Footer | None:
+    """Every notice once: by section, and last those that several sections share."""
+    by_section = {
+        section: {n.text: n for body in results.bodies_of(section) for n in body.attribution}
+        for section in results.by_section
+    }
+    uses = Counter(text for notices in by_section.values() for text in notices)
+    lines, shared = list[tuple[str, list[Source]]](), dict[str, Source]()
+    for section, notices in by_section.items():
+        sources = {text: source(notice) for text, notice in notices.items()}
+        shared |= {text: one for text, one in sources.items() if uses[text] > 1}
+        own = [one for text, one in sources.items() if uses[text] == 1]
+        label = fmt.capitalise(section.label(fmt.language))
+        lines.append((fmt.gettext("{section}:").format(section=label), own))
+    lines = [(label, sources) for label, sources in (*lines, ("", [*shared.values()])) if sources]
+    return Footer(lines=lines, as_of=_as_of(results, fmt)) if lines else None
+
+
+def source(attribution: Attribution) -> Source:
+    """The notice with links on the names in it; a name that does not occur is put first."""
+    text = attribution.text.removesuffix(f", {attribution.license_url}")  # the licence links there
+    if attribution.url and attribution.name not in text:
+        text = f"{attribution.name}: {text}"
+    name = licence = None
+    if attribution.url:
+        name = _last(rf"{re.escape(attribution.name)}(\.\w+)?", text)  # `Open-Meteo.com`
+    if attribution.license:
+        licence = _last(rf"\b{re.escape(attribution.license.removesuffix(' 1.0'))}\b", text)
+    links = ((name, attribution.url), (licence, attribution.license_url))
+    unnamed = attribution.license if not licence else None
+    return Source(
+        notice=_split(text, [(match, url) for match, url in links if match]),
+        licence=Part(unnamed, attribution.license_url) if unnamed else None,
+        adapted=attribution.adapted,
+    )
+
+
+def _last(pattern: str, text: str) -> re.Match[str] | None:
+    return next(reversed(list(re.finditer(pattern, text))), None)
+
+
+def _split(text: str, links: Sequence[tuple[re.Match[str], str | None]]) -> list[Part]:
+    """The text in pieces, some of them links; of two that overlap the first one is used."""
+    parts, position = [], 0
+    for match, url in sorted(links, key=lambda link: link[0].start()):
+        if match.start() >= position:
+            parts += [Part(text[position : match.start()]), Part(match[0], url)]
+            position = match.end()
+    return [part for part in (*parts, Part(text[position:])) if part.text]
+
+
+def _as_of(results: SectionResults, fmt: Formatter) -> str:
+    """When the newest of the data was true."""
+    times = [body.as_of for body in results.bodies if body.as_of is not None]
+    if not times:
+        return ""
+    return fmt.gettext("Data as of {moment} UTC.").format(
+        moment=fmt.moment(max(times).astimezone(UTC))
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorView:
+    """What went wrong, for the one card of an error page."""
+
+    label: str
+    sentence: str
+    detail: str
+    code: str
+    request_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Content:
+    """What a page shows."""
+
+    title: str
+    header: Header | None = None
+    rows: Sequence[Sequence[CardView]] = ()
+    sentence: str = ""
+    footer: Footer | None = None
+    problem: ErrorView | None = None
+    discovery: Markup | str = ""
+    data: Mapping[str, str] = field(default_factory=dict)  # for a parent page that asks
