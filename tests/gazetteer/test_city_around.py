@@ -2,13 +2,6 @@
 
 import pytest
 
-from location_context.gazetteer.gazetteer import Gazetteer
-
-
-@pytest.fixture(scope="module")
-def gazetteer() -> Gazetteer:
-    return Gazetteer.load()
-
 
 @pytest.mark.parametrize(
     ("lat", "lng", "name"),

@@ -75,11 +75,6 @@ TOWNS = {  # a town of each region
 SURE_KM = 25
 
 
-@pytest.fixture(scope="module")
-def gazetteer() -> Gazetteer:
-    return Gazetteer.load()
-
-
 @pytest.mark.parametrize("name", PLACES)
 def test_a_place_has_its_zone_country_and_region(gazetteer: Gazetteer, name: str):
     lat, lng, zone, country, region = PLACES[name]
@@ -120,19 +115,12 @@ def test_a_country_has_a_main_zone(country: str, zone: str | None):
 
 @settings(deadline=None, max_examples=300)
 @given(lat=st.floats(-90, 90), lng=st.floats(-180, 180))
-def test_every_point_has_a_zone_and_its_one_form(lat: float, lng: float):
-    gazetteer = _shared()
+def test_every_point_has_a_zone_and_its_one_form(gazetteer: Gazetteer, lat: float, lng: float):
     point = gazetteer.point(lat, lng)
     assert ZoneInfo(point.timezone)
     assert gazetteer.point(point.lat, point.lng) == point
     if point.region is not None:
         assert point.region.startswith(f"{point.country}-")
-
-
-def _shared(held: list[Gazetteer] = []) -> Gazetteer:  # noqa: B006  hypothesis takes no fixtures
-    if not held:
-        held.append(Gazetteer.load())
-    return held[0]
 
 
 @pytest.mark.parametrize(("lng", "zone"), [(0, "Etc/GMT"), (7.4, "Etc/GMT"), (7.6, "Etc/GMT-1"),

@@ -15,7 +15,6 @@ from location_context.errors import OperatorError
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.sections.contract import CC0
 from location_context.sections.guide.imports import importer, sources
-from location_context.sections.guide.labels import read_labels
 from location_context.sections.guide.records import GuideVersion
 from location_context.stay import system_clock
 from location_context.storage.database import Database
@@ -62,7 +61,7 @@ def import_(  # noqa: PLR0913  each option is an argument
         attribution=attribution or ("Wikidata" if wikidata else ""),
         attribution_url=attribution_url or ("https://www.wikidata.org/" if wikidata else None),
         license=license_ or (CC0.name if wikidata else None),
-        labels=read_labels(labels) if labels else {},
+        labels=sources.read_labels(labels) if labels else {},
     )
     try:
         report = _run(

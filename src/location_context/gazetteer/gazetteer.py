@@ -1,21 +1,43 @@
 """Gazetteer: zone, country and region of any point on Earth, and cities by name, all offline.
 
-Zones are OpenStreetMap's boundaries, packaged by tzfpy; see also `zones` and `regions`. At sea the
-zone is the nautical one and there is no country.
+Zones are OpenStreetMap's boundaries, packaged by tzfpy; at sea the zone is the nautical one and
+there is no country. Regions are GeoNames' first-level codes as ISO 3166-2, where holidays differ by
+region: the table is `regions.toml`; countries that are not in it have no region (null). Alsace and
+Moselle, whose holidays differ from the rest of their region, have outlines (about 3 km).
 """
 
+import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
+from importlib import resources
 from typing import Self
 
 from location_context.gazetteer.cities import Cities, City
-from location_context.gazetteer.regions import iso_regions, subregion
-from location_context.gazetteer.zones import boundary_zone, correct, zone_countries
+from location_context.gazetteer.zones import (
+    Outline,
+    boundary_zone,
+    correct,
+    inside,
+    zone_countries,
+)
 from location_context.point import Point, canonical
 
 __all__ = ["City", "Gazetteer"]
 
 MAX_CACHED_POINTS = 16_384
+_ALSACE: Outline = (
+    (7.64, 49.06), (7.55, 48.97), (7.36, 48.95), (7.24, 49.00), (7.00, 49.02), (6.95, 48.88),
+    (7.08, 48.81), (7.29, 48.84), (7.29, 48.66), (7.13, 48.52), (7.08, 48.30), (7.05, 48.10),
+    (6.92, 47.85), (7.02, 47.70),
+    (7.13, 47.52), (7.14, 47.43), (7.30, 47.38), (7.70, 47.50), (7.70, 48.30), (8.35, 48.95),
+    (8.00, 49.10),
+)  # fmt: skip
+_MOSELLE: Outline = (
+    (5.89, 49.51), (5.92, 49.28), (5.86, 49.15), (5.99, 48.97), (6.22, 48.93), (6.37, 48.76),
+    (6.66, 48.72), (6.95, 48.55), (7.12, 48.53), (7.29, 48.66), (7.29, 48.84), (7.08, 48.81),
+    (6.95, 48.88), (7.00, 49.02), (7.24, 49.00), (7.36, 48.95), (7.55, 48.97),
+    (7.65, 49.06), (7.40, 49.22), (6.50, 49.60),
+)  # fmt: skip
 
 
 class Gazetteer:
@@ -57,3 +79,23 @@ class Gazetteer:
         zone, country = correct(lat, lng, zone, self._countries.get(zone))
         region = self._cities.region(lat, lng, country) if country else None
         return Point(lat, lng, zone, country, subregion(region, lat, lng) if region else None)
+
+
+def iso_regions() -> Mapping[tuple[str, str], str]:
+    """ISO 3166-2 by country and GeoNames' first-level code."""
+    file = resources.files("location_context.gazetteer") / "regions.toml"
+    table = {}
+    for country, row in tomllib.loads(file.read_text("utf-8")).items():
+        for pair in row.split():
+            code, _, suffix = pair.partition("=")
+            table[country, code] = f"{country}-{suffix or code}"
+    return table
+
+
+def subregion(region: str, lat: float, lng: float) -> str:
+    """The part of the region with its own holidays if the point is in one, else the region."""
+    if region == "FR-GES" and inside(_ALSACE, lat, lng):
+        return "FR-6AE"
+    if region == "FR-GES" and inside(_MOSELLE, lat, lng):
+        return "FR-57"
+    return region

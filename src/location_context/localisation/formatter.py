@@ -130,22 +130,20 @@ class Formatter:
 
     def money(self, amount: float, currency: str) -> str:
         """An amount, without decimals when it is whole."""
-        digits = amount != int(amount)
-        text = numbers.format_currency(amount, currency, locale=self._locale)
-        if not digits:
-            pattern = self._locale.currency_formats["standard"].pattern
-            plain = pattern.replace("0.00", "0")
-            text = numbers.format_currency(
-                amount, currency, plain, locale=self._locale, currency_digits=False
-            )
+        whole = amount == int(amount)
+        pattern = self._locale.currency_formats["standard"].pattern
+        text = numbers.format_currency(
+            amount,
+            currency,
+            pattern.replace("0.00", "0") if whole else None,
+            locale=self._locale,
+            currency_digits=not whole,
+        )
         return non_breaking(text)
 
     def weekday(self, day: date) -> str:
         """`Sat`, standing alone."""
         return dates.format_date(day, "ccc", self._locale)
-
-    def weekday_long(self, day: date) -> str:
-        return dates.format_date(day, "cccc", self._locale)
 
     def day(self, day: date) -> str:
         """`Wed 12`: enough inside a stay of a few weeks."""
@@ -201,10 +199,6 @@ class Formatter:
         pattern = str(self._locale.datetime_formats["medium"])
         return pattern.format(self.time(moment), non_breaking(text))
 
-    def day_of_year(self, day: date) -> str:
-        """`31 Dec 2025`."""
-        return non_breaking(dates.format_skeleton("yMMMd", day, locale=self._locale))
-
     def zone(self, moment: datetime) -> str:
         """`CEST (UTC+2)`, or only the offset where CLDR has no name in use."""
         offset = moment.utcoffset()
@@ -230,11 +224,6 @@ class Formatter:
     def comma(self) -> str:
         """What stands between the parts of an enumeration, with its blank."""
         return {"ja": "、", "zh": "、", "ar": "، "}.get(self._locale.language, ", ")
-
-    @cached_property
-    def full_stop(self) -> str:
-        """The full stop."""
-        return "." if self.word_separator else "。"
 
     def join_sentences(self, said: Iterable[str]) -> str:
         """Sentences in a row."""

@@ -5,9 +5,9 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from location_context.sections.guide.imports.fields import tier_of
 from location_context.sections.guide.imports.formats import read_table
 from location_context.sections.guide.imports.importer import installed_formats
+from location_context.sections.guide.imports.validation import tier_of
 from location_context.sections.guide.records import TIERS, Restaurant
 from location_context.sections.guide.restaurant_index import RestaurantIndex
 from tests.sections.guide.oracle import BruteForce, as_expected

@@ -283,7 +283,7 @@ async def test_no_request_fails_while_imports_replace_the_guide(
         await guides.replace(PROVENANCE, rows, NOON)
         await guide.refresh()
 
-    for count in range(2, 8):
+    for count in range(2, 5):
         replacing, totals = asyncio.create_task(replace(count)), set[int]()
         while not replacing.done():
             totals.add((await guide.read(query(), Deadline.after(4))).body.total)

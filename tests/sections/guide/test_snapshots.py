@@ -3,6 +3,7 @@
 Nothing of the data is printed: a failure names line numbers only.
 """
 
+import asyncio
 import csv
 import gzip
 import re
@@ -11,13 +12,38 @@ from pathlib import Path
 
 import pytest
 
-from location_context.sections.guide.imports.importer import Importer
+from location_context.gazetteer.gazetteer import Gazetteer
+from location_context.sections.guide.imports.importer import Importer, ImportReport
 from location_context.sections.guide.imports.matching import fold
+from location_context.sections.guide.records import Restaurant
 from location_context.sections.guide.restaurant_index import RestaurantIndex
+from location_context.settings import Settings
+from location_context.storage.database import Database
 from location_context.storage.datasets import SqlGuideStore
+from tests.moved_clock import MovedClock
 from tests.sections.guide.samples import METADATA, RADII, snapshots
 
-pytestmark = pytest.mark.anyio
+Imported = tuple[ImportReport, list[Restaurant]]
+
+
+@pytest.fixture(scope="module")
+def imports(
+    shared_data: Path, gazetteer: Gazetteer, tmp_path_factory: pytest.TempPathFactory
+) -> dict[int, Imported]:
+    """The report and the restaurants of each snapshot, imported one after the other."""
+
+    async def work() -> dict[int, Imported]:
+        database = await Database.open(Settings(data_dir=tmp_path_factory.mktemp("guide")))
+        store = SqlGuideStore(database)
+        importer = Importer(store, MovedClock(), lambda lat, lng: gazetteer.point(lat, lng).country)
+        found = {}
+        for year, path in snapshots(shared_data).items():
+            version, report = await importer.run(path.read_bytes(), METADATA)
+            found[year] = report, await store.load(version.number)
+        await database.close()
+        return found
+
+    return asyncio.run(work())
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -34,16 +60,15 @@ def tier_by_first_sign(award: str) -> str:
 
 
 @pytest.mark.parametrize("year", [2023, 2024])
-async def test_a_snapshot_imports_whole_and_every_row_is_found_again(
-    shared_data: Path, year: int, world_importer: Importer, guides: SqlGuideStore
+def test_a_snapshot_imports_whole_and_every_row_is_found_again(
+    shared_data: Path, year: int, imports: dict[int, Imported]
 ) -> None:
-    path = snapshots(shared_data)[year]
-    rows = rows_of(path)
-    version, report = await world_importer.run(path.read_bytes(), METADATA)
+    rows = rows_of(snapshots(shared_data)[year])
+    report, restaurants = imports[year]
     assert (report.rows, report.taken) == (len(rows), len(rows))
     assert report.merged == []
     assert report.refused == []
-    kept = {restaurant.url: restaurant for restaurant in await guides.load(version.number)}
+    kept = {restaurant.url: restaurant for restaurant in restaurants}
     lost = []
     for line, row in enumerate(rows, 2):
         one = kept.get(row["Url"])
@@ -62,33 +87,26 @@ async def test_a_snapshot_imports_whole_and_every_row_is_found_again(
     assert lost == []
 
 
-async def test_the_118_street_addresses_shared_by_different_restaurants_stay_apart(
-    shared_data: Path, world_importer: Importer, guides: SqlGuideStore
+def test_the_118_street_addresses_shared_by_different_restaurants_stay_apart(
+    shared_data: Path, imports: dict[int, Imported]
 ) -> None:
-    path = snapshots(shared_data)[2023]
-    shared = [n for n in Counter(row["Address"].lower() for row in rows_of(path)).values() if n > 1]
-    version, _ = await world_importer.run(path.read_bytes(), METADATA)
-    kept = Counter((r.address or "").lower() for r in await guides.load(version.number))
+    rows = rows_of(snapshots(shared_data)[2023])
+    shared = [n for n in Counter(row["Address"].lower() for row in rows).values() if n > 1]
+    kept = Counter((r.address or "").lower() for r in imports[2023][1])
     assert len(shared) == 118
     assert len([n for n in kept.values() if n > 1]) >= 118
 
 
-async def test_ids_survive_from_one_year_to_the_next(
-    shared_data: Path, world_importer: Importer, guides: SqlGuideStore
-) -> None:
-    ids = []
-    for path in snapshots(shared_data).values():
-        version, _ = await world_importer.run(path.read_bytes(), METADATA)
-        ids.append({r.url: r.id for r in await guides.load(version.number)})
+def test_ids_survive_from_one_year_to_the_next(imports: dict[int, Imported]) -> None:
+    ids = [{r.url: r.id for r in restaurants} for _, restaurants in imports.values()]
     both = ids[0].keys() & ids[1].keys()
     assert len(both) > 1500
     assert all(ids[0][url] == ids[1][url] for url in both)
     assert all(len(set(year.values())) == len(year) for year in ids)
 
 
-async def test_paris_has_restaurants_of_every_tier_that_the_snapshot_holds(
-    shared_data: Path, world_importer: Importer, guides: SqlGuideStore
+def test_paris_has_restaurants_of_every_tier_that_the_snapshot_holds(
+    imports: dict[int, Imported],
 ) -> None:
-    version, _ = await world_importer.run(snapshots(shared_data)[2023].read_bytes(), METADATA)
-    answer = RestaurantIndex(await guides.load(version.number)).query(48.8566, 2.3522, RADII)
+    answer = RestaurantIndex(imports[2023][1]).query(48.8566, 2.3522, RADII)
     assert [tier.inside_radius > 0 for tier in answer] == [True, True, True, True, False]

@@ -5,8 +5,8 @@ from babel.numbers import list_currencies
 from hypothesis import given
 from hypothesis import strategies as st
 
-from location_context.sections.guide.imports.fields import CURRENCIES, price_level, tier_of
 from location_context.sections.guide.imports.formats import RowError
+from location_context.sections.guide.imports.validation import CURRENCIES, price_level, tier_of
 
 
 @given(st.sampled_from(sorted(CURRENCIES.signs)), st.integers(1, 4))

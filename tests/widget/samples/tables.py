@@ -3,7 +3,8 @@
 from datetime import UTC, datetime
 
 from location_context.sections.contract import MIT, Attribution, Query, point_notices
-from location_context.sections.guide.labels import TierLabels
+from location_context.sections.guide.presenter import tier_texts
+from location_context.sections.guide.records import Tier
 from location_context.sections.guide.response import GuideBody, RestaurantBody, TierBody, Travel
 from location_context.sections.units import Measure
 from tests.widget.samples.place import point_of
@@ -27,9 +28,9 @@ RADII = {"three_star": 80, "two_star": 40, "one_star": 15, "good_value": 2, "sel
 
 
 def guide(query: Query) -> GuideBody:
-    measure, labels = Measure(query.units), TierLabels(query.language, {})
+    measure, texts = Measure(query.units), tier_texts(query.language, {})
     found = [
-        _restaurant(query, labels.label(tier), tier, number, table)
+        _restaurant(query, texts[tier][0], tier, number, table)
         for tier, *tables in TABLES
         for number, table in enumerate(tables)
     ]
@@ -39,7 +40,7 @@ def guide(query: Query) -> GuideBody:
         as_of=datetime(2026, 2, 1, tzinfo=UTC),
         stale=False,
         attribution=[SAMPLE, *point_notices(query.point)],
-        tiers=_tiers(measure, labels),
+        tiers=_tiers(measure, texts),
         restaurants=found,
         total=len(found),
     )
@@ -77,13 +78,13 @@ def _restaurant(
     )
 
 
-def _tiers(measure: Measure, labels: TierLabels) -> list[TierBody]:
+def _tiers(measure: Measure, texts: dict[Tier, tuple[str, str]]) -> list[TierBody]:
     return [
         TierBody(
             tier=tier,
             rank=rank + 1,
-            label=labels.label(tier),
-            meaning=labels.meaning(tier),
+            label=texts[tier][0],
+            meaning=texts[tier][1],
             radius=measure.distance(RADII[tier]) or 0.0,
             count=len(tables),
             nearest_beyond=None,

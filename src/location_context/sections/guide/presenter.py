@@ -1,8 +1,9 @@
 """Presenter: what was found becomes the answer's body, in the requested language and units."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, time
 
+from location_context.localisation.language import Language
 from location_context.point import bearing
 from location_context.sections.addresses import web_address
 from location_context.sections.contract import (
@@ -13,8 +14,7 @@ from location_context.sections.contract import (
     point_body,
     point_notices,
 )
-from location_context.sections.guide.labels import TierLabels
-from location_context.sections.guide.records import STARS, GuideVersion
+from location_context.sections.guide.records import STARS, GuideVersion, Tier, TierTexts
 from location_context.sections.guide.response import (
     GuideBody,
     NearestBeyond,
@@ -36,6 +36,30 @@ _ROAD_NOTICE = Attribution(
 _COLUMNS = ("tier", "restaurant", "away", "way", "cuisine", "city")
 
 
+def tier_texts(language: Language, own: Mapping[Tier, TierTexts]) -> dict[Tier, tuple[str, str]]:
+    """Label and meaning of each tier: the operator's own, else neutral ones, localised."""
+    _ = language.gettext
+    texts: dict[Tier, tuple[str, str]] = {
+        "three_star": (
+            _("Three stars"),
+            _("Among the finest tables anywhere: plan a day around it"),
+        ),
+        "two_star": (_("Two stars"), _("Outstanding cooking: go well out of your way")),
+        "one_star": (_("One star"), _("Excellent cooking: worth a short drive")),
+        "good_value": (_("Good value"), _("Good cooking at a gentle price: worth a walk")),
+        "selected": (_("Selected"), _("Recommended, and close by")),
+    }
+    parts = language.tag.lower().split("-")
+    tags = ["-".join(parts[:n]) for n in range(len(parts), 0, -1)] + [""]  # de-at, de, all
+    for tier, given in own.items():
+        label, meaning = texts[tier]
+        texts[tier] = (
+            next((given.label[tag] for tag in tags if tag in given.label), label),
+            next((given.meaning[tag] for tag in tags if tag in given.meaning), meaning),
+        )
+    return texts
+
+
 class Presenter:
     """Builds one body; its language, units and version are fixed."""
 
@@ -44,7 +68,7 @@ class Presenter:
         self._provenance = version.provenance
         self._radii = radii
         self._measure = Measure(query.units)
-        self._labels = TierLabels(query.language, version.provenance.labels)
+        self._texts = tier_texts(query.language, version.provenance.labels)
 
     def body(
         self, found: Sequence[TierFound], ways: Sequence[Travel], degraded: DegradedReason | None
@@ -58,22 +82,21 @@ class Presenter:
         """
         point = self._query.point
         inside = [one for tier in found for one in tier.inside]
-        routed = any(not way.estimated for way in ways)
         return GuideBody(
             point=point_body(point),
             units=self._measure.body,
             as_of=datetime.combine(self._provenance.dated, time(), UTC),
             stale=False,
             degraded_reason=degraded,
-            attribution=self._attributions(routed=routed),
+            attribution=[
+                self._attribution(),
+                *([_ROAD_NOTICE] if any(not way.estimated for way in ways) else []),
+                *point_notices(point),
+            ],
             tiers=[self._tier(rank, tier) for rank, tier in enumerate(found, 1)],
             restaurants=[self._restaurant(one, way) for one, way in zip(inside, ways, strict=True)],
             total=sum(tier.inside_radius for tier in found),
         )
-
-    def _attributions(self, *, routed: bool) -> list[Attribution]:
-        roads = [_ROAD_NOTICE] if routed else []
-        return [self._attribution(), *roads, *point_notices(self._query.point)]
 
     def _attribution(self) -> Attribution:
         source, language = self._provenance, self._query.language
@@ -91,19 +114,17 @@ class Presenter:
         )
 
     def _tier(self, rank: int, found: TierFound) -> TierBody:
-        beyond = found.nearest_beyond
+        beyond, (label, meaning) = found.nearest_beyond, self._texts[found.tier]
         return TierBody(
             tier=found.tier,
             rank=rank,
-            label=self._labels.label(found.tier),
-            meaning=self._labels.meaning(found.tier),
+            label=label,
+            meaning=meaning,
             radius=self._distance(self._radii[rank - 1]),
             count=found.inside_radius,
             nearest_beyond=beyond
             and NearestBeyond(
-                id=beyond[2].id,
-                name=beyond[2].name,
-                distance=self._distance(beyond[0]),
+                id=beyond[2].id, name=beyond[2].name, distance=self._distance(beyond[0])
             ),
         )
 
@@ -113,7 +134,7 @@ class Presenter:
             id=restaurant.id,
             name=restaurant.name,
             tier=restaurant.tier,
-            label=self._labels.label(restaurant.tier),
+            label=self._texts[restaurant.tier][0],
             stars=STARS[restaurant.tier],
             distance=self._distance(km),
             bearing=self._bearing(bearing(point.lat, point.lng, restaurant.lat, restaurant.lng)),

@@ -1,20 +1,33 @@
-"""Sources: where a dataset's bytes come from: a file, an address, or a Wikidata query."""
+"""Sources: what the operator gives: a dataset (file, address or Wikidata query), tiers' labels.
+
+    [three_star]
+    label = "Three rosettes"
+    meaning = { en = "Worth crossing the country for", de = "Eine Reise durchs Land wert" }
+
+A text of a label stands for all languages, a table for each by its tag. The file is TOML or JSON.
+"""
 
 import re
+import tomllib
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 from importlib import resources
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode, urlsplit
+
+import msgspec
 
 from location_context.errors import OperatorError
 from location_context.sections.guide.imports.formats import MAX_BYTES
+from location_context.sections.guide.records import TIERS, Tier, TierTexts
 from location_context.settings import Settings
 from location_context.upstream.download import download
 from location_context.upstream.http import HttpClient
 
 _DATE = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)")
+_MAX_LENGTH = {"label": 60, "meaning": 200}  # characters; the widget shows them in one line
 _TIMEOUT = 300.0  # seconds: Wikidata's query alone may take one of its minutes
 
 # restaurants with the award (Q20824563), its number of stars and its year, unless it has ended
@@ -103,3 +116,39 @@ def _date_of_header(header: str | None) -> date | None:
         return parsedate_to_datetime(header).date() if header else None
     except (ValueError, OverflowError):
         return None
+
+
+def read_labels(path: Path) -> dict[Tier, TierTexts]:
+    """The operator's texts for each tier that the file names.
+
+    Raises:
+        OperatorError: it cannot be read, or a name or text in it is not accepted.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        value = msgspec.json.decode(text) if text.lstrip().startswith("{") else tomllib.loads(text)
+    except (OSError, ValueError) as error:
+        raise OperatorError(f"The labels in {path} cannot be read: {error}") from None
+    labels: dict[Tier, TierTexts] = {}
+    for name, texts in value.items():
+        tier = next((tier for tier in TIERS if tier == name), None)
+        if tier is None:
+            raise OperatorError(f"{path} names the tier {name!r}; accepted: {', '.join(TIERS)}")
+        if not isinstance(texts, dict) or not texts.keys() <= _MAX_LENGTH.keys():
+            raise OperatorError(f"The texts of {tier} are wrong; accepted: label and meaning")
+        by_language = {field: _by_language(tier, field, value) for field, value in texts.items()}
+        labels[tier] = TierTexts(**by_language)
+    return labels
+
+
+def _by_language(tier: str, field: str, value: Any) -> dict[str, str]:
+    texts = value if isinstance(value, dict) else {"": value}
+    for text in texts.values():
+        if not isinstance(text, str) or not 0 < len(text.strip()) <= _MAX_LENGTH[field]:
+            raise OperatorError(
+                f"The {field} of {tier} is {text!r}; "
+                f"accepted: a text of at most {_MAX_LENGTH[field]} characters"
+            )
+        if not text.isprintable():
+            raise OperatorError(f"The {field} of {tier} holds control characters")
+    return {str(tag).lower(): text.strip() for tag, text in texts.items()}
