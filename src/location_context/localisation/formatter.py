@@ -226,7 +226,6 @@ class Formatter:
         return {"ja": "、", "zh": "、", "ar": "، "}.get(self._locale.language, ", ")
 
     def join_sentences(self, said: Iterable[str]) -> str:
-        """Sentences in a row."""
         return self.word_separator.join(text for text in said if text)
 
     @staticmethod

@@ -14,8 +14,7 @@ from location_context.sections.astronomy.response import (
     PrincipalPhase,
     Season,
 )
-from location_context.sections.astronomy.sky.ephemeris import Ephemeris
-from location_context.sections.astronomy.sky.sky_events import SHOWERS
+from location_context.sections.astronomy.sky.ephemeris import SHOWERS, Ephemeris
 from tests.sections.astronomy.queries import Asking, at
 
 MADRID = (40.4168, -3.7038, "Europe/Madrid")

@@ -116,7 +116,7 @@ BAD = {
     "its coordinates are 0, 0": {"Latitude": "0", "Longitude": "0.0"},
     "latitude and longitude are swapped": {"Latitude": "2.35", "Longitude": "48.85"},
     "the award '4 Stars' is not known": {"Award": "4 Stars"},
-    "its distinction is retired and no tier": {"Award": "Green Star"},
+    "its distinction is retired and is not a tier": {"Award": "Green Star"},
     "it has no award, tier or stars": {"Award": ""},
     "it holds control characters": {"Name": "Chez \x07 Exemple"},
     "its text is wrongly encoded: 'FrantzÃ©n'": {"Name": "FrantzÃ©n"},

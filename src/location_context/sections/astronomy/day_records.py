@@ -31,10 +31,18 @@ from location_context.sections.astronomy.response import (
     Visible,
 )
 from location_context.sections.astronomy.sky.crossings import Track, both, interpolate
-from location_context.sections.astronomy.sky.ephemeris import MOON, PLANETS, SUN, Ephemeris, Sky
+from location_context.sections.astronomy.sky.ephemeris import (
+    MOON,
+    PLANETS,
+    SUN,
+    Ephemeris,
+    Sky,
+    SkyEvent,
+    illumination,
+    longitudes,
+)
 from location_context.sections.astronomy.sky.horizon import AltitudeThreshold, Horizon
 from location_context.sections.astronomy.sky.local_days import DAY, LocalDay
-from location_context.sections.astronomy.sky.sky_events import SkyEvent, illumination, longitudes
 
 Spans = list[tuple[int, int]]
 
@@ -44,12 +52,11 @@ _NEARLY_ALL = 0.8
 
 
 def night_of(day: LocalDay, horizon: Horizon) -> Night:
-    """The dark windows."""
     dark = horizon.tracks[AltitudeThreshold.SUN_MINUS_18].spans(day.noon, day.next_noon, up=False)
     without_moon = horizon.tracks[AltitudeThreshold.MOON].spans(day.noon, day.next_noon, up=False)
     windows = both(dark, without_moon)
     return Night(
-        dark_windows=[Span(start=day.moment(a), end=day.moment(b)) for a, b in windows],
+        dark_windows=[_span(day, window) for window in windows],
         dark_hours=round(sum(map(_length, windows)) / 3600, 2),
     )
 
@@ -92,11 +99,14 @@ def _length(span: tuple[int, int]) -> int:
     return span[1] - span[0]
 
 
+def _span(day: LocalDay, span: tuple[int, int]) -> Span:
+    return Span(start=day.moment(span[0]), end=day.moment(span[1]))
+
+
 _HALF_DAY = 45000  # seconds, a little more than from transit to transit
 
 
 def sun_of(day: LocalDay, horizon: Horizon) -> Sun:
-    """The record of the Sun."""
     line, first = horizon.tracks[AltitudeThreshold.SUN], horizon.first
     rise, sets = first(AltitudeThreshold.SUN, True, day), first(AltitudeThreshold.SUN, False, day)
     noon = first(AltitudeThreshold.MERIDIAN, False, day)
@@ -138,18 +148,14 @@ def _transits(meridian: Track, noon: int | None) -> tuple[int | None, int | None
     """The lower transits before and after a noon."""
     if noon is None:
         return None, None
-    before = meridian.last(True, noon - _HALF_DAY, noon)
+    before = meridian.first(True, noon - _HALF_DAY, noon)
     return before, meridian.first(True, noon, noon + _HALF_DAY)
 
 
 def _inside(day: LocalDay, band: Track, start: int | None, end: int | None) -> Span | None:
     """The first stretch inside a band of altitudes between two transits."""
-    if start is None or end is None:
-        return None
-    found = band.spans(start, end)
-    if not found:
-        return None
-    return Span(start=day.moment(found[0][0]), end=day.moment(found[0][1]))
+    found = band.spans(start, end) if start is not None and end is not None else []
+    return _span(day, found[0]) if found else None
 
 
 PRINCIPAL = get_args(PrincipalPhase)
@@ -202,7 +208,6 @@ def required_span(days: Sequence[LocalDay]) -> tuple[float, float]:
 
 
 def day_records(days: Sequence[LocalDay], point: Point, ephemeris: Ephemeris) -> list[Day]:
-    """Each day's record, in order."""
     start, end = days[0].start - _AROUND, days[-1].next_noon + _AROUND
     sky = ephemeris.sky(start, end)
     horizon = Horizon.of(sky, point.lat, point.lng, days)

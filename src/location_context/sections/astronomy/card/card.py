@@ -109,11 +109,7 @@ class NightView:
     spoken: str
 
 
-def night_views(days: Sequence[Day], point: PointBody, fmt: Formatter) -> list[NightView]:
-    return [_view(day, point, fmt) for day in days]
-
-
-def _view(day: Day, point: PointBody, fmt: Formatter) -> NightView:
+def _night(day: Day, point: PointBody, fmt: Formatter) -> NightView:
     percent = fmt.percent(100 * day.moon.illumination)
     spans = day.night.dark_windows
     times = [(fmt.time(span.start), fmt.time(span.end)) for span in spans]
@@ -138,15 +134,9 @@ def _view(day: Day, point: PointBody, fmt: Formatter) -> NightView:
 
 def _no_window(day: Day, fmt: Formatter) -> str:
     """Why there is no dark window: the Sun is not deep enough, or the Moon is up."""
-    if day.sun.astronomical_dusk is None and day.sun.astronomical_dawn is None:
-        if day.sun.status == "polar_night" and _is_dark_at_noon(day):
-            return fmt.gettext("Moon up all night")
+    if _never_dark(day):
         return fmt.gettext("Never fully dark")
     return fmt.gettext("Moon up all night")
-
-
-def _is_dark_at_noon(day: Day) -> bool:
-    return day.sun.noon_altitude is not None and day.sun.noon_altitude < -18
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +156,13 @@ def planet_views(nights: Sequence[Day], fmt: Formatter) -> list[PlanetsView]:
     }
     bright = sorted(nights[len(nights) // 2].planets, key=_magnitude)
     whens = {planet.name: _when(planet.name, nights) for planet in bright}
-    names = _names(fmt)
+    names = {
+        "mercury": fmt.gettext("Mercury"),
+        "venus": fmt.gettext("Venus"),
+        "mars": fmt.gettext("Mars"),
+        "jupiter": fmt.gettext("Jupiter"),
+        "saturn": fmt.gettext("Saturn"),
+    }
     return [
         PlanetsView(when=label, names=fmt.join_list(found))
         for when, label in labels.items()
@@ -187,16 +183,6 @@ def _when(name: str, nights: Sequence[Day]) -> str:
 
 def _magnitude(planet: Planet) -> float:
     return 99.0 if planet.magnitude is None else planet.magnitude
-
-
-def _names(fmt: Formatter) -> dict[str, str]:
-    return {
-        "mercury": fmt.gettext("Mercury"),
-        "venus": fmt.gettext("Venus"),
-        "mars": fmt.gettext("Mars"),
-        "jupiter": fmt.gettext("Jupiter"),
-        "saturn": fmt.gettext("Saturn"),
-    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,12 +210,11 @@ class Card:
 
 
 def card(body: AstronomyBody, fmt: Formatter) -> Card:
-    """The card of an answer."""
     middle = body.days[(len(body.days) - 1) // 2]
     nights = body.days[:-1] or body.days
     if len(nights) > NIGHTS_AT_MOST:
         nights = nights[::7]
-    shown = night_views(nights, body.point, fmt)
+    shown = [_night(night, body.point, fmt) for night in nights]
     return Card(
         lead=lead(body, fmt),
         highlights=highlight_views(body, fmt),

@@ -69,16 +69,16 @@ class _Frame:
 
 def sun_path(day: Day, lat: float, fmt: Formatter) -> SunPath | None:
     """The drawing of a day; None when its noon is not known."""
-    sun = day.sun
-    noon = sun.solar_noon
+    sun, noon = day.sun, day.sun.solar_noon
     if noon is None or sun.noon_altitude is None:
         return None
     declination = _declination(day.date, lat, sun.noon_altitude)
-    normal = sun.sunrise is not None and sun.sunset is not None and sun.sunset > sun.sunrise
     begin, end = noon - timedelta(hours=12), noon + timedelta(hours=12)
-    if normal and sun.sunrise is not None and sun.sunset is not None:
+    sunrise = sunset = ""
+    if sun.sunrise is not None and sun.sunset is not None and sun.sunset > sun.sunrise:
         margin = (sun.sunset - sun.sunrise) * _MARGIN
         begin, end = sun.sunrise - margin, sun.sunset + margin
+        sunrise, sunset = fmt.time(sun.sunrise), fmt.time(sun.sunset)
 
     def height(moment: datetime) -> float:
         return altitude(lat, declination, math.radians((moment - noon).total_seconds() / 240))
@@ -99,9 +99,9 @@ def sun_path(day: Day, lat: float, fmt: Formatter) -> SunPath | None:
         area=_area(moments, heights, frame),
         horizon=_short(frame.y(0.0)),
         golden=[piece for piece in golden if piece],
-        noon=_noon(frame, noon, height(noon)),
-        sunrise=fmt.time(sun.sunrise) if normal and sun.sunrise else "",
-        sunset=fmt.time(sun.sunset) if normal and sun.sunset else "",
+        noon=(_short(frame.x(noon)), _short(frame.y(height(noon)))) if height(noon) > 0 else None,
+        sunrise=sunrise,
+        sunset=sunset,
         spoken=_spoken(day, fmt),
     )
 
@@ -141,12 +141,6 @@ def _piece(span: Span, frame: _Frame, height: Callable[[datetime], float]) -> st
         return ""
     moments = [start + (end - start) * n / 6 for n in range(7)]
     return "M" + "L".join(frame.point(m, height(m)) for m in moments)
-
-
-def _noon(frame: _Frame, moment: datetime, altitude: float) -> tuple[str, str] | None:
-    if altitude <= 0:
-        return None
-    return _short(frame.x(moment)), _short(frame.y(altitude))
 
 
 def _spoken(day: Day, fmt: Formatter) -> str:

@@ -48,13 +48,13 @@ def _view(one: Highlight, body: AstronomyBody, fmt: Formatter) -> HighlightView:
 
 def _text(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
     when = fmt.gettext("{date}, {time}.").format(date=fmt.day(one.at.date()), time=fmt.time(one.at))
-    if one.details is not None and one.type in {"solar_eclipse", "lunar_eclipse"}:
-        return _eclipse(one, one.details, fmt)
-    if one.details is not None and one.type == "meteor_shower":
+    if one.details is None:
+        return fmt.join_sentences([when, _fact(one, body, fmt)])
+    if one.type == "meteor_shower":
         return _shower(one, one.details, fmt)
-    if one.details is not None and one.type == "clock_change":
+    if one.type == "clock_change":
         return _clock(one, one.details, fmt)
-    return fmt.join_sentences([when, _fact(one, body, fmt)])
+    return _eclipse(one, one.details, fmt)
 
 
 def _fact(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
@@ -95,7 +95,7 @@ def _eclipse(one: Highlight, details: Details, fmt: Formatter) -> str:
     first = fmt.day(one.at.date())
     if details.start is not None and details.end is not None:
         first += f", {fmt.times(details.start, details.end)}"
-    if one.type == "solar_eclipse" and isinstance(details.obscuration, float):
+    if details.obscuration is not None:
         text = fmt.gettext("{when}. At {time} the Moon covers {percent} of the Sun.")
         percent = _share(details.obscuration, fmt)
         return text.format(when=first, time=fmt.time(one.at), percent=percent)
@@ -113,22 +113,17 @@ def _share(share: float, fmt: Formatter) -> str:
 
 def _shower(one: Highlight, details: Details, fmt: Formatter) -> str:
     text = fmt.gettext("Best on {date} about {time}. Up to {rate} meteors an hour, {moonlight}.")
-    light = details.moonlight if isinstance(details.moonlight, float | int) else 0.0
-    moonlight: str = fmt.gettext("no moonlight")
+    light, moonlight = details.moonlight or 0.0, str(fmt.gettext("no moonlight"))
     if light >= 0.03:
         moonlight = fmt.gettext("Moon {percent} lit").format(percent=fmt.percent(100 * light))
-    rate = details.rate if isinstance(details.rate, int) else 0
-    return text.format(
-        date=fmt.day(one.at.date()), time=fmt.time(one.at), rate=rate, moonlight=moonlight
-    )
+    date, time = fmt.day(one.at.date()), fmt.time(one.at)
+    return text.format(date=date, time=time, rate=details.rate, moonlight=moonlight)
 
 
 def _clock(one: Highlight, details: Details, fmt: Formatter) -> str:
-    shift = details.shift_minutes if isinstance(details.shift_minutes, int) else 0
+    shift = details.shift_minutes or 0
+    text = fmt.gettext("{date}, {time}: clocks go forward by {minutes}.")
     if shift < 0:
         text = fmt.gettext("{date}, {time}: clocks go back by {minutes}.")
-    else:
-        text = fmt.gettext("{date}, {time}: clocks go forward by {minutes}.")
-    return text.format(
-        date=fmt.day(one.at.date()), time=fmt.time(one.at), minutes=fmt.minutes(abs(shift))
-    )
+    date, time = fmt.day(one.at.date()), fmt.time(one.at)
+    return text.format(date=date, time=time, minutes=fmt.minutes(abs(shift)))

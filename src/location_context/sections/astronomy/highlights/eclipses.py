@@ -36,9 +36,9 @@ from location_context.sections.astronomy.sky.ephemeris import (
 from location_context.sections.astronomy.sky.horizon import (
     EQUATOR_AU,
     FLATTENING,
+    SUN_LINE,
     directions,
     moon_line,
-    sun_line,
 )
 
 Floats = NDArray[np.float64]
@@ -197,7 +197,7 @@ class SolarEclipse:
         minutes, seen = self.minutes, directions(self.minutes.sky, lat, lng)
         to_sun, to_moon = seen.towards(SUN), seen.towards(MOON)
         apart = length(to_sun - to_moon)
-        rows = np.array([apart**2, to_sun[0] - sun_line(), *seen.distance[:2]])
+        rows = np.array([apart**2, to_sun[0] - SUN_LINE, *seen.distance[:2]])
         apart2, height, sun, moon = minutes.of(rows)
         sun_radius, moon_radius = np.arcsin(SUN_AU / sun), np.arcsin(MOON_AU / moon)
         touched = minutes.track((sun_radius + moon_radius) ** 2 - apart2)
@@ -207,12 +207,12 @@ class SolarEclipse:
         if visible is None:
             return None
         start, end, maximum = visible
-        discs = _Discs(
+        kind, magnitude, obscuration = _discs(
             float(np.sqrt(max(0.0, minutes.value(apart2, maximum)))),
             minutes.value(sun_radius, maximum),
             minutes.value(moon_radius, maximum),
         )
-        return SeenEclipse(discs.kind, start, maximum, end, discs.magnitude, discs.obscuration)
+        return SeenEclipse(kind, start, maximum, end, magnitude, obscuration)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,34 +282,21 @@ def _solar_kind(cones: _Cones, greatest: int) -> SolarKind | None:
     return "total"
 
 
-@dataclass(frozen=True, slots=True)
-class _Discs:
-    """Two discs on the sky: the distance of their centres and their radii, in radians."""
+def _discs(apart: float, sun: float, moon: float) -> tuple[EclipseKind, float, float]:
+    """Kind, magnitude and obscuration, from the distance of two centres and both radii (radians).
 
-    apart: float
-    sun: float
-    moon: float
-
-    @property
-    def kind(self) -> EclipseKind:
-        inner = self.moon * MOON_INNER_AU / MOON_AU
-        if self.apart < abs(inner - self.sun):
-            return "total" if inner > self.sun else "annular"
-        return "partial"
-
-    @property
-    def magnitude(self) -> float:
-        return (self.sun + self.moon - self.apart) / (2 * self.sun)
-
-    @property
-    def obscuration(self) -> float:
-        """The covered share of the Sun's disc: two circular segments over the disc."""
-        apart, sun, moon = self.apart, self.sun, self.moon
-        if apart <= abs(sun - moon):
-            return min(1.0, (moon / sun) ** 2)
-        if apart >= sun + moon:
-            return 0.0
-        a = np.arccos((apart**2 + sun**2 - moon**2) / (2 * apart * sun))
-        b = np.arccos((apart**2 + moon**2 - sun**2) / (2 * apart * moon))
-        lens = sun**2 * (a - np.sin(2 * a) / 2) + moon**2 * (b - np.sin(2 * b) / 2)
-        return float(lens / (np.pi * sun**2))
+    The covered share of the Sun's disc is two circular segments over the disc.
+    """
+    inner = moon * MOON_INNER_AU / MOON_AU
+    magnitude = (sun + moon - apart) / (2 * sun)
+    kind: EclipseKind = "partial"
+    if apart < abs(inner - sun):
+        kind = "total" if inner > sun else "annular"
+    if apart <= abs(sun - moon):
+        return kind, magnitude, min(1.0, (moon / sun) ** 2)
+    if apart >= sun + moon:
+        return kind, magnitude, 0.0
+    a = np.arccos((apart**2 + sun**2 - moon**2) / (2 * apart * sun))
+    b = np.arccos((apart**2 + moon**2 - sun**2) / (2 * apart * moon))
+    lens = sun**2 * (a - np.sin(2 * a) / 2) + moon**2 * (b - np.sin(2 * b) / 2)
+    return kind, magnitude, float(lens / (np.pi * sun**2))

@@ -5,6 +5,7 @@ within twelve hours of the peak. A shower whose radiant stays under 10° then is
 few of its meteors come.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,15 +22,17 @@ from location_context.sections.astronomy.highlights.eclipses import (
     solar_eclipse,
 )
 from location_context.sections.astronomy.response import Details, Highlight, HighlightType
-from location_context.sections.astronomy.sky.ephemeris import MOON, SUN, Ephemeris
-from location_context.sections.astronomy.sky.horizon import directions, moon_line
-from location_context.sections.astronomy.sky.local_days import J2000, JULIAN_YEAR, LocalDay
-from location_context.sections.astronomy.sky.sky_events import (
+from location_context.sections.astronomy.sky.ephemeris import (
+    MOON,
     SHOWERS,
+    SUN,
+    Ephemeris,
     Shower,
     SkyEvent,
     illumination,
 )
+from location_context.sections.astronomy.sky.horizon import directions, moon_line
+from location_context.sections.astronomy.sky.local_days import J2000, JULIAN_YEAR, LocalDay
 
 _HALF_DAY = 43200  # seconds; two clock changes are never closer
 _DARK = np.sin(np.radians(-12))
@@ -98,43 +101,8 @@ def _offset(seconds: int, zone: ZoneInfo) -> timedelta:
 
 def _instant(before: int, after: int, zone: ZoneInfo) -> int:
     """The first second with the new offset."""
-    new = _offset(after, zone)
-    while after - before > 1:
-        middle = (before + after) // 2
-        if _offset(middle, zone) == new:
-            after = middle
-        else:
-            before = middle
-    return after
-
-
-@dataclass(frozen=True, slots=True)
-class BestMoment:
-    """When to look (unix seconds), the radiant's altitude in degrees, and the Moon's light."""
-
-    at: float
-    height: float
-    moonlight: float
-
-
-def best_moment(
-    shower: Shower, peak: float, point: Point, ephemeris: Ephemeris
-) -> BestMoment | None:
-    """The best moment for a peak; None where nothing is to be seen of it."""
-    sky = ephemeris.sky(peak - _HALF_DAY, peak + _HALF_DAY)
-    seen = directions(sky, point.lat, point.lng)
-    alpha, delta = _of_date(shower, peak)
-    hour_angle = sky.sidereal + np.radians(point.lng) - alpha
-    phi = np.radians(point.lat)
-    sine = np.sin(phi) * np.sin(delta) + np.cos(phi) * np.cos(delta) * np.cos(hour_angle)
-    sun, moon = seen.up[[SUN, MOON]]
-    best = int(np.where(sun < _DARK, sine, -2.0).argmax())
-    height = float(np.degrees(np.arcsin(sine[best])))
-    if sun[best] >= _DARK or height < _LOWEST:
-        return None
-    moon_up = moon[best] > moon_line(seen.distance[MOON, best])
-    light = illumination(sky.positions[:2, :, best : best + 1])[0] if moon_up else 0.0
-    return BestMoment(float(sky.times[best]), height, float(light))
+    new, seconds = _offset(after, zone), range(before, after + 1)
+    return seconds[bisect_left(seconds, True, key=lambda at: _offset(at, zone) == new)]
 
 
 def _of_date(shower: Shower, moment: float) -> tuple[float, float]:
@@ -206,15 +174,25 @@ class Highlights:
             )
 
     def _shower(self, shower: Shower, peak: float) -> Iterator[Highlight]:
-        best = best_moment(shower, peak, self.point, self.ephemeris)
-        if best is not None:
-            yield Highlight(
-                type="meteor_shower",
-                at=self.days[0].moment(best.at),
-                title=self.titles[shower.name],
-                details=Details(
-                    rate=shower.rate,
-                    moonlight=round(best.moonlight, 2),
-                    radiant_height=round(best.height, 1),
-                ),
-            )
+        """What a peak gives at the point; nothing where nothing is to be seen of it."""
+        sky = self.ephemeris.sky(peak - _HALF_DAY, peak + _HALF_DAY)
+        seen = directions(sky, self.point.lat, self.point.lng)
+        alpha, delta = _of_date(shower, peak)
+        hour_angle = sky.sidereal + np.radians(self.point.lng) - alpha
+        phi = np.radians(self.point.lat)
+        sine = np.sin(phi) * np.sin(delta) + np.cos(phi) * np.cos(delta) * np.cos(hour_angle)
+        sun, moon = seen.up[[SUN, MOON]]
+        best = int(np.where(sun < _DARK, sine, -2.0).argmax())
+        height = float(np.degrees(np.arcsin(sine[best])))
+        if sun[best] >= _DARK or height < _LOWEST:
+            return
+        moon_up = moon[best] > moon_line(seen.distance[MOON, best])
+        light = illumination(sky.positions[:2, :, best : best + 1])[0] if moon_up else 0.0
+        yield Highlight(
+            type="meteor_shower",
+            at=self.days[0].moment(sky.times[best]),
+            title=self.titles[shower.name],
+            details=Details(
+                rate=shower.rate, moonlight=round(float(light), 2), radiant_height=round(height, 1)
+            ),
+        )

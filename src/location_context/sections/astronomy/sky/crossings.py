@@ -33,15 +33,6 @@ class Track:
                 return times[index]
         return None
 
-    def last(self, up: bool, start: float, end: float) -> int | None:
-        """The last crossing in that direction with start <= time < end."""
-        index = bisect_left(self.times, end) - 1
-        while index >= 0 and self.times[index] >= start:
-            if self.ups[index] is up:
-                return self.times[index]
-            index -= 1
-        return None
-
     def is_up(self, moment: float) -> bool:
         index = bisect_right(self.times, moment)
         return self.ups[index - 1] if index else self.begins_up

@@ -6,6 +6,11 @@ equator and equinox of date, taken every twelve hours and brought to a 20-minute
 of degree seven: within 0.001" of skyfield, Moon and nutation included (0.02" beside a leap second,
 the Earth's turn 0.3"). Polar motion (0.3") is left out. The months kept are bounded; the least used
 go first.
+A month also holds the events that are the same everywhere: phases, equinoxes, solstices, shower
+peaks. Each is where the sine or cosine of an apparent ecliptic longitude of date crosses zero: the
+Moon's less the Sun's for the phases, the Sun's for the seasons. A shower's peak is given by the
+Sun's longitude in the equinox of J2000, from which general precession leads to the date. They are
+within half a minute of the almanacs' phases and seasons, 1900 to 2050.
 """
 
 import math
@@ -16,6 +21,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib import resources
+from typing import NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -27,9 +33,14 @@ from skyfield.magnitudelib import planetary_magnitude
 from skyfield.timelib import Time
 
 from location_context.lru import LRUCache
-from location_context.sections.astronomy.response import PlanetName
-from location_context.sections.astronomy.sky.local_days import DAY, skyfield_time
-from location_context.sections.astronomy.sky.sky_events import SkyEvent, find_sky_events, longitudes
+from location_context.sections.astronomy.response import HighlightType, PlanetName
+from location_context.sections.astronomy.sky.crossings import crossings
+from location_context.sections.astronomy.sky.local_days import (
+    DAY,
+    J2000,
+    JULIAN_YEAR,
+    skyfield_time,
+)
 
 Floats = NDArray[np.float64]
 
@@ -50,16 +61,10 @@ MONTHS_KEPT = 60
 Month = tuple[int, int]  # year and month, UTC
 
 
-def _weights() -> Floats:
-    """Lagrange weights from eight nodes to the steps between the middle two: (steps, nodes)."""
-    nodes = np.arange(_POINTS, dtype=float)
-    powers = np.linalg.inv(np.vander(nodes, increasing=True))
-    steps = _LEFT + np.arange(_PER_NODE) / _PER_NODE
-    result: Floats = np.vander(steps, _POINTS, increasing=True) @ powers
-    return result
-
-
-_WEIGHTS = _weights()
+# Lagrange weights from eight nodes to the steps between the middle two: (steps, nodes)
+_WEIGHTS = np.vander(
+    _LEFT + np.arange(_PER_NODE) / _PER_NODE, _POINTS, increasing=True
+) @ np.linalg.inv(np.vander(np.arange(_POINTS, dtype=float), increasing=True))
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,89 @@ class Sky:
             self.obliquity[first:last],
             self.magnitudes[:, first:last],
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Shower:
+    """One shower: degrees, meteors an hour, and the first and last active (month, day)."""
+
+    name: str
+    solar_longitude: float
+    right_ascension: float
+    declination: float
+    rate: int
+    active: tuple[tuple[int, int], tuple[int, int]]
+
+
+SHOWERS = (
+    Shower("quadrantids", 283.15, 230.0, 49.0, 80, ((12, 28), (1, 12))),
+    Shower("lyrids", 32.32, 271.0, 34.0, 18, ((4, 14), (4, 30))),
+    Shower("eta_aquariids", 45.5, 338.0, -1.0, 50, ((4, 19), (5, 28))),
+    Shower("southern_delta_aquariids", 128.0, 340.0, -16.0, 25, ((7, 12), (8, 23))),
+    Shower("alpha_capricornids", 128.0, 307.0, -10.0, 5, ((7, 3), (8, 15))),
+    Shower("perseids", 140.0, 48.0, 58.0, 100, ((7, 17), (8, 24))),
+    Shower("draconids", 195.4, 262.0, 54.0, 5, ((10, 6), (10, 10))),
+    Shower("orionids", 208.0, 95.0, 16.0, 20, ((10, 2), (11, 7))),
+    Shower("southern_taurids", 223.0, 52.0, 15.0, 7, ((9, 20), (11, 20))),
+    Shower("northern_taurids", 230.0, 58.0, 22.0, 5, ((10, 20), (12, 10))),
+    Shower("leonids", 235.27, 152.0, 22.0, 10, ((11, 6), (11, 30))),
+    Shower("geminids", 262.2, 112.0, 33.0, 150, ((12, 4), (12, 20))),
+    Shower("ursids", 270.7, 217.0, 76.0, 10, ((12, 17), (12, 26))),
+)
+
+_TURNS: tuple[tuple[HighlightType, HighlightType], ...] = (  # when a row climbs, when it sinks
+    ("new_moon", "full_moon"),
+    ("last_quarter", "first_quarter"),
+    ("march_equinox", "september_equinox"),
+    ("december_solstice", "june_solstice"),
+)
+_PRECESSION = np.radians(50.29 / 3600) / JULIAN_YEAR  # radians a second, in longitude
+
+
+class SkyEvent(NamedTuple):
+    """An instant (unix seconds) and what happens; `shower` is an index into `SHOWERS`."""
+
+    at: float
+    type: HighlightType
+    shower: int = -1
+
+
+def longitudes(positions: Floats, obliquity: Floats) -> Floats:
+    """Ecliptic longitudes of date in radians: (bodies, 3, n) to (bodies, n)."""
+    x, y, z = positions[:, 0], positions[:, 1], positions[:, 2]
+    result: Floats = np.arctan2(np.cos(obliquity) * y + np.sin(obliquity) * z, x)
+    return result
+
+
+def illumination(places: Floats) -> Floats:
+    """Sunlit share of the Moon's disc from positions of Sun and Moon, (2, 3, n) to (n)."""
+    sun, moon = places
+    to_sun = sun - moon
+    along = -(moon * to_sun).sum(axis=0)
+    size = np.sqrt((moon * moon).sum(axis=0) * (to_sun * to_sun).sum(axis=0))
+    result: Floats = (1 + along / size) / 2
+    return result
+
+
+def find_sky_events(sun: Floats, moon: Floats, start: float, step: float) -> list[SkyEvent]:
+    """All moments among longitudes that begin at `start` and follow every `step` seconds."""
+    ahead = moon - sun
+    times = start + step * np.arange(sun.size)
+    fixed = sun - _PRECESSION * (times - J2000)
+    peaks = np.radians([shower.solar_longitude for shower in SHOWERS])[:, None]
+    rows = [np.sin(ahead), np.cos(ahead), np.sin(sun), np.cos(sun), *np.sin(fixed - peaks)]
+    found = crossings(np.array(rows))
+    at = start + step * found.position
+    named = _named(found.row.tolist(), at.tolist(), found.up.tolist())
+    return sorted(named, key=lambda moment: moment.at)
+
+
+def _named(rows: list[int], times: list[float], ups: list[bool]) -> Iterator[SkyEvent]:
+    for row, at, up in zip(rows, times, ups, strict=True):
+        if row < len(_TURNS):
+            yield SkyEvent(at, _TURNS[row][0 if up else 1])
+        elif up:
+            yield SkyEvent(at, "meteor_shower", row - len(_TURNS))
 
 
 @dataclass(frozen=True)

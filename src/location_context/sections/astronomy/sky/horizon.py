@@ -2,9 +2,9 @@
 
 Method: the positions of the month are turned by sidereal time and moved to the observer on the
 WGS84 ellipsoid at sea level (topocentric); the sine of each altitude less that of each threshold
-is one row of an array, and `roots` finds the zeros of all rows together. A rise or set is that of
-the upper limb with 34' of refraction: the Sun's radius is the almanac's 16', the Moon's its true
-one, planets are points.
+is one row of an array, and `crossings` finds the zeros of all rows together. A rise or set is
+that of the upper limb with 34' of refraction: the Sun's radius is the almanac's 16', the Moon's
+its true one, planets are points.
 Accuracy reached: within 0.2 s of skyfield's own topocentric altitudes; see the tests for the
 almanacs. Refraction of real air moves a real sunrise by far more.
 """
@@ -54,6 +54,7 @@ class AltitudeThreshold(IntEnum):
 
 
 _SUN_ALTITUDES = np.sin(np.append(-REFRACTION - SUN_RADIUS, np.radians([6, -4, -6, -12, -18])))
+SUN_LINE = float(_SUN_ALTITUDES[0])  # sine of its altitude when the upper limb touches the horizon
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +104,6 @@ def observer(lat: float) -> tuple[float, float]:
     squeeze = (1 - FLATTENING) ** 2
     c = 1 / float(np.sqrt(cos * cos + squeeze * sin * sin))
     return EQUATOR_AU * c * cos, EQUATOR_AU * c * squeeze * sin
-
-
-def sun_line() -> float:
-    """Sine of the altitude of the Sun's centre when its upper limb touches the horizon."""
-    return float(_SUN_ALTITUDES[AltitudeThreshold.SUN])
 
 
 def moon_line(distance: Floats) -> Floats:

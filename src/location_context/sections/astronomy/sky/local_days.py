@@ -62,9 +62,6 @@ def local_time(seconds: int, zone: tzinfo) -> datetime:
     return datetime.fromtimestamp(seconds, UTC).astimezone(timezone(minutes))
 
 
-_NOON = time(12)
-
-
 @dataclass(frozen=True, slots=True)
 class LocalDay:
     """The local date with that place in the stay, from `start` to `end`.
@@ -81,32 +78,20 @@ class LocalDay:
     next_noon: int
 
     def local(self, seconds: int | None) -> datetime | None:
-        if seconds is None:
-            return None
-        if seconds > MEAN_TIME_ENDS:
-            return datetime.fromtimestamp(seconds, self.zone)
-        return local_time(seconds, self.zone)
+        return None if seconds is None else local_time(seconds, self.zone)
 
     def moment(self, seconds: float) -> datetime:
         return local_time(round(seconds), self.zone)
 
 
 def local_days(stay: Stay, zone: ZoneInfo) -> list[LocalDay]:
-    """Each date of the stay."""
     dates = [stay.start + timedelta(days=n) for n in range(stay.days + 1)]
-    starts = [_seconds(day, time(), zone) for day in dates]
-    noons = [_seconds(day, _NOON, zone) for day in dates]
-    pairs = zip(
-        dates,
-        pairwise(starts),
-        pairwise(noons),
-        strict=False,
+    starts, noons = (
+        [round(datetime.combine(day, clock, zone).timestamp()) for day in dates]
+        for clock in (time(), time(12))
     )
+    pairs = zip(dates[:-1], pairwise(starts), pairwise(noons), strict=True)
     return [
         LocalDay(index, day, zone, start, max(start, end), noon, max(noon, after))
         for index, (day, (start, end), (noon, after)) in enumerate(pairs)
     ]
-
-
-def _seconds(day: date, clock: time, zone: ZoneInfo) -> int:
-    return round(datetime.combine(day, clock, zone).timestamp())

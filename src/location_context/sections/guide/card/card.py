@@ -49,7 +49,6 @@ class Card:
 
 
 def card(body: GuideBody, fmt: Formatter) -> Card:
-    """The card of an answer."""
     by_tier = {
         tier.tier: [r for r in body.restaurants if r.tier == tier.tier] for tier in body.tiers
     }
@@ -155,13 +154,10 @@ def _footnote(body: GuideBody, fmt: Formatter) -> str:
         "{count} restaurants of the guide near here.",
         body.total,
     ).format(count=fmt.number(body.total))
-    unlisted = body.total - len(body.restaurants)
-    parts = [said]
-    if unlisted > 0:
+    listed, distances = "", fmt.gettext("Straight-line distances.")
+    if body.total > len(body.restaurants):
         text = fmt.gettext("The nearest {count} of the highest tiers are listed.")
-        parts.append(text.format(count=len(body.restaurants)))
+        listed = text.format(count=len(body.restaurants))
     if any(one.travel.estimated for one in body.restaurants):
-        parts.append(fmt.gettext("Straight-line distances, estimated times."))
-    else:
-        parts.append(fmt.gettext("Straight-line distances."))
-    return fmt.join_sentences(parts)
+        distances = fmt.gettext("Straight-line distances, estimated times.")
+    return fmt.join_sentences([said, listed, distances])

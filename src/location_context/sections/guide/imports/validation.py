@@ -173,7 +173,7 @@ def tier_of(award: str, tier: str, stars: str) -> Tier:
     if tier:
         if known := _tier_named(tier):
             return known
-        raise RowError(f"the tier {tier[:40]!r} is none of {', '.join(TIERS)}")
+        raise RowError(f"the tier {tier[:40]!r} is not one of {', '.join(TIERS)}")
     if award:
         return _tier_of_awards(award)
     if not stars:
@@ -194,7 +194,7 @@ def _tier_of_awards(award: str) -> Tier:
     parts = [part.strip() for part in re.split(r"[,;/|+&•]", award) if part.strip()]
     current = [part for part in parts if not _RETIRED.search(part)]
     if parts and not current:
-        raise RowError("its distinction is retired and no tier")
+        raise RowError("its distinction is retired and is not a tier")
     tiers = [tier for part in current if (tier := _tier_of_award(part))]
     if not tiers:
         raise RowError(f"the award {award[:60]!r} is not known")
