@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from location_context.sections.weather.climatology import climatology
-from location_context.sections.weather.climatology.years import in_year, windows
+from location_context.sections.weather import climatology
+from location_context.sections.weather.climatology import in_year, windows
 from location_context.sections.weather.records import (
     FIELDS,
     ROW,

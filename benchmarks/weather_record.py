@@ -17,7 +17,7 @@ from location_context.localisation.language import Languages
 from location_context.point import Point
 from location_context.sections.contract import Query
 from location_context.sections.section import SectionContext
-from location_context.sections.weather.climatology.climatology import WIDTH
+from location_context.sections.weather.climatology import WIDTH
 from location_context.sections.weather.presenter import Presenter
 from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
 from location_context.sections.weather.records import FIELDS, ROW, Grid, Month, month_span

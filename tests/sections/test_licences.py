@@ -10,15 +10,11 @@ from location_context.point import Point
 from location_context.sections.astronomy.section import ATTRIBUTION as EPHEMERIS
 from location_context.sections.contract import CC_BY, ODBL, Attribution, point_notices, terms_of
 from location_context.sections.events.section import event_providers
-from location_context.sections.weather.attributions import (
-    DEM,
-    ITU,
-    MET_NORWAY,
-    NASA_POWER,
-    OPEN_METEO,
-    copernicus,
-    nasa_power,
-)
+from location_context.sections.weather.fallback_grid import ITU
+from location_context.sections.weather.providers.met_norway import MET_NORWAY
+from location_context.sections.weather.providers.nasa_power import NASA_POWER, nasa_power
+from location_context.sections.weather.providers.open_meteo import OPEN_METEO, copernicus
+from location_context.sections.weather.retrieval.elevations import DEM
 from location_context.settings import Settings
 from tests.conftest import ROOT
 

@@ -11,14 +11,10 @@ from location_context.sections.astronomy.section import ATTRIBUTION as EPHEMERIS
 from location_context.sections.contract import Attribution
 from location_context.sections.events.providers.holidays import Holidays
 from location_context.sections.events.providers.open_holidays import OpenHolidays
-from location_context.sections.weather.attributions import (
-    DEM,
-    MET_NORWAY,
-    NASA_POWER,
-    OPEN_METEO,
-    copernicus,
-    nasa_power,
-)
+from location_context.sections.weather.providers.met_norway import MET_NORWAY
+from location_context.sections.weather.providers.nasa_power import NASA_POWER, nasa_power
+from location_context.sections.weather.providers.open_meteo import OPEN_METEO, copernicus
+from location_context.sections.weather.retrieval.elevations import DEM
 from location_context.widget.content import Part, source
 from tests.widget.full_app import FORECAST, STAY
 

@@ -26,7 +26,7 @@ from location_context.cli import console
 from location_context.errors import LocationContextError
 from location_context.sections.contract import ProviderState, Query
 from location_context.sections.section import Section
-from location_context.sections.weather.climatology.fallback_grid import FallbackGrid
+from location_context.sections.weather.fallback_grid import FallbackGrid
 from location_context.service import Service, read_all
 from location_context.settings import Settings, parsers
 from location_context.stay import Clock, Stay, system_clock

@@ -22,10 +22,10 @@ from location_context.errors import OperatorError
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.sections.guide.imports.importer import Importer, import_sample
 from location_context.sections.section import SectionContext
-from location_context.sections.weather.climatology import fallback_grid_builder
-from location_context.sections.weather.climatology.fallback_grid import FallbackGrid
+from location_context.sections.weather import fallback_grid
+from location_context.sections.weather.fallback_grid import FallbackGrid
 from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
-from location_context.sections.weather.retrieval.archive_builder import ArchiveBuilder, BuildReport
+from location_context.sections.weather.retrieval.archives import ArchiveBuilder, BuildReport
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
 from location_context.settings import Settings
 from location_context.stay import system_clock
@@ -108,7 +108,7 @@ def _make_fallback(settings: Settings) -> bool:
     if FallbackGrid(settings.data_dir).exists:
         return False
     try:
-        fallback_grid_builder.make(settings.data_dir, console.step)
+        fallback_grid.make(settings.data_dir, console.step)
     except OperatorError as error:
         warning = (
             f"Warning: the fallback climate grid was not made, so weather needs a provider: "
@@ -139,7 +139,7 @@ def fallback(
     grid_file = FallbackGrid(settings.data_dir)
     made = again or not grid_file.exists
     if made:
-        fallback_grid_builder.make(settings.data_dir, console.step)
+        fallback_grid.make(settings.data_dir, console.step)
     size = grid_file.path.stat().st_size
     text = [] if made else [f"The fallback grid already exists: {grid_file.path}"]
     console.emit({"path": str(grid_file.path), "bytes": size, "made": made}, *text, json=json)

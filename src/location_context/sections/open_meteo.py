@@ -11,9 +11,15 @@ from datetime import UTC, timedelta
 import msgspec
 
 from location_context.errors import ProviderNotInPlan
+from location_context.sections.section import SectionContext
 from location_context.settings import Settings
 from location_context.stay import Clock
-from location_context.upstream.client import Backoff, backoff_from_headers
+from location_context.upstream.client import (
+    Backoff,
+    ClientLimits,
+    ProviderClient,
+    backoff_from_headers,
+)
 from location_context.upstream.host import DAY, HOUR, MINUTE, Host, Hosts
 from location_context.upstream.http import HttpResponse
 
@@ -23,6 +29,21 @@ FREE_AT_ONCE = 3  # of five, so that a person who tries the API from the same ad
 _PAID_AT_ONCE = 32
 _PAUSE_SECONDS = 1.0  # a call of ours takes 50 to 500 ms there
 _ANOTHER_DAY = 86400.0
+
+
+def open_meteo_client(
+    name: str, url: str, context: SectionContext, limits: ClientLimits
+) -> ProviderClient:
+    """The client of one address of Open-Meteo: without an address it is not configured."""
+    return ProviderClient(
+        name,
+        url,
+        context.client,
+        context.clock,
+        limits=limits,
+        host=open_meteo_host(context.hosts, context.settings),
+        backoff=open_meteo_backoff(context.clock),
+    )
 
 
 def open_meteo_host(hosts: Hosts, settings: Settings) -> Host:

@@ -11,8 +11,8 @@ from location_context.localisation.language import Languages
 from location_context.point import Point
 from location_context.sections.contract import Query, SectionResult
 from location_context.sections.section import SectionContext
-from location_context.sections.weather.climatology import fallback_grid_builder as grid
-from location_context.sections.weather.climatology.fallback_grid import SHAPE
+from location_context.sections.weather import fallback_grid as grid
+from location_context.sections.weather.fallback_grid import SHAPE
 from location_context.sections.weather.section import Weather
 from location_context.settings import Settings
 from location_context.stay import Stay

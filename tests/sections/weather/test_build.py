@@ -13,8 +13,8 @@ from location_context.errors import OperatorError
 from location_context.point import Point
 from location_context.sections.section import SectionContext
 from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
-from location_context.sections.weather.retrieval.archive_builder import ArchiveBuilder, all_months
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
+from location_context.sections.weather.retrieval.archives import ArchiveBuilder, all_months
 from location_context.stay import Stay
 from location_context.storage.datasets import SqlClimateStore
 from location_context.upstream.host import Hosts

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from location_context.sections.weather.climatology import climatology
-from location_context.sections.weather.climatology.years import (
+from location_context.sections.weather import climatology
+from location_context.sections.weather.climatology import (
+    MEMBERSHIP,
     in_year,
     last_year,
     missing,
@@ -20,8 +21,15 @@ from location_context.sections.weather.climatology.years import (
     records,
     windows,
 )
-from location_context.sections.weather.codes import MEMBERSHIP, condition_of
-from location_context.sections.weather.records import FIELDS, PAD_DAYS, ROW, Grid, Month, month_span
+from location_context.sections.weather.records import (
+    FIELDS,
+    PAD_DAYS,
+    ROW,
+    Grid,
+    Month,
+    condition_of,
+    month_span,
+)
 from location_context.stay import Stay
 
 YEARS, DAYS = 10, 3

@@ -12,8 +12,7 @@ import pytest
 from location_context.errors import ProviderResponseInvalid, ProviderStatusError
 from location_context.sections.open_meteo import open_meteo_backoff
 from location_context.sections.section import SectionContext
-from location_context.sections.weather.providers.met_norway import MetNorway
-from location_context.sections.weather.providers.met_norway_days import aggregate_to_days
+from location_context.sections.weather.providers.met_norway import MetNorway, aggregate_to_days
 from location_context.sections.weather.providers.open_meteo import (
     read_daily,
     read_elevation,

@@ -9,8 +9,8 @@ import pytest
 
 from location_context.errors import OperatorError
 from location_context.point import Point
-from location_context.sections.weather.climatology import fallback_grid_builder as grid
-from location_context.sections.weather.climatology.fallback_grid import SHAPE, FallbackGrid
+from location_context.sections.weather import fallback_grid as grid
+from location_context.sections.weather.fallback_grid import SHAPE, FallbackGrid
 from location_context.settings.data_dir import GRID_FILE as FILE
 from location_context.stay import Stay
 from tests.sections.weather.conftest import write_grid

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 import pytest
 
 from location_context.point import Point
-from location_context.sections.weather.providers.met_norway_days import aggregate_to_days
+from location_context.sections.weather.providers.met_norway import aggregate_to_days
 from location_context.stay import Stay
 from tests.fakes import weather_truth
 from tests.fakes.open_meteo import FORECAST

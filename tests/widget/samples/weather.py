@@ -6,8 +6,7 @@ from datetime import date, datetime, timedelta
 
 from location_context.sections.contract import Query, StayBody, point_notices
 from location_context.sections.units import Measure
-from location_context.sections.weather.attributions import DEM, OPEN_METEO, copernicus
-from location_context.sections.weather.codes import condition_text
+from location_context.sections.weather.providers.open_meteo import OPEN_METEO, copernicus
 from location_context.sections.weather.response import (
     Basis,
     Condition,
@@ -17,6 +16,8 @@ from location_context.sections.weather.response import (
     WeatherBody,
     YearBody,
 )
+from location_context.sections.weather.retrieval.elevations import DEM
+from location_context.sections.weather.summary_text import condition_text
 from location_context.stay import horizon
 from tests.widget.samples.place import point_of
 

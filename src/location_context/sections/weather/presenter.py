@@ -22,9 +22,7 @@ from location_context.sections.contract import (
     point_notices,
 )
 from location_context.sections.units import Measure
-from location_context.sections.weather.attributions import DEM
-from location_context.sections.weather.climatology.climatology import WET_MM
-from location_context.sections.weather.codes import condition_of, condition_text
+from location_context.sections.weather.climatology import WET_MM
 from location_context.sections.weather.records import (
     LIMITS,
     TEMPERATURES,
@@ -33,6 +31,7 @@ from location_context.sections.weather.records import (
     Grid,
     WeatherSeries,
     YearRecord,
+    condition_of,
 )
 from location_context.sections.weather.response import (
     Basis,
@@ -41,7 +40,8 @@ from location_context.sections.weather.response import (
     WeatherBody,
     YearBody,
 )
-from location_context.sections.weather.summary_text import SummaryText
+from location_context.sections.weather.retrieval.elevations import DEM
+from location_context.sections.weather.summary_text import SummaryText, condition_text
 from location_context.stay import horizon
 
 Convert = Callable[[float | None], float | None]

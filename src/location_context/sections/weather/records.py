@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from location_context.point import Point
 from location_context.sections.contract import Attribution, DegradedReason
-from location_context.sections.weather.response import Kind, Mode
+from location_context.sections.weather.response import Condition, Kind, Mode
 
 PAD_DAYS = 15  # a window reaches as far to either side of a date
 
@@ -46,6 +46,22 @@ FIELDS = tuple(LIMITS)[:15]  # what the archive has
 FORECAST_FIELDS = tuple(LIMITS)
 TEMPERATURES = FIELDS[1:6]
 ROW = {name: row for row, name in enumerate(FORECAST_FIELDS)}
+
+# Weather codes: WMO 4677 as Open-Meteo uses it.
+CONDITION_CODES: Mapping[Condition, tuple[int, ...]] = {
+    "clear": (0, 1),
+    "partly_cloudy": (2,),
+    "cloudy": (3,),
+    "fog": (45, 48),
+    "drizzle": (51, 52, 53, 54, 55),
+    "rain": (61, 63, 80, 81),
+    "heavy_rain": (65, 82),
+    "sleet": (56, 57, 66, 67),
+    "snow": (71, 73, 77, 85),
+    "heavy_snow": (75, 86),
+    "thunderstorm": (95, 96, 97, 98, 99),
+}
+_CONDITION_OF = {code: name for name, codes in CONDITION_CODES.items() for code in codes}
 
 Floats = NDArray[np.float64]
 Columns = dict[str, Floats]
@@ -89,6 +105,11 @@ def plausible(name: str, values: Floats) -> Floats:
     low, high = LIMITS[name]
     with np.errstate(invalid="ignore"):
         return np.where((values >= low) & (values <= high), values, np.nan)
+
+
+def condition_of(code: float) -> Condition | None:
+    """The condition of a code; None for NaN and for codes that name none."""
+    return _CONDITION_OF.get(int(code)) if np.isfinite(code) else None
 
 
 @dataclass(frozen=True, slots=True)

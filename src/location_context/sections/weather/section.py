@@ -37,10 +37,9 @@ from location_context.sections.section import (
 )
 from location_context.sections.weather import summary_text
 from location_context.sections.weather.card import card
-from location_context.sections.weather.climatology.fallback_grid import MODEL, FallbackGrid
+from location_context.sections.weather.fallback_grid import MODEL, FallbackGrid
 from location_context.sections.weather.presenter import Presenter
 from location_context.sections.weather.providers.base import ArchiveProvider, ForecastProvider
-from location_context.sections.weather.providers.open_meteo_elevation import OpenMeteoElevation
 from location_context.sections.weather.records import ClimateStore, WeatherSeries
 from location_context.sections.weather.response import WeatherBody
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
@@ -101,15 +100,14 @@ class Weather(Section[WeatherBody]):
         self._store: ClimateStore = context.stores["climate"]
         self._free_access = settings.uses_open_meteo_free
         repository = ArchiveRepository(self._store, clock)
-        elevation = OpenMeteoElevation(context)
-        self._elevations = Elevations(elevation, repository, clock)
+        self._elevations = Elevations(context, repository)
         self._forecasts = Forecasts(
             forecast_providers, clock, self._elevations.put, context.shared_cache()
         )
         self.archives = Archives(archive_providers, repository, clock)
         self._fallback = FallbackGrid(settings.data_dir)
         self._clients = [provider.client for provider in forecast_providers]
-        self._clients.insert(1, elevation.client)  # beside the forecast that it belongs to
+        self._clients.insert(1, self._elevations.client)  # beside the forecast that it belongs to
         self._clients += [provider.client for provider in archive_providers]
 
     @classmethod
@@ -193,7 +191,7 @@ class Weather(Section[WeatherBody]):
         error = asked.exception() if asked.done() else TimeoutError()
         if error is None:
             return asked.result(), None
-        if not (matters and self._elevations.configured):
+        if not (matters and self._elevations.client.configured):
             return None, None
         return None, degraded_by(error)
 

@@ -16,7 +16,7 @@ from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Language
 from location_context.sections.section import UNKNOWN, TextTable
 from location_context.sections.units import Measure
-from location_context.sections.weather.response import Day, WeatherBody
+from location_context.sections.weather.response import Condition, Day, WeatherBody
 
 _SNOWY = {"snow", "heavy_snow"}
 WET_PERCENT, DRY_PERCENT = 50, 30  # a day is wet from, all are dry under
@@ -274,3 +274,21 @@ def _numbers(day: Day) -> list[str]:
         day.wind_speed_max,
     )
     return [UNKNOWN if value is None else f"{value:g}" for value in values]
+
+
+def condition_text(condition: Condition, language: Language) -> str:
+    """The condition in words."""
+    gettext = language.gettext
+    return {
+        "clear": gettext("Clear"),
+        "partly_cloudy": gettext("Partly cloudy"),
+        "cloudy": gettext("Cloudy"),
+        "fog": gettext("Fog"),
+        "drizzle": gettext("Drizzle"),
+        "rain": gettext("Rain"),
+        "heavy_rain": gettext("Heavy rain"),
+        "sleet": gettext("Sleet"),
+        "snow": gettext("Snow"),
+        "heavy_snow": gettext("Heavy snow"),
+        "thunderstorm": gettext("Thunderstorm"),
+    }[condition]

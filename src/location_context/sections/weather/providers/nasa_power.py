@@ -1,7 +1,7 @@
 """NASA POWER, daily point: the second archive (MERRA-2), half-degree cells, no key.
 
 Ten whole years come in one request and are stored for every month. Days are of local solar time;
--999 means missing; wind comes in m/s. It has no codes: they follow the rule of `codes`.
+-999 means missing; wind comes in m/s. It has no codes: `code_without` derives them.
 """
 
 import re
@@ -9,13 +9,12 @@ from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any, Self
 
+import msgspec
 import numpy as np
 
 from location_context.point import Point
 from location_context.sections.contract import Attribution
 from location_context.sections.section import SectionContext
-from location_context.sections.weather.attributions import nasa_power
-from location_context.sections.weather.codes import code_without
 from location_context.sections.weather.providers.base import (
     ArchiveProvider,
     Native,
@@ -48,6 +47,18 @@ TABLE: Mapping[str, Native] = {
     "humidity_mean": Native("RH2M"),
 }
 MISSING_BELOW = -900.0  # -999 is its fill value; no field goes so low
+
+NASA_POWER = Attribution(
+    name="NASA POWER",
+    url="https://power.larc.nasa.gov/",
+    license=None,
+    text=(
+        "The data was obtained from the National Aeronautics and Space Administration (NASA) "
+        "Langley Research Center (LaRC) Prediction of Worldwide Energy Resource (POWER) Project "
+        "funded through the NASA Earth Science/Applied Science Program."
+    ),
+    adapted=True,  # means and spreads of ten years
+)
 
 
 class NasaPower(ArchiveProvider):
@@ -141,3 +152,25 @@ def _version(body: Any) -> str | None:
     version = ((body.get("header") or {}).get("api") or {}).get("version")
     found = re.fullmatch(r"v?(\d[\w.]{0,20})", version) if isinstance(version, str) else None
     return found[1] if found else None
+
+
+def code_without(rain: Floats, cloud: Floats, mean: Floats) -> Floats:
+    """Codes from daily rain in mm, cloud in percent and mean temperature in °C.
+
+    At least 10 mm is heavy, 1 mm rain, 0.3 mm drizzle; frozen up to 0 °C in the mean and sleet up
+    to 1.5 °C; dry days by cloud: to 25 % clear, to 65 % partly cloudy, else cloudy.
+    """
+    with np.errstate(invalid="ignore"):
+        dry = np.select([cloud <= 25, cloud <= 65, cloud <= 100], [0.0, 2.0, 3.0], np.nan)
+        wet = np.select([rain >= 10, rain >= 1], [65.0, 61.0], 51.0)
+        wet = np.where((mean <= 1.5) & (rain >= 1), 66.0, wet)
+        wet = np.where(mean <= 0, np.where(rain >= 10, 75.0, 71.0), wet)
+        codes: Floats = np.where(rain >= 0.3, wet, dry)
+    return np.where(np.isnan(rain), np.nan, codes)
+
+
+def nasa_power(accessed: date, version: str = "2.x.x") -> Attribution:
+    """Its two reference sentences; the second names the service, its version and the date."""
+    service = f"The data was obtained from the POWER Project's Daily {version} version on "
+    text = f"{NASA_POWER.text} {service}{accessed:%Y/%m/%d}."
+    return msgspec.structs.replace(NASA_POWER, text=text)

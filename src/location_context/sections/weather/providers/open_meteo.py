@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from location_context.errors import ProviderResponseInvalid, ProviderStatusError
+from location_context.sections.contract import CC_BY, Attribution
 from location_context.sections.open_meteo import NAME, reason, weight
 from location_context.sections.weather.providers.base import Native, is_number, read_columns
 from location_context.sections.weather.records import Cell, Columns, Grid
@@ -25,6 +26,13 @@ from location_context.upstream.client import ProviderClient
 T = TypeVar("T")
 AllowedRange = re.Match[str] | None
 
+OPEN_METEO = Attribution(
+    name="Open-Meteo",
+    url="https://open-meteo.com/",
+    license=CC_BY.name,
+    text="Weather data by Open-Meteo.com",
+    adapted=True,  # brought to the point's height; means and spreads of ten years
+)
 TABLE: Mapping[str, Native] = {
     "weather_code": Native("weather_code"),
     "temperature_max": Native("temperature_2m_max"),
@@ -256,3 +264,17 @@ def coordinates(lat: float, lng: float) -> dict[str, str]:
         "latitude": f"{min(lat, NORTHERNMOST):.4f}",
         "longitude": f"{-180.0 if lng == 180 else lng:.4f}",
     }
+
+
+def copernicus(year: int) -> Attribution:
+    """The notice for ERA5 and ERA5-Land, which names the year of use."""
+    return Attribution(
+        name="Copernicus Climate Change Service",
+        url="https://doi.org/10.24381/cds.adbb2d47",
+        license=CC_BY.name,
+        adapted=True,
+        text=(
+            f"Contains modified Copernicus Climate Change Service information {year}. Neither the "
+            "European Commission nor ECMWF is responsible for any use of it."
+        ),
+    )

@@ -9,9 +9,8 @@ import numpy as np
 from location_context.errors import ProviderBackoff, ProviderResponseInvalid
 from location_context.point import Point
 from location_context.sections.contract import Attribution
-from location_context.sections.open_meteo import NAME, open_meteo_backoff, open_meteo_host
+from location_context.sections.open_meteo import NAME, open_meteo_client
 from location_context.sections.section import SectionContext
-from location_context.sections.weather.attributions import OPEN_METEO, copernicus
 from location_context.sections.weather.providers.base import (
     ARCHIVE_DEGREES,
     ArchiveProvider,
@@ -19,13 +18,15 @@ from location_context.sections.weather.providers.base import (
     months_from,
 )
 from location_context.sections.weather.providers.open_meteo import (
+    OPEN_METEO,
     AllowedRange,
     OpenMeteoClient,
+    copernicus,
     read_daily,
     read_grid,
 )
 from location_context.sections.weather.records import FIELDS, Cell, Month, YearMonth
-from location_context.upstream.client import ClientLimits, ProviderClient
+from location_context.upstream.client import ClientLimits
 
 LAG_DAYS = 30  # the archive lags about five; what is this old it surely has
 MAX_WAITING = 4  # a call takes seconds; who comes later is served by the second archive
@@ -46,12 +47,8 @@ class OpenMeteoArchive(ArchiveProvider):
     def __init__(self, context: SectionContext) -> None:
         settings = context.settings
         at_once = 2 if settings.open_meteo_api_key else 1  # the host's slots are for forecasts too
-        self.client = ProviderClient(
-            self.name, settings.archive_url, context.client, context.clock,
-            host=open_meteo_host(context.hosts, settings),
-            backoff=open_meteo_backoff(context.clock),
-            limits=ClientLimits(timeout=20.0, max_in_flight=at_once, max_waiting=MAX_WAITING),
-        )  # fmt: skip
+        limits = ClientLimits(timeout=20.0, max_in_flight=at_once, max_waiting=MAX_WAITING)
+        self.client = open_meteo_client(self.name, settings.archive_url, context, limits)
         self._open_meteo = OpenMeteoClient(self.client, settings.open_meteo_api_key, FIELDS)
         self._clock = context.clock
 

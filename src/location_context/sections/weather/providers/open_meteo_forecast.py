@@ -7,18 +7,18 @@ from typing import Any, Self
 import numpy as np
 
 from location_context.errors import ProviderResponseInvalid
-from location_context.sections.open_meteo import NAME, open_meteo_backoff, open_meteo_host
+from location_context.sections.open_meteo import NAME, open_meteo_client
 from location_context.sections.section import SectionContext
-from location_context.sections.weather.attributions import OPEN_METEO
 from location_context.sections.weather.providers.base import Forecast, ForecastProvider
 from location_context.sections.weather.providers.open_meteo import (
+    OPEN_METEO,
     AllowedRange,
     OpenMeteoClient,
     read_daily,
     read_grid,
 )
 from location_context.sections.weather.records import FORECAST_FIELDS, Cell
-from location_context.upstream.client import ClientLimits, ProviderClient
+from location_context.upstream.client import ClientLimits
 
 FRESH_TTL = timedelta(minutes=30)
 FORECAST_DAYS = 16
@@ -35,12 +35,8 @@ class OpenMeteoForecast(ForecastProvider):
     attribution = (OPEN_METEO,)
 
     def __init__(self, context: SectionContext) -> None:
-        settings = context.settings
-        self.client = ProviderClient(
-            self.name, settings.forecast_url, context.client, context.clock,
-            host=open_meteo_host(context.hosts, settings),
-            backoff=open_meteo_backoff(context.clock), limits=ClientLimits(max_in_flight=8),
-        )  # fmt: skip
+        settings, limits = context.settings, ClientLimits(max_in_flight=8)
+        self.client = open_meteo_client(self.name, settings.forecast_url, context, limits)
         self._open_meteo = OpenMeteoClient(
             self.client, settings.open_meteo_api_key, FORECAST_FIELDS
         )

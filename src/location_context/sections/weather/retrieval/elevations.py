@@ -6,48 +6,66 @@ while one call is under way, the points that come gather for the next.
 
 import asyncio
 import contextlib
+from collections.abc import Sequence
 from datetime import timedelta
 
-from location_context.errors import ProviderError
+import msgspec
+
+from location_context.errors import ProviderError, ProviderResponseInvalid
 from location_context.point import Point
-from location_context.sections.weather.providers.open_meteo_elevation import (
-    MAX_POINTS,
-    OpenMeteoElevation,
-)
+from location_context.sections.contract import Attribution
+from location_context.sections.open_meteo import NAME, open_meteo_client
+from location_context.sections.section import SectionContext
+from location_context.sections.weather.providers.open_meteo import coordinates, read_elevation
 from location_context.sections.weather.records import Spot
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
-from location_context.stay import Clock
 from location_context.upstream.cached_source import CachedSource
+from location_context.upstream.client import ClientLimits
 from location_context.upstream.deadline import Deadline, SingleFlight
+from location_context.upstream.http import HttpResponse
 
+MAX_POINTS = 100  # in one call
 MAX_CACHED = 20_000
 FRESH_TTL = timedelta(days=365)  # ground does not move; the store keeps it for good
 UNKNOWN_TTL = timedelta(0)  # a gap of the terrain model is asked for again
 
+DEM = Attribution(
+    name="Copernicus DEM",
+    url="https://spacedata.copernicus.eu/collections/copernicus-digital-elevation-model",
+    license=None,
+    text=(
+        "Elevation: Copernicus DEM, produced using Copernicus WorldDEM-90 © DLR e.V. 2010-2014 and "
+        "© Airbus Defence and Space GmbH 2014-2018 provided under COPERNICUS by the European Union "
+        "and ESA; all rights reserved."
+    ),
+)
+
 
 class Elevations:
-    """The elevations of points in m."""
+    """The elevations of points in m, from the address beside the forecast's.
 
-    def __init__(
-        self, source: OpenMeteoElevation, repository: ArchiveRepository, clock: Clock
-    ) -> None:
-        self._source = source
+    Attributes:
+        client: asks `/v1/elevation` where the forecast is at `/v1/forecast`.
+    """
+
+    def __init__(self, context: SectionContext, repository: ArchiveRepository) -> None:
+        base, is_forecast, _ = context.settings.forecast_url.rpartition("/forecast")
+        url = f"{base}/elevation" if is_forecast else ""
+        limits = ClientLimits(timeout=5.0)
+        self.client = open_meteo_client("open_meteo_elevation", url, context, limits)
+        self._key = context.settings.open_meteo_api_key
         self._repository = repository
         self._cache: CachedSource[Spot, float | None] = CachedSource(
-            clock,
+            context.clock,
             fresh=lambda _, elevation, now: (
                 now + (FRESH_TTL if elevation is not None else UNKNOWN_TTL)
             ),
             stale=None,
             max_size=MAX_CACHED,
-            client=source.client,
+            client=self.client,
         )
         self._calls: SingleFlight[None] = SingleFlight()
         self._gathered: dict[bool, dict[Spot, asyncio.Future[float | None]]] = {True: {}, False: {}}
-
-    @property
-    def configured(self) -> bool:
-        return self._source.client.configured
 
     def put(self, spot: Spot, elevation: float) -> None:
         """Keep an elevation that came along with something else."""
@@ -85,7 +103,7 @@ class Elevations:
         while spots := list(gathered)[:MAX_POINTS]:
             futures = [gathered.pop(spot) for spot in spots]
             try:
-                elevations = await self._source.fetch(spots, public=public)
+                elevations = await self._ask(spots, public=public)
             except Exception as error:  # noqa: BLE001  whatever it was, it reaches who waits
                 for future in futures:
                     if not future.done():
@@ -95,10 +113,30 @@ class Elevations:
                     if not future.done():
                         future.set_result(elevation)
 
+    async def _ask(self, spots: Sequence[Spot], *, public: bool) -> list[float | None]:
+        """The elevations in m of at most 100 points, 0.0 at sea; None where none is known.
+
+        Raises:
+            ProviderError: they could not be had.
+        """
+        asked = [coordinates(lat, lng) for lat, lng in spots]
+        params = {name: ",".join(one[name] for one in asked) for name in ("latitude", "longitude")}
+        if self._key:
+            params["apikey"] = self._key.reveal()
+
+        def parse(response: HttpResponse) -> list[float | None]:
+            # what it does not know stands there as a bare nan, which JSON has no word for
+            found = msgspec.json.decode(response.body.replace(b"nan", b"null"))["elevation"]
+            if not isinstance(found, list) or len(found) != len(spots):
+                raise ProviderResponseInvalid(NAME, "the heights are not as many as the points")
+            return [read_elevation(value) for value in found]
+
+        return await self.client.get(params, parse, units=len(spots), public=public)
+
     async def probe(self, point: Point) -> None:
         """Ask for the point's elevation, though it may be known; what fails shows in the client."""
         with contextlib.suppress(ProviderError):
-            await self._source.fetch([(point.lat, point.lng)], public=False)
+            await self._ask([(point.lat, point.lng)], public=False)
 
     async def close(self) -> None:
         await self._cache.close()

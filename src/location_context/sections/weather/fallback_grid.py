@@ -1,9 +1,13 @@
-"""Making the fallback grid from the package `itur`, fetched with pip for this alone.
+"""Fallback: monthly mean temperature and rain for every place on Earth, from a file of our making.
 
-The package carries the monthly grids of Recommendations ITU-R P.1510-1 (mean temperature, K, 0.75
-degrees) and P.837-7 (rain, mm a month, 0.25 degrees, means of 50 years). It is checked by its hash,
-read out of its archive without installing it, and thrown away. Rain is averaged onto the
-temperature's grid.
+One array of 2 x 12 x 241 x 481 int16 (tenths of a degree C; tenths of a mm a month) on a grid of
+0.75 degrees, north up from -90, east from -180. It is mapped into memory, so that a request reads a
+few pages. Bilinear in place; in season linear between the middles of the months.
+
+`make` builds it from the package `itur`, fetched with pip for this alone, which carries the monthly
+grids of Recommendations ITU-R P.1510-1 (mean temperature, K, 0.75 degrees) and P.837-7 (rain, mm a
+month, 0.25 degrees, means of 50 years). The package is checked by its hash, read out of its archive
+without installing it, and thrown away. Rain is averaged onto the temperature's grid.
 """
 
 import io
@@ -12,17 +16,34 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from calendar import monthrange
 from collections.abc import Callable
+from datetime import date, timedelta
 from pathlib import Path
 
 import numpy as np
+import structlog
 from numpy.typing import NDArray
 
 from location_context.errors import OperatorError
-from location_context.sections.weather.climatology.fallback_grid import SHAPE, STEP
-from location_context.sections.weather.records import Floats
+from location_context.point import Point
+from location_context.sections.contract import Attribution
+from location_context.sections.weather.records import LIMITS, Floats, Grid, WeatherSeries
 from location_context.settings.data_dir import GRID_FILE
+from location_context.stay import Stay
 
+STEP = 0.75
+SHAPE = (2, 12, 241, 481)
+NAME = "ITU-R"
+MODEL = "P.1510-1 and P.837-7"
+SERIES_TTL = timedelta(minutes=1)
+ITU = Attribution(
+    name="ITU-R",
+    url="https://www.itu.int/rec/R-REC-P.1510/en",
+    license=None,
+    text="Monthly means: Recommendations ITU-R P.1510-1 and P.837-7",
+    adapted=True,  # interpolated in place and season
+)
 REQUIREMENT = (
     "itur==0.4.0 --hash=sha256:d7a357172216075b9f0b8f38cd68ce975dba1b7e22db8329f013e6ef651db9b2\n"
 )
@@ -31,6 +52,90 @@ _RAIN = "itur/data/837/v7_mt_month{:02d}.npz"
 _ABSOLUTE_ZERO = 273.15
 PACKAGE_BYTES = 163_384_630
 _DAMAGED = (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError)
+
+
+class FallbackGrid:
+    """The grid in the data directory; there when the file is."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.path = data_dir / GRID_FILE
+        self._values: NDArray[np.int16] | None = None
+        self._made: int | None = None
+
+    @property
+    def exists(self) -> bool:
+        return self._load() is not None
+
+    def series(self, point: Point, stay: Stay) -> WeatherSeries | None:
+        """The monthly means on the stay's dates; None when there is no grid."""
+        values = self._load()
+        if values is None:
+            return None
+        months, grid = _at(values, point)
+        unknown = np.full(stay.days, np.nan)
+        columns = dict.fromkeys(LIMITS, unknown)
+        columns["temperature_mean"] = _in_season(months[0], stay)
+        columns["precipitation_sum"] = _in_season(months[1] / _MONTH_DAYS, stay)
+        return WeatherSeries(
+            mode="climatology",
+            kind="monthly_mean",
+            provider=NAME,
+            model=MODEL,
+            columns=columns,
+            attribution=(ITU,),
+            ttl=SERIES_TTL,
+            as_of=None,
+            grid=grid,
+        )
+
+    def _load(self) -> NDArray[np.int16] | None:
+        """The array, read again when another file is there."""
+        try:
+            made = self.path.stat().st_mtime_ns
+        except OSError:
+            self._values = self._made = None
+            return None
+        if made != self._made:
+            self._made, self._values = made, self._map()
+        return self._values
+
+    def _map(self) -> NDArray[np.int16] | None:
+        try:
+            values = np.load(self.path, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, EOFError):
+            values = None
+        if values is None or values.shape != SHAPE or values.dtype != np.int16:
+            structlog.get_logger().warning("fallback_grid_damaged", file=GRID_FILE)
+            return None
+        return np.asarray(values)
+
+
+_MONTH_DAYS = np.array([28.25 if m == 2 else monthrange(2001, m)[1] for m in range(1, 13)])
+
+
+def _at(values: NDArray[np.int16], point: Point) -> tuple[NDArray[np.float64], Grid]:
+    """The twelve months of both fields at a point, in °C and mm a month."""
+    row, column = (point.lat + 90) / STEP, (point.lng + 180) / STEP
+    south, west = min(int(row), SHAPE[2] - 2), min(int(column), SHAPE[3] - 2)
+    up, right = row - south, column - west
+    corners = values[:, :, south : south + 2, west : west + 2] / 10.0
+    weights = np.outer([1 - up, up], [1 - right, right])
+    grid = Grid(round(row) * STEP - 90, round(column) * STEP - 180, None)
+    return (corners * weights).sum(axis=(2, 3)), grid
+
+
+def _in_season(months: NDArray[np.float64], stay: Stay) -> NDArray[np.float64]:
+    """A value for each date, linear between the middles of the months."""
+    return np.array([_on(months, day) for day in stay.dates()])
+
+
+def _on(months: NDArray[np.float64], day: date) -> float:
+    """Between the month's own middle and that of the month before or after."""
+    length = monthrange(day.year, day.month)[1]
+    place = (day.day - 0.5) / length - 0.5
+    here = months[day.month - 1]
+    other = months[(day.month - 1 + (1 if place > 0 else -1)) % 12]
+    return float(here + (other - here) * abs(place))
 
 
 def make(data_dir: Path, say: Callable[[str], None]) -> Path:
