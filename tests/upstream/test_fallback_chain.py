@@ -1,6 +1,7 @@
 """FallbackChain: the best result in time, and who may be silent is not waited for."""
 
 import asyncio
+import math
 import time
 from types import SimpleNamespace
 
@@ -26,6 +27,7 @@ class Source:
         self.client = SimpleNamespace(
             is_suspect=lambda _: self.suspect,
             wasted_wait=0.0,
+            answered_at=-math.inf,
             record_timeout=lambda seconds: setattr(self, "waited", seconds),
         )
 
@@ -67,6 +69,20 @@ async def test_a_lower_answer_waits_its_grace_for_a_higher_one():
     assert await race(slow, quick, seconds=0.5, settle_window=20) == "slow"
     other = Source("slow")
     assert await race(other, Source("quick").says("quick"), seconds=0.5) == "quick"
+
+
+async def test_while_a_source_answers_others_the_next_is_asked_later_but_in_time():
+    busy, second = Source("busy"), Source("second").says("second")
+    busy.client.answered_at = math.inf  # it never stops answering others
+    began = time.monotonic()
+    assert await race(busy, second, seconds=5) == "second"
+    assert time.monotonic() - began >= 2.0  # else after one second
+    queued = Source("queued")
+    attempts = [Attempt(queued.fetch, queue=busy.client), Attempt(second.fetch)]
+    began = time.monotonic()
+    chain = FallbackChain(attempts, Deadline.after(0.5), math.inf, queue_share=0.9)
+    assert await chain.run() == "second"
+    assert time.monotonic() - began >= 0.45
 
 
 async def test_a_caller_that_goes_away_leaves_the_source_at_work():

@@ -9,6 +9,7 @@ sentence names no address.
 """
 
 import asyncio
+import math
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -100,6 +101,7 @@ class ProviderClient:
     Attributes:
         last_success_at: when a response was last read, UTC.
         last_error: the newest failure since, or None.
+        answered_at: when it last answered well, on the monotonic clock.
         wasted_wait: seconds that callers waited for nothing, until it answers in less; else 0.
 
     Example:
@@ -122,6 +124,7 @@ class ProviderClient:
         self.name = name
         self.last_success_at: datetime | None = None
         self.last_error: ProviderError | None = None
+        self.answered_at = -math.inf
         self.wasted_wait = 0.0
         self.breaker = breaker or Breaker()
         self.host = host or Host()
@@ -248,6 +251,7 @@ class ProviderClient:
         self.breaker.succeed()
         self.host.answers = True
         self.last_success_at, self.last_error = self._clock(), None
+        self.answered_at = time.monotonic()
         self._retries = min(MAX_RETRIES_SAVED, self._retries + RETRY_SHARE)
         return parsed
 

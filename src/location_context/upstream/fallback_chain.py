@@ -1,12 +1,16 @@
 """FallbackChain: sources in order of preference, raced with staggered starts (hedged requests).
 
 The first is asked at once, the next when the one before failed or has taken its share of the time.
+While a source answers other callers, a call to it may only be waiting for its turn: the next source
+is then asked a second after the newest of its answers, at the latest when `queue_share` of the time
+is over.
 The best result wins: a lower one waits `settle_window` seconds for those above it. A source that
 may be silent (`ProviderClient.is_suspect`) is not waited for longer than that either. Fetches go on
 for the next caller when one goes, at its deadline or before.
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +25,7 @@ from location_context.upstream.deadline import Deadline
 T = TypeVar("T")
 MAX_STAGGER = 1.0  # seconds between two starts
 STAGGER_SHARE = 0.4  # of the time there is, for all starts together
+QUEUE_SHARE = 0.4  # of the time there is, for a queue that moves
 _ROUNDING = 0.001  # seconds by which a timer may fire early
 
 
@@ -31,10 +36,12 @@ class Attempt(Generic[T]):
     Attributes:
         fetch: gives its result, or None when it has none.
         client: whose calls it makes; it records how long its callers waited for nothing.
+        queue: the client in whose queue it may wait, where it makes calls of several.
     """
 
     fetch: Callable[[], Coroutine[Any, Any, T | None]]
     client: ProviderClient | None = None
+    queue: ProviderClient | None = None
 
 
 @dataclass
@@ -43,6 +50,7 @@ class _Started(Generic[T]):
 
     task: asyncio.Task[T | None]
     client: ProviderClient | None
+    queue: ProviderClient | None
     suspect: bool
     since: float = field(default_factory=time.monotonic)
 
@@ -71,6 +79,7 @@ class FallbackChain(Generic[T]):
         attempts: in order of preference.
         deadline: when the caller needs a result.
         settle_window: seconds for which a result waits for better ones.
+        queue_share: of the time there is, for which a queue that moves delays the next source.
 
     Attributes:
         first_failure: after `run`, why the preferred source gave nothing; None if it did.
@@ -90,7 +99,12 @@ class FallbackChain(Generic[T]):
     """
 
     def __init__(
-        self, attempts: Sequence[Attempt[T]], deadline: Deadline, settle_window: float
+        self,
+        attempts: Sequence[Attempt[T]],
+        deadline: Deadline,
+        settle_window: float,
+        *,
+        queue_share: float = QUEUE_SHARE,
     ) -> None:
         self.first_failure: BaseException | None = None
         self._waiting = list(attempts)
@@ -101,6 +115,7 @@ class FallbackChain(Generic[T]):
         self._settle_at: float | None = None
         self._stagger = min(MAX_STAGGER, self._time * STAGGER_SHARE / max(1, len(attempts) - 1))
         self._next_start = 0.0
+        self._queue_until = time.monotonic() + self._time * queue_share
 
     async def run(self) -> T | None:
         """The best result that came in time; None when there was none."""
@@ -135,15 +150,25 @@ class FallbackChain(Generic[T]):
     def _start_due(self) -> None:
         """Start every attempt whose turn has come."""
         while self._waiting and (
-            all(started.failed for started in self._started) or time.monotonic() >= self._next_start
+            all(started.failed for started in self._started) or time.monotonic() >= self._due()
         ):
             attempt = self._waiting.pop(0)
             client = attempt.client
             suspect = client is not None and client.is_suspect(self._time)
             slow = client is not None and client.wasted_wait > 0
             task = asyncio.ensure_future(_guarded(attempt.fetch))
-            self._started.append(_Started(task, client, suspect))
+            self._started.append(_Started(task, client, attempt.queue or client, suspect))
             self._next_start = time.monotonic() + (0.0 if suspect or slow else self._stagger)
+
+    def _due(self) -> float:
+        """When to start the next attempt, unless all before it failed."""
+        answers = [
+            started.queue.answered_at
+            for started in self._started
+            if started.queue and not started.suspect and not started.task.done()
+        ]
+        newest = max(answers, default=-math.inf)
+        return max(self._next_start, min(newest + MAX_STAGGER, self._queue_until))
 
     def _best(self) -> tuple[T | None, bool]:
         """The best result so far, and whether one above it is still awaited."""
@@ -163,7 +188,7 @@ class FallbackChain(Generic[T]):
         given_up = [one.since + self._settle_window + _ROUNDING for one in suspects]
         moments = [until, *(moment for moment in given_up if moment > now)]
         if self._waiting:
-            moments.append(self._next_start)
+            moments.append(self._due())
         timeout = max(0.0, min(moments) - now)
         if pending := self._pending():
             await asyncio.wait(pending, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)

@@ -48,6 +48,16 @@ async def test_six_new_places_at_once_cost_six_calls_and_nobody_is_refused(world
     assert after.body.basis.provider == "Open-Meteo"
 
 
+async def test_places_that_only_wait_their_turn_at_a_slow_host_cost_no_archive(world: World):
+    """Half a second a call: the sixth of six new places has its forecast after three."""
+    world.open_meteo.slow_seconds = 0.5
+    readings = await asyncio.gather(*(world.read(query(NEAR, one), 10) for one in places(6)))
+    assert [reading.body.basis.provider for reading in readings] == ["Open-Meteo"] * 6
+    assert all(reading.complete for reading in readings)
+    assert not world.open_meteo.calls(ARCHIVE)
+    assert not world.power.asked
+
+
 async def test_sections_that_share_the_hosts_share_three_calls_at_once_and_one_budget(world: World):
     world.open_meteo.slow_seconds = 0.02
     hosts, store = Hosts(), SqlClimateStore(world.database)

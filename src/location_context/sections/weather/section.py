@@ -51,6 +51,7 @@ from location_context.upstream.fallback_chain import Attempt, FallbackChain
 
 ELEVATION_WAIT = 1.0  # seconds for the point's elevation, where temperatures hang on it
 ELEVATION_LOOKUP = 0.05  # seconds to look up whether it is stored, where nothing hangs on it
+FORECAST_SHARE = 0.75  # of the time, before an archive is asked beside a host that answers others
 INCOMPLETE_TTL = timedelta(minutes=1)
 PAST_TTL = timedelta(days=1)
 NO_ARCHIVE = (
@@ -161,10 +162,12 @@ class Weather(Section[WeatherBody]):
             series = await self.archives.fetch(query, inner)
         else:
             attempts = [
-                Attempt(lambda: self._forecast(query, inner)),
+                Attempt(lambda: self._forecast(query, inner), queue=self._forecasts.queue),
                 Attempt(lambda: self.archives.fetch(query, inner)),
             ]
-            series = await FallbackChain(attempts, deadline, math.inf).run()
+            series = await FallbackChain(
+                attempts, deadline, math.inf, queue_share=FORECAST_SHARE
+            ).run()
         return series or self._fallback.series(query.point, query.stay)
 
     async def _forecast(self, query: Query, deadline: Deadline) -> WeatherSeries | None:

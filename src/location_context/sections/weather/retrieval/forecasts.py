@@ -14,6 +14,7 @@ from location_context.sections.weather.providers.base import Forecast, ForecastP
 from location_context.sections.weather.records import Cell, Spot, WeatherSeries
 from location_context.stay import Clock, Stay
 from location_context.upstream.cached_source import CachedSource, SharedCache, Sharing
+from location_context.upstream.client import ProviderClient
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.fallback_chain import Attempt, FallbackChain
 
@@ -71,6 +72,11 @@ class Forecasts:
         if best is None or chain.first_failure is None:
             return best
         return replace(best, degraded_reason=degraded_by(chain.first_failure))
+
+    @property
+    def queue(self) -> ProviderClient | None:
+        """Where calls for the preferred forecast may have to wait for their turn."""
+        return self.providers[0].client if self.providers else None
 
     def brings_elevation(self, query: Query) -> bool:
         """Whether the forecast to come is asked for at the point, and so brings its elevation."""
