@@ -12,7 +12,9 @@ day is known when steps cover at least 18 of its hours, or, today, 6 of those le
 severe of the day, as Open-Meteo does.
 """
 
+import cmath
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
@@ -30,6 +32,7 @@ from location_context.sections.weather.providers.base import (
     UNITS,
     Forecast,
     ForecastProvider,
+    Native,
     is_number,
 )
 from location_context.sections.weather.records import (
@@ -57,10 +60,23 @@ MET_NORWAY = Attribution(
 )
 MIN_HOURS, MIN_HOURS_TODAY = 18.0, 6.0
 MAX_DAYS = 20
-_BLOCKS = (1, 6, 12)  # hours
-_UV = "ultraviolet_index_clear_sky"
-MS_TO_KMH = UNITS["m/s"][0]
-_NAN = float("nan")
+PERIODS = (1, 6, 12)  # hours
+INSTANT: Mapping[str, Native] = {
+    "temperature_max": Native("air_temperature"),
+    "temperature_min": Native("air_temperature"),
+    "temperature_mean": Native("air_temperature"),
+    "cloud_cover_mean": Native("cloud_area_fraction"),
+    "humidity_mean": Native("relative_humidity"),
+    "wind_speed_max": Native("wind_speed", "m/s"),
+    "wind_gusts_max": Native("wind_speed_of_gust", "m/s"),
+    "uv_index_max": Native("ultraviolet_index_clear_sky"),
+}
+PERIOD: Mapping[str, Native] = {
+    "temperature_max": Native("air_temperature_max"),
+    "temperature_min": Native("air_temperature_min"),
+    "precipitation_probability": Native("probability_of_precipitation"),
+}
+SIX_HOURS: Mapping[str, Native] = {"uv_index_max": Native("ultraviolet_index_clear_sky_max")}
 _CODES: Mapping[str, int] = {  # by symbol without its _day, _night or _polartwilight
     "clearsky": 0, "fair": 1, "partlycloudy": 2, "cloudy": 3, "fog": 45,
     "lightrain": 61, "rain": 63, "heavyrain": 65,
@@ -164,70 +180,89 @@ class MetNorway(ForecastProvider):
 
 @dataclass(slots=True)
 class _Day:
-    """Sums over one local day."""
+    """What the steps say of one local day; `samples` are values with their hours, by field."""
 
+    samples: defaultdict[str, list[tuple[float, float]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
     hours: float = 0.0
-    highs: list[float] = field(default_factory=list)
-    lows: list[float] = field(default_factory=list)
-    codes: list[int] = field(default_factory=list)
-    chances: list[float] = field(default_factory=list)
-    winds: list[float] = field(default_factory=list)
-    gusts: list[float] = field(default_factory=list)
-    uv: list[float] = field(default_factory=list)
-    weighted: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     rain: float = 0.0
     rain_hours: float = 0.0
     wet_hours: float = 0.0
     hourly: bool = True
-    east: float = 0.0
-    north: float = 0.0
+    wind: complex = 0j  # north and east, by hours
 
-    def mean(self, name: str) -> float:
-        pairs = self.weighted.get(name, [])
-        hours = sum(weight for _, weight in pairs)
-        return sum(value * weight for value, weight in pairs) / hours if hours else _NAN
+    def add(self, block: Any, table: Mapping[str, Native], hours: float = 1.0) -> None:
+        """The values of a block that the table names."""
+        for name, (path, unit) in table.items():
+            if (value := _number(block, path)) is not None:
+                self.samples[name].append((value * UNITS[unit][0], hours))
+
+    def add_wind(self, block: Any, hours: float) -> None:
+        speed, origin = _number(block, "wind_speed"), _number(block, "wind_from_direction")
+        if speed is not None and origin is not None:
+            self.wind += cmath.rect(speed * hours, math.radians(origin))
+
+    def add_rain(self, block: Any, length: int, hours: float) -> None:
+        """The part of a block that falls on this day, in hours."""
+        self.hours += hours
+        self.hourly = self.hourly and length == 1
+        if (rain := _number(block, "precipitation_amount")) is not None:
+            self.rain += rain * hours / length
+            self.rain_hours += hours
+            self.wet_hours += hours if rain >= 0.1 else 0.0
+
+    def values(self) -> dict[str, float]:
+        """Our fields, as far as they are known."""
+        found = {name: _reduce(name, samples) for name, samples in self.samples.items()}
+        if self.rain_hours >= 0.75 * self.hours:
+            found["precipitation_sum"] = self.rain
+        if self.hourly:
+            found["precipitation_hours"] = self.wet_hours
+        if abs(self.wind) >= 1e-9:
+            found["wind_direction_dominant"] = math.degrees(cmath.phase(self.wind)) % 360
+        return found
 
 
 def aggregate_to_days(steps: Sequence[Any], timezone: str, today: date) -> tuple[date, Columns]:
     """The first local date and the columns of all days that the steps cover well enough."""
-    zone, days = ZoneInfo(timezone), dict[date, _Day]()
+    zone, days = ZoneInfo(timezone), defaultdict[date, _Day](_Day)
     moments = [datetime.fromisoformat(step["time"]).astimezone(UTC) for step in steps]
     for begin, end, step in zip(moments, [*moments[1:], None], steps, strict=True):
         data, hours = step["data"], _length(begin, end)
-        own = days.setdefault(begin.astimezone(zone).date(), _Day())
-        _add_instant(own, (data.get("instant") or {}).get("details") or {}, hours)
+        own = days[begin.astimezone(zone).date()]
+        own.add(data.get("instant"), INSTANT, hours)
+        own.add_wind(data.get("instant"), hours)
         if hours:
-            block = _Block.of(data, hours)
-            for day, share in _shares(begin, begin + timedelta(hours=hours), zone):
-                _add_rain(days.setdefault(day, _Day()), block, share)
-                if share >= hours / 2:
-                    _add_extremes(days[day], block)
-    known = [d for d, sums in days.items() if sums.hours >= _needed(d, today)]
+            _add_period(
+                [(days[day], share) for day, share in _shares(begin, hours, zone)], data, hours
+            )
+    known = [
+        day
+        for day, sums in days.items()
+        if sums.hours >= (MIN_HOURS_TODAY if day == today else MIN_HOURS)
+    ]
     if not known:
         raise ValueError("no day is covered")
     first = min(known)
     length = min((max(known) - first).days + 1, MAX_DAYS)
-    columns = {name: np.full(length, _NAN) for name in FORECAST_FIELDS}
+    columns = {name: np.full(length, math.nan) for name in FORECAST_FIELDS}
     for day in known:
         if (place := (day - first).days) < length:
-            for name, value in _values(days[day]).items():
+            for name, value in days[day].values().items():
                 columns[name][place] = value
     return first, {name: plausible(name, values) for name, values in columns.items()}
-
-
-def _needed(day: date, today: date) -> float:
-    return MIN_HOURS_TODAY if day == today else MIN_HOURS
 
 
 def _length(begin: datetime, end: datetime | None) -> float:
     """How many hours a step lasts; 0 where that is not said, or is no length it has."""
     hours = (end - begin) / timedelta(hours=1) if end else 0.0
-    return hours if 0 < hours <= _BLOCKS[-1] else 0.0
+    return hours if 0 < hours <= PERIODS[-1] else 0.0
 
 
-def _shares(begin: datetime, end: datetime, zone: ZoneInfo) -> Iterator[tuple[date, float]]:
+def _shares(begin: datetime, hours: float, zone: ZoneInfo) -> Iterator[tuple[date, float]]:
     """The local dates a step touches, and how many of its hours fall on each."""
-    local = begin.astimezone(zone)
+    local, end = begin.astimezone(zone), begin + timedelta(hours=hours)
     midnight = datetime.combine(local.date() + timedelta(1), datetime.min.time(), zone)
     turn = min(end, midnight.astimezone(UTC))
     yield local.date(), (turn - begin) / timedelta(hours=1)
@@ -235,80 +270,32 @@ def _shares(begin: datetime, end: datetime, zone: ZoneInfo) -> Iterator[tuple[da
         yield midnight.date(), (end - turn) / timedelta(hours=1)
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """What is said of the hours after an instant: the shortest block that holds the step."""
-
-    hours: int
-    details: Mapping[str, Any]
-    code: int | None
-    uv: float | None
-
-    @classmethod
-    def of(cls, data: Any, length: float) -> Self:
-        holding = (n for n in _BLOCKS if n >= length and data.get(f"next_{n}_hours"))
-        hours = next(holding, _BLOCKS[-1])
-        block = data.get(f"next_{hours}_hours") or {}
-        six = data.get("next_6_hours") or {}
-        return cls(
-            hours=hours,
-            details=block.get("details") or {},
-            code=_code((block.get("summary") or {}).get("symbol_code")),
-            # an hourly step has it in its instant, and its six hours reach into the next date
-            uv=_number(six.get("details") or {}, _UV + "_max") if length > 1 else None,
-        )
+def _add_period(shares: Sequence[tuple[_Day, float]], data: Any, hours: float) -> None:
+    """What is said of the hours of a step, by the shortest block that holds them."""
+    holding = (n for n in PERIODS if n >= hours and data.get(f"next_{n}_hours"))
+    length = next(holding, PERIODS[-1])
+    block = data.get(f"next_{length}_hours") or {}
+    for day, share in shares:
+        day.add_rain(block, length, share)
+        if share >= hours / 2:
+            day.add(block, PERIOD)
+            if hours > 1:  # an hourly step has it in its instant; six hours may reach into tomorrow
+                day.add(data.get("next_6_hours"), SIX_HOURS)
+            if (code := _code((block.get("summary") or {}).get("symbol_code"))) is not None:
+                day.samples["weather_code"].append((code, 1.0))
 
 
-def _add_instant(day: _Day, now: Any, hours: float) -> None:
-    """The values of one moment, which stand in the means for this many hours."""
-    for name in ("air_temperature", "cloud_area_fraction", "relative_humidity"):
-        if (value := _number(now, name)) is not None:
-            day.weighted.setdefault(name, []).append((value, hours))
-    if (temperature := _number(now, "air_temperature")) is not None:
-        day.highs.append(temperature)
-        day.lows.append(temperature)
-    if (uv := _number(now, _UV)) is not None:
-        day.uv.append(uv)
-    _add_wind(day, now, hours)
+def _reduce(name: str, samples: Sequence[tuple[float, float]]) -> float:
+    """The field's mean by hours, its lowest value or its highest."""
+    if name.endswith("_mean"):
+        hours = sum(weight for _, weight in samples)
+        return sum(value * weight for value, weight in samples) / hours if hours else math.nan
+    return (min if name.endswith("_min") else max)(value for value, _ in samples)
 
 
-def _add_rain(day: _Day, block: _Block, hours: float) -> None:
-    """The part of a block that falls on a day, in hours."""
-    day.hours += hours
-    day.hourly = day.hourly and block.hours == 1
-    if (rain := _number(block.details, "precipitation_amount")) is not None:
-        day.rain += rain * hours / block.hours
-        day.rain_hours += hours
-        day.wet_hours += hours if rain >= 0.1 else 0.0
-
-
-def _add_extremes(day: _Day, block: _Block) -> None:
-    for values, name in (
-        (day.highs, "air_temperature_max"),
-        (day.lows, "air_temperature_min"),
-        (day.chances, "probability_of_precipitation"),
-    ):
-        if (extreme := _number(block.details, name)) is not None:
-            values.append(extreme)
-    if block.uv is not None:
-        day.uv.append(block.uv)
-    if block.code is not None:
-        day.codes.append(block.code)
-
-
-def _add_wind(day: _Day, now: Any, hours: float) -> None:
-    speed, toward = _number(now, "wind_speed"), _number(now, "wind_from_direction")
-    if speed is not None:
-        day.winds.append(speed * MS_TO_KMH)
-        if toward is not None:
-            day.east += math.sin(math.radians(toward)) * speed * hours
-            day.north += math.cos(math.radians(toward)) * speed * hours
-    if (gust := _number(now, "wind_speed_of_gust")) is not None:
-        day.gusts.append(gust * MS_TO_KMH)
-
-
-def _number(details: Any, name: str) -> float | None:
-    value = details.get(name)
+def _number(block: Any, path: str) -> float | None:
+    """A value in the details of a block, where it has them."""
+    value = ((block or {}).get("details") or {}).get(path)
     return float(value) if is_number(value) else None
 
 
@@ -316,27 +303,4 @@ def _code(symbol: Any) -> int | None:
     if not isinstance(symbol, str):
         return None
     base = symbol.partition("_")[0]
-    if base.endswith("andthunder"):
-        return 95
-    return _CODES.get(base)
-
-
-def _values(day: _Day) -> dict[str, float]:
-    calm = math.hypot(day.east, day.north) < 1e-9
-    return {
-        "weather_code": max(day.codes, default=_NAN),
-        "temperature_max": max(day.highs, default=_NAN),
-        "temperature_min": min(day.lows, default=_NAN),
-        "temperature_mean": day.mean("air_temperature"),
-        "precipitation_sum": day.rain if day.rain_hours >= 0.75 * day.hours else _NAN,
-        "precipitation_hours": day.wet_hours if day.hourly else _NAN,
-        "precipitation_probability": max(day.chances, default=_NAN),
-        "wind_speed_max": max(day.winds, default=_NAN),
-        "wind_gusts_max": max(day.gusts, default=_NAN),
-        "wind_direction_dominant": (
-            _NAN if calm else math.degrees(math.atan2(day.east, day.north)) % 360
-        ),
-        "cloud_cover_mean": day.mean("cloud_area_fraction"),
-        "humidity_mean": day.mean("relative_humidity"),
-        "uv_index_max": max(day.uv, default=_NAN),
-    }
+    return 95 if base.endswith("andthunder") else _CODES.get(base)

@@ -7,6 +7,7 @@ a point's own height holds for all days. Dates are read from the answer, never f
 know.
 """
 
+import asyncio
 import math
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -63,88 +64,23 @@ _ALLOWED_DAYS = re.compile(r"Forecast days is invalid\. Allowed range (\d+) to (
 _UNKNOWN = re.compile(r"invalid String value ([\w,]+)")
 
 
-class Variables:
-    """The fields to ask for: all, less those the provider turned out not to know.
-
-    A refusal that quotes a whole list does not say which one is unknown: then the core is tried
-    with half of the others, and what is accepted is trusted again, until the unknown is found.
-    """
-
-    def __init__(self, fields: Sequence[str]) -> None:
-        self._fields = tuple(fields)
-        self._unsupported: set[str] = set()
-        self._suspects: list[str] = []
-        self._candidates: list[str] = []  # suspects of whom one is unknown
-        self._on_trial: list[str] = []  # suspects that are asked for
-
-    def fields(self) -> list[str]:
-        """Our names of what is asked for now, in the order of the fields."""
-        left_out = self._unsupported.union(self._suspects).difference(self._on_trial)
-        return [name for name in self._fields if name not in left_out]
-
-    @property
-    def settled(self) -> bool:
-        """Whether the provider is known to know all that would be asked for."""
-        return not self._suspects
-
-    def accepted(self, asked: Sequence[str]) -> None:
-        """The provider knows all of `asked`."""
-        self._suspects = [name for name in self._suspects if name not in asked]
-        self._candidates = [name for name in self._candidates if name not in asked]
-        self._choose_trial()
-
-    def refused(self, asked: Sequence[str], quoted: str) -> bool:
-        """The provider does not know `quoted`: its name of one of `asked`, or the whole list.
-
-        False when fewer cannot be asked for.
-        """
-        if self._unsupported.intersection(asked):
-            return True  # found out by another call meanwhile
-        optional = [name for name in asked if name not in CORE_FIELDS]
-        named = [name for name in optional if TABLE[name].path == quoted]
-        candidates = named or optional
-        if not named and self._suspects:
-            candidates = [name for name in candidates if name in self._suspects]
-        if not named and not self._suspects:
-            self._suspects = candidates
-        self._candidates = candidates
-        self._choose_trial()
-        return bool(candidates)
-
-    def only_the_core(self) -> None:
-        """Ask no more for what is still suspected."""
-        self._unsupported.update(self._suspects)
-        self._suspects, self._candidates, self._on_trial = [], [], []
-
-    def _choose_trial(self) -> None:
-        """Half of those of whom one is unknown; the last one left is unknown itself."""
-        if len(self._candidates) == 1:
-            self._unsupported.update(self._candidates)
-            self._suspects = [name for name in self._suspects if name not in self._unsupported]
-            self._candidates = []
-        self._on_trial = self._candidates[: len(self._candidates) // 2] or list(self._suspects)
-
-
 class OpenMeteoClient:
     """One address of Open-Meteo for `fields`: the key, and corrections by what a 400 says."""
 
     def __init__(self, client: ProviderClient, key: Secret, fields: Sequence[str]) -> None:
         self.http = client
-        self.variables = Variables(fields)
+        self._fields = fields
         self._key = key
+        self._unknown_fields: set[str] = set()
         self._unknown_zones: set[str] = set()
+        self._search = asyncio.Lock()
 
     def params(self, cell: Cell) -> dict[str, str]:
-        """The cell and the variables to ask for."""
-        return {
-            **coordinates(cell.lat, cell.lng),
-            "daily": ",".join(TABLE[name].path for name in self.variables.fields()),
-            "timezone": self._zone(cell),
-        }
-
-    def _zone(self, cell: Cell) -> str:
-        """The cell's zone, or the provider's own choice where it does not know the name."""
-        return "auto" if cell.timezone in self._unknown_zones else cell.timezone
+        """The cell and the variables to ask for: all but those the provider does not know."""
+        known = [name for name in self._fields if name not in self._unknown_fields]
+        zone = "auto" if cell.timezone in self._unknown_zones else cell.timezone
+        daily = ",".join(TABLE[name].path for name in known)
+        return {**coordinates(cell.lat, cell.lng), "daily": daily, "timezone": zone}
 
     async def get(
         self,
@@ -173,48 +109,72 @@ class OpenMeteoClient:
         """
         allowed: AllowedRange = None
         for _ in range(MAX_CORRECTIONS):
-            asked = self.variables.fields()
+            asked = self.params(cell)
             try:
                 return await ask(allowed)
             except ProviderStatusError as error:
-                allowed = self._correct(error, asked, cell) or allowed
-            await self._find_unsupported(cell, one_day)
+                text = reason(error.body) if error.status == 400 else ""
+                unknown = _UNKNOWN.search(text)
+                if "timezone" in text.lower() and asked["timezone"] != "auto":
+                    self._unknown_zones.add(cell.timezone)
+                elif unknown and await self._drop_unknown(unknown[1], {**asked, **one_day}):
+                    continue
+                elif found := _ALLOWED_DATES.search(text) or _ALLOWED_DAYS.search(text):
+                    allowed = found
+                else:
+                    raise
         return await ask(allowed)
 
-    async def _find_unsupported(self, cell: Cell, one_day: Mapping[str, str]) -> None:
-        """Find out which variables the provider does not know."""
-        for _ in range(MAX_TRIALS):
-            if self.variables.settled:
-                return
-            asked = self.variables.fields()
-            try:
-                await self.get({**self.params(cell), **one_day}, lambda _: None, [1], public=False)
-            except ProviderStatusError as error:
-                self._correct(error, asked, cell)
-            else:
-                self.variables.accepted(asked)
-        self.variables.only_the_core()
+    async def _drop_unknown(self, quoted: str, asked: Mapping[str, str]) -> bool:
+        """Ask no more for a variable that was refused; False when all that is left is the core.
 
-    def _correct(
-        self, error: ProviderStatusError, asked: Sequence[str], cell: Cell
-    ) -> AllowedRange:
-        """The allowed range a 400 names; what else it does not know is not asked for again.
+        A refusal may quote the whole list without saying which one is unknown: then the core is
+        tried with half of the others, until each unknown one is found.
+        """
+        async with self._search:
+            names = [name for name in self._fields if TABLE[name].path in asked["daily"].split(",")]
+            if self._unknown_fields.intersection(names):
+                return True  # found by another call meanwhile
+            suspects = [name for name in names if name not in CORE_FIELDS]
+            if named := [name for name in suspects if TABLE[name].path == quoted]:
+                self._unknown_fields.update(named)
+                return True
+            if not suspects:
+                return False
+            trials = 0
+            while suspects and trials < MAX_TRIALS:  # at least one of them is unknown
+                group = suspects
+                while len(group) > 1:
+                    half, trials = group[: len(group) // 2], trials + 1
+                    if await self._is_known(half, asked):
+                        suspects = [name for name in suspects if name not in half]
+                        group = group[len(half) :]
+                    else:
+                        group = half
+                self._unknown_fields.update(group)
+                suspects, trials = [name for name in suspects if name not in group], trials + 1
+                if suspects and await self._is_known(suspects, asked):
+                    return True
+            self._unknown_fields.update(suspects)
+            return True
+
+    async def _is_known(self, names: Sequence[str], asked: Mapping[str, str]) -> bool:
+        """Whether the provider knows all these variables besides the core.
 
         Raises:
-            ProviderStatusError: it says nothing to correct.
+            ProviderStatusError: it was not about them.
         """
-        text = reason(error.body)
-        if error.status != 400:
-            raise error
-        if "timezone" in text.lower() and self._zone(cell) != "auto":
-            self._unknown_zones.add(cell.timezone)
-            return None
-        unknown = _UNKNOWN.search(text)
-        if unknown and self.variables.refused(asked, unknown[1]):
-            return None
-        if allowed := _ALLOWED_DATES.search(text) or _ALLOWED_DAYS.search(text):
-            return allowed
-        raise error
+        fields = [name for name in self._fields if name in CORE_FIELDS or name in names]
+        daily = ",".join(TABLE[name].path for name in fields)
+        try:
+            # in a zone that every provider knows
+            params = {**asked, "daily": daily, "timezone": "GMT"}
+            await self.get(params, lambda _: None, [1], public=False)
+        except ProviderStatusError as error:
+            if error.status != 400 or not _UNKNOWN.search(reason(error.body)):
+                raise
+            return False
+        return True
 
 
 def _checked(body: Any) -> Any:
