@@ -166,10 +166,8 @@ class Presenter:
 
     def _sentence(self, high: float, low: float, wet: float) -> str:
         text = SummaryText(self._query.language, self._measure)
-        if self._series.kind == "forecast":
-            return text.forecast(high, low, wet, self._stay.days)
-        if self._series.kind == "reanalysis":
-            return text.climatology(high, low, wet, self._stay.days, years=self._series.years)
+        if self._series.kind != "monthly_mean":
+            return text.daily(high, low, wet, self._stay.days, self._series.years)
         rain = _total(self._columns["precipitation_sum"])
         return text.monthly_mean(self._mean("temperature_mean"), rain, self._stay.days)
 

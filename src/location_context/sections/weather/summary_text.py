@@ -21,6 +21,14 @@ from location_context.sections.weather.response import Condition, Day, WeatherBo
 _SNOWY = {"snow", "heavy_snow"}
 WET_PERCENT, DRY_PERCENT = 50, 30  # a day is wet from, all are dry under
 MAX_DATES_NAMED = 2
+_TERMINAL = {  # the columns of the terminal's table by field: heading and kind of unit
+    "temperature_max": ("max", "temperature"),
+    "temperature_min": ("min", "temperature"),
+    "temperature_mean": ("mean", "temperature"),
+    "precipitation_sum": ("rain", "precipitation"),
+    "precipitation_probability": ("chance", "probability"),
+    "wind_speed_max": ("wind", "wind_speed"),
+}
 
 
 class SummaryText:
@@ -30,51 +38,49 @@ class SummaryText:
         self._language = language
         self._measure = measure
 
-    def forecast(self, high: float, low: float, wet: float, days: int) -> str:
+    def daily(self, high: float, low: float, wet: float, days: int, years: Sequence[int]) -> str:
+        """Of a forecast; or of what is typical, where it says which years, and how many."""
         gettext = self._language.gettext
         if not math.isfinite(high + low):
-            return gettext("Little is known of these dates yet.")
+            little = gettext("Little is known of these dates yet.")
+            return gettext("Little is known of these dates.") if years else little
         if not math.isfinite(wet):
-            text = gettext("Highs around {high}, lows around {low}.")
-        elif days == 1:
-            text = gettext("A high of {high} and a low of {low}, {chance} chance of rain.")
-        elif wet < 0.5:
-            text = gettext("Highs around {high}, lows around {low}, mostly dry.")
-        else:
-            text = gettext(
-                "Highs around {high}, lows around {low}, rain on about {wet} of {days} days."
-            )
-        return text.format(**self._numbers(high, low, wet, days))
-
-    def climatology(
-        self, high: float, low: float, wet: float, days: int, *, years: Sequence[int]
-    ) -> str:
-        """What is typical; says which years, and how many."""
-        gettext = self._language.gettext
-        if not math.isfinite(high + low):
-            return gettext("Little is known of these dates.")
-        if not math.isfinite(wet):
-            text = gettext(
+            forecast = gettext("Highs around {high}, lows around {low}.")
+            typical = gettext(
                 "Typical of {first}–{last} ({count} years): highs around {high}, lows around {low}."
             )
         elif days == 1:
-            text = gettext(
+            forecast = gettext("A high of {high} and a low of {low}, {chance} chance of rain.")
+            typical = gettext(
                 "Typical of {first}–{last} ({count} years): a high of {high} and a low of {low}, "
                 "{chance} chance of rain."
             )
         elif wet < 0.5:
-            text = gettext(
+            forecast = gettext("Highs around {high}, lows around {low}, mostly dry.")
+            typical = gettext(
                 "Typical of {first}–{last} ({count} years): highs around {high}, "
                 "lows around {low}, mostly dry."
             )
         else:
-            text = gettext(
+            forecast = gettext(
+                "Highs around {high}, lows around {low}, rain on about {wet} of {days} days."
+            )
+            typical = gettext(
                 "Typical of {first}–{last} ({count} years): highs around {high}, "
                 "lows around {low}, rain on about {wet} of {days} days."
             )
-        numbers = self._numbers(high, low, wet, days)
+        known = math.isfinite(wet)
+        numbers = {
+            "high": self._degrees(high),
+            "low": self._degrees(low),
+            "wet": self._number(wet) if known else "",
+            "days": self._number(days),
+            "chance": f"{self._number(100 * wet)} %" if known else "",
+        }
+        if not years:
+            return forecast.format(**numbers)
         count = self._number(len(years))
-        return text.format(**numbers, first=years[0], last=years[-1], count=count)
+        return typical.format(**numbers, first=years[0], last=years[-1], count=count)
 
     def monthly_mean(self, mean: float, rain: float, days: int) -> str:
         text = self._language.ngettext(
@@ -87,16 +93,6 @@ class SummaryText:
         digits = 0 if measure.system == "metric" else 1
         shown = f"{self._number(amount, digits)} {measure.body.precipitation}"
         return text.format(mean=self._degrees(mean), rain=shown, days=self._number(days))
-
-    def _numbers(self, high: float, low: float, wet: float, days: int) -> dict[str, str]:
-        known = math.isfinite(wet)
-        return {
-            "high": self._degrees(high),
-            "low": self._degrees(low),
-            "wet": self._number(wet) if known else "",
-            "days": self._number(days),
-            "chance": f"{self._number(100 * wet)} %" if known else "",
-        }
 
     def _degrees(self, celsius: float) -> str:
         value = self._measure.temperature(celsius)
@@ -136,11 +132,11 @@ def typical_headline(body: WeatherBody, fmt: Formatter) -> str:
 
 
 def _monthly_headline(body: WeatherBody, fmt: Formatter) -> str:
-    means = [day.temperature_mean for day in body.days if day.temperature_mean is not None]
-    if not means:
+    middle = mean(day.temperature_mean for day in body.days)
+    if middle is None:
         return fmt.gettext("Little is known of these dates.")
     text = fmt.gettext("About {temperature} on average, day and night, at this time of year.")
-    return text.format(temperature=fmt.temperature(sum(means) / len(means)))
+    return text.format(temperature=fmt.temperature(middle))
 
 
 def _join(temperature: str, rain: str, fmt: Formatter) -> str:
@@ -175,12 +171,11 @@ def _expected(body: WeatherBody, fmt: Formatter) -> str:
         return fmt.gettext("rain or snow in {percent} of years").format(percent=chance)
     if expected < 0.5:
         return fmt.gettext("rain is rare")
-    snowy = any(day.condition in _SNOWY for day in body.days)
     count = round(expected)
     text = fmt.ngettext(
         "rain on about {count} of {days} days", "rain on about {count} of {days} days", count
     )
-    if snowy:
+    if any(day.condition in _SNOWY for day in body.days):
         text = fmt.ngettext(
             "rain or snow on about {count} of {days} days",
             "rain or snow on about {count} of {days} days",
@@ -190,36 +185,32 @@ def _expected(body: WeatherBody, fmt: Formatter) -> str:
 
 
 def _wet_days(days: Sequence[Day], fmt: Formatter) -> str:
+    """What falls and when: on every day, on so many, or on one or two that are named."""
     wet = [day for day in days if _is_wet(day)]
     if not wet:
         return _dry(days, fmt)
+    what = int(any(day.condition in _SNOWY or day.condition == "sleet" for day in wet))
+    what += all(day.condition in _SNOWY for day in wet)  # 0: rain, 1: both, 2: snow
     if len(wet) == len(days) > 1:
-        return _every_day(wet, fmt)
+        every = (
+            fmt.gettext("rain every day"),
+            fmt.gettext("rain or snow every day"),
+            fmt.gettext("snow every day"),
+        )
+        return every[what]
     if len(wet) > MAX_DATES_NAMED:
-        return _counted(wet, len(days), fmt)
-    dates = fmt.join_list([fmt.day(day.date) for day in wet])
-    if _all_snow(wet):
-        return fmt.gettext("snow on {dates}").format(dates=dates)
-    if _any_snow(wet):
-        return fmt.gettext("rain or snow on {dates}").format(dates=dates)
-    return fmt.gettext("rain on {dates}").format(dates=dates)
-
-
-def _counted(wet: Sequence[Day], days: int, fmt: Formatter) -> str:
-    text = fmt.gettext("rain on {count} of {days} days")
-    if _all_snow(wet):
-        text = fmt.gettext("snow on {count} of {days} days")
-    elif _any_snow(wet):
-        text = fmt.gettext("rain or snow on {count} of {days} days")
-    return text.format(count=len(wet), days=days)
-
-
-def _every_day(wet: Sequence[Day], fmt: Formatter) -> str:
-    if _all_snow(wet):
-        return fmt.gettext("snow every day")
-    if _any_snow(wet):
-        return fmt.gettext("rain or snow every day")
-    return fmt.gettext("rain every day")
+        counted = (
+            fmt.gettext("rain on {count} of {days} days"),
+            fmt.gettext("rain or snow on {count} of {days} days"),
+            fmt.gettext("snow on {count} of {days} days"),
+        )
+        return counted[what].format(count=len(wet), days=len(days))
+    named = (
+        fmt.gettext("rain on {dates}"),
+        fmt.gettext("rain or snow on {dates}"),
+        fmt.gettext("snow on {dates}"),
+    )
+    return named[what].format(dates=fmt.join_list([fmt.day(day.date) for day in wet]))
 
 
 def _dry(days: Iterable[Day], fmt: Formatter) -> str:
@@ -239,12 +230,10 @@ def _is_wet(day: Day) -> bool:
     return (day.precipitation_sum or 0) >= 1
 
 
-def _all_snow(days: Iterable[Day]) -> bool:
-    return all(day.condition in _SNOWY for day in days)
-
-
-def _any_snow(days: Iterable[Day]) -> bool:
-    return any(day.condition in _SNOWY or day.condition == "sleet" for day in days)
+def mean(values: Iterable[float | None]) -> float | None:
+    """The mean of what is known; None where nothing is."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def terminal_lines(body: WeatherBody) -> Iterator[str | TextTable]:
@@ -254,26 +243,13 @@ def terminal_lines(body: WeatherBody) -> Iterator[str | TextTable]:
     model = f" {basis.model}" if basis.model else ""
     yield f"{body.mode} ({basis.provider}{model}{years})"
     yield body.summary.text
-    units = body.units
-    degrees, depth, speed = units.temperature, units.precipitation, units.wind_speed
-    columns = (
-        "date", "", f"max {degrees}", f"min {degrees}", f"mean {degrees}", f"rain {depth}",
-        "chance %", f"wind {speed}",
-    )  # fmt: skip
-    rows = [[str(day.date), day.summary or "", *_numbers(day)] for day in body.days]
-    yield TextTable(columns=columns, rows=rows)
-
-
-def _numbers(day: Day) -> list[str]:
-    values = (
-        day.temperature_max,
-        day.temperature_min,
-        day.temperature_mean,
-        day.precipitation_sum,
-        day.precipitation_probability,
-        day.wind_speed_max,
-    )
-    return [UNKNOWN if value is None else f"{value:g}" for value in values]
+    headings = [f"{heading} {getattr(body.units, unit)}" for heading, unit in _TERMINAL.values()]
+    rows = []
+    for day in body.days:
+        values = [getattr(day, name) for name in _TERMINAL]
+        numbers = [UNKNOWN if value is None else f"{value:g}" for value in values]
+        rows.append([str(day.date), day.summary or "", *numbers])
+    yield TextTable(columns=("date", "", *headings), rows=rows)
 
 
 def condition_text(condition: Condition, language: Language) -> str:

@@ -8,31 +8,31 @@ properties in per cent.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from location_context.localisation.formatter import Formatter
 from location_context.sections.weather import summary_text
-from location_context.sections.weather.card.strips import (
-    DayView,
-    Scale,
-    Years,
-    day_views,
-    mean,
-    years,
-)
+from location_context.sections.weather.card.strips import DayView, Scale, Years, day_views, years
 from location_context.sections.weather.response import Day, WeatherBody
+from location_context.sections.weather.summary_text import mean
 
 MAX_COLUMNS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """Days of one kind; `label` only when there are two kinds."""
+    """Days of one kind.
+
+    Attributes:
+        label, detail: empty when there is one kind only.
+        first: the number of its first day on the page, by which the style block knows it.
+    """
 
     kind: str
     label: str
     detail: str
+    first: int
     days: Sequence[DayView]
 
 
@@ -60,10 +60,15 @@ def card(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter, now: date
     near = near if near and near.mode == "forecast" and whole.mode == "climatology" else None
     parts = _parts(whole, near)
     days = [day for _, found in parts for day in found]
-    scale, unit = Scale.over(days), whole.units.precipitation
-    shown = [(kind, day_views(kind, found, scale, unit, fmt)) for kind, found in parts]
-    numbered = _number(shown)
-    count = sum(len(views) for _, views in numbered)
+    bounds = ("temperature_max", "temperature_min", "temperature_max_p90", "temperature_min_p10")
+    scale = Scale.over(getattr(day, name) for day in days for name in bounds)
+    groups: list[Group] = []
+    for kind, found in parts:
+        shown = day_views(kind, found, scale, whole.units.precipitation, fmt)
+        label, detail = _label(whole, kind, shown, fmt) if len(parts) > 1 else ("", "")
+        first = sum(len(group.days) for group in groups)
+        groups.append(Group(kind=kind, label=label, detail=detail, first=first, days=shown))
+    views = [view for group in groups for view in group.days]
     ten = years(whole, fmt)
     newest = near or whole
     return Card(
@@ -71,15 +76,15 @@ def card(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter, now: date
         lead=headline(whole, near, fmt),
         note=note(whole, near, fmt),
         stale=stale_line(newest, fmt) if newest.stale else "",
-        groups=[_group(whole, kind, views, len(parts) > 1, fmt) for kind, views in numbered],
-        columns=_columns(count),
-        side=len(parts) > 1 and count <= MAX_COLUMNS,
-        weeks=count < len(days),
+        groups=groups,
+        columns=len(views) if len(views) <= MAX_COLUMNS else 7,
+        side=len(parts) > 1 and len(views) <= MAX_COLUMNS,
+        weeks=len(views) < len(days),
         monthly=whole.basis.kind == "monthly_mean",
-        spread=any(view.spread for _, views in numbered for view in views),
+        spread=any(view.spread for view in views),
         snow=any((day.snowfall_sum or 0) > 0 for day in days),
         years=ten,
-        style=_style(numbered) + (ten.style if ten else ""),
+        style=_style(groups, views) + (ten.style if ten else ""),
     )
 
 
@@ -93,49 +98,23 @@ def _parts(whole: WeatherBody, near: WeatherBody | None) -> list[tuple[str, list
     return [("forecast", list(near.days)), ("typical", far)]
 
 
-def _number(
-    shown: Iterable[tuple[str, Sequence[DayView]]],
-) -> list[tuple[str, list[DayView]]]:
-    """Every day with its number on the page, by which the style block knows it."""
-    result, at = [], 0
-    for kind, views in shown:
-        result.append((kind, [view.at(at + n) for n, view in enumerate(views)]))
-        at += len(views)
-    return result
+def _label(
+    whole: WeatherBody, kind: str, views: Sequence[DayView], fmt: Formatter
+) -> tuple[str, str]:
+    """What a group is called, and how far it reaches."""
+    if kind == "forecast":
+        last = fmt.day(views[-1].last)
+        return fmt.gettext("Forecast"), fmt.gettext("to {date}").format(date=last)
+    detail = fmt.gettext("from {date}").format(date=fmt.day(views[0].first))
+    if whole.basis.years:
+        detail += f", {fmt.years(whole.basis.years)}"
+    return fmt.gettext("Typical"), detail
 
 
-def _columns(shown: int) -> int:
-    return shown if shown <= MAX_COLUMNS else 7
-
-
-def _group(
-    whole: WeatherBody, kind: str, views: Sequence[DayView], labelled: bool, fmt: Formatter
-) -> Group:
-    label = detail = ""
-    if labelled and kind == "forecast":
-        label = fmt.gettext("Forecast")
-        detail = fmt.gettext("to {date}").format(date=fmt.day(_last(views)))
-    elif labelled:
-        label = fmt.gettext("Typical")
-        detail = fmt.gettext("from {date}").format(date=fmt.day(_first(views)))
-        if whole.basis.years:
-            detail += f", {fmt.years(whole.basis.years)}"
-    return Group(kind=kind, label=label, detail=detail, days=views)
-
-
-def _first(views: Sequence[DayView]) -> date:
-    return views[0].first
-
-
-def _last(views: Sequence[DayView]) -> date:
-    return views[-1].last
-
-
-def _style(groups: Sequence[tuple[str, Sequence[DayView]]]) -> str:
-    rules = [f"#w{view.number}{{{view.bar}}}" for _, views in groups for view in views if view.bar]
-    sizes = [len(views) for _, views in groups]
-    if len(sizes) > 1 and sum(sizes) <= MAX_COLUMNS:
-        rules += [f".g{n}{{--k:{size}}}" for n, size in enumerate(sizes)]
+def _style(groups: Sequence[Group], views: Sequence[DayView]) -> str:
+    rules = [f"#w{number}{{{view.bar}}}" for number, view in enumerate(views) if view.bar]
+    if len(groups) > 1 and len(views) <= MAX_COLUMNS:
+        rules += [f".g{number}{{--k:{len(group.days)}}}" for number, group in enumerate(groups)]
     return "".join(rules)
 
 
@@ -162,13 +141,9 @@ def age(body: WeatherBody, fmt: Formatter, now: datetime) -> str:
 def stale_line(body: WeatherBody, fmt: Formatter) -> str:
     if body.as_of is None or body.mode != "forecast":
         return fmt.gettext("The newest data could not be fetched.")
-    local = body.as_of.astimezone(_zone(body))
+    local = body.as_of.astimezone(ZoneInfo(body.point.timezone))
     text = fmt.gettext("The newest forecast could not be fetched; this one is from {moment}.")
     return text.format(moment=fmt.moment(local))
-
-
-def _zone(body: WeatherBody) -> ZoneInfo:
-    return ZoneInfo(body.point.timezone)
 
 
 def headline(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
@@ -197,7 +172,8 @@ def note(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
         )
         return text.format(date=fmt.date_short(near.stay.end))
     if whole.basis.kind == "monthly_mean":
-        return fmt.join_sentences([_rain(whole, fmt), _monthly(fmt)])
+        averages = fmt.gettext("Long-term averages of the month; no daily records are at hand.")
+        return fmt.join_sentences([_rain(whole, fmt), averages])
     said = [_sun(whole, fmt), _rain(whole, fmt)]
     if whole.mode == "climatology":
         said += [_spread(whole, fmt), _few_years(whole, fmt)]
@@ -207,11 +183,10 @@ def note(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
 
 
 def _sun(body: WeatherBody, fmt: Formatter) -> str:
-    known = [day.sunshine_hours for day in body.days if day.sunshine_hours is not None]
-    if not known:
+    average = mean(day.sunshine_hours for day in body.days)
+    if average is None:
         return ""
-    hours = round(sum(known) / len(known))
-    if not hours:
+    if not (hours := round(average)):
         return fmt.gettext("Hardly any sun.")
     text = fmt.ngettext(
         "About {hours} hour of sun a day.", "About {hours} hours of sun a day.", hours
@@ -270,12 +245,6 @@ def _wind(body: WeatherBody, fmt: Formatter) -> str:
     return text.format(date=fmt.day(when), speed=speed)
 
 
-def _uv(days: Sequence[Day], fmt: Formatter) -> str:
-    known = [day.uv_index_max for day in days if day.uv_index_max is not None]
-    if not known or round(max(known)) < 3:
-        return ""
-    return fmt.gettext("UV index up to {index}.").format(index=round(max(known)))
-
-
-def _monthly(fmt: Formatter) -> str:
-    return fmt.gettext("Long-term averages of the month; no daily records are at hand.")
+def _uv(days: Iterable[Day], fmt: Formatter) -> str:
+    highest = round(max((day.uv_index_max or 0.0 for day in days), default=0.0))
+    return "" if highest < 3 else fmt.gettext("UV index up to {index}.").format(index=highest)

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from typing import Self
 
 from location_context.localisation.formatter import Formatter
 from location_context.sections.weather.response import Day, WeatherBody, YearBody
+from location_context.sections.weather.summary_text import mean
 
 LIKELY_PERCENT = 50
 MAX_DAYS = 35  # shown one by one; beyond, by weeks
@@ -23,11 +24,9 @@ class Scale:
     high: float
 
     @classmethod
-    def over(cls, days: Iterable[Day]) -> Self:
-        values = [value for day in days for value in _temperatures(day) if value is not None]
-        if not values:
-            return cls(low=0.0, high=1.0)
-        return cls(low=min(values) - 1, high=max(values) + 1)
+    def over(cls, values: Iterable[float | None]) -> Self:
+        known = [value for value in values if value is not None] or [0.5]
+        return cls(low=min(known) - 1, high=max(known) + 1)
 
     def share(self, value: float) -> float:
         """Where a value lies, in per cent of the scale."""
@@ -43,7 +42,6 @@ class Scale:
 class DayView:
     """One day as it is shown; `bar` are the custom properties of its bars, empty when unknown."""
 
-    number: int = 0
     first: date
     last: date
     weekday: str
@@ -58,24 +56,19 @@ class DayView:
     bar: str
     spoken: str
 
-    def at(self, number: int) -> Self:
-        return replace(self, number=number)
-
 
 def day_views(
     kind: str, days: Sequence[Day], scale: Scale, unit: str, fmt: Formatter
 ) -> list[DayView]:
     """Each day, or each week when there are too many days."""
-    if len(days) <= MAX_DAYS:
-        return [_view(kind, [day], scale, unit, fmt) for day in days]
-    weeks = [days[n : n + 7] for n in range(0, len(days), 7)]
-    return [_view(kind, week, scale, unit, fmt) for week in weeks]
+    length = 1 if len(days) <= MAX_DAYS else 7
+    shown = [days[n : n + length] for n in range(0, len(days), length)]
+    return [_view(kind, some, scale, unit, fmt) for some in shown]
 
 
 def _view(kind: str, days: Sequence[Day], scale: Scale, unit: str, fmt: Formatter) -> DayView:
     """One day, or the mean of several."""
     high, low = mean(d.temperature_max for d in days), mean(d.temperature_min for d in days)
-    middle = mean(d.temperature_mean for d in days)
     chance = mean(d.precipitation_probability for d in days)
     tails = (
         mean(d.temperature_min_p10 for d in days),
@@ -84,7 +77,8 @@ def _view(kind: str, days: Sequence[Day], scale: Scale, unit: str, fmt: Formatte
     first, last = days[0].date, days[-1].date
     week = len(days) > 1
     if high is None and low is None:
-        high = middle
+        high = mean(d.temperature_mean for d in days)
+    rain = _rain(days, chance, unit, fmt)
     return DayView(
         first=first,
         last=last,
@@ -93,12 +87,12 @@ def _view(kind: str, days: Sequence[Day], scale: Scale, unit: str, fmt: Formatte
         icon=_condition(days) or "unknown",
         high="" if high is None else fmt.temperature(high),
         low="" if low is None else fmt.temperature(low),
-        chance=_rain(days, chance, unit, fmt),
+        chance=rain,
         drop=sum((chance or 0) >= level for level in _DROP_LEVELS),
         likely=(chance or 0) >= LIKELY_PERCENT,
         spread=kind == "typical" and None not in tails,
         bar=_bar(scale, (low, high), tails if kind == "typical" else (None, None)),
-        spoken=_spoken(days, (high, low), _rain(days, chance, unit, fmt), fmt),
+        spoken=_spoken(days, (high, low), rain, fmt),
     )
 
 
@@ -150,20 +144,6 @@ def _condition(days: Sequence[Day]) -> str | None:
     return Counter(known).most_common(1)[0][0] if known else None
 
 
-def mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
-
-
-def _temperatures(day: Day) -> tuple[float | None, ...]:
-    return (
-        day.temperature_max,
-        day.temperature_min,
-        day.temperature_max_p90,
-        day.temperature_min_p10,
-    )
-
-
 @dataclass(frozen=True, kw_only=True)
 class YearView:
     """One year as it is shown."""
@@ -196,7 +176,7 @@ def years(body: WeatherBody, fmt: Formatter) -> Years | None:
         return None
     lows = [year.temperature_min_mean or 0.0 for year in known]
     highs = [year.temperature_max_mean or 0.0 for year in known]
-    scale = Scale(low=min(lows) - 1, high=max(highs) + 1)
+    scale = Scale.over([*lows, *highs])
     rules = []
     for number, (low, high) in enumerate(zip(lows, highs, strict=True)):
         start, length = scale.span(low, high)
