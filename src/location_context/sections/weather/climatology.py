@@ -31,8 +31,8 @@ from location_context.sections.weather.records import (
     Columns,
     Floats,
     Month,
-    YearRecord,
 )
+from location_context.sections.weather.response import YearBody
 from location_context.stay import Stay
 
 WET_MM = 1.0
@@ -250,7 +250,7 @@ def missing(values: Floats) -> NDArray[np.bool_]:
     return np.asarray(share > MISSING_SHARE)
 
 
-def records(stay: Stay, years: Sequence[int], values: Floats) -> list[YearRecord]:
+def records(stay: Stay, years: Sequence[int], values: Floats) -> list[YearBody]:
     """The stay's own dates in each year, from windows without outliers; gaps are few."""
     own, asked = _own_dates(stay, years, values)
     known = np.isfinite(own)
@@ -261,7 +261,7 @@ def records(stay: Stay, years: Sequence[int], values: Floats) -> list[YearRecord
         wet = (own[2] >= 1.0).sum(axis=-1).tolist()
     enough = (count[2] >= (1 - MISSING_SHARE) * asked).tolist()
     return [
-        YearRecord(
+        YearBody(
             year=year,
             temperature_max_mean=high[row],
             temperature_min_mean=low[row],

@@ -5,41 +5,20 @@ the point, once, as they are read from what is stored.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 
+import msgspec
 import numpy as np
 
 from location_context.point import distance_km
-from location_context.sections.contract import (
-    Attribution,
-    DegradedReason,
-    Query,
-    StayBody,
-    foremost,
-    point_body,
-    point_notices,
-)
+from location_context.sections import contract
+from location_context.sections.contract import DegradedReason, Query
 from location_context.sections.units import Measure
+from location_context.sections.weather import records
 from location_context.sections.weather.climatology import WET_MM
-from location_context.sections.weather.records import (
-    LIMITS,
-    TEMPERATURES,
-    Columns,
-    Floats,
-    Grid,
-    WeatherSeries,
-    YearRecord,
-    condition_of,
-)
-from location_context.sections.weather.response import (
-    Basis,
-    Day,
-    Summary,
-    WeatherBody,
-    YearBody,
-)
+from location_context.sections.weather.records import Columns, Floats, Grid, WeatherSeries
+from location_context.sections.weather.response import Basis, Day, Summary, WeatherBody, YearBody
 from location_context.sections.weather.retrieval.elevations import DEM
 from location_context.sections.weather.summary_text import SummaryText, condition_text
 from location_context.stay import horizon
@@ -61,8 +40,8 @@ CONVERSIONS: Mapping[str, str] = {  # by column: the method of `Measure`; else `
     "uv_index_max": "count",
 }
 _TENTHS = tuple(f"temperature_{end}_{level}" for end in ("max", "min") for level in ("p10", "p90"))
-_CORRECTED = frozenset({*TEMPERATURES, *_TENTHS})
-_ALL_COLUMNS = (*LIMITS, *_TENTHS)
+_CORRECTED = frozenset({*records.TEMPERATURES, *_TENTHS})
+_ALL_COLUMNS = (*records.LIMITS, *_TENTHS)
 _COLUMNS = tuple(name for name in _ALL_COLUMNS if name != "weather_code")
 
 
@@ -89,20 +68,22 @@ class Presenter:
         self._kelvin = correction(series.grid, elevation)
         unknown = np.full(self._stay.days, math.nan)  # what a provider does not give is null
         self._columns: Columns = dict.fromkeys(_ALL_COLUMNS, unknown) | series.columns
-        if self._kelvin is not None:
-            self._columns = corrected(self._columns, self._kelvin)
+        if self._kelvin:
+            for name in _CORRECTED:
+                self._columns[name] = self._columns[name] + self._kelvin
 
     def body(self) -> WeatherBody:
         """The whole answer, in the units asked for."""
         point, series = self._query.point, self._series
+        dem = [] if self._elevation is None else [DEM]  # which knows the point's height
         return WeatherBody(
-            point=point_body(point),
-            stay=StayBody(start=self._stay.start, end=self._stay.end),
+            point=contract.point_body(point),
+            stay=contract.StayBody(start=self._stay.start, end=self._stay.end),
             units=self._measure.body,
             as_of=series.as_of,
             stale=series.stale,
             degraded_reason=self._degraded_reason(),
-            attribution=[*series.attribution, *self._dem(), *point_notices(point)],
+            attribution=[*series.attribution, *dem, *contract.point_notices(point)],
             mode=series.mode,
             forecast_until=horizon(self._today),
             days=self._days(),
@@ -117,11 +98,7 @@ class Presenter:
             return "forecast_unavailable"
         if self._series.kind == "monthly_mean":
             return "archive_unavailable"
-        return foremost((self._series.degraded_reason, self._reason))
-
-    def _dem(self) -> list[Attribution]:
-        """The notice of the terrain model that knows the point's height."""
-        return [] if self._elevation is None else [DEM]
+        return contract.foremost((self._series.degraded_reason, self._reason))
 
     def _days(self) -> list[Day]:
         shown = {name: self._converted(name, self._columns[name]) for name in _COLUMNS}
@@ -129,7 +106,7 @@ class Presenter:
         language = self._query.language
         days = []
         for place, day in enumerate(self._stay.dates()):
-            condition = condition_of(codes[place])
+            condition = records.condition_of(codes[place])
             values = {name: column[place] for name, column in shown.items()}
             days.append(
                 Day(
@@ -212,21 +189,20 @@ class Presenter:
         )
 
     def _history(self) -> list[YearBody]:
-        years: Sequence[YearRecord] = self._series.history
-        grid = self._series.history_grid or self._series.grid
-        kelvin = correction(grid, self._elevation)
-        if kelvin is not None:
-            years = corrected_years(years, kelvin)
-        measure = self._measure
+        measure, grid = self._measure, self._series.history_grid or self._series.grid
+        kelvin = correction(grid, self._elevation) or 0.0
+
+        def degrees(celsius: float | None) -> float | None:
+            return None if celsius is None else measure.temperature(celsius + kelvin)
+
         return [
-            YearBody(
-                year=year.year,
-                temperature_max_mean=measure.temperature(year.temperature_max_mean),
-                temperature_min_mean=measure.temperature(year.temperature_min_mean),
+            msgspec.structs.replace(
+                year,
+                temperature_max_mean=degrees(year.temperature_max_mean),
+                temperature_min_mean=degrees(year.temperature_min_mean),
                 precipitation_total=measure.precipitation(year.precipitation_total),
-                wet_days=year.wet_days,
             )
-            for year in years
+            for year in self._series.history
         ]
 
 
@@ -235,23 +211,6 @@ def correction(grid: Grid | None, elevation: float | None) -> float | None:
     if grid is None or grid.elevation is None or elevation is None:
         return None
     return (grid.elevation - elevation) * LAPSE_K_PER_M
-
-
-def corrected(columns: Columns, kelvin: float) -> Columns:
-    return {
-        name: values + kelvin if name in _CORRECTED else values for name, values in columns.items()
-    }
-
-
-def corrected_years(years: Sequence[YearRecord], kelvin: float) -> list[YearRecord]:
-    return [
-        replace(
-            year,
-            temperature_max_mean=year.temperature_max_mean + kelvin,
-            temperature_min_mean=year.temperature_min_mean + kelvin,
-        )
-        for year in years
-    ]
 
 
 def _total(values: Floats) -> float:

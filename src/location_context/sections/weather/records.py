@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from location_context.point import Point
 from location_context.sections.contract import Attribution, DegradedReason
-from location_context.sections.weather.response import Condition, Kind, Mode
+from location_context.sections.weather.response import Condition, Kind, Mode, YearBody
 
 PAD_DAYS = 15  # a window reaches as far to either side of a date
 
@@ -207,17 +207,6 @@ class ClimateStore(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class YearRecord:
-    """The dates of the stay in one year of the archive."""
-
-    year: int
-    temperature_max_mean: float
-    temperature_min_mean: float
-    precipitation_total: float
-    wet_days: int | None
-
-
 @dataclass(frozen=True, kw_only=True)
 class WeatherSeries:
     """What one source says of each date of a stay: a forecast, a climatology, or monthly means.
@@ -225,7 +214,7 @@ class WeatherSeries:
     Attributes:
         columns: a value for each date, NaN where unknown.
         ttl: how long it is fresh.
-        history: the stay's dates in each year of the archive.
+        history: the stay's dates in each year of the archive, metric, NaN where unknown.
         history_grid: where the history comes from another source than the rest.
         stale, degraded_reason: as in an answer.
     """
@@ -242,7 +231,7 @@ class WeatherSeries:
     years: Sequence[int] = ()
     samples_per_day: int | None = None
     grid: Grid | None = None
-    history: Sequence[YearRecord] = field(default=())
+    history: Sequence[YearBody] = field(default=())
     history_grid: Grid | None = None
     stale: bool = False
     degraded_reason: DegradedReason | None = None
