@@ -14,11 +14,11 @@ from hypothesis.extra.numpy import arrays
 from location_context.sections.weather import climatology
 from location_context.sections.weather.climatology import (
     MEMBERSHIP,
+    history,
     in_year,
     last_year,
     missing,
     months_of,
-    records,
     windows,
 )
 from location_context.sections.weather.records import (
@@ -201,7 +201,7 @@ def test_a_years_record_passes_over_a_gap_and_gives_up_on_many():
     stay = Stay(date(2027, 7, 11), date(2027, 7, 20))
     for count, known in ((2, True), (3, False)):
         find = held({date(2020, 7, 11) + timedelta(n) for n in range(count)})
-        (record,) = records(stay, [2020], windows(stay, [2020], find))
+        (record,) = history(stay, [2020], windows(stay, [2020], find))
         assert (record.wet_days is not None) == known
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import date, timedelta
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import msgspec
 
@@ -51,17 +51,13 @@ class Skyline(ForecastProvider):
     )  # fmt: skip
 
     def __init__(self, context: SectionContext) -> None:
+        super().__init__(context)
         settings = context.settings_of(SkylineSettings)
         budget = Budget({MINUTE: 48, DAY: 8000}, share=context.settings.budget_share)
         self.client = ProviderClient(
             self.name, settings.skyline_url, context.client, context.clock, host=Host(budget)
         )
         self._key = settings.skyline_api_key
-        self._clock = context.clock
-
-    @classmethod
-    def build(cls, context: SectionContext) -> Self:
-        return cls(context)
 
     async def fetch_forecast(
         self, cell: Cell, today: date, past_days: int, *, public: bool

@@ -16,29 +16,21 @@ February counts as the 28th in years that lack it.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from location_context.sections.weather.records import (
-    CONDITION_CODES,
-    FIELDS,
-    PAD_DAYS,
-    ROW,
-    TEMPERATURES,
-    Columns,
-    Floats,
-    Month,
-)
+from location_context.sections.weather import records
+from location_context.sections.weather.records import PAD_DAYS, ROW, Columns, Floats
 from location_context.sections.weather.response import YearBody
 from location_context.stay import Stay
 
 WET_MM = 1.0
 WIDTH = 2 * PAD_DAYS + 1
 _OFFSETS = np.arange(-PAD_DAYS, PAD_DAYS + 1, dtype=float)
-_FIRST_TEMPERATURE = ROW[TEMPERATURES[0]]
+_FIRST_TEMPERATURE = ROW[records.TEMPERATURES[0]]
 _EXTREMES = slice(ROW["temperature_max"], ROW["temperature_min"] + 1)
 OUTLIER_K, OUTLIER_MM = 25.0, 300.0
 YEARS = 10
@@ -46,8 +38,8 @@ SETTLED_DAYS = 10  # a year counts when its 31 December is so long past
 MISSING_SHARE = 0.2
 
 # Row n has 1 at the condition that code n counts toward.
-MEMBERSHIP = np.zeros((100, len(CONDITION_CODES)))
-for _place, _condition_codes in enumerate(CONDITION_CODES.values()):
+MEMBERSHIP = np.zeros((100, len(records.CONDITION_CODES)))
+for _place, _condition_codes in enumerate(records.CONDITION_CODES.values()):
     MEMBERSHIP[list(_condition_codes), _place] = 1.0
 
 
@@ -129,13 +121,13 @@ def quantiles(pooled: Floats, *levels: float) -> list[Floats]:
 def summarise(values: Floats) -> Columns:
     """Every column of the climatology from values (FIELDS x years x (dates + 30))."""
     columns = _means(values)
-    temperatures = values[_FIRST_TEMPERATURE : _FIRST_TEMPERATURE + len(TEMPERATURES)]
+    temperatures = values[_FIRST_TEMPERATURE : _FIRST_TEMPERATURE + len(records.TEMPERATURES)]
     line = fit(temperatures)
-    columns |= dict(zip(TEMPERATURES, line.value, strict=True))
+    columns |= dict(zip(records.TEMPERATURES, line.value, strict=True))
     low, high = quantiles(
         pooled_samples(temperatures[:2], Fit(line.value[:2], line.slope[:2])), 0.1, 0.9
     )
-    for place, name in enumerate(TEMPERATURES[:2]):
+    for place, name in enumerate(records.TEMPERATURES[:2]):
         columns[f"{name}_p10"], columns[f"{name}_p90"] = low[place], high[place]
     columns["precipitation_probability"] = wet_day_probability(values[ROW["precipitation_sum"]])
     columns["wind_direction_dominant"] = _wind(values)
@@ -172,7 +164,7 @@ def _means(values: Floats) -> Columns:
     total, count = _sums(by_day)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.where(count > 0, total / np.round(count), np.nan)
-    return dict(zip(FIELDS, means, strict=True))
+    return dict(zip(records.FIELDS, means, strict=True))
 
 
 def _wind(values: Floats) -> Floats:
@@ -226,20 +218,18 @@ def months_of(stay: Stay, year: int) -> list[tuple[int, int]]:
     return found
 
 
-def windows(stay: Stay, years: Sequence[int], find: Callable[[int, int], Month | None]) -> Floats:
+def windows(
+    stay: Stay, years: Sequence[int], find: Callable[[int, int], records.Month | None]
+) -> Floats:
     """FIELDS x years x (days + 30) of the stay in the years, NaN where nothing is stored."""
     width = stay.days + 2 * PAD_DAYS
-    values = np.full((len(FIELDS), len(years), width), np.nan)
+    values = np.full((len(records.FIELDS), len(years), width), np.nan)
     touched = months_of(stay, stay.start.year)
     for row, year in enumerate(years):
-        first = in_year(stay.start, year).toordinal() - PAD_DAYS
+        first = in_year(stay.start, year) - timedelta(PAD_DAYS)
         for in_stay, name in touched:
-            if (month := find(year + in_stay - stay.start.year, name)) is None:
-                continue
-            shift = month.first.toordinal() - first
-            begin, end = max(0, shift), min(width, shift + month.values.shape[1])
-            if begin < end:
-                values[:, row, begin:end] = month.values[:, begin - shift : end - shift]
+            if (month := find(year + in_stay - stay.start.year, name)) is not None:
+                records.copy_days(month.values, month.first, values[:, row], first)
     return values
 
 
@@ -250,7 +240,7 @@ def missing(values: Floats) -> NDArray[np.bool_]:
     return np.asarray(share > MISSING_SHARE)
 
 
-def records(stay: Stay, years: Sequence[int], values: Floats) -> list[YearBody]:
+def history(stay: Stay, years: Sequence[int], values: Floats) -> list[YearBody]:
     """The stay's own dates in each year, from windows without outliers; gaps are few."""
     own, asked = _own_dates(stay, years, values)
     known = np.isfinite(own)

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import msgspec
 import numpy as np
@@ -112,19 +112,25 @@ def condition_of(code: float) -> Condition | None:
     return _CONDITION_OF.get(int(code)) if np.isfinite(code) else None
 
 
+def copy_days(
+    source: NDArray[Any], source_first: date, target: NDArray[Any], target_first: date
+) -> None:
+    """Copy the days that two arrays have in common; the last axis is days from each first date."""
+    shift = (source_first - target_first).days
+    begin, end = max(0, shift), min(target.shape[-1], shift + source.shape[-1])
+    if begin < end:
+        target[..., begin:end] = source[..., begin - shift : end - shift]
+
+
 @dataclass(frozen=True, slots=True)
 class Month:
-    """One month of one year with 15 days to either side, as a provider's archive gave it.
-
-    `is_empty`: not one high is known.
-    """
+    """One month of one year with 15 days to either side, as a provider's archive gave it."""
 
     year: int
     month: int
     grid: Grid
     fetched_at: datetime
     values: NDArray[np.float32]  # FIELDS x days
-    is_empty: bool = field(init=False)
 
     @property
     def first(self) -> date:
@@ -133,12 +139,10 @@ class Month:
     def is_settled(self, now: datetime) -> bool:
         """Whether the archive had it whole when it was fetched, or was asked within a day."""
         last = month_span(self.year, self.month)[1]
-        final = (self.fetched_at.date() - last).days > 6 and not self.is_empty
-        return final or now - self.fetched_at < timedelta(days=1)
-
-    def __post_init__(self) -> None:
+        if now - self.fetched_at < timedelta(days=1):
+            return True
         known = np.isfinite(self.values[ROW["temperature_max"]]).any()
-        object.__setattr__(self, "is_empty", not known)
+        return bool(known) and (self.fetched_at.date() - last).days > 6
 
 
 class MonthRow(msgspec.Struct, frozen=True):

@@ -13,18 +13,7 @@ from typing import ClassVar, Self
 
 from location_context.errors import ProviderError, StorageError, UpstreamUnavailable
 from location_context.localisation.language import Language
-from location_context.sections import registry
-from location_context.sections.contract import (
-    DatasetState,
-    DegradedReason,
-    NotApplicable,
-    ProviderState,
-    Query,
-    SectionResult,
-    degraded_by,
-    foremost,
-    provider_state,
-)
+from location_context.sections import contract, registry
 from location_context.sections.section import (
     PARIS,
     Card,
@@ -121,7 +110,7 @@ class Weather(Section[WeatherBody]):
             [provider.build(context) for provider in archives],
         )
 
-    async def read(self, query: Query, deadline: Deadline) -> SectionResult:
+    async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
         """The weather of the stay.
 
         Raises:
@@ -132,8 +121,8 @@ class Weather(Section[WeatherBody]):
         today = query.point.today(now)
         if query.stay.is_past(today):
             message = query.language.gettext("The stay has ended.")
-            return SectionResult(
-                NotApplicable(reason="stay_in_past", message=message), now + PAST_TTL
+            return contract.SectionResult(
+                contract.NotApplicable(reason="stay_in_past", message=message), now + PAST_TTL
             )
         inner = deadline.earlier(ANSWER_RESERVE)
         is_near = query.stay.within_horizon(today)
@@ -151,9 +140,11 @@ class Weather(Section[WeatherBody]):
                 elevation.cancel()
                 await asyncio.gather(elevation, return_exceptions=True)
         body = Presenter(query, series, metres, today, reason).body()
-        return SectionResult(body, self._fresh_until(query, series, complete=not body.degraded))
+        return contract.SectionResult(
+            body, self._fresh_until(query, series, complete=not body.degraded)
+        )
 
-    async def _series(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
+    async def _series(self, query: contract.Query, deadline: Deadline) -> WeatherSeries | None:
         """The best that is there by the deadline."""
         assert query.stay is not None
         inner = deadline.earlier(FALLBACK_RESERVE)
@@ -170,7 +161,7 @@ class Weather(Section[WeatherBody]):
             ).run()
         return series or self._fallback.series(query.point, query.stay)
 
-    async def _forecast(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
+    async def _forecast(self, query: contract.Query, deadline: Deadline) -> WeatherSeries | None:
         """The forecast, with the history that is stored."""
         series = await self._forecasts.fetch(query, deadline)
         if series is None:
@@ -181,13 +172,15 @@ class Weather(Section[WeatherBody]):
             stored = None
         return with_history(series, stored) if stored else series
 
-    def _ask_elevation(self, query: Query, deadline: Deadline) -> asyncio.Task[float | None]:
+    def _ask_elevation(
+        self, query: contract.Query, deadline: Deadline
+    ) -> asyncio.Task[float | None]:
         elevation = self._elevations.fetch(query.point, deadline, public=query.public)
         return asyncio.ensure_future(elevation)
 
     async def _elevation(
         self, asked: asyncio.Task[float | None], series: WeatherSeries
-    ) -> tuple[float | None, DegradedReason | None]:
+    ) -> tuple[float | None, contract.DegradedReason | None]:
         """The point's elevation if it is there soon, and why it is missing where it matters."""
         matters = series.grid is not None and series.grid.elevation is not None
         await asyncio.wait([asked], timeout=ELEVATION_WAIT if matters else ELEVATION_LOOKUP)
@@ -196,9 +189,11 @@ class Weather(Section[WeatherBody]):
             return asked.result(), None
         if not (matters and self._elevations.client.configured):
             return None, None
-        return None, degraded_by(error)
+        return None, contract.degraded_by(error)
 
-    def _fresh_until(self, query: Query, series: WeatherSeries, *, complete: bool) -> datetime:
+    def _fresh_until(
+        self, query: contract.Query, series: WeatherSeries, *, complete: bool
+    ) -> datetime:
         """As long as the source says, not past midnight at the point."""
         now = self._clock()
         ttl = max(series.ttl, timedelta(0)) if complete else INCOMPLETE_TTL
@@ -206,17 +201,17 @@ class Weather(Section[WeatherBody]):
         midnight = datetime.combine(tomorrow, time(), query.point.zone)
         return min(now + ttl, midnight.astimezone(now.tzinfo))
 
-    def providers(self) -> Sequence[ProviderState]:
-        return [provider_state(client) for client in self._clients]
+    def providers(self) -> Sequence[contract.ProviderState]:
+        return [contract.provider_state(client) for client in self._clients]
 
-    async def dataset(self) -> DatasetState | None:
+    async def dataset(self) -> contract.DatasetState | None:
         """The archive stored, and the version of the fallback grid."""
         try:
             rows, newest = await self._store.extent()
         except StorageError:
             rows, newest = 0, None
         version = MODEL if self._fallback.exists else None
-        return DatasetState(version=version, rows=rows, imported_at=newest)
+        return contract.DatasetState(version=version, rows=rows, imported_at=newest)
 
     def warnings(self) -> Sequence[str]:
         warnings = [FREE_ACCESS] if self._free_access else []
@@ -225,7 +220,7 @@ class Weather(Section[WeatherBody]):
             warnings.append("No fallback climate grid: location-context climate fallback")
         return warnings
 
-    async def probe(self, query: Query) -> None:
+    async def probe(self, query: contract.Query) -> None:
         """Ask every provider for this point, whether an answer would need it or not."""
         await asyncio.gather(
             self._forecasts.probe(query),
@@ -262,7 +257,7 @@ class Weather(Section[WeatherBody]):
         """Which weather the page shows: its kinds in order, and why it is less than was due."""
         shown = bodies if bodies and bodies[0].mode == "forecast" else bodies[-1:]
         kinds = dict.fromkeys(body.basis.kind for body in shown)
-        reason = foremost(body.degraded_reason for body in bodies)
+        reason = contract.foremost(body.degraded_reason for body in bodies)
         return {"weather": "_".join(kinds), "reason": reason or ""}
 
     def text(self, body: WeatherBody) -> Iterator[str | TextTable]:

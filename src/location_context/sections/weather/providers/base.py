@@ -25,6 +25,7 @@ from location_context.sections.weather.records import (
     Grid,
     Month,
     YearMonth,
+    copy_days,
     month_span,
     plausible,
 )
@@ -111,19 +112,6 @@ def read_columns(
     return first, columns
 
 
-class _Packed(msgspec.Struct, array_like=True):
-    """A forecast as it is shared with other processes."""
-
-    first: date
-    columns: dict[str, bytes]
-    lat: float
-    lng: float
-    elevation: float | None
-    fetched_at: datetime
-    fresh_until: datetime
-    issued_at: datetime | None
-
-
 @dataclass(frozen=True)
 class Forecast:
     """Daily columns from `first` on, as a provider gave them.
@@ -144,41 +132,26 @@ class Forecast:
 
     def on_stay(self, stay: Stay) -> Columns:
         """Every column on the dates of the stay, NaN where the forecast has none."""
-        unknown = np.full(0, np.nan)
-        return {name: self._cut(self.columns.get(name, unknown), stay) for name in FORECAST_FIELDS}
-
-    def _cut(self, values: Floats, stay: Stay) -> Floats:
-        cut = np.full(stay.days, np.nan)
-        shift = (self.first - stay.start).days
-        begin, end = max(0, shift), min(stay.days, shift + len(values))
-        if begin < end:
-            cut[begin:end] = values[begin - shift : end - shift]
-        return cut
+        columns = {name: np.full(stay.days, np.nan) for name in FORECAST_FIELDS}
+        for name, values in self.columns.items():
+            copy_days(values, self.first, columns[name], stay.start)
+        return columns
 
     def pack(self) -> bytes:
         """As it is shared with other processes."""
-        columns = {name: values.astype("<f4").tobytes() for name, values in self.columns.items()}
-        packed = _Packed(
-            self.first, columns, self.grid.lat, self.grid.lng, self.grid.elevation,
-            self.fetched_at, self.fresh_until, self.issued_at,
-        )  # fmt: skip
-        return msgspec.msgpack.encode(packed)
+        return msgspec.msgpack.encode(self, enc_hook=lambda values: values.astype("<f4").tobytes())
 
     @classmethod
     def unpack(cls, data: bytes) -> Self | None:
         """A forecast that was packed; None where the data are damaged."""
+
+        def read_column(_: Any, raw: bytes) -> Floats:
+            return np.frombuffer(raw, "<f4").astype(np.float64)
+
         try:
-            packed = msgspec.msgpack.decode(data, type=_Packed)
-            columns = {
-                name: np.frombuffer(raw, "<f4").astype(np.float64)
-                for name, raw in packed.columns.items()
-            }
+            return msgspec.msgpack.decode(data, type=cls, dec_hook=read_column)
         except (msgspec.MsgspecError, ValueError):
             return None
-        grid = Grid(packed.lat, packed.lng, packed.elevation)
-        return cls(
-            packed.first, columns, grid, packed.fetched_at, packed.fresh_until, packed.issued_at
-        )
 
 
 class Provider(ABC):
@@ -198,10 +171,14 @@ class Provider(ABC):
     order: int = 1000
     client: ProviderClient
 
+    def __init__(self, context: SectionContext) -> None:
+        """A provider makes its `client` besides."""
+        self._clock = context.clock
+
     @classmethod
-    @abstractmethod
     def build(cls, context: SectionContext) -> Self:
         """The provider of a process."""
+        return cls(context)
 
 
 class ForecastProvider(Provider):
@@ -225,13 +202,9 @@ class ForecastProvider(Provider):
         ...     }
         ...
         ...     def __init__(self, context):
+        ...         super().__init__(context)
         ...         url = "https://api.skyline.example/daily"
         ...         self.client = ProviderClient(self.name, url, context.client, context.clock)
-        ...         self._clock = context.clock
-        ...
-        ...     @classmethod
-        ...     def build(cls, context):
-        ...         return cls(context)
         ...
         ...     async def fetch_forecast(self, cell, today, past_days, *, public):
         ...         params = {"lat": f"{cell.lat:.2f}", "lon": f"{cell.lng:.2f}"}
@@ -287,10 +260,6 @@ class ArchiveProvider(Provider):
         >>> class Almanac(ArchiveProvider):
         ...     name, title, source = "almanac", "Almanac", "almanac_v1"
         ...
-        ...     @classmethod
-        ...     def build(cls, context):
-        ...         return cls()
-        ...
         ...     def cell(self, point):
         ...         return Cell.of(point, 0.5)
         ...
@@ -301,14 +270,16 @@ class ArchiveProvider(Provider):
         ...         first = month_span(*wanted[0])[0]  # a real one asks its client
         ...         days = sum((end - start).days + 1 for start, end in intervals(wanted))
         ...         values = np.full((15, days), 8.0)  # FIELDS x days
-        ...         return months_from(wanted, [(first, values)], Grid(50, 2, None), NOW)
+        ...         grid = Grid(50, 2, None)
+        ...         return months_from(wanted, [(first, values)], grid, self._clock())
         >>> import asyncio
         >>> from datetime import UTC
-        >>> NOW = datetime(2027, 2, 3, tzinfo=UTC)
+        >>> from types import SimpleNamespace
+        >>> now = datetime(2027, 2, 3, tzinfo=UTC)
+        >>> almanac = Almanac.build(SimpleNamespace(clock=lambda: now))
         >>> cell = Cell(50.0, 2.0, "Europe/Paris")
-        >>> months = asyncio.run(
-        ...     Almanac().fetch_months(cell, [(2026, 1)], date(2027, 2, 3), public=False)
-        ... )
+        >>> asked = almanac.fetch_months(cell, [(2026, 1)], now.date(), public=False)
+        >>> months = asyncio.run(asked)
         >>> months[0].first, months[0].values.shape  # January with 15 days to either side
         (datetime.date(2025, 12, 17), (15, 61))
     """
@@ -362,12 +333,9 @@ def months_from(
     months = []
     for year, month in wanted:
         first, last = month_span(year, month)
-        days = (last - first).days + 1
-        values = np.full((blocks[0][1].shape[0], days), np.nan, np.float32)
+        shape = (blocks[0][1].shape[0], (last - first).days + 1)
+        values = np.full(shape, np.nan, np.float32)
         for start, block in blocks:
-            shift = (start - first).days
-            begin, end = max(0, shift), min(days, shift + block.shape[1])
-            if begin < end:
-                values[:, begin:end] = block[:, begin - shift : end - shift]
+            copy_days(block, start, values, first)
         months.append(Month(year, month, grid, fetched_at, values))
     return months

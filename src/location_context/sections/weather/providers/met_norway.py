@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from typing import Any, Self
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -28,20 +28,10 @@ import structlog
 from location_context.lru import LRUCache
 from location_context.sections.contract import CC_BY, Attribution
 from location_context.sections.section import SectionContext
-from location_context.sections.weather.providers.base import (
-    UNITS,
-    Forecast,
-    ForecastProvider,
-    Native,
-    is_number,
-)
-from location_context.sections.weather.records import (
-    FORECAST_FIELDS,
-    Cell,
-    Columns,
-    Grid,
-    plausible,
-)
+from location_context.sections.weather import records
+from location_context.sections.weather.providers import base
+from location_context.sections.weather.providers.base import Forecast, ForecastProvider, Native
+from location_context.sections.weather.records import Cell, Columns, Grid
 from location_context.upstream.client import ClientLimits, ProviderClient
 from location_context.upstream.host import MINUTE, Budget, Host
 from location_context.upstream.http import HttpResponse
@@ -107,6 +97,7 @@ class MetNorway(ForecastProvider):
     attribution = (MET_NORWAY,)
 
     def __init__(self, context: SectionContext) -> None:
+        super().__init__(context)
         settings = context.settings
         url = settings.met_norway_url if settings.contact else ""
         self.client = ProviderClient(
@@ -114,13 +105,8 @@ class MetNorway(ForecastProvider):
             host=Host(Budget(CALLS, share=settings.budget_share)),
             limits=ClientLimits(max_in_flight=4, redirects=MAX_REDIRECTS),
         )  # fmt: skip
-        self._clock = context.clock
         self._warned = False
         self._cache: LRUCache[Cell, _Cached] = LRUCache(MAX_CACHED)
-
-    @classmethod
-    def build(cls, context: SectionContext) -> Self:
-        return cls(context)
 
     async def fetch_forecast(
         self, cell: Cell, today: date, past_days: int, *, public: bool
@@ -196,7 +182,7 @@ class _Day:
         """The values of a block that the table names."""
         for name, (path, unit) in table.items():
             if (value := _number(block, path)) is not None:
-                self.samples[name].append((value * UNITS[unit][0], hours))
+                self.samples[name].append((value * base.UNITS[unit][0], hours))
 
     def add_wind(self, block: Any, hours: float) -> None:
         speed, origin = _number(block, "wind_speed"), _number(block, "wind_from_direction")
@@ -246,12 +232,12 @@ def aggregate_to_days(steps: Sequence[Any], timezone: str, today: date) -> tuple
         raise ValueError("no day is covered")
     first = min(known)
     length = min((max(known) - first).days + 1, MAX_DAYS)
-    columns = {name: np.full(length, math.nan) for name in FORECAST_FIELDS}
+    columns = {name: np.full(length, math.nan) for name in records.FORECAST_FIELDS}
     for day in known:
         if (place := (day - first).days) < length:
             for name, value in days[day].values().items():
                 columns[name][place] = value
-    return first, {name: plausible(name, values) for name, values in columns.items()}
+    return first, {name: records.plausible(name, values) for name, values in columns.items()}
 
 
 def _length(begin: datetime, end: datetime | None) -> float:
@@ -296,11 +282,11 @@ def _reduce(name: str, samples: Sequence[tuple[float, float]]) -> float:
 def _number(block: Any, path: str) -> float | None:
     """A value in the details of a block, where it has them."""
     value = ((block or {}).get("details") or {}).get(path)
-    return float(value) if is_number(value) else None
+    return float(value) if base.is_number(value) else None
 
 
 def _code(symbol: Any) -> int | None:
     if not isinstance(symbol, str):
         return None
-    base = symbol.partition("_")[0]
-    return 95 if base.endswith("andthunder") else _CODES.get(base)
+    weather = symbol.partition("_")[0]
+    return 95 if weather.endswith("andthunder") else _CODES.get(weather)

@@ -7,7 +7,7 @@ Ten whole years come in one request and are stored for every month. Days are of 
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -15,22 +15,10 @@ import numpy as np
 from location_context.point import Point
 from location_context.sections.contract import Attribution
 from location_context.sections.section import SectionContext
-from location_context.sections.weather.providers.base import (
-    ArchiveProvider,
-    Native,
-    is_number,
-    months_from,
-    read_columns,
-)
-from location_context.sections.weather.records import (
-    FIELDS,
-    Cell,
-    Floats,
-    Grid,
-    Month,
-    YearMonth,
-    month_span,
-)
+from location_context.sections.weather import records
+from location_context.sections.weather.providers import base
+from location_context.sections.weather.providers.base import ArchiveProvider, Native
+from location_context.sections.weather.records import Cell, Floats, Grid, Month, month_span
 from location_context.upstream.client import ClientLimits, ProviderClient
 from location_context.upstream.host import DAY, MINUTE, Budget, Host
 
@@ -71,18 +59,14 @@ class NasaPower(ArchiveProvider):
     order = 200
 
     def __init__(self, context: SectionContext) -> None:
+        super().__init__(context)
         settings = context.settings
         self.client = ProviderClient(
             self.name, settings.nasa_power_url, context.client, context.clock,
             host=Host(Budget(CALLS, share=settings.budget_share)),
             limits=ClientLimits(timeout=30.0, max_in_flight=2),
         )  # fmt: skip
-        self._clock = context.clock
         self._version = "2.x.x"  # of its service, until an answer names it
-
-    @classmethod
-    def build(cls, context: SectionContext) -> Self:
-        return cls(context)
 
     def cell(self, point: Point) -> Cell:
         return Cell.of(point, CELL_DEGREES, "solar")
@@ -91,7 +75,7 @@ class NasaPower(ArchiveProvider):
         return (nasa_power(today, self._version),)
 
     async def fetch_months(
-        self, cell: Cell, wanted: Sequence[YearMonth], today: date, *, public: bool
+        self, cell: Cell, wanted: Sequence[records.YearMonth], today: date, *, public: bool
     ) -> list[Month]:
         """All months of the wanted years, in one request.
 
@@ -116,7 +100,9 @@ class NasaPower(ArchiveProvider):
                 if first <= month_span(year, month)[0] and month_span(year, month)[1] <= last
             )  # fmt: skip
             months = sorted({*wanted, *whole})
-            return months_from(months, [(first, values)], _read_grid(body, cell), self._clock())
+            return base.months_from(
+                months, [(first, values)], _read_grid(body, cell), self._clock()
+            )
 
         return await self.client.get_json(params, parse, public=public)
 
@@ -126,17 +112,19 @@ def _read_values(series: Mapping[str, Mapping[str, Any]], first: date, last: dat
     dates = [first + timedelta(n) for n in range((last - first).days + 1)]
     keys = [f"{day:%Y%m%d}" for day in dates]
     native = {
-        name: [value if is_number(value) and value > MISSING_BELOW else None for value in values]
+        name: [
+            value if base.is_number(value) and value > MISSING_BELOW else None for value in values
+        ]
         for name, by_date in series.items()
         for values in [[by_date.get(key) for key in keys]]
     }
-    _, columns = read_columns(native, dates, TABLE, FIELDS)
+    _, columns = base.read_columns(native, dates, TABLE, records.FIELDS)
     if np.isnan(columns["temperature_max"]).all():
         raise ValueError("no temperatures")
     columns["weather_code"] = code_without(
         columns["precipitation_sum"], columns["cloud_cover_mean"], columns["temperature_mean"]
     )
-    return np.stack([columns[name] for name in FIELDS])
+    return np.stack([columns[name] for name in records.FIELDS])
 
 
 def _read_grid(body: Any, cell: Cell) -> Grid:

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Sequence
 from datetime import date, timedelta
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -11,20 +11,7 @@ from location_context.point import Point
 from location_context.sections.contract import Attribution
 from location_context.sections.open_meteo import NAME, open_meteo_client
 from location_context.sections.section import SectionContext
-from location_context.sections.weather.providers.base import (
-    ARCHIVE_DEGREES,
-    ArchiveProvider,
-    intervals,
-    months_from,
-)
-from location_context.sections.weather.providers.open_meteo import (
-    OPEN_METEO,
-    AllowedRange,
-    OpenMeteoClient,
-    copernicus,
-    read_daily,
-    read_grid,
-)
+from location_context.sections.weather.providers import base, open_meteo
 from location_context.sections.weather.records import FIELDS, Cell, Month, YearMonth
 from location_context.upstream.client import ClientLimits
 
@@ -32,7 +19,7 @@ LAG_DAYS = 30  # the archive lags about five; what is this old it surely has
 MAX_WAITING = 4  # a call takes seconds; who comes later is served by the second archive
 
 
-class OpenMeteoArchive(ArchiveProvider):
+class OpenMeteoArchive(base.ArchiveProvider):
     """The archive. On free access one call at a time, and few that wait.
 
     A cell is asked for at its centre, so that all months of a cell are at one height.
@@ -45,22 +32,20 @@ class OpenMeteoArchive(ArchiveProvider):
     order = 100
 
     def __init__(self, context: SectionContext) -> None:
+        super().__init__(context)
         settings = context.settings
         at_once = 2 if settings.open_meteo_api_key else 1  # the host's slots are for forecasts too
         limits = ClientLimits(timeout=20.0, max_in_flight=at_once, max_waiting=MAX_WAITING)
         self.client = open_meteo_client(self.name, settings.archive_url, context, limits)
-        self._open_meteo = OpenMeteoClient(self.client, settings.open_meteo_api_key, FIELDS)
-        self._clock = context.clock
-
-    @classmethod
-    def build(cls, context: SectionContext) -> Self:
-        return cls(context)
+        self._open_meteo = open_meteo.OpenMeteoClient(
+            self.client, settings.open_meteo_api_key, FIELDS
+        )
 
     def cell(self, point: Point) -> Cell:
-        return Cell.of(point, ARCHIVE_DEGREES)
+        return Cell.of(point, base.ARCHIVE_DEGREES)
 
     def attribution(self, today: date) -> Sequence[Attribution]:
-        return (OPEN_METEO, copernicus(today.year))
+        return (open_meteo.OPEN_METEO, open_meteo.copernicus(today.year))
 
     async def fetch_months(
         self, cell: Cell, wanted: Sequence[YearMonth], today: date, *, public: bool
@@ -71,7 +56,7 @@ class OpenMeteoArchive(ArchiveProvider):
             ProviderError: none came, or too many wait for their turn already.
         """
 
-        def ask(allowed: AllowedRange) -> Awaitable[list[Month]]:
+        def ask(allowed: open_meteo.AllowedRange) -> Awaitable[list[Month]]:
             last = today - timedelta(days=2)
             if allowed is not None:
                 last = min(last, _last_date(allowed))
@@ -84,7 +69,7 @@ class OpenMeteoArchive(ArchiveProvider):
     async def _ask(
         self, cell: Cell, wanted: Sequence[YearMonth], last: date, *, public: bool
     ) -> list[Month]:
-        spans = [(start, min(end, last)) for start, end in intervals(wanted) if start <= last]
+        spans = [(start, min(end, last)) for start, end in base.intervals(wanted) if start <= last]
         if not spans:
             raise ProviderBackoff(NAME, "has nothing so recent")
         params = {
@@ -102,12 +87,14 @@ class OpenMeteoArchive(ArchiveProvider):
         answers = body if isinstance(body, list) else [body]
         blocks = []
         for answer in answers:
-            first, columns = read_daily(answer, FIELDS)
+            first, columns = open_meteo.read_daily(answer, FIELDS)
             blocks.append((first, np.stack([columns[name] for name in FIELDS])))
-        return months_from(wanted, blocks, read_grid(answers[0], cell), self._clock())
+        return base.months_from(
+            wanted, blocks, open_meteo.read_grid(answers[0], cell), self._clock()
+        )
 
 
-def _last_date(allowed: AllowedRange) -> date:
+def _last_date(allowed: open_meteo.AllowedRange) -> date:
     assert allowed is not None
     try:
         return date.fromisoformat(allowed[2])

@@ -2,21 +2,15 @@
 
 from collections.abc import Awaitable, Mapping
 from datetime import date, timedelta
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from location_context.errors import ProviderResponseInvalid
 from location_context.sections.open_meteo import NAME, open_meteo_client
 from location_context.sections.section import SectionContext
+from location_context.sections.weather.providers import open_meteo
 from location_context.sections.weather.providers.base import Forecast, ForecastProvider
-from location_context.sections.weather.providers.open_meteo import (
-    OPEN_METEO,
-    AllowedRange,
-    OpenMeteoClient,
-    read_daily,
-    read_grid,
-)
 from location_context.sections.weather.records import FORECAST_FIELDS, Cell
 from location_context.upstream.client import ClientLimits
 
@@ -32,19 +26,15 @@ class OpenMeteoForecast(ForecastProvider):
     model = "best_match"
     order = 100
     at_point = True
-    attribution = (OPEN_METEO,)
+    attribution = (open_meteo.OPEN_METEO,)
 
     def __init__(self, context: SectionContext) -> None:
+        super().__init__(context)
         settings, limits = context.settings, ClientLimits(max_in_flight=8)
         self.client = open_meteo_client(self.name, settings.forecast_url, context, limits)
-        self._open_meteo = OpenMeteoClient(
+        self._open_meteo = open_meteo.OpenMeteoClient(
             self.client, settings.open_meteo_api_key, FORECAST_FIELDS
         )
-        self._clock = context.clock
-
-    @classmethod
-    def build(cls, context: SectionContext) -> Self:
-        return cls(context)
 
     async def fetch_forecast(
         self, cell: Cell, today: date, past_days: int, *, public: bool
@@ -55,7 +45,7 @@ class OpenMeteoForecast(ForecastProvider):
             ProviderError: none came, or one without a single temperature.
         """
 
-        def ask(allowed: AllowedRange) -> Awaitable[Forecast]:
+        def ask(allowed: open_meteo.AllowedRange) -> Awaitable[Forecast]:
             span = {"forecast_days": str(FORECAST_DAYS), "past_days": str(past_days)}
             if allowed is not None:
                 span = _within(allowed, today, past_days)
@@ -72,14 +62,14 @@ class OpenMeteoForecast(ForecastProvider):
         )
 
     def _read(self, body: Any, cell: Cell) -> Forecast:
-        first, columns = read_daily(body, FORECAST_FIELDS)
+        first, columns = open_meteo.read_daily(body, FORECAST_FIELDS)
         if not np.isfinite(columns["temperature_max"]).any():
             raise ProviderResponseInvalid(NAME, "not one day of the forecast is known")
         now = self._clock()
-        return Forecast(first, columns, read_grid(body, cell), now, now + FRESH_TTL)
+        return Forecast(first, columns, open_meteo.read_grid(body, cell), now, now + FRESH_TTL)
 
 
-def _within(allowed: AllowedRange, today: date, past_days: int) -> dict[str, str]:
+def _within(allowed: open_meteo.AllowedRange, today: date, past_days: int) -> dict[str, str]:
     """Parameters inside the range that the provider named: of dates, or of forecast days."""
     assert allowed is not None
     try:

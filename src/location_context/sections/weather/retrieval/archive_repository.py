@@ -14,13 +14,7 @@ import structlog
 
 from location_context.errors import StorageError
 from location_context.lru import LRUCache
-from location_context.sections.weather.records import (
-    ClimateStore,
-    Month,
-    MonthRow,
-    Spot,
-    YearMonth,
-)
+from location_context.sections.weather.records import ClimateStore, Month, MonthRow, Spot, YearMonth
 from location_context.stay import Clock
 from location_context.upstream.deadline import SingleFlight
 

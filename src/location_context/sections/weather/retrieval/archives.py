@@ -22,25 +22,9 @@ from location_context.errors import (
 from location_context.lru import LRUCache
 from location_context.point import Point
 from location_context.sections.contract import Query, degraded_by
-from location_context.sections.weather import climatology
-from location_context.sections.weather.climatology import (
-    YEARS,
-    last_year,
-    latest,
-    missing,
-    months_of,
-    records,
-    windows,
-)
+from location_context.sections.weather import climatology, records
 from location_context.sections.weather.providers.base import ArchiveProvider
-from location_context.sections.weather.records import (
-    Cell,
-    Floats,
-    Month,
-    WeatherSeries,
-    YearMonth,
-    month_span,
-)
+from location_context.sections.weather.records import Cell, Floats, Month, WeatherSeries, YearMonth
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
 from location_context.stay import Clock, Stay
 from location_context.upstream.cached_source import CachedSource
@@ -125,7 +109,7 @@ class Archives:
         today = query.point.today(self.clock())
         for provider in self.providers:
             with contextlib.suppress(ProviderError):
-                month = (last_year(today), today.month)
+                month = (climatology.last_year(today), today.month)
                 cell = provider.cell(query.point)
                 await provider.fetch_months(cell, [month], today, public=False)
 
@@ -166,24 +150,26 @@ class ArchiveQuery:
         """The years to use, oldest first, and their windows; None when that may not be done."""
         years: list[int] = []
         parts: list[Floats] = []
-        asked = list(latest(last_year(self.today)))
+        asked = list(climatology.latest(climatology.last_year(self.today)))
         for _ in range(1 + MAX_OLDER_REQUESTS):
             if not await self._gather(asked, deadline):
                 return None
-            values = windows(self.stay, asked, lambda year, month: self._months.get((year, month)))
-            good = ~missing(values)
+            values = climatology.windows(
+                self.stay, asked, lambda year, month: self._months.get((year, month))
+            )
+            good = ~climatology.missing(values)
             years = [year for year, is_good in zip(asked, good, strict=True) if is_good] + years
             parts = [values if good.all() else values[:, good], *parts]
-            if len(years) >= YEARS or not years:
+            if len(years) >= climatology.YEARS or not years:
                 break
-            asked = list(latest(asked[0] - 1, YEARS - len(years)))
+            asked = list(climatology.latest(asked[0] - 1, climatology.YEARS - len(years)))
         if not years:
             raise ProviderResponseInvalid(self.provider.title, "has no data for this cell")
         return years, parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
     async def _gather(self, years: Sequence[int], deadline: Deadline | None) -> bool:
         """Have the months of the years, fetched if need be; False when that may not be done."""
-        wanted = [month for year in years for month in months_of(self.stay, year)]
+        wanted = [month for year in years for month in climatology.months_of(self.stay, year)]
         repository, source = self._archives.repository, self.provider.source
         may_ask = deadline is not None  # which is paid for, so that a look into the store is not
         self._months |= await repository.get(source, self.cell.key, wanted, reread=may_ask)
@@ -196,7 +182,7 @@ class ArchiveQuery:
     def summarise(self, years: Sequence[int], values: Floats) -> WeatherSeries:
         """The climatology from the windows of these years."""
         values = climatology.remove_outliers(values)
-        month = self._months[months_of(self.stay, years[-1])[0]]
+        month = self._months[climatology.months_of(self.stay, years[-1])[0]]
         return WeatherSeries(
             mode="climatology",
             kind="reanalysis",
@@ -209,7 +195,7 @@ class ArchiveQuery:
             years=years,
             samples_per_day=climatology.samples(values),
             grid=month.grid,
-            history=records(self.stay, years, values),
+            history=climatology.history(self.stay, years, values),
         )
 
 
@@ -281,7 +267,7 @@ class ArchiveBuilder:
 
 def all_months(today: date) -> list[YearMonth]:
     """Every month of the ten years, and those after them that a stay over New Year reaches."""
-    years = latest(last_year(today))
+    years = climatology.latest(climatology.last_year(today))
     after = [(years[-1] + 1, month) for month in (1, 2, 3)]
     wanted = [(year, month) for year in years for month in range(1, 13)]
-    return wanted + [one for one in after if (today - month_span(*one)[1]).days > 6]
+    return wanted + [one for one in after if (today - records.month_span(*one)[1]).days > 6]
