@@ -25,8 +25,8 @@ from location_context.sections.section import SectionContext
 from location_context.sections.weather import fallback_grid
 from location_context.sections.weather.fallback_grid import FallbackGrid
 from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
-from location_context.sections.weather.retrieval.archives import ArchiveBuilder, BuildReport
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
+from location_context.sections.weather.retrieval.archives import ArchiveBuilder, BuildReport
 from location_context.settings import Settings
 from location_context.stay import system_clock
 from location_context.storage.access import open_api_keys
