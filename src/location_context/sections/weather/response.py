@@ -33,6 +33,9 @@ TenthHigh = Annotated[
     Meta(description="One in ten is higher, in units.temperature; null in a forecast."),
 ]
 Percent = Annotated[float, Meta(ge=0, le=100)]
+Precipitation = Annotated[Quantity | None, Meta(description="In units.precipitation.")]
+Wind = Annotated[Quantity | None, Meta(description="At 10 m, in units.wind_speed.")]
+Hours = Annotated[Quantity | None, Meta(description="Hours.")]
 
 
 class Day(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,19 +59,19 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
     temperature_min_p90: TenthHigh
     apparent_temperature_max: Temperature
     apparent_temperature_min: Temperature
-    precipitation_sum: Annotated[Quantity | None, Meta(description="In units.precipitation.")]
+    precipitation_sum: Precipitation
     precipitation_probability: Annotated[
         Percent | None,
         Meta(description="Percent; in climatology the share of days with at least 1 mm."),
     ]
-    precipitation_hours: Annotated[Quantity | None, Meta(description="Hours.")]
+    precipitation_hours: Hours
     snowfall_sum: Annotated[Quantity | None, Meta(description="In units.snowfall.")]
-    wind_speed_max: Annotated[Quantity | None, Meta(description="At 10 m, in units.wind_speed.")]
-    wind_gusts_max: Annotated[Quantity | None, Meta(description="At 10 m, in units.wind_speed.")]
+    wind_speed_max: Wind
+    wind_gusts_max: Wind
     wind_direction_dominant: Annotated[
         Bearing | None, Meta(description="Where it comes from, degrees clockwise from north.")
     ]
-    sunshine_hours: Annotated[Quantity | None, Meta(description="Hours.")]
+    sunshine_hours: Hours
     cloud_cover_mean: Annotated[Percent | None, Meta(description="Percent of the sky.")]
     humidity_mean: Annotated[Percent | None, Meta(description="Relative, in percent.")]
     uv_index_max: Annotated[Quantity | None, Meta(description="UV index, 0 and up.")]
@@ -80,9 +83,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     text: Annotated[Text, Meta(description="One plain sentence, localised.")]
     temperature_max_mean: Temperature
     temperature_min_mean: Temperature
-    precipitation_total: Annotated[Quantity | None, Meta(description="In units.precipitation.")]
+    precipitation_total: Precipitation
     expected_wet_days: Annotated[Quantity | None, Meta(description="Sum of the days' chances.")]
-    sunshine_hours_total: Annotated[Quantity | None, Meta(description="Hours.")]
+    sunshine_hours_total: Hours
     warmest_date: Annotated[date | None, Meta(description="With the highest maximum.")]
     wettest_date: Annotated[
         date | None, Meta(description="With the most precipitation; null when dry.")
@@ -119,7 +122,7 @@ class YearBody(msgspec.Struct, frozen=True, kw_only=True):
     year: Annotated[int, Meta(ge=1900, le=2100, description="The year the stay would begin in.")]
     temperature_max_mean: Temperature
     temperature_min_mean: Temperature
-    precipitation_total: Annotated[Quantity | None, Meta(description="In units.precipitation.")]
+    precipitation_total: Precipitation
     wet_days: Annotated[
         Annotated[int, Meta(ge=0)] | None, Meta(description="Days with at least 1 mm.")
     ]

@@ -149,7 +149,6 @@ class YearView:
     """One year as it is shown."""
 
     year: str
-    short: str
     high: str
     dots: int
     wet: str
@@ -193,7 +192,6 @@ def _year_view(year: YearBody, high: float, fmt: Formatter) -> YearView:
     few = year.wet_days is not None and year.wet_days <= MAX_DOTS
     return YearView(
         year=str(year.year),
-        short=f"{year.year % 100:02}",
         high=fmt.temperature(high),
         dots=year.wet_days or 0 if few else 0,
         wet="" if few else ("–" if year.wet_days is None else str(year.wet_days)),

@@ -111,11 +111,7 @@ class MetNorway(ForecastProvider):
     async def fetch_forecast(
         self, cell: Cell, today: date, past_days: int, *, public: bool
     ) -> Forecast:
-        """The forecast of a cell, in days of the cell's zone.
-
-        Raises:
-            ProviderError: none came.
-        """
+        """The forecast of a cell, in days of the cell's zone."""
         del past_days
         cached = self._cache.get(cell)
         if cached is not None and self._clock() < cached.expires_at:

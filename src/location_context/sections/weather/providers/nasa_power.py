@@ -77,11 +77,7 @@ class NasaPower(ArchiveProvider):
     async def fetch_months(
         self, cell: Cell, wanted: Sequence[records.YearMonth], today: date, *, public: bool
     ) -> list[Month]:
-        """All months of the wanted years, in one request.
-
-        Raises:
-            ProviderError: none came.
-        """
+        """All months of the wanted years, in one request."""
         years = sorted({year for year, _ in wanted})
         first, last = month_span(years[0], 1)[0], month_span(*max(wanted))[1]
         last = min(max(last, month_span(years[-1], 12)[1]), today - timedelta(days=2))

@@ -19,9 +19,9 @@ import numpy as np
 from location_context.errors import ProviderResponseInvalid, ProviderStatusError
 from location_context.sections.contract import CC_BY, Attribution
 from location_context.sections.open_meteo import NAME, reason, weight
+from location_context.sections.section import SectionContext
 from location_context.sections.weather.providers.base import Native, is_number, read_columns
 from location_context.sections.weather.records import Cell, Columns, Grid
-from location_context.settings import Secret
 from location_context.upstream.client import ProviderClient
 
 T = TypeVar("T")
@@ -67,10 +67,12 @@ _UNKNOWN = re.compile(r"invalid String value ([\w,]+)")
 class OpenMeteoClient:
     """One address of Open-Meteo for `fields`: the key, and corrections by what a 400 says."""
 
-    def __init__(self, client: ProviderClient, key: Secret, fields: Sequence[str]) -> None:
-        self.http = client
+    def __init__(
+        self, client: ProviderClient, context: SectionContext, fields: Sequence[str]
+    ) -> None:
+        self._client = client
         self._fields = fields
-        self._key = key
+        self._key = context.settings.open_meteo_api_key
         self._unknown_fields: set[str] = set()
         self._unknown_zones: set[str] = set()
         self._search = asyncio.Lock()
@@ -96,7 +98,7 @@ class OpenMeteoClient:
         """
         keyed = {**params, "apikey": self._key.reveal()} if self._key else dict(params)
         units = weight(params["daily"].count(",") + 1, days)
-        return await self.http.get_json(
+        return await self._client.get_json(
             keyed, lambda body: parse(_checked(body)), units=units, public=public
         )
 

@@ -33,13 +33,12 @@ class OpenMeteoArchive(base.ArchiveProvider):
 
     def __init__(self, context: SectionContext) -> None:
         super().__init__(context)
-        settings = context.settings
-        at_once = 2 if settings.open_meteo_api_key else 1  # the host's slots are for forecasts too
+        at_once = (
+            2 if context.settings.open_meteo_api_key else 1
+        )  # the host's slots are for forecasts too
         limits = ClientLimits(timeout=20.0, max_in_flight=at_once, max_waiting=MAX_WAITING)
-        self.client = open_meteo_client(self.name, settings.archive_url, context, limits)
-        self._open_meteo = open_meteo.OpenMeteoClient(
-            self.client, settings.open_meteo_api_key, FIELDS
-        )
+        self.client = open_meteo_client(self.name, context.settings.archive_url, context, limits)
+        self._open_meteo = open_meteo.OpenMeteoClient(self.client, context, FIELDS)
 
     def cell(self, point: Point) -> Cell:
         return Cell.of(point, base.ARCHIVE_DEGREES)
@@ -50,11 +49,7 @@ class OpenMeteoArchive(base.ArchiveProvider):
     async def fetch_months(
         self, cell: Cell, wanted: Sequence[YearMonth], today: date, *, public: bool
     ) -> list[Month]:
-        """The wanted months in one request.
-
-        Raises:
-            ProviderError: none came, or too many wait for their turn already.
-        """
+        """The wanted months in one request; refused where too many wait for their turn already."""
 
         def ask(allowed: open_meteo.AllowedRange) -> Awaitable[list[Month]]:
             last = today - timedelta(days=2)

@@ -30,20 +30,14 @@ class OpenMeteoForecast(ForecastProvider):
 
     def __init__(self, context: SectionContext) -> None:
         super().__init__(context)
-        settings, limits = context.settings, ClientLimits(max_in_flight=8)
-        self.client = open_meteo_client(self.name, settings.forecast_url, context, limits)
-        self._open_meteo = open_meteo.OpenMeteoClient(
-            self.client, settings.open_meteo_api_key, FORECAST_FIELDS
-        )
+        limits = ClientLimits(max_in_flight=8)
+        self.client = open_meteo_client(self.name, context.settings.forecast_url, context, limits)
+        self._open_meteo = open_meteo.OpenMeteoClient(self.client, context, FORECAST_FIELDS)
 
     async def fetch_forecast(
         self, cell: Cell, today: date, past_days: int, *, public: bool
     ) -> Forecast:
-        """A fresh forecast; a range that a 400 names is kept to.
-
-        Raises:
-            ProviderError: none came, or one without a single temperature.
-        """
+        """A fresh forecast with one temperature at least; a range that a 400 names is kept to."""
 
         def ask(allowed: open_meteo.AllowedRange) -> Awaitable[Forecast]:
             span = {"forecast_days": str(FORECAST_DAYS), "past_days": str(past_days)}

@@ -3,7 +3,8 @@
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import date, datetime, time, timedelta
+from datetime import datetime, time, timedelta
+from functools import partial
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -12,7 +13,7 @@ from location_context.errors import ProviderError
 from location_context.sections.contract import Query, degraded_by
 from location_context.sections.weather.providers.base import Forecast, ForecastProvider
 from location_context.sections.weather.records import Cell, Spot, WeatherSeries
-from location_context.stay import Clock, Stay
+from location_context.stay import Clock
 from location_context.upstream.cached_source import CachedSource, SharedCache, Sharing
 from location_context.upstream.client import ProviderClient
 from location_context.upstream.deadline import Deadline
@@ -64,9 +65,9 @@ class Forecasts:
         """The forecast of the stay; None when none can be had."""
         attempts: list[Attempt[WeatherSeries]] = []
         for provider in self.providers:
-            forecast = _ForecastQuery(self, provider, query, deadline)
-            attempts.append(Attempt(forecast.fresh, provider.client))
-            attempts.append(Attempt(forecast.stale))
+            fresh = partial(self._fresh, provider, query, deadline)
+            attempts.append(Attempt(fresh, provider.client))
+            attempts.append(Attempt(partial(self._stale, provider, query)))
         chain = FallbackChain(attempts, deadline, SETTLE_WINDOW)
         best = await chain.run()
         if best is None or chain.first_failure is None:
@@ -82,7 +83,8 @@ class Forecasts:
         """Whether the forecast to come is asked for at the point, and so brings its elevation."""
         if not self.providers or not self.providers[0].at_point:
             return False
-        return not _ForecastQuery(self, self.providers[0], query, Deadline.after(0)).is_cached
+        entry = self.cache.peek(self._key(self.providers[0], query))
+        return entry is None or self.clock() >= entry.fresh_until
 
     async def probe(self, query: Query) -> None:
         """Ask every provider for the point's forecast; what fails shows in its client."""
@@ -94,6 +96,68 @@ class Forecasts:
 
     async def close(self) -> None:
         await self.cache.close()
+
+    def _key(self, provider: ForecastProvider, query: Query) -> Key:
+        assert query.stay is not None
+        past = max(0, (query.point.today(self.clock()) - query.stay.start).days)
+        days = next(n for n in PAST_DAYS if n >= min(past, PAST_DAYS[-1]))
+        return provider.title, Cell.of(query.point, provider.cell_degrees), days
+
+    async def _fresh(
+        self, provider: ForecastProvider, query: Query, deadline: Deadline
+    ) -> WeatherSeries | None:
+        """From a fresh forecast, fetched if need be; None when it does not serve the stay.
+
+        Raises:
+            ProviderError, TimeoutError: none came.
+        """
+        key, point, public = self._key(provider, query), query.point, query.public
+
+        async def fetch() -> Forecast:
+            _, cell, past_days = key
+            if provider.at_point:
+                cell = replace(cell, lat=point.lat, lng=point.lng)
+            today = point.today(self.clock())
+            forecast = await provider.fetch_forecast(cell, today, past_days, public=public)
+            if provider.at_point and forecast.grid.elevation is not None:
+                self.on_elevation((point.lat, point.lng), forecast.grid.elevation)
+            return forecast
+
+        entry = await self.cache.get_fresh(key, fetch, deadline, public=public)
+        return self._series(provider, query, entry.value, stale=False)
+
+    async def _stale(self, provider: ForecastProvider, query: Query) -> WeatherSeries | None:
+        """From the cached forecast, whatever its age; None when there is none."""
+        entry = self.cache.peek(self._key(provider, query))
+        return None if entry is None else self._series(provider, query, entry.value, stale=True)
+
+    def _series(
+        self, provider: ForecastProvider, query: Query, forecast: Forecast, *, stale: bool
+    ) -> WeatherSeries | None:
+        """The stay's part; None when it ends too early to serve the stay."""
+        assert query.stay is not None
+        stay, now = query.stay, self.clock()
+        columns = forecast.on_stay(stay)
+        known = np.isfinite(columns["temperature_max"]) & np.isfinite(columns["temperature_min"])
+        if not known.any():
+            return None
+        # the last known day is the stay's last, or among the horizon's last three
+        last = stay.start + timedelta(int(np.flatnonzero(known)[-1]))
+        if last < min(stay.end, query.point.today(now) + timedelta(SURE_DAYS - 1)):
+            return None
+        return WeatherSeries(
+            mode="forecast",
+            kind="forecast",
+            provider=provider.title,
+            model=provider.model,
+            columns=columns,
+            attribution=provider.attribution,
+            ttl=forecast.fresh_until - now,
+            as_of=forecast.issued_at or forecast.fetched_at,
+            issued_at=forecast.issued_at,
+            grid=forecast.grid,
+            stale=stale,
+        )
 
 
 def _fresh_until(key: Key, forecast: Forecast, fetched_at: datetime) -> datetime:
@@ -107,80 +171,3 @@ def _fresh_until(key: Key, forecast: Forecast, fetched_at: datetime) -> datetime
 def _unpack(data: bytes) -> tuple[Forecast, datetime] | None:
     forecast = Forecast.unpack(data)
     return (forecast, forecast.fetched_at) if forecast else None
-
-
-class _ForecastQuery:
-    """One provider's answer to one query."""
-
-    def __init__(
-        self, forecasts: Forecasts, provider: ForecastProvider, query: Query, deadline: Deadline
-    ) -> None:
-        assert query.stay is not None
-        self._forecasts = forecasts
-        self._provider = provider
-        self._query = query
-        self._stay: Stay = query.stay
-        self._deadline = deadline
-        self._now = forecasts.clock()
-        self._today: date = query.point.today(self._now)
-        past = max(0, (self._today - self._stay.start).days)
-        days = next(n for n in PAST_DAYS if n >= min(past, PAST_DAYS[-1]))
-        self._key: Key = (provider.title, Cell.of(query.point, provider.cell_degrees), days)
-
-    @property
-    def is_cached(self) -> bool:
-        """Whether a fresh forecast is at hand."""
-        entry = self._forecasts.cache.peek(self._key)
-        return entry is not None and self._now < entry.fresh_until
-
-    async def fresh(self) -> WeatherSeries | None:
-        """From a fresh forecast, fetched if need be; None when it does not serve the stay.
-
-        Raises:
-            ProviderError, TimeoutError: none came.
-        """
-        entry = await self._forecasts.cache.get_fresh(
-            self._key, self._fetch, self._deadline, public=self._query.public
-        )
-        return self._series(entry.value, stale=False)
-
-    async def stale(self) -> WeatherSeries | None:
-        """From the cached forecast, whatever its age; None when there is none."""
-        entry = self._forecasts.cache.peek(self._key)
-        return None if entry is None else self._series(entry.value, stale=True)
-
-    async def _fetch(self) -> Forecast:
-        _, cell, past_days = self._key
-        point, provider = self._query.point, self._provider
-        if provider.at_point:
-            cell = replace(cell, lat=point.lat, lng=point.lng)
-        forecast = await provider.fetch_forecast(
-            cell, self._today, past_days, public=self._query.public
-        )
-        if provider.at_point and forecast.grid.elevation is not None:
-            self._forecasts.on_elevation((point.lat, point.lng), forecast.grid.elevation)
-        return forecast
-
-    def _series(self, forecast: Forecast, *, stale: bool) -> WeatherSeries | None:
-        """The stay's part; None when it ends too early to serve the stay."""
-        columns = forecast.on_stay(self._stay)
-        known = np.isfinite(columns["temperature_max"]) & np.isfinite(columns["temperature_min"])
-        if not known.any():
-            return None
-        # the last known day is the stay's last, or among the horizon's last three
-        last = self._stay.start + timedelta(int(np.flatnonzero(known)[-1]))
-        if last < min(self._stay.end, self._today + timedelta(SURE_DAYS - 1)):
-            return None
-        return WeatherSeries(
-            mode="forecast",
-            kind="forecast",
-            provider=self._provider.title,
-            model=self._provider.model,
-            columns=columns,
-            attribution=self._provider.attribution,
-            ttl=forecast.fresh_until - self._now,
-            as_of=forecast.issued_at or forecast.fetched_at,
-            issued_at=forecast.issued_at,
-            grid=forecast.grid,
-            stale=stale,
-        )
