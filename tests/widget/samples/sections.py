@@ -12,7 +12,7 @@ from location_context.sections.contract import (
     Query,
     SectionResult,
 )
-from location_context.sections.events.section import Events
+from location_context.sections.events.section import Events, event_providers
 from location_context.sections.guide.section import Guide
 from location_context.sections.section import Section
 from location_context.sections.weather.section import Weather
@@ -55,7 +55,9 @@ class SampleGuide(Sample, Guide):
 
 
 class SampleEvents(Sample, Events):
-    """Likewise."""
+    """Likewise; its card names the real providers."""
+
+    _providers = event_providers()
 
 
 def sample_sections(clock: Clock) -> list[Section]:
