@@ -16,8 +16,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Literal, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urljoin, urlsplit
 
 import httpx2
 import structlog
@@ -35,7 +36,7 @@ from location_context.errors import (
 from location_context.stay import Clock
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Breaker, Host
-from location_context.upstream.http import BoundedGet, HttpResponse
+from location_context.upstream.http import CONNECT_TIMEOUT, REDIRECTS, HttpResponse, get_once
 
 T = TypeVar("T")
 RETRY_SHARE = 0.1  # of successes that earn a retry
@@ -131,14 +132,12 @@ class ProviderClient:
         self._url = url
         self._clock = clock
         self._limits = limits or ClientLimits()
-        self._http = BoundedGet(
-            client, name, self._limits.timeout, self._limits.max_bytes, self._limits.redirects
-        )
+        self._http = client
         self._read_backoff = backoff
         self._backoff_until: datetime | None = None
         self._slots = asyncio.Semaphore(self._limits.max_in_flight)
         self._waiting = 0
-        self._sent_at: dict[float, int] = {}  # calls on their way, by when they were sent
+        self._sent_at: dict[object, float] = {}  # when the calls on their way were sent
         self._retries = MAX_RETRIES_SAVED
 
     @property
@@ -194,7 +193,7 @@ class ProviderClient:
 
     def record_timeout(self, seconds: float) -> None:
         """A caller got nothing; it counts if a call was on its way for half of these seconds."""
-        sent = next(iter(self._sent_at), None)  # the oldest: they are in the order of sending
+        sent = next(iter(self._sent_at.values()), None)  # the oldest: they are in this order
         if sent is not None and time.monotonic() - sent > seconds / 2:
             self.wasted_wait = max(self.wasted_wait, seconds)
 
@@ -307,31 +306,53 @@ class ProviderClient:
         self, url: str, headers: dict[str, str], units: float, public: bool, accept: tuple[int, ...]
     ) -> HttpResponse:
         """The response; a broken connection or a 429 is worth one more call."""
-        sent = time.monotonic()
-        self._sent_at[sent] = self._sent_at.get(sent, 0) + 1
+        sent, call = time.monotonic(), object()
+        self._sent_at[call] = sent
         try:
             async with asyncio.timeout(self._limits.timeout):
                 try:
-                    response = await self._http.get(url, headers)
+                    response = await self._get(url, headers)
                 except ProviderUnreachable:
                     if not self._may_retry(units, public=public):
                         raise
                     await asyncio.sleep(RETRY_DELAY * random.uniform(1, 2))  # noqa: S311  jitter, no secret
-                    response = await self._http.get(url, headers)
+                    response = await self._get(url, headers)
                 if response.status not in accept:
                     backoff = self._read_backoff(response)
                     if backoff.scope == "call":
                         await asyncio.sleep(backoff.seconds)
-                        response = await self._http.get(url, headers)
+                        response = await self._get(url, headers)
         except TimeoutError:
             raise ProviderTimeout(self.name, "did not answer in time") from None
         finally:
-            self._sent_at[sent] -= 1
-            if not self._sent_at[sent]:
-                del self._sent_at[sent]
+            del self._sent_at[call]
         if time.monotonic() - sent < self.wasted_wait:
             self.wasted_wait = 0.0
         self._check_status(response, accept)
+        return response
+
+    async def _get(self, url: str, headers: Mapping[str, str]) -> HttpResponse:
+        """The response, whatever its status, behind as many redirects within the host as allowed.
+
+        Raises:
+            ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: none came whole.
+        """
+        get = partial(
+            get_once,
+            self._http,
+            provider=self.name,
+            max_bytes=self._limits.max_bytes,
+            headers=headers,
+            timeout=httpx2.Timeout(self._limits.timeout, connect=CONNECT_TIMEOUT),
+        )
+        response = await get(url)
+        for _ in range(self._limits.redirects):
+            if response.status not in REDIRECTS:
+                break
+            target = urljoin(url, response.headers.get("location", ""))
+            if urlsplit(target)[:2] != urlsplit(url)[:2]:  # scheme, host and port
+                break
+            url, response = target, await get(target)
         return response
 
     def _may_retry(self, units: float, *, public: bool) -> bool:

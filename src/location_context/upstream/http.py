@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeAlias
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 import httpcore2
 import httpx2
@@ -51,47 +51,6 @@ class HttpResponse:
             page = self.body.lstrip()[:1] == b"<"
             what = "the answer is an HTML page, not JSON" if page else "the answer is not JSON"
             raise ProviderResponseInvalid(self.provider, what) from None
-
-
-@dataclass(frozen=True)
-class BoundedGet:
-    """GET requests to one provider.
-
-    Attributes:
-        client: the connections, shared by all providers.
-        provider: its name, for errors.
-        timeout: seconds for each step of a call.
-        max_bytes: of a body, as sent and unpacked.
-        redirects: followed within the host of the address.
-    """
-
-    client: HttpClient
-    provider: str
-    timeout: float
-    max_bytes: int
-    redirects: int
-
-    async def get(self, url: str, headers: Mapping[str, str]) -> HttpResponse:
-        """The response, whatever its status, behind as many redirects as allowed.
-
-        Raises:
-            ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: none came whole.
-        """
-        first, response = url, await self._get_once(url, headers)
-        for _ in range(self.redirects):
-            if response.status not in REDIRECTS:
-                break
-            target = urljoin(url, response.headers.get("location", ""))
-            if urlsplit(target)[:2] != urlsplit(first)[:2]:  # scheme, host and port
-                break
-            url, response = target, await self._get_once(target, headers)
-        return response
-
-    async def _get_once(self, url: str, headers: Mapping[str, str]) -> HttpResponse:
-        timeout = httpx2.Timeout(self.timeout, connect=CONNECT_TIMEOUT)
-        return await get_once(
-            self.client, url, self.provider, self.max_bytes, headers=headers, timeout=timeout
-        )
 
 
 async def get_once(  # noqa: PLR0913  a bounded request has these parts

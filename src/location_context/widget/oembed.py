@@ -15,14 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from location_context.errors import (
-    DuplicateParameter,
-    FormatNotImplemented,
-    InvalidRequest,
-    MalformedRequest,
-    MissingParameter,
-    NotFound,
-)
+from location_context import errors
 from location_context.parameters import WIDGET, Parameters, decode, parse, reject_misspelt, shown
 from location_context.sections.contract import Text, WebAddress
 from location_context.service import Service
@@ -104,16 +97,16 @@ def _request(query: bytes) -> dict[str, str]:
     pairs = decode(query)
     for name, value in pairs:
         if name in request:
-            raise DuplicateParameter(
+            raise errors.DuplicateParameter(
                 f"{name} was given more than once; accepted: each parameter once."
             )
         if name in NAMES:
             request[name] = value
     reject_misspelt((name for name, _ in pairs), NAMES)
     if (form := request.get("format")) and form != "json":
-        raise FormatNotImplemented(f"format is {shown(form)}; accepted: json.")
+        raise errors.FormatNotImplemented(f"format is {shown(form)}; accepted: json.")
     if not request.get("url"):
-        raise MissingParameter("url is missing or empty; it is required.")
+        raise errors.MissingParameter("url is missing or empty; it is required.")
     return request
 
 
@@ -126,11 +119,11 @@ def _widget(service: Service, address: str) -> Parameters:
     except ValueError:
         is_ours = False
     if not is_ours:
-        raise NotFound(f"url is {shown(address)}; accepted: an address under {root}.")
+        raise errors.NotFound(f"url is {shown(address)}; accepted: an address under {root}.")
     try:
         return parse(parts.query.encode(), WIDGET, service.languages)
-    except InvalidRequest as error:
-        raise NotFound(f"url is not a valid widget: {error.message}") from None
+    except errors.InvalidRequest as error:
+        raise errors.NotFound(f"url is not a valid widget: {error.message}") from None
 
 
 def _identity(address: str) -> tuple[str, str | None, int | None, str, bool]:
@@ -147,4 +140,6 @@ def _pixels(request: dict[str, str], name: str) -> int:
         return MAX_PIXELS
     if text.isascii() and text.isdigit() and len(text) <= 9 and int(text) >= 1:
         return int(text)
-    raise MalformedRequest(f"{name} is {shown(text)}; accepted: a whole number of px, 1 or more.")
+    raise errors.MalformedRequest(
+        f"{name} is {shown(text)}; accepted: a whole number of px, 1 or more."
+    )

@@ -23,18 +23,8 @@ from location_context.parameters import DEFAULT_ACCENT, WIDGET, Parameters, Them
 from location_context.sections.contract import Query
 from location_context.service import Service
 from location_context.upstream.deadline import Deadline
-from location_context.widget import embedding, oembed
+from location_context.widget import content, embedding, oembed
 from location_context.widget.builder import page as builder
-from location_context.widget.content import (
-    Content,
-    ErrorView,
-    SectionResults,
-    footer,
-    header,
-    page_data,
-    read,
-    rows,
-)
 from location_context.widget.render import Appearance, Page, Renderer
 
 PATH = "/v1/pulse"
@@ -100,7 +90,8 @@ class Widget:
         point = service.gazetteer.point(parameters.lat, parameters.lng)
         request.state.near = f"{point.lat:.1f},{point.lng:.1f}"
         query = Query(point, parameters.stay, parameters.units, language, public=True)
-        results = await read(service, query, Deadline.after(service.settings.widget_deadline))
+        deadline = Deadline.after(service.settings.widget_deadline)
+        results = await content.read(service, query, deadline)
         page = self._page(parameters, query, results, fmt)
         freshness = request.state.freshness = Freshness.of(results.all, "public")
         left = freshness.seconds_left(service.clock().timestamp())
@@ -115,35 +106,36 @@ class Widget:
         with suppress(PublicError):
             raw = dict(decode(request.scope["query_string"]))
         fmt = Formatter(_language(raw, request, self._service.languages))
-        view = ErrorView(
+        view = content.ErrorView(
             label=fmt.gettext("Cannot show this stay"),
             sentence=error_sentence(error, fmt),
             detail=error.message if isinstance(error, InvalidRequest) else "",
             code=error.code,
             request_id=request_id,
         )
-        page = self._renderer.page(Content(title=view.label, problem=view), fmt, _appearance(raw))
+        shown = content.Content(title=view.label, problem=view)
+        page = self._renderer.page(shown, fmt, _appearance(raw))
         headers = {"Cache-Control": "no-store", **error.headers}
         return _response(page, error.status, fmt.language, headers)
 
     def _page(
-        self, parameters: Parameters, query: Query, results: SectionResults, fmt: Formatter
+        self, parameters: Parameters, query: Query, results: content.SectionResults, fmt: Formatter
     ) -> Page:
         service = self._service
         title = embedding.title(service.sections, parameters.place, query.language)
         assert query.stay is not None
-        cards = rows(results, fmt, service.clock())
-        content = Content(
+        cards = content.rows(results, fmt, service.clock())
+        shown = content.Content(
             title=title,
-            header=header(parameters, query.stay, query.point, service.gazetteer, fmt),
+            header=content.header(parameters, query.stay, query.point, service.gazetteer, fmt),
             rows=cards,
             sentence="" if cards else fmt.gettext("There is nothing to show for these dates."),
-            footer=footer(results, fmt),
-            data=page_data(results),
+            footer=content.footer(results, fmt),
+            data=content.page_data(results),
             discovery=oembed.discovery(service.settings, parameters, title),
         )
         appearance = Appearance(theme=parameters.theme, accent=parameters.accent)
-        return self._renderer.page(content, fmt, appearance)
+        return self._renderer.page(shown, fmt, appearance)
 
 
 def _response(page: Page, status: int, language: Language, headers: Mapping[str, str]) -> Response:
