@@ -13,13 +13,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from location_context.errors import NotFound
 from location_context.service import Service
-from location_context.settings import Settings
-from location_context.stay import Clock
 from location_context.web import docs, openapi, status
 from location_context.web.caching import ConditionalResponses
 from location_context.web.endpoints import section_route
 from location_context.web.error_responses import ErrorResponse, json_error
-from location_context.web.logs import AccessLogger
 from location_context.web.middleware import (
     AccessLog,
     ConcurrencyLimiter,
@@ -27,10 +24,8 @@ from location_context.web.middleware import (
     ErrorResponses,
     RateLimitHeaders,
     RequestId,
-    RequestIds,
     RequestValidation,
 )
-from location_context.web.response_cache import CachedRoute, ResponseCache
 
 
 class FixedPathRouter(Router):
@@ -56,7 +51,6 @@ class Application(Starlette):
 
     Attributes:
         limiter: counts the requests in flight.
-        log: the access log.
         draining: whether clients are asked to close their connections and health answers 503.
         failure: why the lifespan ended, if it failed.
         last_request_at: when the last request began, on the monotonic clock.
@@ -65,27 +59,15 @@ class Application(Starlette):
     def __init__(
         self,
         lifespan: "Callable[[Application], AbstractAsyncContextManager[None]]",
-        settings: Settings,
-        clock: Clock,
+        max_in_flight: int,
     ) -> None:
         super().__init__()
         self.router = self._paths = FixedPathRouter(lifespan=lifespan)
-        self.limiter = ConcurrencyLimiter(settings.max_in_flight)
+        self.limiter = ConcurrencyLimiter(max_in_flight)
         self.draining = False
         self.failure: BaseException | None = None
         self.last_request_at = time.monotonic()
         self._error_pages: dict[str, ErrorResponse] = {}
-        self._cached_routes: dict[str, CachedRoute] = {}
-        self.log = AccessLogger(settings)
-        self._request_ids = RequestIds()
-        self._responses = ResponseCache(
-            super().__call__,
-            routes=self._cached_routes,
-            clock=clock,
-            request_ids=self._request_ids,
-            log=self.log,
-            is_open=lambda: not self.draining and not self.limiter.is_full,
-        )
 
     def serve(
         self, routes: Iterable[Route], error_pages: Mapping[str, ErrorResponse] | None = None
@@ -96,11 +78,7 @@ class Application(Starlette):
         """
         for route in routes:
             limiter = None if route.path == status.HEALTH_PATH else self.limiter
-            admit = None
-            if isinstance(route, CachedRoute):
-                self._cached_routes[route.path] = route
-                admit = route.admit
-            endpoint = Endpoint(route.endpoint, limiter, admit)
+            endpoint = Endpoint(route.endpoint, limiter)
             self._paths.by_path[route.path] = Route(route.path, endpoint, methods=["GET"])
         self._error_pages |= error_pages or {}
 
@@ -109,10 +87,8 @@ class Application(Starlette):
         app: ASGIApp = self.router
         for cls, args, kwargs in reversed(
             [
-                Middleware(
-                    RequestId, request_ids=self._request_ids, is_draining=lambda: self.draining
-                ),
-                Middleware(AccessLog, known_paths=self._paths.by_path, log=self.log),
+                Middleware(RequestId, is_draining=lambda: self.draining),
+                Middleware(AccessLog, known_paths=self._paths.by_path),
                 Middleware(RateLimitHeaders),
                 Middleware(ErrorResponses, pages=self._error_pages, default=json_error),
                 Middleware(ConditionalResponses),
@@ -125,7 +101,7 @@ class Application(Starlette):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             self.last_request_at = time.monotonic()
-            await self._responses(scope, receive, send)
+            await super().__call__(scope, receive, send)
             return
 
         async def send_without_trace(message: Message) -> None:

@@ -13,6 +13,8 @@ from location_context.sections.events.deduplication.match_score import (
     features,
     match_score,
     read_record,
+    read_venue,
+    venue_proximity,
 )
 from location_context.sections.events.deduplication.matchup import matchup_similarity, read_matchup
 from location_context.sections.events.deduplication.normalise import (
@@ -22,12 +24,12 @@ from location_context.sections.events.deduplication.normalise import (
     to_ascii,
     token_similarity,
 )
-from location_context.sections.events.deduplication.proximity import read_venue, venue_proximity
-from location_context.sections.events.deduplication.title_similarity import (
+from location_context.sections.events.deduplication.titles import (
     TokenWeights,
+    read_title,
+    shared_letters,
     title_features,
 )
-from location_context.sections.events.deduplication.titles import read_title
 from location_context.sections.events.records import Place
 from tests.sections.events.deduplication.labelled import acts, pairs
 
@@ -111,6 +113,56 @@ def test_a_match_is_known_by_those_who_meet(one, other, same):
 )
 def test_scripts_are_told_apart(text, non_latin, cjk):
     assert (is_non_latin(text), has_cjk(text)) == (non_latin, cjk)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "contradict"),
+    [
+        ("Beethoven: Missa solemnis", "Mozart: Missa brevis", True),
+        ("Guided tour in English", "Visite guidée en français", True),
+        ("Guided tour in English", "Führung auf Englisch", False),
+        ("Sommerfest Nord", "Sommerfest Süd", True),
+        ("Snow Queen on Ice", "Snow Queen", True),
+        ("Stadtmuseum: Vernissage", "Stadtmuseum", True),
+        ("Konzertabend", "Konzertabend", False),
+    ],
+)
+def test_words_that_exclude_each_other_tell_two_events(one, other, contradict):
+    first, second = read_title(one), read_title(other)
+    assert first.contradicts(second) is second.contradicts(first) is contradict
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alias"),
+    [
+        ("Lantern Days (Lichtertage)", "Lichtertage", True),
+        ("夜想会 Yasoukai", "Yasoukai", True),
+        ("Lantern Days (Lichtertage)", "Lantern Nights", False),
+        ("Phoenix (complet)", "Air", False),
+    ],
+)
+def test_a_title_may_say_in_brackets_or_other_letters_how_else_it_is_called(one, other, alias):
+    first, second = read_title(one), read_title(other)
+    assert first.is_alias(second) is second.is_alias(first) is alias
+
+
+def test_names_written_with_signs_or_without_vowels_are_known():
+    assert canonical_tokens("P!nk") == ["pink"]
+    assert canonical_tokens("A$AP") == ["asap"]
+    samira, another = read_title("سميرة نادر"), read_title("Katharina Bolt")
+    assert shared_letters(samira, read_title("Samira Nader")) > 0.5
+    assert shared_letters(samira, another) < 0.3
+
+
+def test_two_public_holidays_of_one_day_are_two():
+    """In 2008 the first of May was Ascension Day as well."""
+    day = next(pair for pair in PAIRS if pair.one.category == "public_holiday").events()[0]
+    first, again, other = (
+        replace(read_record(day), title=read_title(name), origin=(name, ""))
+        for name in ("1. Mai", "Fête du Travail", "Christi Himmelfahrt")
+    )
+    assert match_score(first, again) >= MODEL.threshold
+    assert match_score(first, other) == 0
 
 
 def test_two_venues_of_one_name_are_near_only_within_five_km():

@@ -1,39 +1,41 @@
 """Match score: how surely two providers describe one event.
 
 What says that they are two (another day, another place, another number, other teams) decides
-first; then a logistic score weighs some twenty features. `scripts/train_deduplication.py` has
+first; then a logistic score weighs some fifteen features. `scripts/train_deduplication.py` has
 trained its weights, which stand in `weights.json` with what they were trained on.
 """
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import timedelta
+from enum import IntEnum
 from functools import cached_property
 from itertools import permutations
 from pathlib import Path
 
 import msgspec
 
+from location_context.point import distance_km
 from location_context.sections.events.deduplication.matchup import (
     Matchup,
     matchup_similarity,
     read_matchup,
 )
-from location_context.sections.events.deduplication.normalise import HOMAGE_TERMS, STOP_WORDS, fold
-from location_context.sections.events.deduplication.proximity import (
-    Proximity,
-    VenueKey,
-    read_venue,
-    time_proximity,
-    venue_proximity,
+from location_context.sections.events.deduplication.normalise import (
+    HOMAGE_TERMS,
+    STOP_WORDS,
+    fold,
+    is_same_word,
+    token_similarity,
 )
-from location_context.sections.events.deduplication.title_similarity import (
+from location_context.sections.events.deduplication.titles import (
+    Title,
     TokenWeights,
+    read_title,
     shared_letters,
     title_features,
 )
-from location_context.sections.events.deduplication.titles import Title, read_title
 from location_context.sections.events.records import LocalEvent, Place
 
 _HOLIDAYS = frozenset({"public_holiday", "school_holiday"})
@@ -49,10 +51,18 @@ _SIMILAR_CATEGORIES = {
     for a, b in permutations(categories, 2)
 }
 _ACTS = frozenset({"concert", "performing_arts", "other"})
-_WIDESPREAD = frozenset({"sport", "festival", "exhibition", "conference", "community"})
+_WIDESPREAD = frozenset(
+    {"sport", "festival", "exhibition", "conference", "community", "observance"}
+)
 _MIN_TEAM_SIMILARITY = 0.5
 _MIN_LETTERS_IN_COMMON = 0.2
 _HOLIDAY_SCORE = 0.9  # of two on one day; of several, those of the likest names are joined first
+_KM_PER_DEGREE = 111.0
+_SAME_VENUE_KM, _NEARBY_KM, _SAME_AREA_KM, _SAME_NAME_KM = 0.15, 0.5, 2.5, 5.0
+MAX_TIME_APART = timedelta(minutes=90)  # doors and the beginning of a show
+_SAME_TIME = timedelta(minutes=20)
+MIN_DAYS_OF_A_RUN = 2  # days after the first from which an event is one that runs on
+_MIN_COMMON_DAYS = 0.8
 
 
 class Model(msgspec.Struct, frozen=True):
@@ -72,6 +82,121 @@ class Model(msgspec.Struct, frozen=True):
 
 
 MODEL = msgspec.json.decode(Path(__file__).with_name("weights.json").read_bytes(), type=Model)
+
+
+class Proximity(IntEnum):
+    """How surely two events are together, in place or in time."""
+
+    APART = 0
+    UNKNOWN = 1  # one of them does not say
+    SAME_AREA = 2  # as far apart as the ends of a town's festival
+    NEARBY = 3
+    SAME = 4  # one door, one minute
+
+
+@dataclass(frozen=True, eq=False)
+class VenueKey:
+    """A place as it is compared: its name, the words of its town, its coordinates."""
+
+    name: Title | None
+    town: frozenset[str]
+    lat: float | None
+    lng: float | None
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words of its name and its town, which name no event."""
+        return self.name.unique | self.town if self.name else self.town
+
+
+def read_venue(place: Place | None) -> VenueKey | None:
+    """The place as it is compared."""
+    if place is None:
+        return None
+    name = read_title(place.name) if place.name else None
+    known = place.lat is not None and place.lng is not None
+    # the words after the last comma that are no numbers: of the town, or of the country
+    town = fold((place.address or "").rpartition(",")[2])
+    return VenueKey(
+        name,
+        frozenset(word for word in town if word.isalpha()),
+        place.lat if known else None,
+        place.lng if known else None,
+    )
+
+
+def venue_proximity(one: VenueKey | None, other: VenueKey | None) -> Proximity:
+    """How near two places are, by their names and by their coordinates."""
+    if one is None and other is None:
+        return Proximity.NEARBY
+    if one is None or other is None:
+        return Proximity.UNKNOWN
+    same = _same_name(one.name, other.name)
+    if one.lat is None or one.lng is None or other.lat is None or other.lng is None:
+        if same is None:
+            return Proximity.UNKNOWN
+        return Proximity.SAME if same else Proximity.APART
+    if abs(one.lat - other.lat) * _KM_PER_DEGREE > _SAME_NAME_KM:
+        return Proximity.APART
+    km = distance_km(one.lat, one.lng, other.lat, other.lng)
+    return _by_distance(km, same)
+
+
+def _by_distance(km: float, same: bool | None) -> Proximity:
+    if km <= _SAME_VENUE_KM:
+        return Proximity.NEARBY if same is False else Proximity.SAME
+    if km <= _NEARBY_KM:
+        by_name = {True: Proximity.SAME, False: Proximity.UNKNOWN, None: Proximity.NEARBY}
+        return by_name[same]
+    if same and km <= _SAME_NAME_KM:
+        return Proximity.NEARBY
+    return Proximity.SAME_AREA if km <= _SAME_AREA_KM else Proximity.APART
+
+
+def _same_name(one: Title | None, other: Title | None) -> bool | None:
+    """Whether two names are of one venue; None where that cannot be told."""
+    if one is None or other is None:
+        return None
+    if one.contradicts(other):
+        return False
+    shared = one.naming & other.naming
+    if one.unique == other.unique or (shared and shared in (one.naming, other.naming)):
+        return True
+    scripts = one.non_latin != other.non_latin
+    alike = token_similarity if scripts else is_same_word
+    if any(alike(a, b) for a in one.naming for b in other.naming):
+        return True
+    return None if scripts else False
+
+
+def time_proximity(one: LocalEvent, other: LocalEvent, *, repeated: bool) -> Proximity:
+    """How near two starts are; where a provider lists several a day, they must agree closely."""
+    if one.first != other.first:
+        return Proximity.NEARBY if _run_together(one, other) else Proximity.APART
+    a, b = one.details.start.at, other.details.start.at
+    if a is None or b is None:
+        if not (_is_dated(one) and _is_dated(other)):
+            return Proximity.UNKNOWN
+        return Proximity.SAME if one.last == other.last else Proximity.NEARBY
+    apart = abs(a - b)
+    if apart > (_SAME_TIME if repeated else MAX_TIME_APART):
+        return Proximity.APART
+    return Proximity.SAME if apart <= _SAME_TIME else Proximity.NEARBY
+
+
+def _is_dated(event: LocalEvent) -> bool:
+    """Whether dates are all there is to know: whole days, or days without times."""
+    details = event.details
+    return details.all_day or (details.start.at is None and event.last > event.first)
+
+
+def _run_together(one: LocalEvent, other: LocalEvent) -> bool:
+    """Whether both go on for days, and mostly the same: providers differ on the opening."""
+    if min((event.last - event.first).days for event in (one, other)) < MIN_DAYS_OF_A_RUN:
+        return False
+    both = (min(one.last, other.last) - max(one.first, other.first)).days + 1
+    either = (max(one.last, other.last) - min(one.first, other.first)).days + 1
+    return both / either >= _MIN_COMMON_DAYS
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +247,7 @@ def match_score(
     if one.origin == other.origin:
         return 0.0
     if one.category in _HOLIDAYS:
-        same = _same_holiday(one.event, other.event)
+        same = _same_holiday(one.event, other.event) and not one.title.excludes(other.title)
         return (
             _HOLIDAY_SCORE + (1 - _HOLIDAY_SCORE) * shared_letters(one.title, other.title)
             if same
@@ -160,6 +285,7 @@ def features(
     if acts and _is_part_of_other_name(one, other, found):
         return None
     homage = not found["first_part"] and _is_homage(one.title) != _is_homage(other.title)
+    homage |= "#tribute" in one.title.distinguishing and not found["equal"]
     return found | {
         "homage": float(acts and homage),
         "same_teams": teams,
@@ -167,7 +293,6 @@ def features(
         "unknown_time": float(time is Proximity.UNKNOWN),
         "same_area": float(place is Proximity.SAME_AREA),
         "unknown_place": float(place is Proximity.UNKNOWN),
-        "same_run": float(_runs_on(one) and _days(one) == _days(other)),
     }
 
 
@@ -182,10 +307,6 @@ def _may_match(one: MatchRecord, other: MatchRecord) -> bool:
     return not part_of_run and not one.title.contradicts(other.title)
 
 
-def _days(record: MatchRecord) -> tuple[date, date]:
-    return record.event.first, record.event.last
-
-
 def _runs_on(record: MatchRecord) -> bool:
     return record.event.last > record.event.first
 
@@ -194,7 +315,7 @@ def _is_part_of_other_name(
     one: MatchRecord, other: MatchRecord, found: Mapping[str, float]
 ) -> bool:
     """Whether an act's name only begins another's, or stands in it: Queen, Queen Machine."""
-    if "concert" not in {one.category, other.category}:
+    if "concert" not in {one.category, other.category} or found["alias"]:
         return False
     return bool(found["inside"]) or (
         bool(found["beginning"]) and _is_one_word(one.title, other.title)
@@ -226,7 +347,7 @@ def _needs_nearer(one: MatchRecord, other: MatchRecord, place: Proximity, time: 
 
 def _have_nothing_in_common(one: Title, other: Title) -> bool:
     """Whether no word and few letters are shared, which no score makes up for."""
-    if one.unique & other.unique or (one.cjk and other.cjk):
+    if one.unique & other.unique or (one.cjk and other.cjk) or one.is_alias(other):
         return False
     return shared_letters(one, other) < _MIN_LETTERS_IN_COMMON
 
@@ -245,4 +366,4 @@ def _is_other_match(one: Matchup, other: Matchup, place: Proximity) -> bool:
     if sorted(team.is_reserve for team in one) != sorted(team.is_reserve for team in other):
         return True
     played = [{team.discipline for team in matchup} - {None} for matchup in (one, other)]
-    return played[0] != played[1] and (all(played) or place is not Proximity.SAME)
+    return played[0] != played[1] and (all(played) or place < Proximity.NEARBY)

@@ -22,7 +22,7 @@ _VERSUS = re.compile(
     re.IGNORECASE,
 )
 _DASH = re.compile(r"\s+[-–—]\s+|\s+:\s+")
-_RESERVES = {("ii",), ("iii",), ("2",), ("b",)}
+_RESERVES = {("ii",), ("2",), ("b",)}
 _MAX_PHRASE = 4
 _LONGER_NAME, _PART_OF_WORD, _OTHER_NAME = 0.95, 0.75, 0.3
 _MIN_LETTERS_OF_A_PART = 4
@@ -42,21 +42,22 @@ Matchup = tuple[Team, Team]
 
 def read_matchup(title: str) -> Matchup | None:
     """The two that meet, if the title names two."""
+    played = next((DISCIPLINES[word] for word in fold(title) if word in DISCIPLINES), None)
     bare = _BRACKETS.sub(" ", title)
     for separator in (_VERSUS, _DASH):
         found = separator.split(bare)
         if len(found) == 2:
             first = re.split(r":\s+", found[0])[-1]
             second = found[1] if separator is not _VERSUS else _DASH.split(found[1])[0]
-            one, other = _team(first), _team(re.split(r":\s+|,\s", second)[0])
+            one = _team(first, played)
+            other = _team(re.split(r":\s+|,\s", second)[0], played)
             return (one, other) if one.words and other.words else None
     return None
 
 
-def _team(text: str) -> Team:
+def _team(text: str, discipline: str | None) -> Team:
     given = fold(text)
-    found = [DISCIPLINES[word] for word in given if word in DISCIPLINES]
-    return Team(_name(given), found[0] if found else None, given[-1:] in _RESERVES)
+    return Team(_name(given), discipline, given[-1:] in _RESERVES)
 
 
 def _name(given: tuple[str, ...]) -> frozenset[str]:
@@ -90,13 +91,11 @@ def matchup_similarity(one: Matchup, other: Matchup) -> float:
 def _team_similarity(one: Team, other: Team) -> float:
     mine = one.words - COMMON_TEAM_NAMES or one.words
     theirs = other.words - COMMON_TEAM_NAMES or other.words
-    best = max(_name_similarity(a, b) for a in mine for b in theirs)
-    if best < 1 or mine == theirs:
-        return best
-    rest = [(a, b) for a in mine - theirs for b in theirs - mine]
+    best, first, second = max((_name_similarity(a, b), a, b) for a in mine for b in theirs)
+    rest = [(a, b) for a in mine - theirs - {first} for b in theirs - mine - {second}]
     if rest and not any(token_similarity(a, b) for a, b in rest):
         return _OTHER_NAME  # Dallas Stars, Dallas Mavericks
-    return _LONGER_NAME
+    return best if best < 1 or mine == theirs else _LONGER_NAME
 
 
 def _name_similarity(one: str, other: str) -> float:

@@ -17,19 +17,16 @@ from itertools import combinations
 import msgspec
 
 from location_context.sections.events.deduplication.match_score import (
+    MAX_TIME_APART,
+    MIN_DAYS_OF_A_RUN,
     MODEL,
     MatchRecord,
     match_score,
     read_record,
-)
-from location_context.sections.events.deduplication.proximity import (
-    MAX_TIME_APART,
-    MIN_DAYS_OF_A_RUN,
     read_venue,
     venue_proximity,
 )
-from location_context.sections.events.deduplication.title_similarity import TokenWeights
-from location_context.sections.events.deduplication.titles import read_title
+from location_context.sections.events.deduplication.titles import TokenWeights, read_title
 from location_context.sections.events.records import LocalEvent, Place, When
 
 Scores = dict[tuple[int, int], tuple[float, bool]]

@@ -24,10 +24,13 @@ _SCRIPT_CHANGE = re.compile(
     rf"|(?<=[{_HAN}])(?=[^{_HAN}])|(?<=[^{_HAN}])(?=[{_HAN}])"
 )
 _NON_LATIN = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff\u2100-\u214f\u3005\u3400-\u9fff]")
+_ABJAD = re.compile(r"[\u0590-\u06ff]")
 _CJK = re.compile(rf"[{_HAN}]")
 _ARTICLE = re.compile(r"\bال(?=\w{2})")  # Arabic writes it as one with its word
 _ORDINAL = re.compile(r"(\d{1,3})(?:st|nd|rd|th|er|ere|eme|e|a|o)$")
 _YOUTH_TEAM = re.compile(r"u\d\d$")
+# letters that acts write as signs: P!nk, A$AP
+_SIGNS = ((re.compile(r"(?<=\w)!(?=\w)"), "i"), (re.compile(r"\$(?=[^\W\d])"), "s"))
 _LAST_ROMAN = {"i": "1", "v": "5"}
 
 # the similarity above which two words are one misspelt, and of two long ones
@@ -39,6 +42,9 @@ _FIRST_SOUNDS = str.maketrans("cqzyv", "kksjw")
 
 def to_ascii(text: str) -> str:
     """The text in lower case Latin letters, without accents; punctuation stays."""
+    if "!" in text or "$" in text:
+        for sign, letter in _SIGNS:
+            text = sign.sub(letter, text)
     if text.isascii():
         return text.casefold()
     whole = _SCRIPT_CHANGE.sub(" ", unicodedata.normalize("NFKC", text))
@@ -60,6 +66,11 @@ def has_cjk(text: str) -> bool:
     return not text.isascii() and _CJK.search(text) is not None
 
 
+def is_abjad(text: str) -> bool:
+    """Whether some of it is written in Arabic or Hebrew, which leave out vowels."""
+    return not text.isascii() and _ABJAD.search(text) is not None
+
+
 def fold(text: str) -> Phrase:
     return tuple(tokenize(to_ascii(text)))
 
@@ -79,7 +90,6 @@ EVENT_TYPE_TERMS = _word_set(_TABLES["event_type_terms"])
 ENSEMBLE_TERMS = _word_set(_TABLES["ensemble_terms"])
 GENERIC_TERMS = FILLER_TERMS | EVENT_TYPE_TERMS
 HOMAGE_TERMS = _word_set(_TABLES["homage_terms"])
-EXCLUSIVE_GROUPS = tuple(map(frozenset, _TABLES["exclusive_groups"]))
 TEAM_AFFIXES = _word_set(_TABLES["team_affixes"])
 COMMON_TEAM_NAMES = _word_set(_TABLES["common_team_names"])
 SYNONYMS = _by_phrase(_TABLES["synonyms"])
@@ -96,11 +106,32 @@ _KNOWN_WORDS = GENERIC_TERMS | {
 }
 
 
+def _groups_by_word() -> dict[str, list[int]]:
+    """Of every word that excludes others, its groups: a country's excludes other countries."""
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    for n, group in enumerate((*_TABLES["exclusive_groups"], _TABLES["countries"])):
+        for word in group:
+            found[word].append(n)
+    return found
+
+
+_GROUPS = _groups_by_word()
+
+
+def exclusive_words(tokens: Iterable[str]) -> dict[int, frozenset[str]]:
+    """The words that exclude others, by their group: two events may not hold different ones."""
+    found: dict[int, frozenset[str]] = {}
+    for word in _GROUPS.keys() & tokens:
+        for n in _GROUPS[word]:
+            found[n] = found.get(n, frozenset()) | {word}
+    return found
+
+
 def _by_first_word() -> dict[str, list[tuple[Phrase, Phrase]]]:
     """Every phrase under its first word, the longest first; the last of the tables decides."""
     found: defaultdict[str, list[tuple[Phrase, Phrase]]] = defaultdict(list)
     noise = dict.fromkeys(map(fold, _TABLES["noise_phrases"]), ())
-    phrases = SYNONYMS | _by_phrase(_TABLES["numbers"]) | noise | DISTINGUISHING_TERMS
+    phrases = COUNTRIES | SYNONYMS | _by_phrase(_TABLES["numbers"]) | noise | DISTINGUISHING_TERMS
     for phrase, meaning in phrases.items():
         found[phrase[0]].append((phrase, meaning))
     return {word: sorted(some, key=lambda p: -len(p[0])) for word, some in found.items()}

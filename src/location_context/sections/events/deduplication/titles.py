@@ -1,28 +1,36 @@
 """Titles in the form that is compared: without what providers add to a name.
 
 A title is read into parts (at colons, dashes, brackets), each part into words that mean the same in
-every language, and beside them the numbers and the terms that two titles must agree on.
+every language, and beside them the numbers and the terms that two titles must agree on. What two
+titles have in common are numbers from 0 to 1 that a score weighs.
 """
 
 import re
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from location_context.sections.events.deduplication.normalise import (
-    EXCLUSIVE_GROUPS,
+    ENSEMBLE_TERMS,
+    FILLER_TERMS,
     GENERIC_TERMS,
     canonical_tokens,
+    exclusive_words,
     fold,
     has_cjk,
+    is_abjad,
     is_non_latin,
+    is_same_word,
     ngrams,
+    token_similarity,
 )
 
 _MIN_NAME_DIGITS = 3  # 1975, Blink-182
 _BRACKETS = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]|【([^】]*)】|（([^）]*)）|<([^<>]*)>")
 _BRACKET = re.compile(r"[(\[【（<]")
 _PARTS = re.compile(
-    r"\s+[-–—|/•·~+]+\s+|:(?!\d\d)|[|•/;,‚„“”«»「」『』〈〉《》\"]|\s@\s|\.\s+(?=\w{4})"
+    r"\s+[-–—|/•·~+]+\s+|:(?!\d\d)|[|•/;,‚„“”«»「」『』〈〉《》\"]|\s@\s|\bw/|\.\s+(?=\w{4})"
     r"|\b(?:with|feat|ft|featuring|avec|mit|con|plays?|performs?|at|by|par|presents?)\b"
     r"|(?:\b(?:and|und)|&) (?:his|her|their|seine?|ihre?|band)\b|\bet (?:son|sa|ses)\b"
     # whose it is: "Handel's Messiah", but not "New Year's Eve"
@@ -39,7 +47,20 @@ _INCIDENTAL = re.compile(
     r"|\b\d{1,2}[- ]?(?:day|days|jours?|tages?|tage|dias?|días?|giorn[io])\b",
     re.IGNORECASE,
 )
+_VOWELS = re.compile(r"[aeiouywh]|(.)(?=\1)")
+_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]+")
 _DIGIT = re.compile(r"\d")
+_KINDS = (
+    "equal", "first_part", "later_part", "beginning", "inside", "part_of_differing", "series",
+)  # fmt: skip
+_GENERIC_WEIGHT = 0.1
+_MIN_VENUES_OF_A_TOWN = 3
+_COMMON_TITLES = 4  # titles that may hold a word before it counts for less
+_NEGLIGIBLE = 1.0  # less than any word that names something weighs
+_MANY_NAMES = 4
+_MIN_RUNS = 8  # of letters; without a word in common, few of them are much of a short title
+
+_Words = tuple[frozenset[str], frozenset[str]]  # of two titles
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +74,7 @@ class Title:
         distinguishing: terms such as `#women` or `#tribute` that both of two must have.
         unique: the words as a set; `naming`: those of them that are not generic.
         exclusive: of each group of words that exclude each other, those it holds.
+        aliases: naming words that stand in brackets, or in Latin letters beside others.
         non_latin: whether it is written in other than Latin letters.
     """
 
@@ -64,6 +86,7 @@ class Title:
     unique: frozenset[str]
     naming: frozenset[str]
     exclusive: dict[int, frozenset[str]]
+    aliases: frozenset[str]
     non_latin: bool
     cjk: bool
 
@@ -78,14 +101,32 @@ class Title:
         return ngrams("".join(self.words), 2)
 
     @cached_property
+    def skeleton(self) -> frozenset[str]:
+        """The runs of two consonants, for Arabic and Hebrew, which write few vowels."""
+        return ngrams(_VOWELS.sub("", "".join(self.words)), 2)
+
+    @cached_property
     def characters(self) -> frozenset[str]:
         """The runs of two characters as it is written, for two titles in Chinese characters."""
         return ngrams("".join(self.text.split()), 2)
+
+    def is_alias(self, other: "Title") -> bool:
+        """Whether one of them says in brackets, or in other letters, what the other is called."""
+        if not self.aliases and not other.aliases:
+            return False
+        return any(
+            not b.naming.isdisjoint(a.aliases) and b.naming <= a.aliases | a.unique
+            for a, b in ((self, other), (other, self))
+        )
 
     def contradicts(self, other: "Title") -> bool:
         """Whether something in them says that they are two: numbers, women, halves of a day."""
         if self.distinguishing != other.distinguishing or _differ(self.numbers, other.numbers):
             return True
+        return self.excludes(other)
+
+    def excludes(self, other: "Title") -> bool:
+        """Whether they hold words that exclude each other."""
         return any(
             n in other.exclusive and _differ(words, other.exclusive[n])
             for n, words in self.exclusive.items()
@@ -107,8 +148,12 @@ def read_title(text: str) -> Title:
         words = fold(text)
         named = [words]
     tokens = [word for part in parts for word in part]
-    tokens += canonical_tokens(_without_incidental(bracketed))
+    aside = canonical_tokens(_without_incidental(bracketed))
+    tokens += aside
     unique = frozenset(words)
+    non_latin, cjk = is_non_latin(text), has_cjk(text)
+    if non_latin or cjk:
+        aside += canonical_tokens(" ".join(_LATIN.findall(text)))
     return Title(
         text=text,
         words=words,
@@ -117,9 +162,10 @@ def read_title(text: str) -> Title:
         distinguishing=frozenset(word for word in tokens if word.startswith("#")),
         unique=unique,
         naming=unique - GENERIC_TERMS,
-        exclusive={n: held for n, group in enumerate(EXCLUSIVE_GROUPS) if (held := group & unique)},
-        non_latin=is_non_latin(text),
-        cjk=has_cjk(text),
+        exclusive=exclusive_words(tokens),
+        aliases=frozenset(filter(_is_name, aside)) - GENERIC_TERMS,
+        non_latin=non_latin,
+        cjk=cjk,
     )
 
 
@@ -142,3 +188,145 @@ def _without_incidental(text: str) -> str:
         return text
     left = _INCIDENTAL.sub(" ", text)
     return left if fold(left) else ""
+
+
+@dataclass(frozen=True)
+class TokenWeights:
+    """What a word tells, in a response where others may hold it too.
+
+    A word weighs by its length, less where many titles hold it (the orchestra of the town, a series
+    of candlelight concerts), and little where any event may say it.
+
+    Attributes:
+        titles: how many different titles hold each word.
+        towns: words of the towns where the events are, which name no event.
+    """
+
+    titles: Mapping[str, int] = field(default_factory=dict)
+    towns: frozenset[str] = frozenset()
+
+    @classmethod
+    def from_titles(
+        cls, titles: Iterable[Title], towns: Iterable[frozenset[str]]
+    ) -> "TokenWeights":
+        """Of all titles, and of the town of each venue: a word of three addresses is a town's."""
+        named = Counter(word for town in towns for word in town)
+        return cls(
+            Counter(word for words in {title.unique for title in titles} for word in words),
+            frozenset(word for word, venues in named.items() if venues >= _MIN_VENUES_OF_A_TOWN),
+        )
+
+    def weight(self, word: str) -> float:
+        if word in GENERIC_TERMS and word not in ENSEMBLE_TERMS:
+            return _GENERIC_WEIGHT
+        length = min(max(len(word), 3), 8)
+        return length * min(1.0, _COMMON_TITLES / self.titles.get(word, 1))
+
+    def rarity(self, words: Iterable[str]) -> float:
+        """How many words name something, those of many titles in part."""
+        naming = (word for word in words if word not in GENERIC_TERMS)
+        return sum(min(1.0, _COMMON_TITLES / self.titles.get(word, 1)) for word in naming)
+
+    def total(self, words: Iterable[str]) -> float:
+        return sum(map(self.weight, words))
+
+
+def _align(one: Title, other: Title, local: frozenset[str]) -> tuple[_Words, _Words]:
+    """Of each title, the words that stand in the other too, also misspelt; and of each, the rest.
+
+    Words of the place (`local`) are in neither, where both titles have others that name.
+    """
+    mine, theirs = one.unique - local, other.unique - local
+    if mine <= GENERIC_TERMS or theirs <= GENERIC_TERMS:
+        mine, theirs = one.unique, other.unique
+    same = mine & theirs
+    left, right = mine - same, theirs - same
+    if one.cjk and other.cjk:
+        return (same, same), (left, right)
+    alike = token_similarity if one.non_latin != other.non_latin else is_same_word
+    pairs = [(a, b) for a in left for b in right if alike(a, b)]
+    a, b = frozenset(a for a, _ in pairs), frozenset(b for _, b in pairs)
+    return (same | a, same | b), (left - a, right - b)
+
+
+def title_features(
+    one: Title, other: Title, local: frozenset[str], weights: TokenWeights
+) -> dict[str, float]:
+    """What two titles have in common; the same for (other, one).
+
+    At most one of these is 1: `equal`; `first_part`, `later_part`, `beginning` or `inside` of one
+    title is all that the other names; `part_of_differing`, `series`: each names something that the
+    other does not (`both_differ`), and a whole part of one of them, or of both, is shared.
+    """
+    local |= weights.towns
+    titles = one, other
+    shared, rest = _align(one, other, local)
+    left, right = rest
+    named = not shared[0] <= GENERIC_TERMS
+    differ = named and not left <= GENERIC_TERMS and not right <= GENERIC_TERMS
+    parts = [
+        _shared_parts(title, core, local, weights)
+        for title, core in zip(titles, shared, strict=True)
+    ]
+    kind = None
+    if shared[0] == shared[1] and not left and not right:
+        kind = "equal"
+    elif differ and all(parts):
+        kind = "series"
+    elif differ and 0 in (*parts[0], *parts[1]):
+        kind = "part_of_differing"
+    elif named and not differ and not (left - FILLER_TERMS and right - FILLER_TERMS):
+        longer = int((weights.total(right), other.text) > (weights.total(left), one.text))
+        kind = _containment(titles[longer], shared[longer], parts[longer], local)
+    letters = shared_letters(one, other)
+    return {name: float(name == kind) for name in _KINDS} | {
+        "both_differ": float(differ),
+        "alias": float(kind != "equal" and one.is_alias(other)),
+        "shared_names": min(*(weights.rarity(core) for core in shared), _MANY_NAMES) / _MANY_NAMES,
+        "letters": letters,
+        "letters_across_scripts": letters * (one.non_latin != other.non_latin),
+    }
+
+
+def shared_letters(one: Title, other: Title) -> float:
+    """How much of the shorter title's runs of letters stands in the other, 0 to 1."""
+    least = 1 if one.unique & other.unique else _MIN_RUNS
+    if one.cjk and other.cjk:
+        mine, theirs = one.characters, other.characters
+    elif one.non_latin != other.non_latin:
+        if is_abjad(one.text) or is_abjad(other.text):
+            mine, theirs = one.skeleton, other.skeleton
+        else:
+            mine, theirs = one.bigrams, other.bigrams
+    else:
+        mine, theirs = one.trigrams, other.trigrams
+    return len(mine & theirs) / max(min(len(mine), len(theirs)), least)
+
+
+def _containment(
+    title: Title, core: frozenset[str], parts: list[int], local: frozenset[str]
+) -> str:
+    """Where the name that both share stands in the title that says more."""
+    covered = frozenset(word for n in parts for word in title.parts[n])
+    if parts and core - GENERIC_TERMS <= covered:
+        if all(set(part) <= GENERIC_TERMS for part in title.parts[: parts[0]]):
+            return "first_part"
+        if any(set(title.parts[n]) <= core for n in parts):
+            return "later_part"
+    naming = [w for w in title.words if w in core or w not in local | GENERIC_TERMS]
+    return "beginning" if naming and naming[0] in core else "inside"
+
+
+def _shared_parts(
+    title: Title, core: frozenset[str], local: frozenset[str], weights: TokenWeights
+) -> list[int]:
+    """The parts of a title that hold nothing but the shared name, or the name of its tour."""
+    return [
+        n
+        for n, part in enumerate(title.parts)
+        if core & set(part) - GENERIC_TERMS
+        and (
+            weights.total(set(part) - core - local) < _NEGLIGIBLE
+            or ("tour" in part and part[0] in core)
+        )
+    ]
