@@ -5,8 +5,8 @@
 
 import codecs
 from collections.abc import Iterator
-from datetime import date, datetime, timedelta
-from typing import Literal
+from datetime import date, datetime, timedelta, tzinfo
+from typing import Literal, TypeVar
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -16,6 +16,7 @@ from location_context.sections.events.fields import single_line
 from location_context.sections.events.records import When
 from location_context.sections.events.response import Category, EventStatus, Price
 
+Zone = TypeVar("Zone", bound=tzinfo)
 Format = Literal["ics", "jsonld", "csv"]
 
 
@@ -81,9 +82,9 @@ def guard(entries: Entries, location: str) -> Entries:
         yield RejectedEntry(location, f"it cannot be read: {single_line(error, 120)}")
 
 
-def zone_at_coordinates(coordinates: tuple[float, float]) -> ZoneInfo:
-    """The time zone at a latitude and longitude."""
-    return ZoneInfo(zone_at(*coordinates))
+def local_zone(coordinates: tuple[float, float] | None, otherwise: Zone) -> ZoneInfo | Zone:
+    """The time zone at a latitude and longitude, or the other one where they are not known."""
+    return ZoneInfo(zone_at(*coordinates)) if coordinates else otherwise
 
 
 def parse_times(start: str, end: str | None, zone: ZoneInfo) -> tuple[When, When | None]:

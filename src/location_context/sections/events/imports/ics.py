@@ -158,7 +158,9 @@ class Series:
         if self.size > _MAX_SERIES_SIZE:
             raise entries.UnreadableEntry(f"one event of {self.size} bytes")
         events = [self._parse(component) for component in self.components]
-        floating = self._floating_zone(events[0], self.calendar_zone or self.default_zone)
+        # times that name no zone are those of the event's own place, where it has one
+        zone = self.calendar_zone or self.default_zone
+        floating = entries.local_zone(_coordinates(events[0]), zone)
         for event in events:
             self._normalise_times(event, floating)
         if not self.repeats:
@@ -195,14 +197,9 @@ class Series:
                 raise entries.UnreadableEntry(f"it repeats {often.pop().lower()}")
         return event
 
-    def _floating_zone(self, event: Component, otherwise: tzinfo) -> tzinfo:
-        """The zone of times that name none: of the event's own place, where it has one."""
-        coordinates = _coordinates(event)
-        return entries.zone_at_coordinates(coordinates) if coordinates else otherwise
-
     def _normalise_times(self, event: Component, series_zone: tzinfo) -> None:
         """Give all times of an event a zone, and put its end in order."""
-        zone = self._floating_zone(event, series_zone)
+        zone = entries.local_zone(_coordinates(event), series_zone)
         start = event["DTSTART"].dt = self._with_zone(event["DTSTART"].dt, zone)
         if isinstance(start, datetime):
             zone = start.tzinfo or UTC  # one zone is often meant for all times

@@ -115,8 +115,8 @@ def _entry(
     if _local_name(node.get("eventAttendanceMode")) == "OnlineEventAttendanceMode":
         raise entries.UnreadableEntry("it takes place online only")
     place = _first_object(node.get("location"))
-    if (coordinates := _coordinates(place)) is not None:
-        zone = entries.zone_at_coordinates(coordinates)
+    coordinates = _coordinates(place)
+    zone = entries.local_zone(coordinates, zone)
     end_text = (_text(node["endDate"]) or "?") if node.get("endDate") else None
     start, end = entries.parse_times(_text(node["startDate"]) or "", end_text, zone)
     if not entries.is_within(start, end, window):

@@ -28,9 +28,8 @@ def read_table(data: bytes, window: entries.Window) -> entries.Entries:
     for number, row in rows:
         location = f"line {number}"
         if row is None:
-            yield entries.RejectedEntry(
-                location, "it is not CSV, or a quote before it is not closed"
-            )
+            reason = "it is not CSV, or a quote before it is not closed"
+            yield entries.RejectedEntry(location, reason)
         elif row:
             values = dict(zip(columns, row, strict=False))
             yield from entries.guard(_entry(values, zone, window), location)
@@ -58,8 +57,7 @@ def _entry(row: Mapping[str, str], zone: ZoneInfo, window: entries.Window) -> en
     coordinates = fields.parse_coordinates(row.get("lat"), row.get("lng"))
     if coordinates is None and (row.get("lat") or row.get("lng")):
         raise entries.UnreadableEntry("its coordinates cannot be read")
-    if coordinates is not None:
-        zone = entries.zone_at_coordinates(coordinates)
+    zone = entries.local_zone(coordinates, zone)
     start, end = entries.parse_times(row.get("start") or "", (row.get("end") or "").strip(), zone)
     if end is not None and (end.day < start.day or (end.at and start.at and end.at < start.at)):
         raise entries.UnreadableEntry("it ends before it starts")
