@@ -20,7 +20,7 @@ from location_context.gazetteer.cities import search_key
 from location_context.gazetteer.zones import zone_countries
 from location_context.point import distance_km
 
-_SAME_CITY_KM = 25
+_SAME_CITY_KM, _SAME_CITY_DEGREES = 25, 0.23
 _HOURS = [datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=6 * step) for step in range(4 * 730)]
 
 
@@ -72,10 +72,15 @@ def _km(row: Row, place: dict) -> float:
 
 
 def _places_around(row: Row) -> list[dict]:
-    """Places of the row's degree and its neighbours: 25 km and more up to 77° of latitude."""
+    """Places up to 25 km north or south, of the row's degree and its neighbours (to 77°)."""
     lat, lng = int(row.lat // 1), int(row.lng // 1)
     around = [(lat + up, lng + right) for up in (-1, 0, 1) for right in (-1, 0, 1)]
-    return [place for square in around for place in _by_degree().get(square, [])]
+    return [
+        place
+        for square in around
+        for place in _by_degree().get(square, [])
+        if abs(place["latitude"] - row.lat) < _SAME_CITY_DEGREES
+    ]
 
 
 @cache
