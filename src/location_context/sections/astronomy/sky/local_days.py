@@ -78,7 +78,11 @@ class LocalDay:
     next_noon: int
 
     def local(self, seconds: int | None) -> datetime | None:
-        return None if seconds is None else local_time(seconds, self.zone)
+        if seconds is None:
+            return None
+        if seconds > MEAN_TIME_ENDS:  # at once: it is called twenty times a day
+            return datetime.fromtimestamp(seconds, self.zone)
+        return local_time(seconds, self.zone)
 
     def moment(self, seconds: float) -> datetime:
         return local_time(round(seconds), self.zone)
