@@ -40,7 +40,7 @@ from location_context.upstream.fallback_chain import Attempt, FallbackChain
 
 ELEVATION_WAIT = 1.0  # seconds for the point's elevation, where temperatures hang on it
 ELEVATION_LOOKUP = 0.05  # seconds to look up whether it is stored, where nothing hangs on it
-FORECAST_SHARE = 0.75  # of the time, before an archive is asked beside a host that answers others
+FORECAST_SHARE = 0.9  # of the time, before an archive is asked beside a host that answers others
 INCOMPLETE_TTL = timedelta(minutes=1)
 PAST_TTL = timedelta(days=1)
 NO_ARCHIVE = (
