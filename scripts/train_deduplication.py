@@ -3,9 +3,10 @@
 
     PYTHONPATH=src:. python scripts/train_deduplication.py [--check]
 
-Reads all labelled pairs but `fresh_2`, adds pairs of unlike titles and what follows from a label (two
-events are two further apart as well), fits a logistic regression in which a feature keeps the sign
-that it means, chooses the threshold by cross-validation and writes `weights.json`. Deterministic.
+Reads all labelled pairs but `fresh_2`, adds pairs of unlike titles and what follows from a label
+(two events are two further apart as well), fits a logistic regression in which a feature keeps the
+sign that it means, chooses the threshold by cross-validation and writes `weights.json`.
+Deterministic.
 `--check` prints and does not write.
 """
 
