@@ -5,6 +5,7 @@ providers are a closed port, or one that accepts and never answers.
 """
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from location_context.sections import registry
 from tests.fakes.server import Answered, StandIn
 from tests.sections.weather.conftest import write_grid
 from tests.serving import free_port
+from tests.web.commands import command
 
 PROVIDERS = (
     "OPEN_METEO_FORECAST", "OPEN_METEO_ARCHIVE", "MET_NORWAY", "NASA_POWER", "OPEN_HOLIDAYS",
@@ -67,17 +69,33 @@ def environment(data_dir: Path, provider: str) -> dict[str, str]:
     }
 
 
-def run_service(data_dir: Path, provider: str) -> Iterator[Running]:
-    port, inside = free_port(), environment(data_dir, provider)
-    setup = subprocess.run(
+@dataclass(frozen=True)
+class House:
+    """A data directory that `setup` prepared, for a server on this port, and what it printed."""
+
+    folder: Path
+    port: int
+    printed: str
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> House:
+    folder, port = tmp_path_factory.mktemp("house") / "data", free_port()
+    done = subprocess.run(
         [*COMMAND, "setup", "--without-fallback", "--port", str(port)],
-        env=inside, capture_output=True, text=True, check=True,
+        env=environment(folder, ""), capture_output=True, text=True, check=True,
     )  # fmt: skip
-    write_grid(data_dir)
-    key = next(word for word in setup.stdout.split() if word.startswith("lc_live_"))
+    write_grid(folder)
+    return House(folder, port, done.stdout)
+
+
+def run_service(house: House, folder: Path, provider: str, port: int) -> Iterator[Running]:
+    """A server on a copy of the prepared data."""
+    shutil.copytree(house.folder, folder)
+    key = next(word for word in house.printed.split() if word.startswith("lc_live_"))
     with subprocess.Popen(
-        [*COMMAND, "serve", "--port", str(port)],
-        env=inside, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        [*COMMAND, "serve", "--port", str(port)], env=environment(folder, provider),
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     ) as server:  # fmt: skip
         try:
             assert server.stdout is not None
@@ -85,7 +103,7 @@ def run_service(data_dir: Path, provider: str) -> Iterator[Running]:
             while "Serving at" not in line:
                 assert line, "the server ended before it served"
                 line = server.stdout.readline()
-            running = Running(f"http://127.0.0.1:{port}", key, setup.stdout)
+            running = Running(f"http://127.0.0.1:{port}", key, house.printed)
             wait_for_health(running)
             yield running
         finally:
@@ -105,16 +123,18 @@ def wait_for_health(running: Running) -> None:
 
 
 @pytest.fixture(scope="module")
-def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def closed(house: House, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """Every provider's address is a port where nothing listens."""
-    yield from run_service(tmp_path_factory.mktemp("closed"), f"http://127.0.0.1:{free_port()}/x")
+    folder = tmp_path_factory.mktemp("closed") / "data"
+    yield from run_service(house, folder, f"http://127.0.0.1:{free_port()}/x", house.port)
 
 
 @pytest.fixture(scope="module")
-def silent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def silent(house: House, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """Every provider accepts and never answers."""
+    folder = tmp_path_factory.mktemp("silent") / "data"
     with StandIn(lambda _: Answered(fault="hang")).running() as provider:
-        yield from run_service(tmp_path_factory.mktemp("silent"), f"{provider.url}/x")
+        yield from run_service(house, folder, f"{provider.url}/x", free_port())
 
 
 def next_week() -> str:
@@ -188,17 +208,11 @@ def test_the_curl_line_that_setup_prints_works_as_it_stands(closed: Running):
     assert msgspec.json.decode(done.stdout)["applicable"] is True
 
 
-def test_a_second_setup_leaves_everything_as_it_is(closed: Running, tmp_path: Path):
-    inside = environment(tmp_path, "")
-    first = subprocess.run(
-        [*COMMAND, "setup", "--without-fallback", "--json"],
-        env=inside, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    second = subprocess.run(
-        [*COMMAND, "setup", "--without-fallback", "--json"],
-        env=inside, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert msgspec.json.decode(first.stdout)["key"].startswith("lc_live_")
-    again = msgspec.json.decode(second.stdout)
+def test_a_second_setup_leaves_everything_as_it_is(house: House, tmp_path: Path):
+    folder = tmp_path / "data"
+    shutil.copytree(house.folder, folder)
+    done = command(folder, "setup", "--without-fallback", "--json", more=environment(folder, ""))
+    again = msgspec.json.decode(done.stdout)
+    assert "lc_live_" in house.printed
     assert again["key"] is None
     assert again["guide_imported"] is False

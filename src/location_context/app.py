@@ -50,8 +50,7 @@ async def open_service(
         OperatorError, StorageError: something cannot be opened; the sentence says what to do.
     """
     async with AsyncExitStack() as stack:
-        database = await Database.open(settings)
-        stack.push_async_callback(database.close)
+        database = await stack.enter_async_context(await Database.open(settings))
         redis = open_redis(settings, stack)
         authenticator = await stack.enter_async_context(
             open_authenticator(settings, database, clock, redis)
@@ -102,8 +101,7 @@ def slots_maker(settings: Settings, redis: RedisLink | None) -> Callable[[str, i
 async def _open_sections(
     settings: Settings, clock: Clock, database: Database, hosts: Hosts, stack: AsyncExitStack
 ) -> Sequence[Section[Any]]:
-    client = http_client(settings.user_agent)
-    stack.push_async_callback(client.aclose)
+    client = await stack.enter_async_context(http_client(settings.user_agent))
     stores = {
         "climate": SqlClimateStore(database),
         "guide": SqlGuideStore(database),

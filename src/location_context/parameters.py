@@ -15,23 +15,7 @@ from datetime import date
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
 from urllib.parse import unquote_to_bytes
 
-from location_context.errors import (
-    DateRangeTooLong,
-    DuplicateParameter,
-    InvalidAccent,
-    InvalidDate,
-    InvalidDateRange,
-    InvalidLanguage,
-    InvalidLatitude,
-    InvalidLongitude,
-    InvalidPlace,
-    InvalidRequest,
-    InvalidTheme,
-    InvalidUnits,
-    MalformedRequest,
-    MissingParameter,
-    UnknownParameter,
-)
+from location_context import errors
 from location_context.localisation.language import Language, Languages
 from location_context.point import canonical
 from location_context.sections.contract import UnitSystem
@@ -84,7 +68,7 @@ class Parameter(Generic[T]):
         if text := given.get(self.name):
             return self.check(self.name, text)
         if self.required:
-            raise MissingParameter(f"{self.name} is missing or empty; it is required.")
+            raise errors.MissingParameter(f"{self.name} is missing or empty; it is required.")
         return cast("T", self.default)
 
     def documented(self) -> dict[str, Any]:
@@ -120,18 +104,6 @@ def shown(value: str) -> str:
     return repr(value[:40] + "…" if len(value) > 40 else value)
 
 
-def _number(bound: float, error: type[InvalidRequest]) -> Callable[[str, str], float]:
-    def check(name: str, text: str) -> float:
-        value = float(text) if _NUMBER.fullmatch(text) else math.nan
-        if -bound <= value <= bound:
-            return value
-        raise error(
-            f"{name} is {shown(text)}; accepted: a decimal number from -{bound:g} to {bound:g}."
-        )
-
-    return check
-
-
 def _date(name: str, text: str) -> date:
     try:
         value = date.fromisoformat(text) if _DATE.fullmatch(text) else date.max
@@ -139,12 +111,12 @@ def _date(name: str, text: str) -> date:
         value = date.max
     if FIRST_DATE <= value <= LAST_DATE:
         return value
-    raise InvalidDate(
+    raise errors.InvalidDate(
         f"{name} is {shown(text)}; accepted: a date YYYY-MM-DD from {FIRST_DATE} to {LAST_DATE}."
     )
 
 
-def _choice(accepted: tuple[T, ...], error: type[InvalidRequest]) -> Callable[[str, str], T]:
+def _choice(accepted: tuple[T, ...], error: type[errors.InvalidRequest]) -> Callable[[str, str], T]:
     def check(name: str, text: str) -> T:
         for one in accepted:
             if text == one:
@@ -157,21 +129,39 @@ def _choice(accepted: tuple[T, ...], error: type[InvalidRequest]) -> Callable[[s
 def _place(_: str, text: str) -> str | None:
     """The name to show, without control and direction-override characters."""
     if len(text) > MAX_PLACE_LENGTH:
-        raise InvalidPlace(
+        raise errors.InvalidPlace(
             f"place has {len(text)} characters; accepted: at most {MAX_PLACE_LENGTH} characters."
         )
-    return "".join(c for c in text if not _is_unshown(c)).strip() or None
-
-
-def _is_unshown(character: str) -> bool:
-    return character in _DIRECTION_OVERRIDES or unicodedata.category(character) in _UNSHOWN
+    visible = (c for c in text if c not in _DIRECTION_OVERRIDES)
+    return "".join(c for c in visible if unicodedata.category(c) not in _UNSHOWN).strip() or None
 
 
 def _accent(_: str, text: str) -> str:
     if _ACCENT.fullmatch(text):
         return text
-    raise InvalidAccent(
+    raise errors.InvalidAccent(
         f"accent is {shown(text)}; accepted: a colour #rgb or #rrggbb, its # sent as %23."
+    )
+
+
+def _coordinate(
+    name: str, word: str, bound: int, error: type[errors.InvalidRequest], example: float
+) -> Parameter[float]:
+    def check(name: str, text: str) -> float:
+        value = float(text) if _NUMBER.fullmatch(text) else math.nan
+        if -bound <= value <= bound:
+            return value
+        raise error(
+            f"{name} is {shown(text)}; accepted: a decimal number from -{bound} to {bound}."
+        )
+
+    return Parameter(
+        name=name,
+        check=check,
+        schema={"type": "number", "minimum": -bound, "maximum": bound},
+        description=f"{word} in decimal degrees; rounded to four decimals.",
+        example=example,
+        required=True,
     )
 
 
@@ -187,27 +177,13 @@ def _date_parameter(name: str, which: str, example: str) -> Parameter[date]:
     )
 
 
-LAT = Parameter(
-    name="lat",
-    check=_number(90, InvalidLatitude),
-    schema={"type": "number", "minimum": -90, "maximum": 90},
-    description="Latitude in decimal degrees; rounded to four decimals.",
-    example=48.8566,
-    required=True,
-)
-LNG = Parameter(
-    name="lng",
-    check=_number(180, InvalidLongitude),
-    schema={"type": "number", "minimum": -180, "maximum": 180},
-    description="Longitude in decimal degrees; rounded to four decimals.",
-    example=2.3522,
-    required=True,
-)
+LAT = _coordinate("lat", "Latitude", 90, errors.InvalidLatitude, 48.8566)
+LNG = _coordinate("lng", "Longitude", 180, errors.InvalidLongitude, 2.3522)
 START = _date_parameter("start", "First", "2026-11-28")
 END = _date_parameter("end", "Last", "2026-12-01")
 UNITS: Parameter[UnitSystem] = Parameter(
     name="units",
-    check=_choice(UNIT_SYSTEMS, InvalidUnits),
+    check=_choice(UNIT_SYSTEMS, errors.InvalidUnits),
     schema={"type": "string", "enum": list(UNIT_SYSTEMS), "default": "metric"},
     description="Units of every number in the answer; `units` in the answer names them.",
     example="metric",
@@ -237,7 +213,7 @@ PLACE = Parameter(
 )
 THEME: Parameter[Theme] = Parameter(
     name="theme",
-    check=_choice(THEMES, InvalidTheme),
+    check=_choice(THEMES, errors.InvalidTheme),
     schema={"type": "string", "enum": list(THEMES), "default": "light"},
     description="`auto` follows the visitor's system.",
     example="light",
@@ -273,11 +249,11 @@ def decode(query: bytes) -> list[tuple[str, str]]:
     try:
         text = query.decode("utf-8")
         if _ESCAPES.search(text) or "\x00" in text:
-            raise MalformedRequest("The query string holds a broken or forbidden %-escape.")
+            raise errors.MalformedRequest("The query string holds a broken or forbidden %-escape.")
         parts = (part.partition("=") for part in text.split("&") if part)
         return [(_unquote(name), _unquote(value)) for name, _, value in parts]
     except UnicodeDecodeError:
-        raise MalformedRequest("The query string is not percent-encoded UTF-8.") from None
+        raise errors.MalformedRequest("The query string is not percent-encoded UTF-8.") from None
 
 
 def _unquote(text: str) -> str:
@@ -315,7 +291,7 @@ def _single(pairs: list[tuple[str, str]], names: tuple[str, ...]) -> dict[str, s
     given: dict[str, str] = {}
     for name, value in pairs:
         if name in given:
-            raise DuplicateParameter(
+            raise errors.DuplicateParameter(
                 f"{name} was given more than once; accepted: each parameter once."
             )
         if name in names:
@@ -325,10 +301,12 @@ def _single(pairs: list[tuple[str, str]], names: tuple[str, ...]) -> dict[str, s
 
 def _stay(start: date, end: date) -> Stay:
     if end < start:
-        raise InvalidDateRange(f"end is {end}, before start {start}; accepted: the same or later.")
+        raise errors.InvalidDateRange(
+            f"end is {end}, before start {start}; accepted: the same or later."
+        )
     stay = Stay(start, end)
     if stay.days > LONGEST_DAYS:
-        raise DateRangeTooLong(
+        raise errors.DateRangeTooLong(
             f"start {start} to end {end} is {stay.days} days; accepted: at most {LONGEST_DAYS}."
         )
     return stay
@@ -339,9 +317,9 @@ def _language(tag: str, languages: Languages) -> Language | None:
         return None
     try:
         return languages.choose(tag)
-    except InvalidLanguage:
+    except errors.InvalidLanguage:
         accepted = "a BCP 47 tag such as en or de-AT"
-        raise InvalidLanguage(f"lang is {shown(tag)}; accepted: {accepted}.") from None
+        raise errors.InvalidLanguage(f"lang is {shown(tag)}; accepted: {accepted}.") from None
 
 
 def reject_misspelt(given: Iterable[str], known: tuple[str, ...]) -> None:
@@ -357,7 +335,7 @@ def reject_misspelt(given: Iterable[str], known: tuple[str, ...]) -> None:
         if name in known or name in WIDGET or len(name) > _MAX_MISSPELT_LENGTH:
             continue
         if meant := [one for one in known if _resembles(name.casefold(), one)]:
-            raise UnknownParameter(
+            raise errors.UnknownParameter(
                 f"{shown(name)} is not a parameter; did you mean {' or '.join(meant)}?"
             )
 

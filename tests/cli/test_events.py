@@ -1,9 +1,6 @@
 """The `events` commands, run as an operator runs them."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -11,6 +8,7 @@ from typer.testing import CliRunner
 from location_context.cli.events import events as commands
 from location_context.errors import OperatorError
 from tests.fakes.server import Answered, StandIn
+from tests.web.commands import command
 
 ICS = (
     b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:1\nSUMMARY:Choir\nDTSTART;VALUE=DATE:%b\n"
@@ -61,16 +59,6 @@ def test_times_without_a_zone_are_on_the_clock_of_the_country(run, tmp_path):
     assert shown["calendar"]["country"] == "FR"
 
 
-def _main(tmp_path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command as an operator starts it, without a terminal."""
-    own = {"LOCATION_CONTEXT_DATA_DIR": str(tmp_path / "data"), "XDG_DATA_HOME": str(tmp_path)}
-    environment = os.environ | own
-    return subprocess.run(
-        [sys.executable, "-m", "location_context", "events", *arguments],
-        env=environment, cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-
-
 def test_what_is_refused_is_told_with_its_line_and_reason(run, tmp_path):
     table = tmp_path / "town.csv"
     table.write_text("title,start\nChoir,2026-12-05\nOrgan,soon\n")
@@ -82,15 +70,17 @@ def test_what_is_refused_is_told_with_its_line_and_reason(run, tmp_path):
 
 @pytest.mark.parametrize("as_json", [True, False])
 def test_what_cannot_be_read_exits_1_with_each_reason_and_leaves_what_is_there(
-    run, calendar, tmp_path, as_json
+    run, calendar, tmp_path, monkeypatch, as_json
 ):
-    assert _main(tmp_path, "import", str(calendar), "--country", "FR").returncode == 0
+    monkeypatch.chdir(tmp_path)
+    data = tmp_path / "data"
+    command(data, "events", "import", str(calendar), "--country", "FR")
     for content, reason in [
         (b"<html>Back soon</html>", "it holds no event of schema.org"), (b"", "it is not one"),
     ]:  # fmt: skip
         calendar.write_bytes(content)
-        result = _main(tmp_path, "import", "town.ics", *["--json"] * as_json)
-        assert result.returncode == 1
+        result = command(data, "events", "import", "town.ics", *["--json"] * as_json, fails=True)
+        assert result.code == 1
         assert reason in result.stderr
         assert "Nothing was changed" in result.stderr
         if as_json:
@@ -104,8 +94,9 @@ def test_what_cannot_be_read_exits_1_with_each_reason_and_leaves_what_is_there(
 def test_a_calendar_without_events_exits_1_unless_it_may_be_empty(run, calendar, tmp_path):
     run("import", str(calendar), "--country", "FR")
     calendar.write_bytes(b"BEGIN:VCALENDAR\nEND:VCALENDAR\n")
-    result = _main(tmp_path, "import", str(calendar), "--country", "FR", "--json")
-    assert result.returncode == 1
+    arguments = ("events", "import", str(calendar), "--country", "FR", "--json")
+    result = command(tmp_path / "data", *arguments, fails=True)
+    assert result.code == 1
     assert json.loads(result.stdout) == {"calendar": None, "refused": []}
     assert "gave 3 before. Nothing was changed. --allow-empty drops them." in result.stderr
     assert "0 events" in run("import", str(calendar), "--allow-empty").stdout
@@ -116,7 +107,8 @@ def test_a_calendar_without_events_exits_1_unless_it_may_be_empty(run, calendar,
 def test_progress_is_shown_without_a_terminal(tmp_path):
     rows = (f"Event {n},2026-12-{n % 28 + 1:02}\n" for n in range(12_000))
     (tmp_path / "town.csv").write_text("title,start\n" + "".join(rows))
-    result = _main(tmp_path, "import", "town.csv", "--country", "FR", "--json")
+    arguments = ("events", "import", str(tmp_path / "town.csv"), "--country", "FR", "--json")
+    result = command(tmp_path / "data", *arguments, more={"XDG_DATA_HOME": str(tmp_path)})
     assert result.stderr.splitlines() == ["5,000 events read", "10,000 events read"]
     assert json.loads(result.stdout)["calendar"]["rows"] == 12_000
 

@@ -1,15 +1,13 @@
 """`read` for people: tables and sentences instead of the JSON of `--json`; and its completion."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from location_context.sections import registry
 from tests.sections.weather.conftest import write_grid
-from tests.web.commands import command, environment
+from tests.web.commands import command
 
 PARIS = ("--lat", "48.8566", "--lng", "2.3522")
 STAY = ("--start", "2030-12-30", "--end", "2031-01-03")
@@ -67,13 +65,6 @@ def test_completion_offers_sections_units_and_commands(
         "COMP_WORDS": words,
         "COMP_CWORD": str(len(words.split(" ")) - 1),
     }
-    program = Path(sys.executable).with_name("location-context")
-    done = subprocess.run(
-        [program],
-        env={**environment(tmp_path), **asked},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = command(tmp_path, more=asked)
     assert sorted(done.stdout.split()) == offered
     assert list(tmp_path.iterdir()) == []

@@ -3,14 +3,13 @@
 A command raises `OperatorError`; `main` prints its message on stderr and exits with 1.
 """
 
-import asyncio
 import csv
 import os
 import re
 import sys
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeVar
+from typing import Annotated, Self
 
 import msgspec
 import typer
@@ -20,10 +19,9 @@ from rich.table import Table
 
 from location_context.errors import OperatorError
 from location_context.settings import Settings
-from location_context.settings.data_dir import note_store, other_store, refuse_second_store
+from location_context.settings.data_dir import note_store
 from location_context.settings.parsers import COMMAND, variable
 
-T = TypeVar("T")
 _MAX_COLUMNS = 10_000  # the terminal wraps longer lines, and nothing is cut off
 _COMMAND = re.compile(r"(?<![\w./-])location-context (?=[a-z])")
 
@@ -40,19 +38,11 @@ def settings(*, new: bool = False) -> Settings:
         OperatorError: a setting is invalid, or this folder would get a second store.
     """
     settings = Settings.read(os.environ)
-    data_dir = settings.data_dir
     if not settings.database_url:
-        if not new:
-            refuse_second_store(os.environ, data_dir)
-        if first := other_store(os.environ, data_dir):
-            warn(f"Notice: {data_dir.absolute()} is a second data directory; the first is {first}")
-        note_store(os.environ, data_dir)
+        folder = settings.data_dir
+        if first := note_store(os.environ, folder, second=new):
+            warn(f"Notice: {folder.absolute()} is a second data directory; the first is {first}")
     return settings
-
-
-def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a command's coroutine to its end."""
-    return asyncio.run(work)
 
 
 def emit(value: object, *text: RenderableType, json: bool) -> None:

@@ -1,5 +1,6 @@
 """`backup`, `restore` and `migrate`: the stored data as a whole."""
 
+import asyncio
 from pathlib import Path
 from typing import Annotated
 
@@ -36,7 +37,7 @@ def restore(
 
 def migrate(*, json: console.Json = False) -> None:
     """Bring the database schema up to date; safe to run again after an interruption."""
-    before, after = console.run(Database.upgrade(console.settings()))
+    before, after = asyncio.run(Database.upgrade(console.settings()))
     if before == after:
         text = f"The database already has schema {after}."
     else:

@@ -83,7 +83,7 @@ Server = Annotated[
 
 def doctor(*, server: Server = "", json: console.Json = False) -> None:
     """Check settings, storage, datasets and providers; exit with 1 if a check failed."""
-    findings = console.run(_examine(server, printed=not json))
+    findings = asyncio.run(_examine(server, printed=not json))
     if json:
         console.emit(findings, json=True)
     if any(finding.outcome == "failed" for finding in findings):

@@ -1,5 +1,6 @@
 """`events`: import the operator's own events, keep feeds of them, list both."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args
@@ -124,7 +125,7 @@ def _run(work: Callable[[Feeds], Awaitable[T]]) -> T:
         ):
             return await work(Feeds(settings, system_clock, client, SqlEventStore(database)))
 
-    return console.run(run())
+    return asyncio.run(run())
 
 
 def _import(calendar: Calendar, *, allow_empty: bool, json: bool) -> None:

@@ -1,5 +1,6 @@
 """`guide`: import a restaurant guide, list its versions, roll back to the previous one."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import date
@@ -109,7 +110,7 @@ def _run(work: Callable[[SqlGuideStore], Awaitable[T]]) -> T:
         async with await Database.open(console.settings()) as database:
             return await work(SqlGuideStore(database))
 
-    return console.run(run())
+    return asyncio.run(run())
 
 
 async def _import(

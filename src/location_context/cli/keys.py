@@ -1,5 +1,6 @@
 """`keys`: create, list, revoke and rotate API keys. A key is printed once and never again."""
 
+import asyncio
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
@@ -92,7 +93,7 @@ def _run(work: Callable[[api_keys.ApiKeys], Awaitable[T]], *, new: bool = False)
         async with await Database.open(settings) as database:
             return await work(await open_api_keys(settings, database, system_clock))
 
-    return console.run(run())
+    return asyncio.run(run())
 
 
 def _end_of_day(text: str) -> datetime:

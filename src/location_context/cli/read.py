@@ -12,7 +12,7 @@ from asyncio import sleep
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -88,7 +88,7 @@ def read(  # noqa: PLR0913  the parameters of the endpoints
 ) -> None:
     """Read a section for a point and a stay, as the server would answer it."""
     values = {"lat": lat, "lng": lng, "start": start, "end": end, "units": units, "lang": lang}
-    answers = console.run(_read(name, values))
+    answers = asyncio.run(_read(name, values))
     if json:
         bodies = {section.name: body for section, body in answers}
         console.emit(bodies if name == ALL else bodies[name], json=True)
@@ -170,7 +170,7 @@ def warm(file: File, *, wait: Wait = True, json: console.Json = False) -> None:
     """Fill the caches for the places and stays in a file."""
     rows = console.csv_rows(file, ("lat", "lng"))
     with console.ProgressReporter("Reading", len(rows), "places") as progress:
-        summary = console.run(_warm(rows, progress, wait=wait))
+        summary = asyncio.run(_warm(rows, progress, wait=wait))
     wrong, incomplete = sorted(summary.invalid), sorted(summary.incomplete)
     lines = [
         f"{name}: {', '.join(f'{count} {kind}' for kind, count in kinds.items())}"
@@ -198,11 +198,11 @@ async def _warm(
     async with open_service(settings) as service:
         summary = _Summary({section.name: Counter() for section in service.sections})
         slots = asyncio.Semaphore(MAX_CONCURRENT)
-        default_dates = _default_dates(service)
+        tomorrow = service.clock().date() + timedelta(days=1)
 
         async def read_line(number: int, row: dict[str, str]) -> None:
             try:
-                query = _query(service, _values(row, default_dates), DATED_SECTION)
+                query = _query(service, _values(row, tomorrow), DATED_SECTION)
             except InvalidRequest as error:
                 summary.invalid.append(f"Line {number}: {error.message}")
             else:
@@ -218,16 +218,13 @@ async def _warm(
         return summary
 
 
-def _default_dates(service: Service) -> dict[str, str]:
-    first = service.clock().date() + timedelta(days=1)
-    return {"start": f"{first}", "end": f"{first + timedelta(days=DEFAULT_DAYS - 1)}"}
-
-
-def _values(row: Mapping[str, str | None], default_dates: Mapping[str, str]) -> dict[str, str]:
-    """The parameters of a line of the file; the default stay where it has no dates."""
-    known = {name: text for name, text in row.items() if name in DATED_SECTION and text}
-    values = {name: text.strip() for name, text in known.items() if text.strip()}
-    return values if values.keys() & default_dates.keys() else {**values, **default_dates}
+def _values(row: Mapping[str, str | None], first: date) -> dict[str, str]:
+    """The parameters of a line of the file; a stay from `first` on where it has no dates."""
+    known = {name: (text or "").strip() for name, text in row.items() if name in DATED_SECTION}
+    values = {name: text for name, text in known.items() if text}
+    if not values.keys() & {"start", "end"}:
+        values |= {"start": f"{first}", "end": f"{first + timedelta(days=DEFAULT_DAYS - 1)}"}
+    return values
 
 
 async def _complete(

@@ -4,6 +4,7 @@ Everything is opened once before the workers start, so that an invalid setting o
 gives an error message instead of a crash loop, and the warnings for the operator are printed.
 """
 
+import asyncio
 import os
 import socket
 from collections.abc import Sequence
@@ -43,7 +44,7 @@ def serve(
     settings = listening_settings(console.settings(new=new), host, port)
     logs.configure(settings)
     _check_port(host, port)
-    notices = [*console.run(_notices(settings))]
+    notices = [*asyncio.run(_notices(settings))]
     if workers > 1 and not settings.redis_url:
         notices.append(f"Each of the {workers} workers counts quotas on its own: set REDIS_URL")
     notices += [f"{name} is not a setting and is ignored" for name in unknown(os.environ)]

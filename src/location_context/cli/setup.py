@@ -14,7 +14,6 @@ from typing import Annotated
 
 import typer
 
-from location_context.access.keys import ApiKeys
 from location_context.app import open_redis, slots_maker
 from location_context.cli import console
 from location_context.cli.serve import Host, Port, Workers, local_address
@@ -60,7 +59,7 @@ def setup(  # noqa: PLR0913  each is an option of the command
         raise OperatorError(
             f"The data directory {settings.data_dir} cannot be created: {error.strerror}"
         ) from None
-    imported, key = console.run(_store(settings))
+    imported, key = asyncio.run(_store(settings))
     fallback_made = not without_fallback and _make_fallback(settings)
     address = local_address(host, port)
     curl = _curl(address, key, settings) if key else None
@@ -87,20 +86,14 @@ def setup(  # noqa: PLR0913  each is an option of the command
 async def _store(settings: Settings) -> tuple[bool, str | None]:
     """Fill the database; whether the sample was imported, and a new key if one was created."""
     async with await Database.open(settings) as database:
-        imported = await _import_sample(SqlGuideStore(database))
-        return imported, await _first_key(await open_api_keys(settings, database, system_clock))
-
-
-async def _import_sample(guides: SqlGuideStore) -> bool:
-    if await guides.active() is not None:
-        return False
-    console.step("Importing the sample guide …")
-    await import_sample(Importer(guides, system_clock, Gazetteer.load().country))
-    return True
-
-
-async def _first_key(keys: ApiKeys) -> str | None:
-    return None if await keys.list() else (await keys.create("first key")).secret
+        guides = SqlGuideStore(database)
+        has_guide = await guides.active() is not None
+        if not has_guide:
+            console.step("Importing the sample guide …")
+            await import_sample(Importer(guides, system_clock, Gazetteer.load().country))
+        keys = await open_api_keys(settings, database, system_clock)
+        key = None if await keys.list() else (await keys.create("first key")).secret
+        return not has_guide, key
 
 
 def _make_fallback(settings: Settings) -> bool:
@@ -152,7 +145,7 @@ def build(
     json: console.Json = False,
 ) -> None:
     """Fetch ten years for the cell of every place in a file; resumes after an interruption."""
-    report = console.run(_build(_places(file)))
+    report = asyncio.run(_build(_places(file)))
     text = (
         f"{report.cells} cells: {report.held} already stored, {report.fetched} fetched, "
         f"{report.failed} failed"

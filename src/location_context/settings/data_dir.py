@@ -32,46 +32,33 @@ def holds_store(folder: Path) -> bool:
     return any((folder / name).exists() for name in (DATABASE_FILE, PEPPER_FILE))
 
 
-def note_store(environ: Mapping[str, str], folder: Path) -> None:
-    """Record the data directory as the first one, unless another one's store is still there."""
-    place = _platform_folder(environ)
-    if place is None or first_store(environ) is not None:
-        return
-    with suppress(OSError):
-        place.mkdir(parents=True, exist_ok=True)
-        (place / _RECORD).write_text(f"{folder.absolute()}\n", encoding="utf-8")
-
-
-def first_store(environ: Mapping[str, str]) -> Path | None:
-    """The recorded data directory, if a store still lies in it."""
-    place = _platform_folder(environ)
-    with suppress(OSError, ValueError):
-        if place and (text := (place / _RECORD).read_text(encoding="utf-8").strip()):
-            return Path(text) if holds_store(Path(text)) else None
-    return None
-
-
-def other_store(environ: Mapping[str, str], folder: Path) -> Path | None:
-    """The first store, where this data directory would become a second one."""
-    first = first_store(environ)
-    if first is None or holds_store(folder) or first.absolute() == folder.absolute():
-        return None
-    return first
-
-
-def refuse_second_store(environ: Mapping[str, str], folder: Path) -> None:
-    """Prevent a second store from being created by running in another folder.
+def note_store(environ: Mapping[str, str], folder: Path, *, second: bool = False) -> Path | None:
+    """Record the data directory as the first one; the first store, where there is another already.
 
     Raises:
-        OperatorError: there would be one; the sentence names the first.
+        OperatorError: running in another folder would create a second store, and `second` does not
+            allow it; the sentence names the first.
     """
+    place, first = _platform_folder(environ), None
+    with suppress(OSError, ValueError):
+        if place and (text := (place / _RECORD).read_text(encoding="utf-8").strip()):
+            first = Path(text) if holds_store(Path(text)) else None
+    if first is None:
+        with suppress(OSError):
+            if place:
+                place.mkdir(parents=True, exist_ok=True)
+                (place / _RECORD).write_text(f"{folder.absolute()}\n", encoding="utf-8")
+        return None
+    if holds_store(folder) or first.absolute() == folder.absolute():
+        return None
     by_folder = not folder.is_absolute() or folder == default_data_dir(environ)
-    if by_folder and variable(CLONE) not in environ and (first := other_store(environ, folder)):
+    if by_folder and not second and variable(CLONE) not in environ:
         raise OperatorError(
             f"There is no data in {folder.absolute()}, and there is in {first}. To use that, set "
             f"LOCATION_CONTEXT_DATA_DIR={first}; to start a second one here, add --new to the "
             "command setup, serve or keys create."
         )
+    return first
 
 
 def _platform_folder(environ: Mapping[str, str]) -> Path | None:

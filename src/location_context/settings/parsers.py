@@ -118,18 +118,7 @@ def _is_address(*schemes: str) -> Check:
     return Check(accepts)
 
 
-def _are_networks(cidrs: list[str]) -> bool:
-    return all(map(ipaddress.ip_network, cidrs))
-
-
-def _are_decreasing(radii: list[float]) -> bool:
-    return math.isfinite(radii[0]) and all(a > b for a, b in pairwise(radii))
-
-
-def _is_header(text: str) -> bool:
-    return text.isascii() and (text.isprintable() or not text)
-
-
+_IS_HEADER = Check(lambda text: text.isascii() and (text.isprintable() or not text))
 _HTTP = _is_address("http", "https")
 Folder = Annotated[Path, Meta(title="a folder")]
 Address = Annotated[str, Meta(title="an address with http or https"), _HTTP]
@@ -143,8 +132,8 @@ RedisAddress = Annotated[
     Secret, Meta(title="redis://… or rediss://…"), _is_address("redis", "rediss")
 ]
 SecretText = Annotated[Secret, Meta(title="a text")]
-HeaderSecret = Annotated[Secret, Meta(title="printable ASCII"), Check(_is_header)]
-HeaderText = Annotated[str, Meta(title="printable ASCII"), Check(_is_header)]
+HeaderSecret = Annotated[Secret, Meta(title="printable ASCII"), _IS_HEADER]
+HeaderText = Annotated[str, Meta(title="printable ASCII"), _IS_HEADER]
 LogLevel = Annotated[
     Literal["debug", "info", "warning", "error"], Meta(title="debug, info, warning or error")
 ]
@@ -162,10 +151,12 @@ Share = Annotated[float, Meta(gt=0, le=1, title="a number above 0, at most 1")]
 Radii = Annotated[
     tuple[Annotated[float, Meta(gt=0)], ...],
     Meta(min_length=5, max_length=5, title="five decreasing numbers above 0, split by commas"),
-    Check(_are_decreasing),
+    Check(lambda radii: math.isfinite(radii[0]) and all(a > b for a, b in pairwise(radii))),
 ]
 Networks = Annotated[
-    tuple[str, ...], Meta(title="CIDRs like 10.0.0.0/8, split by commas"), Check(_are_networks)
+    tuple[str, ...],
+    Meta(title="CIDRs like 10.0.0.0/8, split by commas"),
+    Check(lambda cidrs: all(map(ipaddress.ip_network, cidrs))),
 ]
 Flag = Annotated[bool, Meta(title="true or false")]
 

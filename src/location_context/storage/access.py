@@ -5,13 +5,14 @@ and reported, so that it costs its own key and no other.
 """
 
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import func, select
+from sqlalchemy import Row, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from location_context.access.address import ClientPseudonymiser
@@ -45,8 +46,7 @@ class SqlApiKeyStore:
     async def all(self) -> Sequence[ApiKey]:
         self.damaged = ()
         try:
-            async with self._database.read() as connection:
-                return [_key(row) for row in (await connection.execute(_ALL_KEYS)).mappings()]
+            return [_key(row) for row in await self._database.rows(_ALL_KEYS)]
         except (StorageError, ValueError, TypeError):
             if not self._database.is_sqlite:  # columns of PostgreSQL hold what they are made for
                 raise
@@ -55,13 +55,11 @@ class SqlApiKeyStore:
     async def _one_by_one(self) -> list[ApiKey]:
         """Every key that can be read, where one of them cannot."""
         keys, damaged = [], []
-        async with self._database.read() as connection:
-            count = await connection.scalar(select(func.count()).select_from(api_keys)) or 0
-        for number in range(count):
+        counting = select(func.count()).select_from(api_keys)
+        for number in range(await self._database.scalar(counting) or 0):
             try:
-                async with self._database.read() as connection:
-                    found = await connection.execute(_ALL_KEYS.limit(1).offset(number))
-                    keys.append(_key(found.mappings().one()))
+                (row,) = await self._database.rows(_ALL_KEYS.limit(1).offset(number))
+                keys.append(_key(row))
             except (StorageError, ValueError, TypeError):
                 damaged.append(await self._id_of(number))
         self.damaged = damaged
@@ -70,8 +68,7 @@ class SqlApiKeyStore:
     async def _id_of(self, number: int) -> str:
         query = _ALL_KEYS.with_only_columns(api_keys.c.id).limit(1).offset(number)
         try:
-            async with self._database.read() as connection:
-                return str(await connection.scalar(query))
+            return str(await self._database.scalar(query))
         except StorageError:
             return f"in row {number + 1}"
 
@@ -87,7 +84,7 @@ class SqlApiKeyStore:
                 api_keys.update().where(key, api_keys.c.revoked_at.is_(None)).values(revoked_at=at)
             )
             await self._bump_version(connection)
-            row = (await connection.execute(select(api_keys).where(key))).mappings().first()
+            row = (await connection.execute(select(api_keys).where(key))).first()
             return _key(row) if row else None
 
     async def rotate(self, key_id: str, until: datetime, successor: ApiKey) -> None:
@@ -95,11 +92,8 @@ class SqlApiKeyStore:
         async with self._database.write() as connection:
             await self._insert(connection, successor)
             await connection.execute(api_keys.update().where(key).values(replaced_by=successor.id))
-            await connection.execute(
-                api_keys.update()
-                .where(key, ends.is_(None) | (ends > until))
-                .values(expires_at=until)
-            )
+            ending = api_keys.update().where(key, ends.is_(None) | (ends > until))
+            await connection.execute(ending.values(expires_at=until))
             await self._bump_version(connection)
 
     async def pepper_check(self) -> str | None:
@@ -110,17 +104,14 @@ class SqlApiKeyStore:
             await self._set_value(connection, _PEPPER_CHECK, value)
 
     async def _insert(self, connection: AsyncConnection, record: ApiKey) -> None:
-        values = {column.name: getattr(record, column.name) for column in api_keys.columns}
-        await connection.execute(api_keys.insert().values(**values))
+        await connection.execute(api_keys.insert().values(**asdict(record)))
 
     async def _bump_version(self, connection: AsyncConnection) -> None:
         await self._set_value(connection, _VERSION, uuid.uuid4().hex)
 
     async def _get_value(self, name: str) -> str | None:
-        async with self._database.read() as connection:
-            return await connection.scalar(
-                select(metadata_kv.c.value).where(metadata_kv.c.name == name)
-            )
+        query = select(metadata_kv.c.value).where(metadata_kv.c.name == name)
+        return await self._database.scalar(query)
 
     async def _set_value(self, connection: AsyncConnection, name: str, value: str) -> None:
         statement = self._database.insert(metadata_kv).values(name=name, value=value)
@@ -129,13 +120,13 @@ class SqlApiKeyStore:
         )
 
 
-def _key(row: Mapping[Any, Any]) -> ApiKey:
+def _key(row: Row[Any]) -> ApiKey:
     """The key of a row.
 
     Raises:
         ValueError: the row is not the record of a key.
     """
-    key = msgspec.convert({str(name): value for name, value in row.items()}, ApiKey)
+    key = msgspec.convert(row, ApiKey, from_attributes=True)
     if len(key.digest) != DIGEST_BYTES:
         raise ValueError("the digest has the wrong length")
     return key
@@ -162,9 +153,7 @@ async def open_authenticator(
     """
     store = SqlApiKeyStore(database)
     pepper = await open_pepper(settings, store)
-    counter: Counter = MemoryCounter(clock)
-    if redis is not None:
-        counter = RedisCounter(redis, clock)
+    counter: Counter = RedisCounter(redis, clock) if redis else MemoryCounter(clock)
     try:
         yield Authenticator(
             key_cache=ApiKeyCache(store),

@@ -10,14 +10,14 @@ damage.
 import asyncio
 import fcntl
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
 from glob import escape
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Table, event, make_url, text
+from sqlalchemy import URL, Connection, Executable, Row, Table, event, make_url, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
@@ -129,6 +129,19 @@ class Database:
         with translate_database_errors(self._label):
             async with self._in_use(), self._reading.connect() as connection:
                 yield connection
+
+    async def rows(self, query: Executable) -> Sequence[Row[Any]]:
+        """All rows of one query."""
+        async with self.read() as connection:
+            return (await connection.execute(query)).all()
+
+    async def scalars(self, query: Executable) -> Sequence[Any]:
+        """The first column of one query."""
+        return [row[0] for row in await self.rows(query)]
+
+    async def scalar(self, query: Executable) -> Any | None:
+        """The first column of the first row of one query; None where there is no row."""
+        return next(iter(await self.scalars(query)), None)
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:

@@ -47,8 +47,7 @@ class SqlGuideStore:
     async def versions(self) -> list[GuideVersion]:
         """All versions kept, newest first."""
         query = select(guide_versions).order_by(guide_versions.c.number.desc())
-        async with self._database.read() as connection:
-            return [_version(row) for row in await connection.execute(query)]
+        return [_version(row) for row in await self._database.rows(query)]
 
     async def load(self, number: int) -> list[Restaurant]:
         """The restaurants of a version; empty when it is gone."""
@@ -56,8 +55,7 @@ class SqlGuideStore:
         if self._database.is_sqlite:  # as bytes: one text that is not UTF-8 would fail them all
             record = sql_cast(record, LargeBinary)
         query = select(table.id, record).where(table.version == number)
-        async with self._database.read() as connection:
-            rows = (await connection.execute(query)).all()
+        rows = await self._database.rows(query)
         # in a thread, since a large guide takes long enough to be felt by requests
         restaurants, self.damaged = await asyncio.to_thread(_decode_rows, rows)
         return restaurants
@@ -152,7 +150,7 @@ def _decode_rows(rows: Iterable[Any]) -> tuple[list[Restaurant], list[str]]:
 
 
 def _version(row: Any) -> GuideVersion:
-    values = dict(row._mapping)  # noqa: SLF001  SQLAlchemy's documented name
+    values = row._asdict()
     try:
         provenance = _provenance.decode(values["provenance"])
     except (msgspec.MsgspecError, TypeError, ValueError):
@@ -174,8 +172,7 @@ class SqlCacheStore:
         query = select(table.data).where(
             table.provider == provider, table.key == key, table.expires_at > now
         )
-        async with self._database.read() as connection:
-            return (await connection.execute(query)).scalar_one_or_none()
+        return await self._database.scalar(query)
 
     async def save(self, answers: Sequence[CacheRecord], now: datetime) -> None:
         insert = self._database.insert(schema.provider_answers)
@@ -203,8 +200,7 @@ class SqlClimateStore:
         query = select(*_MONTH_COLUMNS).where(
             table.source == source, table.cell == cell, table.month.in_(months)
         )
-        async with self._database.read() as connection:
-            return [MonthRow(*row) for row in await connection.execute(query)]
+        return [MonthRow(**row._asdict()) for row in await self._database.rows(query)]
 
     async def save(self, rows: Sequence[MonthRow]) -> None:
         """Store rows in one transaction, in place of those stored before."""
@@ -223,8 +219,7 @@ class SqlClimateStore:
         """The stored elevation of a point in m."""
         table = schema.point_heights.c
         query = select(table.metres).where(table.lat == _to_grid(lat), table.lng == _to_grid(lng))
-        async with self._database.read() as connection:
-            return (await connection.execute(query)).scalar_one_or_none()
+        return await self._database.scalar(query)
 
     async def save_elevations(self, elevations: Mapping[tuple[float, float], float]) -> None:
         """Store the elevations of points; the first one stored stays."""
@@ -239,9 +234,9 @@ class SqlClimateStore:
     async def extent(self) -> tuple[int, datetime | None]:
         """How many rows are stored, and when the newest came; counted as they are written."""
         query = select(schema.climate_extent.c.rows, schema.climate_extent.c.newest)
-        async with self._database.read() as connection:
-            found = (await connection.execute(query)).first()
-        return (found.rows, found.newest) if found else (0, None)
+        for row in await self._database.rows(query):
+            return row.rows, row.newest
+        return 0, None
 
 
 def _to_grid(degrees: float) -> int:

@@ -53,21 +53,16 @@ class SqlEventStore:
         cells = cells_within(point.lat, point.lng, radius)
         if point.country:
             cells.append(country_cell(point.country))
-        selects = [
-            select(events.c.record).where(
-                events.c.cell.in_(cells), events.c.slot.between(first, last)
-            )
-            for first, last in buckets_overlapping(days.start, days.end)
-        ]
+        near = select(events.c.record).where(events.c.cell.in_(cells))
+        ranges = buckets_overlapping(days.start, days.end)
+        selects = (near.where(events.c.slot.between(first, last)) for first, last in ranges)
         query = union_all(*selects).limit(limit)
-        async with self._database.read() as connection:
-            return [_event.decode(record) for record in await connection.scalars(query)]
+        return [_event.decode(record) for record in await self._database.scalars(query)]
 
     async def calendars(self) -> list[Calendar]:
         """All imports and feeds, by id."""
         query = select(event_calendars.c.record).order_by(event_calendars.c.id)
-        async with self._database.read() as connection:
-            return [_calendar.decode(record) for record in await connection.scalars(query)]
+        return [_calendar.decode(record) for record in await self._database.scalars(query)]
 
     async def replace(
         self, calendar: Calendar, new_events: Sequence[ProviderEvent], since: date | None = None
@@ -76,10 +71,7 @@ class SqlEventStore:
         # in a thread, since many events take long enough to be felt by requests
         rows = await asyncio.to_thread(_event_rows, calendar.id, new_events, since or date.min)
         async with self._database.write() as connection:
-            await connection.execute(delete(events).where(events.c.calendar == calendar.id))
-            await connection.execute(
-                delete(event_calendars).where(event_calendars.c.id == calendar.id)
-            )
+            await _delete(connection, calendar.id)
             await connection.execute(insert(event_calendars).values(**_calendar_row(calendar)))
             await _insert(connection, rows)
 
@@ -94,11 +86,7 @@ class SqlEventStore:
     async def remove(self, calendar_id: str) -> bool:
         """Delete a calendar and its events; whether it was there."""
         async with self._database.write() as connection:
-            await connection.execute(delete(events).where(events.c.calendar == calendar_id))
-            deleted = await connection.execute(
-                delete(event_calendars).where(event_calendars.c.id == calendar_id)
-            )
-            return bool(deleted.rowcount)
+            return await _delete(connection, calendar_id)
 
     async def claim(self, now: datetime, checked_before: datetime) -> Calendar | None:
         """A feed last checked before that, marked as checked now."""
@@ -106,9 +94,7 @@ class SqlEventStore:
         due = and_(
             event_calendars.c.kind == "feed", or_(checked.is_(None), checked < checked_before)
         )
-        async with self._database.read() as connection:
-            ids = list(await connection.scalars(select(event_calendars.c.id).where(due)))
-        for calendar_id in ids:
+        for calendar_id in await self._database.scalars(select(event_calendars.c.id).where(due)):
             taken = (
                 update(event_calendars)
                 .where(event_calendars.c.id == calendar_id, due)
@@ -119,6 +105,12 @@ class SqlEventStore:
                 if record := await connection.scalar(taken):
                     return msgspec.structs.replace(_calendar.decode(record), checked_at=now)
         return None
+
+
+async def _delete(connection: AsyncConnection, calendar_id: str) -> bool:
+    await connection.execute(delete(events).where(events.c.calendar == calendar_id))
+    calendar = delete(event_calendars).where(event_calendars.c.id == calendar_id)
+    return bool((await connection.execute(calendar)).rowcount)
 
 
 def _calendar_row(calendar: Calendar) -> dict[str, object]:
@@ -134,14 +126,9 @@ def _event_rows(
     calendar_id: str, new_events: Sequence[ProviderEvent], since: date
 ) -> list[tuple[object, ...]]:
     """Rows in the order of the key, so that neighbours are written together."""
+    encode = msgspec.json.encode
     return sorted(
-        (
-            _cell(event),
-            _slot(event, since),
-            calendar_id,
-            event.id,
-            msgspec.json.encode(event).decode(),
-        )
+        (_cell(event), _slot(event, since), calendar_id, event.id, encode(event).decode())
         for event in new_events
     )
 
@@ -171,7 +158,8 @@ async def _insert(connection: AsyncConnection, rows: Sequence[tuple[object, ...]
 def cell_of(lat: float, lng: float) -> int:
     """The cell of a point."""
     band = _band(lat)
-    return band * _MAX_COLUMNS + _column(band, lng)
+    count = _columns(band)
+    return band * _MAX_COLUMNS + math.floor((lng + 180) / 360 * count) % count
 
 
 def country_cell(country: str) -> int:
@@ -187,30 +175,26 @@ def cells_within(lat: float, lng: float, radius_km: float) -> list[int]:
         edge = min(89.99, max(abs(lat - reach), abs(lat + reach)))
         width = reach / math.cos(math.radians(edge))
         count = _columns(band)
-        if width >= 180:
-            found.update(band * _MAX_COLUMNS + column for column in range(count))
-            continue
-        first = math.floor((lng - width + 180) / 360 * count)
-        last = math.floor((lng + width + 180) / 360 * count)
+        first, last = 0, count - 1
+        if width < 180:
+            first = math.floor((lng - width + 180) / 360 * count)
+            last = math.floor((lng + width + 180) / 360 * count)
         found.update(band * _MAX_COLUMNS + column % count for column in range(first, last + 1))
     return sorted(found)
 
 
 def time_bucket(first: date, last: date) -> int:
     """The slot of an event that touches the days from `first` to `last`."""
-    length = (last - first).days
-    longest = len(_LEVEL_SHIFTS) - 1
-    level = next((n for n, shift in enumerate(_LEVEL_SHIFTS) if length < 1 << shift), longest)
-    return _bucket(level, first)
+    levels = (n for n, shift in enumerate(_LEVEL_SHIFTS) if (last - first).days < 1 << shift)
+    return _bucket(next(levels, len(_LEVEL_SHIFTS) - 1), first)
 
 
 def buckets_overlapping(first: date, last: date) -> list[tuple[int, int]]:
     """Ranges of slots, both ends included, of all events that may touch the days."""
-    ranges = []
-    for level, shift in enumerate(_LEVEL_SHIFTS):
-        before = first if shift == 0 else first - timedelta(days=1 << shift)
-        ranges.append((_bucket(level, before), _bucket(level, last)))
-    return ranges
+    return [
+        (_bucket(level, first - timedelta(days=1 << shift if shift else 0)), _bucket(level, last))
+        for level, shift in enumerate(_LEVEL_SHIFTS)
+    ]
 
 
 def _bucket(level: int, day: date) -> int:
@@ -226,8 +210,3 @@ def _columns(band: int) -> int:
     south = band * _BAND - 90
     edge = min(abs(south), abs(south + _BAND))
     return max(1, math.floor(360 / _BAND * math.cos(math.radians(edge))))
-
-
-def _column(band: int, lng: float) -> int:
-    count = _columns(band)
-    return math.floor((lng + 180) / 360 * count) % count

@@ -69,9 +69,14 @@ class RedisLink:
                 answer = await command()
             except (RedisError, OSError, TimeoutError) as error:
                 self._retry_at = time.monotonic() + RETRY_AFTER
-                self._set_degraded(degraded=True, why=type(error).__name__)
+                if not self.degraded:
+                    why, counting = type(error).__name__, "in this process"
+                    structlog.get_logger().warning("quota_store_gone", why=why, counting=counting)
+                self.degraded = True
                 return None
-            self._set_degraded(degraded=False)
+            if self.degraded:
+                structlog.get_logger().info("quota_store_back")
+            self.degraded = False
             return answer
 
     def retry_now(self) -> None:
@@ -81,15 +86,6 @@ class RedisLink:
     async def close(self) -> None:
         await self.redis.aclose()
         await self.redis.connection_pool.disconnect()
-
-    def _set_degraded(self, *, degraded: bool, why: str | None = None) -> None:
-        if degraded != self.degraded:
-            self.degraded = degraded
-            log = structlog.get_logger()
-            if degraded:
-                log.warning("quota_store_gone", why=why, counting="in this process")
-            else:
-                log.info("quota_store_back")
 
 
 _CONSUME_SCRIPT = """
@@ -223,7 +219,8 @@ class RedisSlots:
                 try:
                     yield
                 finally:
-                    await asyncio.shield(self._release(token))
+                    release = self._link.execute(lambda: self._link.redis.zrem(self._key, token))
+                    await asyncio.shield(release)
             else:
                 async with self._fallback.hold():
                     yield
@@ -238,6 +235,3 @@ class RedisSlots:
             if given:
                 return True
             await asyncio.sleep(POLL_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311  jitter, no secret
-
-    async def _release(self, token: str) -> None:
-        await self._link.execute(lambda: self._link.redis.zrem(self._key, token))

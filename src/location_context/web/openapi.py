@@ -53,8 +53,11 @@ def document(public_url: str, sections: Sequence[Section[Any]], oembed: type) ->
     base = public_url.rstrip("/")
     document: Document = _expand(_read("openapi.json"))
     template = document.pop("x-section")
-    document["info"]["version"] = __version__
-    document["info"]["contact"]["url"] = f"{base}/v1/docs"
+    names = ", ".join(section.title.partition(":")[0].lower() for section in sections)
+    info = document["info"]
+    info["version"] = __version__
+    info["description"] = info["description"].replace("{sections}", names)
+    info["contact"]["url"] = f"{base}/v1/docs"
     document["servers"] = [{"url": base}]
     paths, shared = document["paths"], document["components"]
     paths["/v1/pulse"]["get"]["parameters"] = _parameters(WIDGET)
