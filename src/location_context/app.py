@@ -30,6 +30,7 @@ from location_context.upstream.host import FileSlots, Hosts, Slots
 from location_context.upstream.http import http_client
 from location_context.web import drain, logs
 from location_context.web.application import Application, json_routes
+from location_context.web.response_cache import CachedRoute
 from location_context.widget.oembed import OEmbed
 from location_context.widget.pulse import routes as widget_routes
 
@@ -143,13 +144,17 @@ def create_app(
     async def lifespan(app: Application) -> AsyncIterator[None]:
         async with open_service(settings, clock=clock, sections=sections, prepared=True) as service:
             widget = widget_routes(service)
-            routes = [*json_routes(service, app, OEmbed), *widget.pages, *widget.others]
-            app.serve(routes, {page.path: widget.error_response for page in widget.pages})
+            pages = [
+                CachedRoute(page.path, page.endpoint, widget.admit, service.sections)
+                for page in widget.pages
+            ]
+            routes = [*json_routes(service, app, OEmbed), *pages, *widget.others]
+            app.serve(routes, {page.path: widget.error_response for page in pages})
             async with background(service), drain.with_parent():
-                with drain.on_sigterm(app, filter_accepts=settings.accept_filter):
+                with app.log, drain.on_sigterm(app, filter_accepts=settings.accept_filter):
                     yield
 
-    return Application(lifespan, settings.max_in_flight)
+    return Application(lifespan, settings, clock)
 
 
 def serve_app() -> Application:

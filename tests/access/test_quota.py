@@ -2,14 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from location_context.access.quota import Counter, Limit, MemoryCounter, Window
+from location_context.access.quota import Counter, Limit, Limits, MemoryCounter, Window
 from location_context.settings import Secret
 from location_context.storage.redis import RedisCounter, RedisLink
 from tests.moved_clock import NOON, MovedClock
@@ -39,7 +39,9 @@ async def counter(request: pytest.FixtureRequest, clock: MovedClock) -> AsyncIte
 
 async def spend(counter: Counter, requests: int, *limits: Limit) -> int:
     """How many of so many requests at once are allowed."""
-    result = await asyncio.gather(*(counter.consume("key", limits) for _ in range(requests)))
+    result = await asyncio.gather(
+        *(counter.consume("key", Limits(*limits)) for _ in range(requests))
+    )
     return sum(each.allowed for each in result)
 
 
@@ -49,20 +51,20 @@ async def test_of_500_at_once_at_a_limit_of_100_exactly_100_pass(counter: Counte
 
 async def test_a_refused_request_uses_nothing_of_the_other_window(counter: Counter) -> None:
     await spend(counter, 500, MINUTE, DAY)
-    result = await counter.consume("key", (MINUTE, DAY))
+    result = await counter.consume("key", Limits(MINUTE, DAY))
     assert [window.used for window in result.windows] == [100, 100]
 
 
 async def test_subjects_are_counted_apart(counter: Counter) -> None:
     await spend(counter, 100, MINUTE)
-    assert (await counter.consume("another", (MINUTE,))).allowed
+    assert (await counter.consume("another", Limits(MINUTE))).allowed
 
 
 async def test_the_headers_are_those_of_the_contract(counter: Counter, clock: MovedClock) -> None:
     limits = (Limit("minute", 600, 60), Limit("day", 50_000, 86400))
-    await counter.consume("key", limits)
+    await counter.consume("key", Limits(*limits))
     clock.advance(48)
-    result = await counter.consume("key", limits)
+    result = await counter.consume("key", Limits(*limits))
     assert result.headers == {
         "RateLimit-Policy": '"minute";q=600;w=60, "day";q=50000;w=86400',
         "RateLimit": f'"minute";r=598;t=12, "day";r=49998;t={12 * 3600 - 48}',
@@ -76,31 +78,31 @@ async def test_retry_after_obeyed_succeeds(
 ) -> None:
     await spend(counter, limit.quota, limit)
     clock.advance(late)
-    refused = await counter.consume("key", (limit,))
+    refused = await counter.consume("key", Limits(limit))
     assert not refused.allowed
     clock.advance(refused.retry_after)
-    assert (await counter.consume("key", (limit,))).allowed
+    assert (await counter.consume("key", Limits(limit))).allowed
 
 
 async def test_retry_after_waits_for_the_longest_spent_window(counter: Counter) -> None:
     small_day = replace(DAY, quota=100)
     await spend(counter, 100, MINUTE, small_day)
-    refused = await counter.consume("key", (MINUTE, small_day))
+    refused = await counter.consume("key", Limits(MINUTE, small_day))
     assert refused.retry_after == 12 * 3600
 
 
 async def test_the_day_ends_at_midnight_utc(counter: Counter, clock: MovedClock) -> None:
     await spend(counter, DAY.quota, DAY)
     clock.now = datetime(2026, 11, 21, 23, 59, 59, 999_000, tzinfo=UTC)
-    assert not (await counter.consume("key", (DAY,))).allowed
+    assert not (await counter.consume("key", Limits(DAY))).allowed
     clock.now = datetime(2026, 11, 22, tzinfo=UTC)
-    assert (await counter.consume("key", (DAY,))).allowed
+    assert (await counter.consume("key", Limits(DAY))).allowed
 
 
 async def test_what_is_given_back_can_be_used_again(counter: Counter) -> None:
-    result = [await counter.consume("key", (MINUTE, DAY)) for _ in range(100)]
+    result = [await counter.consume("key", Limits(MINUTE, DAY)) for _ in range(100)]
     await counter.refund("key", result[0])
-    again = await counter.consume("key", (MINUTE, DAY))
+    again = await counter.consume("key", Limits(MINUTE, DAY))
     assert again.allowed
     assert [window.used for window in again.windows] == [100, 100]
 
@@ -108,11 +110,11 @@ async def test_what_is_given_back_can_be_used_again(counter: Counter) -> None:
 async def test_what_was_taken_in_an_ended_window_is_not_given_back_to_the_next(
     counter: Counter, clock: MovedClock
 ) -> None:
-    old = await counter.consume("key", (MINUTE, DAY))
+    old = await counter.consume("key", Limits(MINUTE, DAY))
     clock.advance(61)
-    await counter.consume("key", (MINUTE, DAY))
+    await counter.consume("key", Limits(MINUTE, DAY))
     await counter.refund("key", old)
-    assert [w.used for w in (await counter.consume("key", (MINUTE, DAY))).windows] == [2, 2]
+    assert [w.used for w in (await counter.consume("key", Limits(MINUTE, DAY))).windows] == [2, 2]
 
 
 @pytest.mark.parametrize("back", [3600, 86400, 400 * 86400])
@@ -122,10 +124,10 @@ async def test_a_clock_set_back_neither_locks_out_nor_floods(
     assert await spend(counter, 60, MINUTE, DAY) == 60
     clock.advance(-back)
     assert await spend(counter, 500, MINUTE, DAY) == 40
-    refused = await counter.consume("key", (MINUTE, DAY))
+    refused = await counter.consume("key", Limits(MINUTE, DAY))
     assert refused.retry_after <= 60
     clock.advance(refused.retry_after)
-    assert (await counter.consume("key", (MINUTE, DAY))).allowed
+    assert (await counter.consume("key", Limits(MINUTE, DAY))).allowed
     assert DAY.max_remaining <= 26 * 3600
 
 
@@ -135,17 +137,17 @@ async def test_a_clock_set_back_over_midnight_gives_no_second_day(
     clock.now = datetime(2026, 11, 22, 0, 10, tzinfo=UTC)
     await spend(counter, DAY.quota, DAY)
     clock.advance(-3600)
-    refused = await counter.consume("key", (DAY,))
+    refused = await counter.consume("key", Limits(DAY))
     assert not refused.allowed
     assert refused.retry_after <= 26 * 3600
     clock.now = datetime(2026, 11, 22, 0, 10, tzinfo=UTC)
-    assert not (await counter.consume("key", (DAY,))).allowed
+    assert not (await counter.consume("key", Limits(DAY))).allowed
 
 
 async def test_a_changed_quota_holds_at_once(counter: Counter) -> None:
     await spend(counter, 100, MINUTE)
-    assert (await counter.consume("key", (replace(MINUTE, quota=101),))).allowed
-    assert not (await counter.consume("key", (replace(MINUTE, quota=50),))).allowed
+    assert (await counter.consume("key", Limits(replace(MINUTE, quota=101)))).allowed
+    assert not (await counter.consume("key", Limits(replace(MINUTE, quota=50)))).allowed
 
 
 async def test_a_secret_is_the_same_until_another_is_asked_for(counter: Counter) -> None:
@@ -161,17 +163,17 @@ async def test_the_number_of_subjects_in_memory_is_bounded_and_keys_are_not_driv
     counter = MemoryCounter(clock, subjects=100)
     await spend(counter, 100, MINUTE, DAY)
     for number in range(1000):
-        await counter.consume(f"widget:{number}", (MINUTE,))
+        await counter.consume(f"widget:{number}", Limits(MINUTE))
     assert len(counter) == 101
-    assert not (await counter.consume("key", (MINUTE, DAY))).allowed
+    assert not (await counter.consume("key", Limits(MINUTE, DAY))).allowed
 
 
 async def test_ended_windows_leave_memory(clock: MovedClock) -> None:
     counter = MemoryCounter(clock)
     for number in range(50):
-        await counter.consume(f"widget:{number}", (MINUTE,))
+        await counter.consume(f"widget:{number}", Limits(MINUTE))
     clock.advance(61)
-    await counter.consume("widget:new", (MINUTE,))
+    await counter.consume("widget:new", Limits(MINUTE))
     assert len(counter) == 1
 
 
@@ -182,6 +184,6 @@ def test_no_clock_makes_a_window_longer_than_its_bound_nor_forget_its_count(
     clock = MovedClock(NOON)
     window = Window(limit, used, clock.seconds() + limit.length(clock()))
     clock.advance(shift)
-    now = window.at(clock())
+    now = window.at(clock(), limit)
     assert 0 < now.ends - clock.seconds() <= limit.max_remaining
     assert now.used == (0 if clock.seconds() >= window.ends else used)

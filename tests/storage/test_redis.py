@@ -11,7 +11,7 @@ import structlog
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from location_context.access.quota import Limit, MemoryCounter
+from location_context.access.quota import Limit, Limits, MemoryCounter
 from location_context.settings import Secret
 from location_context.storage.redis import TIMEOUT, RedisCounter, RedisLink
 from tests.moved_clock import MovedClock
@@ -42,9 +42,9 @@ async def test_replicas_share_one_count_and_one_secret(
 ) -> None:
     one, two = replica(), replica()
     for _ in range(5):
-        assert (await one.consume("key", (MINUTE,))).allowed
-        assert (await two.consume("key", (MINUTE,))).allowed
-    assert not (await one.consume("key", (MINUTE,))).allowed
+        assert (await one.consume("key", Limits(MINUTE))).allowed
+        assert (await two.consume("key", Limits(MINUTE))).allowed
+    assert not (await one.consume("key", Limits(MINUTE))).allowed
     assert await one.secret("address:today") == await two.secret("address:today")
 
 
@@ -52,7 +52,7 @@ async def test_everything_in_redis_ends_by_itself(
     replica: Callable[[], RedisCounter], redis_url: str, redis_prefix: str
 ) -> None:
     counter = replica()
-    await counter.consume("widget:someone", (MINUTE,))
+    await counter.consume("widget:someone", Limits(MINUTE))
     await counter.secret("address:today")
     async with redis.asyncio.Redis.from_url(redis_url) as client:
         lives = {key: await client.pttl(key) async for key in client.scan_iter(f"{redis_prefix}*")}
@@ -67,16 +67,16 @@ async def test_when_redis_goes_this_process_counts_on_and_says_so(
     async with Proxy(redis_url) as proxy:
         counter = replica(proxy.url)
         for _ in range(6):
-            assert (await counter.consume("key", (MINUTE,))).allowed
+            assert (await counter.consume("key", Limits(MINUTE))).allowed
         await proxy.stop()
         with structlog.testing.capture_logs() as logs:
-            allowed = [(await counter.consume("key", (MINUTE,))).allowed for _ in range(10)]
+            allowed = [(await counter.consume("key", Limits(MINUTE))).allowed for _ in range(10)]
         assert allowed == [True] * 4 + [False] * 6
         assert counter.degraded
         assert [line["event"] for line in logs] == ["quota_store_gone"]
         await proxy.start()
         counter._link.retry_now()
-        assert (await counter.consume("key", (MINUTE,))).allowed
+        assert (await counter.consume("key", Limits(MINUTE))).allowed
         assert not counter.degraded
 
 
@@ -85,23 +85,25 @@ async def test_a_redis_that_is_silent_costs_its_patience_once_and_not_each_reque
 ) -> None:
     async with Proxy(redis_url) as proxy:
         counter = replica(proxy.url, TIMEOUT)
-        await counter.consume("key", (MINUTE,))
+        await counter.consume("key", Limits(MINUTE))
         proxy.freeze()
         began = time.monotonic()
-        at_once = await asyncio.gather(*(counter.consume("key", (MINUTE,)) for _ in range(500)))
+        at_once = await asyncio.gather(
+            *(counter.consume("key", Limits(MINUTE)) for _ in range(500))
+        )
         assert sum(result.allowed for result in at_once) == 9
         assert time.monotonic() - began < 15 * TIMEOUT  # sixteen at a time would take twice that
         counter._link.retry_now()
-        trying = asyncio.create_task(counter.consume("key", (MINUTE,)))
+        trying = asyncio.create_task(counter.consume("key", Limits(MINUTE)))
         await asyncio.sleep(0)
         for _ in range(100):
             with pytest.raises(StopIteration):  # it ends without waiting for anything
-                counter.consume("another", (MINUTE,)).send(None)
+                counter.consume("another", Limits(MINUTE)).send(None)
         await trying
         proxy.thaw()
 
 
-LIMITS = (Limit("minute", 5, 60), Limit("day", 12, 86400))
+LIMITS = Limits(Limit("minute", 5, 60), Limit("day", 12, 86400))
 steps = st.lists(
     st.one_of(
         st.just("take"),
@@ -147,7 +149,7 @@ async def test_a_redis_that_was_never_there_stops_nobody(
     replica: Callable[..., RedisCounter],
 ) -> None:
     counter = replica("redis://127.0.0.1:1/0")
-    result = await counter.consume("key", (MINUTE,))
+    result = await counter.consume("key", Limits(MINUTE))
     assert result.allowed
     assert counter.degraded
     await counter.refund("key", result)

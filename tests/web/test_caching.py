@@ -97,7 +97,7 @@ def test_an_etag_of_one_coding_is_not_taken_for_another(client: Client) -> None:
     ],
 )
 def test_the_coding_follows_accept_encoding_and_junk_in_it_counts_for_nothing(accept, chosen):
-    assert choose_coding(accept) == chosen
+    assert choose_coding(accept.encode()) == chosen
 
 
 def test_packed_bodies_are_kept_within_their_bytes() -> None:

@@ -6,29 +6,40 @@ So 200, 304, 400 and HEAD count; 404 and 405 never come here; 401 and 429 are no
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 
 from location_context.access.address import ClientPseudonymiser
 from location_context.access.key_cache import ApiKeyCache
 from location_context.access.keys import ApiKey, digest, is_well_formed
-from location_context.access.quota import Counter, Limit, RateLimitResult
+from location_context.access.quota import Counter, Limit, Limits, RateLimitResult
 from location_context.errors import InvalidApiKey, MissingApiKey, RateLimitExceeded
 from location_context.lru import LRUCache
 from location_context.stay import Clock
 
 MAX_WARNINGS = 5  # damaged keys that are named one by one
+MAX_CACHED_DIGESTS = 1000  # of keys in use within two seconds
+MAX_CACHED_LIMITS = 1000  # pairs of quotas: most keys have the same
 _FORM = "`Authorization: Bearer <api-key>`"
 
 
-@dataclass(frozen=True)
 class Grant:
-    """An authenticated request, and the quota headers that its answer carries."""
+    """An authenticated and counted request."""
 
-    key_id: str
-    headers: Mapping[str, str]
-    _counter: Counter = field(repr=False)
-    _result: RateLimitResult = field(repr=False)
+    __slots__ = ("_counter", "_result", "key_id")
+
+    def __init__(self, key_id: str, counter: Counter, result: RateLimitResult) -> None:
+        self.key_id = key_id
+        self._counter = counter
+        self._result = result
+
+    @property
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        """The quota headers that its answer carries."""
+        result = self._result
+        return [
+            (b"ratelimit-policy", result.limits.policy.encode()),
+            (b"ratelimit", result.state.encode()),
+        ]
 
     async def refund(self) -> None:
         """Do not count it after all: its answer is a 5xx."""
@@ -88,7 +99,11 @@ class Authenticator:
         self._pseudonymiser = pseudonymiser
         self._failed_auth = failed_auth
         self._clock = clock
-        self._widget_limits = (Limit("minute", widget_per_minute, 60),)
+        self._widget_limits = Limits(Limit("minute", widget_per_minute, 60))
+        self._limits = LRUCache[tuple[int, int], Limits](MAX_CACHED_LIMITS)
+        # the secrets of known keys, kept no longer than the keys themselves: it saves their HMAC
+        self._digests = LRUCache[str, bytes](MAX_CACHED_DIGESTS)
+        self._digests_of: float = 0.0
 
     @property
     def degraded(self) -> bool:
@@ -121,8 +136,7 @@ class Authenticator:
             ServiceOverloaded: keys cannot be checked at this moment.
         """
         key = await self._verify(_bearer(authorization_headers, key_in_query), client)
-        limits = (Limit("minute", key.per_minute, 60), Limit("day", key.per_day, 86400))
-        result = await self._counter.consume(key.id, limits)
+        result = await self._counter.consume(key.id, self._limits_of(key))
         if not result.allowed:
             used_up = next(w.limit for w in reversed(result.windows) if w.is_used_up)
             raise RateLimitExceeded(
@@ -130,7 +144,7 @@ class Authenticator:
                 result.retry_after,
                 result.headers,
             )
-        return Grant(key.id, result.headers, self._counter, result)
+        return Grant(key.id, self._counter, result)
 
     async def limit_widget(self, client: str) -> None:
         """Count a widget's request by the client's address.
@@ -146,13 +160,27 @@ class Authenticator:
             )
 
     async def _verify(self, secret: str, client: str) -> ApiKey:
-        if not is_well_formed(secret):
-            raise InvalidApiKey("The provided API key is not recognised.")
-        key_digest = digest(self._pepper, secret)
+        if (key_digest := self._digests.get(secret)) is None:
+            if not is_well_formed(secret):
+                raise InvalidApiKey("The provided API key is not recognised.")
+            key_digest = digest(self._pepper, secret)
         key = await self._key_cache.find(key_digest) or await self._find_new(key_digest, client)
         if (status := key.status(self._clock())) != "active":
             raise InvalidApiKey(f"The provided API key is not recognised: it is {status}.")
+        if self._digests_of != self._key_cache.read_at:
+            self._digests.clear()
+            self._digests_of = self._key_cache.read_at
+        if secret not in self._digests:
+            self._digests.put(secret, key_digest)
         return key
+
+    def _limits_of(self, key: ApiKey) -> Limits:
+        """The limits of a key; the same object for the same quotas."""
+        quotas = (key.per_minute, key.per_day)
+        if (limits := self._limits.get(quotas)) is None:
+            limits = Limits(Limit("minute", key.per_minute, 60), Limit("day", key.per_day, 86400))
+            self._limits.put(quotas, limits)
+        return limits
 
     async def _find_new(self, key_digest: bytes, client: str) -> ApiKey:
         """A key made a moment ago; clients that try unknown ones are slowed down."""

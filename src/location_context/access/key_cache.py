@@ -24,15 +24,20 @@ RETRY_AFTER_FAILURE_SECONDS = 2.0
 
 
 class ApiKeyCache:
-    """The keys by digest. Seconds are on the monotonic clock."""
+    """The keys by digest. Seconds are on the monotonic clock.
+
+    Attributes:
+        damaged: the ids of keys whose record cannot be read.
+        read_at: when the store last told these keys.
+    """
 
     def __init__(self, store: KeyStore, now: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         self._now = now
         self._keys: Mapping[bytes, ApiKey] = {}
-        self.damaged: Sequence[str] = ()  # the ids of keys whose record cannot be read
+        self.damaged: Sequence[str] = ()
         self._version: str | None = None
-        self._read_at = float("-inf")
+        self.read_at = float("-inf")
         self._tried_at = float("-inf")
         self._lock = asyncio.Lock()
 
@@ -44,7 +49,7 @@ class ApiKeyCache:
         try:
             began = self._now()
             await self._read()
-            self._read_at = began
+            self.read_at = began
         except StorageError as error:
             structlog.get_logger().warning("keys_not_read", why=error.message)
 
@@ -73,24 +78,24 @@ class ApiKeyCache:
     def _is_being_refreshed(self) -> bool:
         """Whether another request is reading, and the cache is recent enough until then."""
         return self._lock.locked() and (
-            self._failing or self._now() - self._read_at < MAX_AGE_SECONDS
+            self._failing or self._now() - self.read_at < MAX_AGE_SECONDS
         )
 
     @property
     def _failing(self) -> bool:
-        return self._tried_at > self._read_at
+        return self._tried_at > self.read_at
 
     def _require_recent(self) -> None:
-        if self._now() - self._read_at > MAX_OUTAGE_SECONDS:
+        if self._now() - self.read_at > MAX_OUTAGE_SECONDS:
             raise _unavailable()
 
     async def _refresh(self, since: float) -> None:
         """Make sure the cache was read at `since` or later, as far as the store answers."""
-        if self._read_at >= since:
+        if self.read_at >= since:
             return
         async with self._lock:
             now = self._now()
-            if self._read_at < since and now - self._tried_at >= RETRY_AFTER_FAILURE_SECONDS:
+            if self.read_at < since and now - self._tried_at >= RETRY_AFTER_FAILURE_SECONDS:
                 await self._try_read(now)
 
     async def _try_read(self, now: float) -> None:
@@ -99,7 +104,7 @@ class ApiKeyCache:
         try:
             async with asyncio.timeout(READ_TIMEOUT):
                 await asyncio.shield(reading)
-            self._read_at = now
+            self.read_at = now
         except (StorageError, TimeoutError):
             reading.cancel()  # not awaited: closing a silent connection takes seconds
             self._tried_at = self._now()

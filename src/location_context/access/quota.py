@@ -10,17 +10,17 @@ import math
 import secrets
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
-from typing import Protocol
+from typing import Protocol, TypeAlias
+
+from msgspec import Struct
 
 from location_context.stay import Clock
 
 CLOCK_SLACK_SECONDS = 2 * 3600
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(Struct, frozen=True):
     """At most `quota` requests in a window of `seconds`; one of 86,400 is the UTC day."""
 
     name: str
@@ -40,8 +40,22 @@ class Limit:
         return float(self.seconds + (CLOCK_SLACK_SECONDS if self.seconds == 86400 else 0))
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Limits:
+    """The limits under which a subject is counted, all at once.
+
+    Attributes:
+        windows: each limit.
+        names: which they are; subjects of other names are counted apart.
+        policy: `RateLimit-Policy` of the IETF draft.
+    """
+
+    def __init__(self, *limits: Limit) -> None:
+        self.windows = limits
+        self.names = tuple(limit.name for limit in limits)
+        self.policy = ", ".join(f'"{one.name}";q={one.quota};w={one.seconds}' for one in limits)
+
+
+class Window(Struct, frozen=True):
     """How much of a limit is used; `ends` is a POSIX timestamp in seconds."""
 
     limit: Limit
@@ -52,14 +66,17 @@ class Window:
     def is_used_up(self) -> bool:
         return self.used >= self.limit.quota
 
-    def at(self, now: datetime) -> "Window":
-        """This window now: unchanged, a new one if it has ended, cut if the clock went back."""
+    def at(self, now: datetime, limit: Limit) -> "Window":
+        """This window now, under the limit: a new one if it has ended, cut if the clock went back.
+
+        The limit may have another quota than the window was opened with.
+        """
         left = self.ends - now.timestamp()
         if left <= 0:
-            return open_window(self.limit, now)
-        if left > self.limit.max_remaining:
-            return replace(self, ends=now.timestamp() + self.limit.length(now))
-        return self
+            return open_window(limit, now)
+        if left > limit.max_remaining:
+            return Window(limit, self.used, now.timestamp() + limit.length(now))
+        return self if limit is self.limit else Window(limit, self.used, self.ends)
 
 
 def open_window(limit: Limit, now: datetime) -> Window:
@@ -67,32 +84,36 @@ def open_window(limit: Limit, now: datetime) -> Window:
     return Window(limit, 0, now.timestamp() + limit.length(now))
 
 
-@dataclass(frozen=True, slots=True)
-class RateLimitResult:
+class RateLimitResult(Struct, frozen=True):
     """The result for one request: whether it is allowed, and the windows after it."""
 
     allowed: bool
-    windows: tuple[Window, ...]
+    limits: Limits
+    windows: Sequence[Window]
     now: datetime
-
-    def seconds_left(self, window: Window) -> int:
-        return max(1, math.ceil(window.ends - self.now.timestamp()))
 
     @property
     def retry_after(self) -> int:
         """Seconds until every used-up window has ended."""
-        return max((self.seconds_left(w) for w in self.windows if w.is_used_up), default=1)
+        now = self.now.timestamp()
+        ends = max((w.ends for w in self.windows if w.is_used_up), default=now)
+        return max(1, math.ceil(ends - now))
 
     @property
     def headers(self) -> dict[str, str]:
         """`RateLimit-Policy` and `RateLimit` of the IETF draft."""
-        limits = [w.limit for w in self.windows]
-        policy = [f'"{limit.name}";q={limit.quota};w={limit.seconds}' for limit in limits]
-        state = [
-            f'"{w.limit.name}";r={max(0, w.limit.quota - w.used)};t={self.seconds_left(w)}'
-            for w in self.windows
-        ]
-        return {"RateLimit-Policy": ", ".join(policy), "RateLimit": ", ".join(state)}
+        return {"RateLimit-Policy": self.limits.policy, "RateLimit": self.state}
+
+    @property
+    def state(self) -> str:
+        """`RateLimit` of the IETF draft: what is left in each window, and for how long."""
+        now = self.now.timestamp()
+        return ", ".join(
+            [
+                f'"{w.limit.name}";r={max(0, w.limit.quota - w.used)};t={math.ceil(w.ends - now)}'
+                for w in self.windows
+            ]
+        )
 
 
 class Counter(Protocol):
@@ -103,7 +124,7 @@ class Counter(Protocol):
         """Whether the shared store is unreachable, and this process counts on its own."""
         ...
 
-    async def consume(self, subject: str, limits: Sequence[Limit]) -> RateLimitResult:
+    async def consume(self, subject: str, limits: Limits) -> RateLimitResult:
         """Count one request of `subject` if every window has room."""
         ...
 
@@ -118,6 +139,9 @@ class Counter(Protocol):
     async def close(self) -> None: ...
 
 
+Kind: TypeAlias = OrderedDict[str, Sequence[Window]]
+
+
 class MemoryCounter:
     """Counts in this process.
 
@@ -130,42 +154,44 @@ class MemoryCounter:
     def __init__(self, clock: Clock, subjects: int = 50_000) -> None:
         self._clock = clock
         self._subjects = subjects
-        self._kinds: dict[tuple[str, ...], OrderedDict[str, tuple[Window, ...]]] = {}
+        self._kinds: dict[tuple[str, ...], Kind] = {}
         self._secrets: OrderedDict[str, bytes] = OrderedDict()
 
-    async def consume(self, subject: str, limits: Sequence[Limit]) -> RateLimitResult:
+    async def consume(self, subject: str, limits: Limits) -> RateLimitResult:
         now = self._clock()
-        stored = self._kind(limits).get(subject) or tuple(
-            open_window(limit, now) for limit in limits
-        )
-        windows = tuple(
-            replace(window, limit=limit).at(now)
-            for window, limit in zip(stored, limits, strict=True)
-        )
-        allowed = not any(window.is_used_up for window in windows)
+        kind = self._kind(limits)
+        if (stored := kind.get(subject)) is None:
+            windows = [open_window(limit, now) for limit in limits.windows]
+        else:
+            windows = [w.at(now, limit) for w, limit in zip(stored, limits.windows, strict=True)]
+        allowed = True
+        for window in windows:
+            allowed = allowed and not window.is_used_up
         if allowed:
-            windows = tuple(replace(window, used=window.used + 1) for window in windows)
-        result = RateLimitResult(allowed, windows, now)
-        self.record(subject, result)
-        return result
+            windows = [Window(w.limit, w.used + 1, w.ends) for w in windows]
+        self._record(kind, subject, windows, now.timestamp())
+        return RateLimitResult(allowed, limits, windows, now)
 
     def record(self, subject: str, result: RateLimitResult) -> None:
-        """Continue from windows that may have been counted elsewhere."""
-        kind = self._kind([window.limit for window in result.windows])
-        kind[subject] = result.windows
+        """Continue from windows that were counted elsewhere."""
+        kind = self._kind(result.limits)
+        self._record(kind, subject, result.windows, result.now.timestamp())
+
+    def _record(self, kind: Kind, subject: str, windows: Sequence[Window], now: float) -> None:
+        kind[subject] = windows
         kind.move_to_end(subject)
-        while len(kind) > self._subjects or _have_all_ended(next(iter(kind.values())), result.now):
+        while len(kind) > self._subjects or _have_all_ended(next(iter(kind.values())), now):
             kind.popitem(last=False)
 
     async def refund(self, subject: str, result: RateLimitResult) -> None:
-        kind = self._kind([window.limit for window in result.windows])
+        kind = self._kind(result.limits)
         if subject in kind:
-            kind[subject] = tuple(
-                replace(stored, used=max(0, stored.used - 1))
+            kind[subject] = [
+                Window(stored.limit, max(0, stored.used - 1), stored.ends)
                 if stored.ends == given.ends
                 else stored
                 for stored, given in zip(kind[subject], result.windows, strict=True)
-            )
+            ]
 
     async def secret(self, name: str) -> bytes:
         if name not in self._secrets:
@@ -180,9 +206,11 @@ class MemoryCounter:
     def __len__(self) -> int:
         return sum(len(kind) for kind in self._kinds.values())
 
-    def _kind(self, limits: Sequence[Limit]) -> OrderedDict[str, tuple[Window, ...]]:
-        return self._kinds.setdefault(tuple(limit.name for limit in limits), OrderedDict())
+    def _kind(self, limits: Limits) -> Kind:
+        if (kind := self._kinds.get(limits.names)) is None:
+            kind = self._kinds[limits.names] = OrderedDict()
+        return kind
 
 
-def _have_all_ended(windows: tuple[Window, ...], now: datetime) -> bool:
-    return all(window.ends <= now.timestamp() for window in windows)
+def _have_all_ended(windows: Sequence[Window], now: float) -> bool:
+    return all(window.ends <= now for window in windows)

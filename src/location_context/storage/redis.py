@@ -8,7 +8,7 @@ import asyncio
 import random
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -20,7 +20,7 @@ from redis.commands.core import AsyncScript
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
-from location_context.access.quota import Limit, MemoryCounter, RateLimitResult, Window
+from location_context.access.quota import Limits, MemoryCounter, RateLimitResult, Window
 from location_context.settings import Secret
 from location_context.stay import Clock
 from location_context.upstream.host import Slots
@@ -140,10 +140,10 @@ class RedisCounter:
     def degraded(self) -> bool:
         return self._link.degraded
 
-    async def consume(self, subject: str, limits: Sequence[Limit]) -> RateLimitResult:
+    async def consume(self, subject: str, limits: Limits) -> RateLimitResult:
         now = self._clock()
         arguments: list[str | int] = [int(now.timestamp() * 1000)]
-        for limit in limits:
+        for limit in limits.windows:
             length = int(limit.length(now) * 1000)
             arguments += [limit.name, limit.quota, length, int(limit.max_remaining * 1000)]
         reply = await self._link.execute(
@@ -153,9 +153,10 @@ class RedisCounter:
             return await self._local.consume(subject, limits)
         allowed, *counts = reply
         windows = tuple(
-            Window(limit, counts[2 * i], counts[2 * i + 1] / 1000) for i, limit in enumerate(limits)
+            Window(limit, counts[2 * i], counts[2 * i + 1] / 1000)
+            for i, limit in enumerate(limits.windows)
         )
-        result = RateLimitResult(bool(allowed), windows, now)
+        result = RateLimitResult(bool(allowed), limits, windows, now)
         self._local.record(subject, result)
         return result
 

@@ -13,10 +13,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from location_context.errors import NotFound
 from location_context.service import Service
+from location_context.settings import Settings
+from location_context.stay import Clock
 from location_context.web import docs, openapi, status
 from location_context.web.caching import ConditionalResponses
 from location_context.web.endpoints import section_route
 from location_context.web.error_responses import ErrorResponse, json_error
+from location_context.web.logs import AccessLogger
 from location_context.web.middleware import (
     AccessLog,
     ConcurrencyLimiter,
@@ -24,8 +27,10 @@ from location_context.web.middleware import (
     ErrorResponses,
     RateLimitHeaders,
     RequestId,
+    RequestIds,
     RequestValidation,
 )
+from location_context.web.response_cache import CachedRoute, ResponseCache
 
 
 class FixedPathRouter(Router):
@@ -51,6 +56,7 @@ class Application(Starlette):
 
     Attributes:
         limiter: counts the requests in flight.
+        log: the access log.
         draining: whether clients are asked to close their connections and health answers 503.
         failure: why the lifespan ended, if it failed.
         last_request_at: when the last request began, on the monotonic clock.
@@ -59,15 +65,27 @@ class Application(Starlette):
     def __init__(
         self,
         lifespan: "Callable[[Application], AbstractAsyncContextManager[None]]",
-        max_in_flight: int,
+        settings: Settings,
+        clock: Clock,
     ) -> None:
         super().__init__()
         self.router = self._paths = FixedPathRouter(lifespan=lifespan)
-        self.limiter = ConcurrencyLimiter(max_in_flight)
+        self.limiter = ConcurrencyLimiter(settings.max_in_flight)
         self.draining = False
         self.failure: BaseException | None = None
         self.last_request_at = time.monotonic()
         self._error_pages: dict[str, ErrorResponse] = {}
+        self._cached_routes: dict[str, CachedRoute] = {}
+        self.log = AccessLogger(settings)
+        self._request_ids = RequestIds()
+        self._responses = ResponseCache(
+            super().__call__,
+            routes=self._cached_routes,
+            clock=clock,
+            request_ids=self._request_ids,
+            log=self.log,
+            is_open=lambda: not self.draining and not self.limiter.is_full,
+        )
 
     def serve(
         self, routes: Iterable[Route], error_pages: Mapping[str, ErrorResponse] | None = None
@@ -78,7 +96,11 @@ class Application(Starlette):
         """
         for route in routes:
             limiter = None if route.path == status.HEALTH_PATH else self.limiter
-            endpoint = Endpoint(route.endpoint, limiter)
+            admit = None
+            if isinstance(route, CachedRoute):
+                self._cached_routes[route.path] = route
+                admit = route.admit
+            endpoint = Endpoint(route.endpoint, limiter, admit)
             self._paths.by_path[route.path] = Route(route.path, endpoint, methods=["GET"])
         self._error_pages |= error_pages or {}
 
@@ -87,8 +109,10 @@ class Application(Starlette):
         app: ASGIApp = self.router
         for cls, args, kwargs in reversed(
             [
-                Middleware(RequestId, is_draining=lambda: self.draining),
-                Middleware(AccessLog, known_paths=self._paths.by_path),
+                Middleware(
+                    RequestId, request_ids=self._request_ids, is_draining=lambda: self.draining
+                ),
+                Middleware(AccessLog, known_paths=self._paths.by_path, log=self.log),
                 Middleware(RateLimitHeaders),
                 Middleware(ErrorResponses, pages=self._error_pages, default=json_error),
                 Middleware(ConditionalResponses),
@@ -101,7 +125,7 @@ class Application(Starlette):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             self.last_request_at = time.monotonic()
-            await super().__call__(scope, receive, send)
+            await self._responses(scope, receive, send)
             return
 
         async def send_without_trace(message: Message) -> None:

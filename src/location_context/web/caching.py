@@ -6,40 +6,28 @@ tenth smaller than gzip in the same time; each body is compressed once and kept 
 
 import gzip
 import hashlib
-import math
 import re
-from datetime import datetime
 from functools import lru_cache
 
 import brotli
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from location_context.lru import LRUCache
-from location_context.sections.contract import SectionResult
 
-INCOMPLETE_MAX_AGE = 60  # seconds
 MIN_COMPRESSED = 600  # bytes; below this, headers and effort outweigh what is saved
 MAX_COMPRESSED_BYTES = 16_000_000  # kept in memory
 _CODINGS = ("br", "gzip")  # in order of preference
 _QUALITY = re.compile(r"q\s*=\s*(0(\.\d{0,3})?|1(\.0{0,3})?)", re.IGNORECASE)
 _ENTITY_TAG = re.compile(rb'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
-_ON_304 = {b"cache-control", b"content-language", b"link"}
+ON_304 = {b"cache-control", b"content-language", b"link"}
 Headers = list[tuple[bytes, bytes]]
 
 
-def cache_control(result: SectionResult, now: datetime) -> str:
-    """`private` with what is left of the result's freshness; a minute when it is incomplete."""
-    if not result.complete:
-        return f"private, max-age={INCOMPLETE_MAX_AGE}"
-    left = max(0, math.floor((result.fresh_until - now).total_seconds()))
-    return f"private, max-age={left}, stale-while-revalidate=60, stale-if-error=3600"
-
-
 @lru_cache(maxsize=256)
-def choose_coding(accept_encoding: str) -> str | None:
+def choose_coding(accept_encoding: bytes) -> str | None:
     """`br`, `gzip`, or None for the plain body; junk in the header is ignored."""
     wanted: dict[str, float] = {}
-    for part in accept_encoding[:1000].lower().split(","):
+    for part in accept_encoding[:1000].decode("latin-1").lower().split(","):
         name, _, parameter = part.partition(";")
         match = _QUALITY.fullmatch(parameter.strip())
         if match or not parameter:
@@ -103,15 +91,15 @@ class ConditionalResponses:
             return body
         coding = None
         if len(body) >= MIN_COMPRESSED:
-            coding = choose_coding(asked.get(b"accept-encoding", b"").decode("latin-1"))
+            coding = choose_coding(asked.get(b"accept-encoding", b""))
         digest = scope["state"].get("digest") or hashlib.blake2b(body, digest_size=12).hexdigest()
         etag = f'"{digest}-{coding}"' if coding else f'"{digest}"'
         vary = b"Accept-Encoding"
         if others := headers.pop(b"vary", b""):
             vary += b", " + others
-        if _matches(asked.get(b"if-none-match"), etag.encode()):
+        if etag_matches(asked.get(b"if-none-match"), etag.encode()):
             start["status"], body = 304, b""
-            headers = {name: value for name, value in headers.items() if name in _ON_304}
+            headers = {name: value for name, value in headers.items() if name in ON_304}
         elif coding:
             body = self._bodies.get(etag, body, coding)
             headers[b"content-encoding"] = coding.encode()
@@ -120,7 +108,7 @@ class ConditionalResponses:
         return body
 
 
-def _matches(if_none_match: bytes | None, etag: bytes) -> bool:
+def etag_matches(if_none_match: bytes | None, etag: bytes) -> bool:
     """Weak comparison (RFC 9110 section 13.1.2); what is not an entity tag matches nothing."""
     if if_none_match is None:
         return False

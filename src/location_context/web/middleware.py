@@ -10,6 +10,7 @@ import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from functools import lru_cache
 from typing import TypeAlias
 
 import structlog
@@ -28,8 +29,10 @@ from location_context.errors import (
 )
 from location_context.parameters import decode
 from location_context.web.error_responses import ErrorResponse
+from location_context.web.logs import AccessLogger
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
+Admit: TypeAlias = Callable[[Scope], Awaitable[Grant | None]]
 LONG_PASS = 0.005  # seconds of one pass of the event loop
 MAX_STARTS = 256
 _HOST = re.compile(rb"([A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
@@ -37,15 +40,32 @@ _BROKEN = re.compile(rb"%(?![0-9A-Fa-f]{2})|%00|\x00")
 _BYTES = re.compile(rb"%([0-9A-Fa-f]{2})")
 
 
+class RequestIds:
+    """Random ids; the system is asked for the randomness of many at once."""
+
+    def __init__(self) -> None:
+        self._ids: list[str] = []
+
+    def next(self) -> str:
+        """`req_` and 24 hexadecimal digits."""
+        if not self._ids:
+            digits = secrets.token_hex(12 * 256)
+            self._ids = [f"req_{digits[at : at + 24]}" for at in range(0, len(digits), 24)]
+        return self._ids.pop()
+
+
 class RequestId:
     """Names each request, sets the headers of all answers, and sends no body for HEAD."""
 
-    def __init__(self, app: ASGIApp, is_draining: Callable[[], bool]) -> None:
+    def __init__(
+        self, app: ASGIApp, request_ids: RequestIds, is_draining: Callable[[], bool]
+    ) -> None:
         self._app = app
+        self._request_ids = request_ids
         self._is_draining = is_draining
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request_id = scope["state"]["request_id"] = f"req_{secrets.token_hex(12)}"
+        request_id = scope["state"]["request_id"] = self._request_ids.next()
 
         async def send_named(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -64,9 +84,10 @@ class RequestId:
 class AccessLog:
     """A line for each answer. A path that is not ours may hold anything, and is not shown."""
 
-    def __init__(self, app: ASGIApp, known_paths: Collection[str]) -> None:
+    def __init__(self, app: ASGIApp, known_paths: Collection[str], log: AccessLogger) -> None:
         self._app = app
         self._known_paths = known_paths
+        self._log = log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         began, status = time.perf_counter(), 0
@@ -80,15 +101,14 @@ class AccessLog:
         await self._app(scope, receive, send_logged)
         state, method, path = scope["state"], scope["method"], scope["path"]
         grant: Grant | None = state.get("grant")
-        structlog.get_logger().info(
-            "answered",
-            request_id=state["request_id"],
-            method=method if len(method) < 10 else "other",
-            path=path if path in self._known_paths else "other",
-            status=status,
-            ms=round((time.perf_counter() - began) * 1000, 1),
-            near=state.get("near"),
-            key_id=grant.key_id if grant else None,
+        self._log.answered(
+            state["request_id"],
+            method if method.isalpha() and len(method) < 10 else "other",
+            path if path in self._known_paths else "other",
+            status,
+            began,
+            state.get("near"),
+            grant.key_id if grant else None,
         )
 
 
@@ -105,10 +125,7 @@ class RateLimitHeaders:
                 if message["status"] >= 500:
                     await grant.refund()
                 else:
-                    message["headers"].extend(
-                        (name.lower().encode(), value.encode())
-                        for name, value in grant.headers.items()
-                    )
+                    message["headers"] += grant.headers
             await send(message)
 
         await self._app(scope, receive, send_with_quota)
@@ -164,12 +181,9 @@ class RequestValidation:
             MalformedRequest: one of these.
         """
         hosts = [value for name, value in scope["headers"] if name == b"host"]
-        older = scope["http_version"] in {
-            "1",
-            "1.0",
-        }  # needs no Host
+        older = scope["http_version"] in {"1", "1.0"}  # needs no Host
         optional = older and hosts in ([], [b""])
-        if not optional and (len(hosts) != 1 or not _HOST.fullmatch(hosts[0])):
+        if not optional and (len(hosts) != 1 or not is_host(hosts[0])):
             raise MalformedRequest("The Host header is missing, doubled or not a host name.")
         path: bytes = scope.get("raw_path") or scope["path"].encode()
         if b"%" in path or not path.isascii():
@@ -178,6 +192,12 @@ class RequestValidation:
         if b"%" in query or not query.isascii():
             decode(query)
         await self._app(scope, receive, send)
+
+
+@lru_cache(maxsize=1024)
+def is_host(value: bytes) -> bool:
+    """Whether this may be the value of a Host header."""
+    return _HOST.fullmatch(value) is not None
 
 
 def _check_path(path: bytes) -> None:
@@ -205,13 +225,17 @@ class ConcurrencyLimiter:
         self._started = 0
         self._starts_per_pass = 16
 
+    @property
+    def is_full(self) -> bool:
+        return self.in_flight >= self._max_in_flight
+
     async def acquire(self) -> None:
         """Admit one request, once it is its turn; `release` must follow.
 
         Raises:
             ServiceOverloaded: too many are in flight.
         """
-        if self.in_flight >= self._max_in_flight:
+        if self.is_full:
             raise ServiceOverloaded("The service is overloaded; try again in a moment.", 1)
         self.in_flight += 1
         try:
@@ -242,21 +266,35 @@ class ConcurrencyLimiter:
 class Endpoint:
     """A handler as an ASGI application, under the limiter that all limited ones share, if any.
 
+    `admit` counts a request before it is handled, and may refuse it.
+
     It stands for Starlette's own wrapper, whose exception handlers `ErrorResponses` makes needless.
     """
 
-    def __init__(self, handle: Handler, limiter: ConcurrencyLimiter | None) -> None:
+    def __init__(
+        self,
+        handle: Handler,
+        limiter: ConcurrencyLimiter | None,
+        admit: Admit | None = None,
+    ) -> None:
         self._handle = handle
         self._limiter = limiter
+        self._admit = admit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope, receive, send)
+        if refused := scope["state"].get("refused"):
+            raise refused
         if self._limiter is None:
-            response = await self._handle(request)
+            response = await self._respond(Request(scope, receive, send))
         else:
             await self._limiter.acquire()
             try:
-                response = await self._handle(request)
+                response = await self._respond(Request(scope, receive, send))
             finally:
                 self._limiter.release()
         await response(scope, receive, send)
+
+    async def _respond(self, request: Request) -> Response:
+        if self._admit is not None:
+            request.scope["state"]["grant"] = await self._admit(request.scope)
+        return await self._handle(request)

@@ -29,7 +29,6 @@ from location_context.service import Service, read_all
 from location_context.stay import Stay, horizon
 from location_context.upstream.deadline import Deadline
 
-INCOMPLETE_MAX_AGE = 60
 MAX_CITY_DISTANCE = 25.0  # km; a city farther away does not name the point
 
 
@@ -59,14 +58,11 @@ class SectionResults:
         """The applicable answers of all sections."""
         return [body for section in self.by_section for body in self.bodies_of(section)]
 
-    def cache_control(self, now: datetime) -> str:
-        """As long as every result is fresh; a minute if one is missing or incomplete."""
-        results = [r for r in (*self.by_section.values(), *self.forecast_parts.values()) if r]
-        if None in self.by_section.values() or not all(result.complete for result in results):
-            return f"public, max-age={INCOMPLETE_MAX_AGE}"
-        fresh_until = min((result.fresh_until for result in results), default=now)
-        max_age = max(0, int((fresh_until - now).total_seconds()))
-        return f"public, max-age={max_age}, stale-while-revalidate=60, stale-if-error=3600"
+    @property
+    def all(self) -> list[SectionResult | None]:
+        """Every result; None for a section without one. Parts that are missing are left out."""
+        parts = [part for part in self.forecast_parts.values() if part]
+        return [*self.by_section.values(), *parts]
 
 
 async def read(service: Service, query: Query, deadline: Deadline) -> SectionResults:

@@ -5,7 +5,7 @@ valid; its sentence is localised, its detail is the English message that JSON gi
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
@@ -13,8 +13,10 @@ from typing import cast
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Scope
 
 from location_context.errors import InvalidRequest, PublicError
+from location_context.freshness import Freshness
 from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Language, Languages
 from location_context.parameters import DEFAULT_ACCENT, WIDGET, Parameters, Theme, decode, parse
@@ -37,10 +39,14 @@ _ACCENT = re.compile(r"#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})")
 
 @dataclass(frozen=True)
 class Routes:
-    """`pages` answer errors with `error_response`, `others` with the contract's JSON."""
+    """`pages` answer errors with `error_response`, `others` with the contract's JSON.
+
+    `admit` counts a request for a page, and may refuse it.
+    """
 
     pages: Sequence[Route]
     others: Sequence[Route]
+    admit: Callable[[Scope], Awaitable[None]]
     error_response: Callable[[PublicError, str, Request], Response]
 
 
@@ -48,7 +54,7 @@ def routes(service: Service) -> Routes:
     """`/v1/pulse`; `/`, `/v1/places`, `/v1/embed.js` and `/v1/oembed`."""
     widget = Widget(service, Renderer())
     others = [*builder.routes(service), *embedding.script_routes(), *oembed.routes(service)]
-    return Routes([Route(PATH, widget.respond)], others, widget.error_response)
+    return Routes([Route(PATH, widget.respond)], others, widget.admit, widget.error_response)
 
 
 class Widget:
@@ -58,6 +64,19 @@ class Widget:
         self._service = service
         self._renderer = renderer
 
+    async def admit(self, scope: Scope) -> None:
+        """Count a request by its client's address.
+
+        Raises:
+            RateLimitExceeded: too many in this minute.
+        """
+        request = Request(scope)
+        peer = request.client.host if request.client else ""
+        forwarded = request.headers.getlist("x-forwarded-for")
+        await self._service.authenticator.limit_widget(
+            self._service.proxies.client(peer, forwarded)
+        )
+
     async def respond(self, request: Request) -> Response:
         """The page.
 
@@ -65,7 +84,6 @@ class Widget:
             PublicError: as the contract says; `error_response` makes a page of it.
         """
         service = self._service
-        await service.authenticator.limit_widget(self._client(request))
         parameters = parse(request.scope["query_string"], WIDGET, service.languages)
         language = parameters.language or _accepted_language(request, service.languages)
         fmt = Formatter(language)
@@ -75,7 +93,9 @@ class Widget:
         deadline = Deadline.after(service.settings.widget_deadline)
         results = await content.read(service, query, deadline)
         page = self._page(parameters, query, results, fmt)
-        headers = {"Cache-Control": results.cache_control(service.clock())}
+        freshness = request.state.freshness = Freshness.of(results.all, "public")
+        left = freshness.seconds_left(service.clock().timestamp())
+        headers = {"Cache-Control": freshness.cache_control(left)}
         if not parameters.language:
             headers["Vary"] = "Accept-Language"
         return _response(page, 200, language, headers)
@@ -116,10 +136,6 @@ class Widget:
         )
         appearance = Appearance(theme=parameters.theme, accent=parameters.accent)
         return self._renderer.page(shown, fmt, appearance)
-
-    def _client(self, request: Request) -> str:
-        peer = request.client.host if request.client else ""
-        return self._service.proxies.client(peer, request.headers.getlist("x-forwarded-for"))
 
 
 def _response(page: Page, status: int, language: Language, headers: Mapping[str, str]) -> Response:

@@ -1,6 +1,6 @@
 """What the tests of events share: a gazetteer, a section on a real store, and queries."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -12,6 +12,7 @@ import pytest
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.localisation.language import Languages
 from location_context.sections.contract import Query, SectionResult
+from location_context.sections.events.providers import holidays
 from location_context.sections.events.section import Events
 from location_context.sections.section import SectionContext
 from location_context.settings import Settings
@@ -60,6 +61,14 @@ class Opened:
     ) -> SectionResult:
         query = self.query(place, first, last, **changes)
         return await self.section.read(query, Deadline.after(seconds))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _holidays_of_a_year_are_worked_out_once() -> Iterator[None]:
+    """They are a third of a second each, and the same for every section that a test opens."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(holidays, "holidays_of_year", cache(holidays.holidays_of_year))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -238,11 +238,8 @@ async def test_a_wrong_key_makes_the_provider_unavailable_and_never_shows(openin
 @pytest.mark.parametrize(
     "answer",
     [
-        Answered(b"<html>502</html>", status=502),
         Answered(b'{"_embedded": {"events": [', status=200),
-        Answered(b"[" * 100_000),
         Answered({"_embedded": {"events": [None, 1, {"id": 1}, {"dates": None}]}}),
-        Answered([]),
         Answered({"_embedded": [1]}),
         Answered({"_embedded": {"events": 5}}),
         Answered({"_embedded": {"events": {"id": 1}}}),
@@ -253,11 +250,8 @@ async def test_a_wrong_key_makes_the_provider_unavailable_and_never_shows(openin
         Answered({"page": 7}),
     ],
     ids=[
-        "html",
         "cut",
-        "deep",
         "rows of nonsense",
-        "not an object",
         "nothing embedded",
         "a number of events",
         "one event",

@@ -8,11 +8,11 @@ category, so that it does not crowd out what happens once. Within a category: ra
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
 from location_context.point import Point, distance_km
 from location_context.sections.events.providers.subdivisions import is_observed_at
-from location_context.sections.events.records import LocalEvent, ProviderEvent, When
+from location_context.sections.events.records import LocalEvent, ProviderEvent
 from location_context.sections.events.response import Category, Overlap
 from location_context.stay import Stay
 
@@ -20,9 +20,10 @@ MAX_EVENTS, MAX_EVENTS_PER_DAY = 50, 10
 _MAJOR_RANK = 80.0  # from which an event is felt in the whole city
 _LONG_RUN = timedelta(days=7)
 _LONG_RUNNING = "long_running"  # a category of its own for what lasts longer
-_CATEGORY_ORDER = (
-    "public_holiday", "festival", "sport", "concert", "performing_arts", "exhibition",
-)  # fmt: skip
+_CATEGORY_RANKS = {
+    "public_holiday": 0, "festival": 1, "sport": 2, "concert": 3, "performing_arts": 4,
+    "exhibition": 5,
+}  # fmt: skip
 _FAR = float("inf")
 _DAY = timedelta(days=1)
 
@@ -120,8 +121,7 @@ class _Day:
 
         def turn(category: str) -> tuple[int, bool, int, int, tuple[object, ...]]:
             head = self._queues[category][0]
-            minor = not _is_major(head)
-            rank = _category_rank(category)
+            minor, rank = not _is_major(head), _CATEGORY_RANKS.get(category, len(_CATEGORY_RANKS))
             return self._counts[category], minor, counts[category], rank, _priority(head)
 
         category = min(self._queues, key=turn)
@@ -137,11 +137,6 @@ def _category(event: LocalEvent) -> str:
     return _LONG_RUNNING if is_long and not event.details.is_wide else event.details.category
 
 
-def _category_rank(category: str) -> int:
-    known = category in _CATEGORY_ORDER
-    return _CATEGORY_ORDER.index(category) if known else len(_CATEGORY_ORDER)
-
-
 def _is_major(event: LocalEvent) -> bool:
     return event.details.category == "public_holiday" or (event.details.rank or 0.0) >= _MAJOR_RANK
 
@@ -150,8 +145,7 @@ def _priority(event: LocalEvent) -> tuple[float, bool, float, datetime, str, str
     """Rank, then nearness, then time; what is not known comes last."""
     details = event.details
     rank, distance = _rank_and_distance(event)
-    is_local = not details.is_wide
-    return -rank, is_local, distance, _moment(details.start), details.id, details.source
+    return -rank, not details.is_wide, distance, _moment(details), details.id, details.source
 
 
 def _display_order(
@@ -162,8 +156,8 @@ def _display_order(
     rank, distance = _rank_and_distance(event)
     timed = details.start.at is not None
     return (
-        event.uncertain, event.first, not details.all_day, timed, _moment(details.start), -rank,
-        distance, details.id, details.source,
+        event.uncertain, event.first, not details.all_day, timed, _moment(details), -rank, distance,
+        details.id, details.source,
     )  # fmt: skip
 
 
@@ -172,19 +166,15 @@ def _rank_and_distance(event: LocalEvent) -> tuple[float, float]:
     return -1.0 if rank is None else rank, _FAR if distance is None else distance
 
 
-def _moment(start: When) -> datetime:
-    return start.at or datetime(start.day.year, start.day.month, start.day.day, tzinfo=UTC)
+def _moment(event: ProviderEvent) -> datetime:
+    return event.start.at or datetime.combine(event.start.day, time(), UTC)
 
 
 def overlaps(first: date, last: date, stay: Stay) -> list[Overlap]:
     """Which parts of the stay the dates touch; both ends together are the stay too."""
     arrival, departure = first <= stay.start <= last, first <= stay.end <= last
     between = max(first, stay.start + _DAY) <= min(last, stay.end - _DAY)
-    found: list[Overlap] = []
-    if arrival:
-        found.append("arrival")
-    if between or (arrival and departure):
-        found.append("stay")
-    if departure:
-        found.append("departure")
-    return found
+    touched: dict[Overlap, bool] = {
+        "arrival": arrival, "stay": between or (arrival and departure), "departure": departure,
+    }  # fmt: skip
+    return [part for part, is_touched in touched.items() if is_touched]

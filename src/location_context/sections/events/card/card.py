@@ -125,27 +125,24 @@ def _event(event: Event, day: date | None, body: EventsBody, fmt: Formatter) -> 
 
 def headline(body: EventsBody, fmt: Formatter) -> str:
     """One sentence: a holiday first, else what lasts throughout, else how many."""
-    clauses = []
     holiday = next((e for e in body.events if e.category == "public_holiday"), None)
-    if holiday is not None:
-        clauses.append(_holiday(holiday, body, fmt))
     others = [e for e in body.events if e.category != "public_holiday"]
     whole = next((e for e in others if covers_stay(e, body)), None)
-    if whole is not None and whole.category != "school_holiday":
-        clauses.append(
-            fmt.gettext("{title} all through the stay").format(title=fmt.bidi_isolate(whole.title))
-        )
-        others.remove(whole)
-    elif others:
-        text = fmt.ngettext("{count} event", "{count} events", len(others))
-        if holiday is not None:
-            text = fmt.ngettext("{count} more event", "{count} more events", len(others))
-        clauses.append(text.format(count=len(others)))
     if holiday is None and whole is None:
         text = fmt.ngettext(
             "{count} event during the stay.", "{count} events during the stay.", len(others)
         )
         return text.format(count=len(others))
+    clauses = [_holiday(holiday, body, fmt)] if holiday else []
+    if whole is not None and whole.category != "school_holiday":
+        clauses.append(
+            fmt.gettext("{title} all through the stay").format(title=fmt.bidi_isolate(whole.title))
+        )
+    elif others:
+        text = fmt.ngettext("{count} event", "{count} events", len(others))
+        if holiday is not None:
+            text = fmt.ngettext("{count} more event", "{count} more events", len(others))
+        clauses.append(text.format(count=len(others)))
     if len(clauses) == 1:
         return fmt.gettext("{sentence}.").format(sentence=clauses[0])
     return fmt.gettext("{first}; {second}.").format(first=clauses[0], second=clauses[1])

@@ -15,7 +15,7 @@ from location_context.sections.events.fields import event_from_row, parse_rows, 
 from location_context.sections.events.records import ProviderEvent, When
 from location_context.sections.events.response import CoverageStatus
 from location_context.sections.section import DEFAULT_ORDER, SectionContext
-from location_context.upstream.cached_source import CachedSource, Entry, Sharing
+from location_context.upstream.cached_source import CachedSource, Sharing
 from location_context.upstream.client import ProviderClient
 from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
 from location_context.upstream.host import DAY, MINUTE, Budget, Host
@@ -217,6 +217,9 @@ class HttpEventProvider(EventProvider):
             context.clock,
             host=Host(Budget(dict(self.budget), share=settings.budget_share)),
         )
+        sharing: Sharing[Hashable, EventBatch] = Sharing(
+            context.shared_cache(), lambda key: (self.name, repr(key)), _pack, _unpack
+        )
         self.cache: CachedSource[Hashable, EventBatch] = CachedSource(
             context.clock,
             fresh=self.fresh,
@@ -225,9 +228,7 @@ class HttpEventProvider(EventProvider):
             size_of=lambda batch: batch.size,
             client=self.client,
             merge=EventBatch.merge,
-            sharing=Sharing(context.shared_cache(), self._shared_name, _pack, _unpack)
-            if self.is_sharable
-            else None,
+            sharing=sharing if self.is_sharable else None,
         )
 
     @classmethod
@@ -312,7 +313,11 @@ class HttpEventProvider(EventProvider):
             )
         except (ProviderError, TimeoutError) as error:
             return ProviderResult("unavailable", reason=contract.degraded_by(error))
-        return self._result(entry)
+        stale = self.clock() >= entry.fresh_until
+        partial = not entry.complete or entry.value.truncated
+        status: CoverageStatus = "stale" if stale else "partial" if partial else "ok"
+        reason = contract.degraded_by(entry.error) if entry.error else None
+        return ProviderResult(status, list(entry.value.events.values()), entry.fetched_at, reason)
 
     async def _batches(self, query: contract.Query) -> AsyncIterator[EventBatch]:
         empty = True
@@ -321,16 +326,6 @@ class HttpEventProvider(EventProvider):
             yield EventBatch.of(page)
         if empty:  # no page at all: the provider has no event
             yield EventBatch()
-
-    def _result(self, entry: Entry[EventBatch]) -> ProviderResult:
-        stale = self.clock() >= entry.fresh_until
-        partial = not entry.complete or entry.value.truncated
-        status: CoverageStatus = "stale" if stale else "partial" if partial else "ok"
-        reason = contract.degraded_by(entry.error) if entry.error else None
-        return ProviderResult(status, list(entry.value.events.values()), entry.fetched_at, reason)
-
-    def _shared_name(self, key: Hashable) -> tuple[str, str]:
-        return self.name, repr(key)
 
     def state(self) -> contract.ProviderState:
         return contract.provider_state(self.client)

@@ -153,7 +153,8 @@ def events_of(records: Iterable[HolidayRecord], stay: Stay, point: Point) -> lis
 def _is_observed_near(record: HolidayRecord, point: Point) -> bool:
     if record.library_category == "catholic" and not subdivisions.observes_catholic_holidays(point):
         return False
-    return not record.city or subdivisions.is_in_city(point.country or "", record.city, point)
+    cities = subdivisions.cities_of(point.country or "")
+    return not record.city or cities[record.city].contains(point)
 
 
 def _event(record: HolidayRecord, country: str) -> ProviderEvent:
@@ -225,9 +226,9 @@ def _of_category(
         everywhere = lists_all and len(codes) == len(codes_by_key)
         regions = () if everywhere else tuple(sorted(codes))
         found.append(HolidayRecord(days, category, regions))
-    for key, surroundings in subdivisions.cities_of(country).items():
+    for key, city in subdivisions.cities_of(country).items():
         own = _holidays(country, key, year, language, category)
-        own -= {days for days, codes in observers.items() if surroundings in codes}
+        own -= {days for days, codes in observers.items() if city.surroundings in codes}
         found += [HolidayRecord(days, category, city=key) for days in sorted(own)]
     return found
 

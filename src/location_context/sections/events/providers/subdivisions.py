@@ -7,7 +7,7 @@ tells the province of a point. The tables are in `subdivisions.toml`.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -17,13 +17,16 @@ from location_context.point import Point, distance_km
 _CELL_HEIGHT, _CELL_WIDTH = 0.05, 0.075  # degrees
 
 
-class _City(msgspec.Struct, frozen=True):
-    """A circle, its radius in km."""
+class City(msgspec.Struct, frozen=True):
+    """A circle, its radius in km, and the subdivision around it."""
 
     lat: float
     lng: float
     radius: float
     surroundings: str
+
+    def contains(self, point: Point) -> bool:
+        return distance_km(point.lat, point.lng, self.lat, self.lng) <= self.radius
 
 
 class _Area(msgspec.Struct, frozen=True):
@@ -66,7 +69,7 @@ class _Tables(msgspec.Struct, frozen=True):
     separate_countries: dict[str, list[str]]
     iso_codes: dict[str, str]
     parents: dict[str, str]
-    cities: dict[str, _City]
+    cities: dict[str, dict[str, City]]
     protestant_areas: list[_Area]
     unmapped_provinces: dict[str, list[str]]
     province_maps: dict[str, ProvinceMap]
@@ -86,22 +89,14 @@ PROVINCES_BY_REGION = _TABLES.provinces_by_region()
 
 def iso_3166_2(country: str, key: str) -> str | None:
     """The code of the library's key; None for a city, a country and what has no code."""
-    if f"{country} {key}" in _TABLES.cities or key in _TABLES.separate_countries.get(country, ()):
+    if key in cities_of(country) or key in _TABLES.separate_countries.get(country, ()):
         return None
     return _TABLES.iso_codes.get(f"{country} {key}", f"{country}-{key}") or None
 
 
-def cities_of(country: str) -> dict[str, str]:
-    """The library's keys of cities with holidays of their own, and the subdivision around each."""
-    keys = (name.partition(" ") for name in _TABLES.cities)
-    return {
-        key: _TABLES.cities[f"{country} {key}"].surroundings for of, _, key in keys if of == country
-    }
-
-
-def is_in_city(country: str, key: str, point: Point) -> bool:
-    city = _TABLES.cities[f"{country} {key}"]
-    return distance_km(point.lat, point.lng, city.lat, city.lng) <= city.radius
+def cities_of(country: str) -> Mapping[str, City]:
+    """The cities with holidays of their own, by the library's keys."""
+    return _TABLES.cities.get(country, {})
 
 
 def observes_catholic_holidays(point: Point) -> bool:

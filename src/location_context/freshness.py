@@ -1,0 +1,46 @@
+"""Freshness: how long a response may be given again, and the Cache-Control that says so."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, Self
+
+from location_context.sections.contract import SectionResult
+
+INCOMPLETE_MAX_AGE = 60  # seconds
+
+
+@dataclass(frozen=True)
+class Freshness:
+    """How long a response may be given again: as long as every part of it is fresh and whole.
+
+    Attributes:
+        fresh_until: when its first part is no longer fresh; POSIX seconds.
+        complete: whether nothing was missing.
+        scope: `private` for answers behind a key, `public` for the widget.
+    """
+
+    fresh_until: float
+    complete: bool
+    scope: Literal["private", "public"]
+
+    @classmethod
+    def of(
+        cls, results: Iterable[SectionResult | None], scope: Literal["private", "public"]
+    ) -> Self:
+        """The freshness of a response made of these; None stands for a part that is missing."""
+        given = list(results)
+        until = [one.fresh_until.timestamp() for one in given if one]
+        complete = all(one is not None and one.complete for one in given)
+        return cls(min(until, default=0.0), complete, scope)
+
+    def seconds_left(self, now: float) -> int:
+        """Whole seconds of freshness left; negative once it is over."""
+        return math.floor(self.fresh_until - now)
+
+    def cache_control(self, seconds_left: int) -> str:
+        """The header for a client; a minute for what is incomplete."""
+        if not self.complete:
+            return f"{self.scope}, max-age={INCOMPLETE_MAX_AGE}"
+        left = max(0, seconds_left)
+        return f"{self.scope}, max-age={left}, stale-while-revalidate=60, stale-if-error=3600"

@@ -1,0 +1,181 @@
+"""Responses given again: the same as the long way gives, to whom the long way would give them."""
+
+import http.client
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from location_context.settings import Settings
+from tests.serving import Served, serve
+from tests.web.conftest import STAY, Client, make_key
+from tests.web.sections import FakeClock, FakeSection
+
+TIDES = "/v1/pulse/tides"
+WIDGET = "/v1/pulse"
+OWN = {"x-request-id", "ratelimit", "cache-control", "date"}  # of one request
+
+
+class Changing(FakeSection):
+    """Says when its data have changed."""
+
+    def on_change(self, listener) -> None:
+        self.listeners = [*getattr(self, "listeners", []), listener]
+
+
+@contextmanager
+def long_way_closed(served: Served) -> Iterator[None]:
+    """Only what is cached is answered with 200."""
+
+    async def closed(scope, receive, send) -> None:
+        await send({"type": "http.response.start", "status": 418, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    responses = served.app._responses
+    open_way, responses._app = responses._app, closed
+    try:
+        yield
+    finally:
+        responses._app = open_way
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def tides(clock: FakeClock) -> Changing:
+    return Changing(clock, fresh=900, words="ebb and flow " * 200)
+
+
+@pytest.fixture
+def own(web_settings: Settings, clock: FakeClock, tides: Changing) -> Iterator[Client]:
+    """A server of this test alone, whose clock and section it may change."""
+    with serve(web_settings, clock=clock, sections=[tides]) as served:
+        yield Client(served, make_key(web_settings))
+
+
+@pytest.mark.parametrize("coding", ["identity", "gzip", "br", "br;q=0.5, gzip"])
+@pytest.mark.parametrize("path", [TIDES, WIDGET])
+def test_an_equal_request_gets_the_same_but_for_what_is_its_own(own: Client, path, coding) -> None:
+    headers = {"Accept-Encoding": coding, "Accept-Language": "de"}
+    first = own.get(path, STAY, headers=headers)
+    with long_way_closed(own.served):
+        again = own.get(path, STAY, headers=headers)
+    assert (again.status_code, again.content) == (200, first.content)
+    assert first.headers.keys() == again.headers.keys()
+    differing = {name for name in first.headers if first.headers[name] != again.headers[name]}
+    assert differing <= OWN
+    assert first.headers["x-request-id"] != again.headers["x-request-id"]
+
+
+@pytest.mark.parametrize("path", [TIDES, WIDGET])
+def test_a_304_from_the_cache_has_the_headers_of_one_the_long_way(own: Client, path) -> None:
+    etag = {"If-None-Match": own.get(path, STAY, method="HEAD").headers["etag"]}
+    long = own.get(path, STAY, headers=etag)
+    own.get(path, STAY)
+    with long_way_closed(own.served):
+        short = own.get(path, STAY, headers=etag)
+        other = own.get(path, STAY, headers={"If-None-Match": '"another"'})
+    assert (long.status_code, short.status_code, other.status_code) == (304, 304, 200)
+    assert short.content == b""
+    assert long.headers.keys() == short.headers.keys()
+
+
+def test_freshness_counts_down_and_what_is_over_is_read_anew(own: Client, clock, tides) -> None:
+    own.get(TIDES, STAY)
+    clock.forward(600)
+    with long_way_closed(own.served):
+        assert "max-age=300," in own.get(TIDES, STAY).headers["cache-control"]
+    clock.forward(301)
+    with long_way_closed(own.served):
+        assert own.get(TIDES, STAY).status_code == 418
+    own.get(TIDES, STAY)
+    assert tides.reads == 2
+
+
+@pytest.mark.parametrize("path", [TIDES, WIDGET])
+def test_an_incomplete_answer_is_not_given_again(own: Client, tides: Changing, path) -> None:
+    tides.lacking = "provider_unavailable"
+    own.get(path, STAY)
+    with long_way_closed(own.served):
+        assert own.get(path, STAY).status_code == 418
+
+
+@pytest.mark.parametrize("path", [TIDES, WIDGET])
+def test_changed_data_are_shown_at_once(own: Client, tides: Changing, path) -> None:
+    own.get(path, STAY)
+    for listener in tides.listeners:
+        listener()
+    with long_way_closed(own.served):
+        assert own.get(path, STAY).status_code == 418
+
+
+def test_a_response_begun_before_a_change_is_not_kept(own: Client, tides: Changing) -> None:
+    async def change(query, deadline) -> None:
+        for listener in tides.listeners:
+            listener()
+
+    tides.before = change
+    own.get(TIDES, STAY)
+    with long_way_closed(own.served):
+        assert own.get(TIDES, STAY).status_code == 418
+
+
+def test_what_is_cached_is_for_nobody_without_a_key(own: Client) -> None:
+    own.get(TIDES, STAY)
+    assert own.get(TIDES, STAY, key=None).status_code == 401
+    assert own.get(TIDES, STAY, key="lc_live_wrong").status_code == 401
+    doubled = http.client.HTTPConnection("127.0.0.1", own.served.port, timeout=10)
+    doubled.putrequest("GET", TIDES + "?" + "&".join(f"{n}={v}" for n, v in STAY.items()))
+    for _ in range(2):
+        doubled.putheader("Authorization", f"Bearer {own.key}")
+    doubled.endheaders()
+    assert doubled.getresponse().status == 401
+    doubled.close()
+
+
+def test_quotas_count_what_comes_from_the_cache(web_settings: Settings) -> None:
+    key = make_key(web_settings, per_minute=5)
+    with serve(web_settings, sections=[FakeSection()]) as served:
+        client = Client(served, key)
+        answers = [client.get(TIDES, STAY) for _ in range(8)]
+    assert [answer.status_code for answer in answers] == [200] * 5 + [429] * 3
+    left = [answer.headers["ratelimit"].split(";")[1] for answer in answers]
+    assert left == ["r=4", "r=3", "r=2", "r=1", "r=0", "r=0", "r=0", "r=0"]
+    assert answers[-1].json()["error"]["code"] == "rate_limit_exceeded"
+
+
+def test_the_widget_s_limit_counts_what_comes_from_the_cache(web_settings: Settings) -> None:
+    settings = Settings(data_dir=web_settings.data_dir, log_level="error", widget_per_minute=3)
+    with serve(settings, sections=[FakeSection()]) as served:
+        client = Client(served, "")
+        answers = [client.get(WIDGET, STAY, key=None) for _ in range(5)]
+    assert [answer.status_code for answer in answers] == [200] * 3 + [429] * 2
+    assert "<html" in answers[-1].text
+
+
+def test_languages_are_not_taken_for_one_another(own: Client) -> None:
+    languages = ["de", "fr", None, "de, fr;q=0.5", "ja"]
+    for _ in range(2):
+        found = []
+        for language in languages:
+            headers = {"Accept-Language": language} if language else {}
+            found.append(own.get(WIDGET, STAY, headers=headers).headers["content-language"])
+        assert found == ["de", "fr", "en", "de", "ja"]
+    asked = {**STAY, "lang": "es"}
+    for language in ("de", "ja"):
+        answer = own.get(WIDGET, asked, headers={"Accept-Language": language})
+        assert answer.headers["content-language"] == "es"
+        assert "Accept-Language" not in answer.headers["vary"]
+
+
+def test_a_bad_host_and_a_draining_server_go_the_long_way(own: Client) -> None:
+    own.get(TIDES, STAY)
+    assert own.get(TIDES, STAY, headers={"Host": "a b"}).status_code == 400
+    own.served.app.draining = True
+    try:
+        assert own.get(TIDES, STAY).headers["connection"] == "close"
+    finally:
+        own.served.app.draining = False
