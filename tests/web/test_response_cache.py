@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from location_context.settings import Settings
+from location_context.widget.pulse import Widget
 from tests.serving import Served, serve
 from tests.web.conftest import STAY, Client, make_key
 from tests.web.sections import FakeClock, FakeSection
@@ -88,7 +89,7 @@ def test_freshness_counts_down_and_what_is_over_is_read_anew(own: Client, clock,
     clock.forward(600)
     with long_way_closed(own.served):
         assert "max-age=300," in own.get(TIDES, STAY).headers["cache-control"]
-    clock.forward(301)
+    clock.forward(400)  # longer ago than an old answer is given while a new one is read
     with long_way_closed(own.served):
         assert own.get(TIDES, STAY).status_code == 418
     own.get(TIDES, STAY)
@@ -179,3 +180,17 @@ def test_a_bad_host_and_a_draining_server_go_the_long_way(own: Client) -> None:
         assert own.get(TIDES, STAY).headers["connection"] == "close"
     finally:
         own.served.app.draining = False
+
+
+def test_a_page_is_rendered_once_for_what_it_shows(
+    own: Client, tides: Changing, monkeypatch
+) -> None:
+    rendered = []
+    render = Widget._render
+    monkeypatch.setattr(Widget, "_render", lambda *given: rendered.append(given) or render(*given))
+    tides.lacking = "provider_unavailable"  # so that the response itself is not kept
+    pages = [own.get(WIDGET, {**STAY, "utm_source": source}).content for source in "abc"]
+    assert len(set(pages)) == len(rendered) == 1
+    changes = [{"place": "Casa"}, {"theme": "dark"}, {"lang": "de"}, {"lat": "48.9"}]
+    pages += [own.get(WIDGET, {**STAY, **change}).content for change in changes]
+    assert len(set(pages)) == len(rendered) == 5

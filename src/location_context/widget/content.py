@@ -64,6 +64,17 @@ class SectionResults:
         parts = [part for part in self.forecast_parts.values() if part]
         return [*self.by_section.values(), *parts]
 
+    @property
+    def digests(self) -> tuple[str | None, ...]:
+        """What tells these results from others."""
+        results = (*self.by_section.values(), *self.forecast_parts.values())
+        return tuple(result.digest if result else None for result in results)
+
+    @property
+    def stale(self) -> bool:
+        """Whether the page says how old some of it is, which changes with the hour."""
+        return any(body.stale for body in self.bodies)
+
 
 async def read(service: Service, query: Query, deadline: Deadline) -> SectionResults:
     """All sections, and the forecast part of a stay that crosses the horizon."""

@@ -5,7 +5,7 @@ valid; its sentence is localised, its detail is the English message that JSON gi
 """
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
@@ -19,6 +19,7 @@ from location_context.errors import InvalidRequest, PublicError
 from location_context.freshness import Freshness
 from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Language, Languages
+from location_context.lru import LRUCache
 from location_context.parameters import DEFAULT_ACCENT, WIDGET, Parameters, Theme, decode, parse
 from location_context.sections.contract import Query
 from location_context.service import Service
@@ -28,6 +29,7 @@ from location_context.widget.builder import page as builder
 from location_context.widget.render import Appearance, Page, Renderer
 
 PATH = "/v1/pulse"
+MAX_PAGE_BYTES = 16_000_000
 FRAME_HEADERS = {
     "Cross-Origin-Embedder-Policy": "require-corp",  # hosts that send it show only frames with it
     "Cross-Origin-Resource-Policy": "cross-origin",
@@ -63,6 +65,7 @@ class Widget:
     def __init__(self, service: Service, renderer: Renderer) -> None:
         self._service = service
         self._renderer = renderer
+        self._pages = LRUCache[Hashable, Page](MAX_PAGE_BYTES, lambda page: len(page.html))
 
     async def admit(self, scope: Scope) -> None:
         """Count a request by its client's address.
@@ -86,13 +89,13 @@ class Widget:
         service = self._service
         parameters = parse(request.scope["query_string"], WIDGET, service.languages)
         language = parameters.language or _accepted_language(request, service.languages)
-        fmt = Formatter(language)
         point = service.gazetteer.point(parameters.lat, parameters.lng)
         request.state.near = f"{point.lat:.1f},{point.lng:.1f}"
         query = Query(point, parameters.stay, parameters.units, language, public=True)
         deadline = Deadline.after(service.settings.widget_deadline)
         results = await content.read(service, query, deadline)
-        page = self._page(parameters, query, results, fmt)
+        page = self._page(parameters, query, results)
+        request.state.digest = page.digest
         freshness = request.state.freshness = Freshness.of(results.all, "public")
         left = freshness.seconds_left(service.clock().timestamp())
         headers = {"Cache-Control": freshness.cache_control(left)}
@@ -118,10 +121,21 @@ class Widget:
         headers = {"Cache-Control": "no-store", **error.headers}
         return _response(page, error.status, fmt.language, headers)
 
-    def _page(
-        self, parameters: Parameters, query: Query, results: content.SectionResults, fmt: Formatter
+    def _page(self, parameters: Parameters, query: Query, results: content.SectionResults) -> Page:
+        """The page, rendered only if none is held that shows the same."""
+        look = (parameters.place, parameters.theme, parameters.accent, query.language.tag)
+        key = (results.digests, query.point.lat, query.point.lng, query.stay, look)
+        if results.stale:
+            return self._render(parameters, query, results)
+        if (page := self._pages.get(key)) is None:
+            page = self._render(parameters, query, results)
+            self._pages.put(key, page)
+        return page
+
+    def _render(
+        self, parameters: Parameters, query: Query, results: content.SectionResults
     ) -> Page:
-        service = self._service
+        service, fmt = self._service, Formatter(query.language)
         title = embedding.title(service.sections, parameters.place, query.language)
         assert query.stay is not None
         cards = content.rows(results, fmt, service.clock())
@@ -144,7 +158,7 @@ def _response(page: Page, status: int, language: Language, headers: Mapping[str,
         "Content-Security-Policy": page.policy,
         **FRAME_HEADERS,
     }
-    return Response(page.html, status, {**common, **headers}, media_type="text/html")
+    return Response(page.body, status, {**common, **headers}, media_type="text/html")
 
 
 def _accepted_language(request: Request, languages: Languages) -> Language:

@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from importlib import resources
 from urllib.parse import urlsplit
 
@@ -53,6 +54,15 @@ class Page:
 
     html: str
     policy: str
+
+    @cached_property
+    def body(self) -> bytes:
+        return self.html.encode()
+
+    @cached_property
+    def digest(self) -> str:
+        """A short hash of the page, from which an ETag is made."""
+        return hashlib.blake2b(self.body, digest_size=12).hexdigest()
 
 
 class Renderer:
@@ -105,10 +115,7 @@ class Sprite:
     def icon(self, name: str, size: str = "") -> Markup:
         """A reference to a shape; `size` is an additional CSS class."""
         self.used[name] = None
-        classes = f"i {size}".rstrip()
-        return Markup('<svg class="{}" aria-hidden="true"><use href="#{}"/></svg>').format(
-            classes, name
-        )
+        return _icon(name, size)
 
     def symbols(self) -> Markup:
         """The shapes used so far."""
@@ -119,19 +126,28 @@ class Sprite:
         return Markup("".join(shapes))  # noqa: S704  shapes come from files of this package
 
 
+@lru_cache(maxsize=256)
+def _icon(name: str, size: str) -> Markup:
+    classes = f"i {size}".rstrip()
+    return Markup('<svg class="{}" aria-hidden="true"><use href="#{}"/></svg>').format(
+        classes, name
+    )
+
+
 def external_link(new_tab_note: str) -> Callable[[str, str], Markup]:
     """A function that makes links which open in a new tab and say so to screen readers.
 
     An address that is not http or https gives the text without a link.
     """
+    note = escape(new_tab_note)
 
     def link(address: str, text: str) -> Markup:
         if urlsplit(address).scheme not in {"http", "https"}:
             return escape(text)
-        return Markup(
-            '<a href="{}" target="_blank" rel="noopener noreferrer nofollow">{}'
-            '<span class="vh"> {}</span></a>'
-        ).format(address, text, new_tab_note)
+        return Markup(  # noqa: S704  each part is escaped
+            f'<a href="{escape(address)}" target="_blank" rel="noopener noreferrer nofollow">'
+            f'{escape(text)}<span class="vh"> {note}</span></a>'
+        )
 
     return link
 
