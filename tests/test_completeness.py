@@ -76,6 +76,7 @@ def test_an_empty_translation_falls_back_to_english(tmp_path: Path, monkeypatch)
     (tmp_path / "locale" / "de.po").write_text(original.replace(SKY, 'msgid "sky"\nmsgstr ""'))
     module = "location_context.localisation.language.resources.files"
     monkeypatch.setattr(module, lambda _: tmp_path)
-    german = Languages.load().choose("de")
+    load = getattr(Languages.load, "__wrapped__", Languages.load)  # not what a test before loaded
+    german = load().choose("de")
     assert german.pgettext("section", "sky") == "sky"
     assert german.pgettext("section", "weather") == "Wetter"

@@ -12,13 +12,8 @@ from location_context.errors import OperatorError
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.gazetteer.zones import main_zone
 from location_context.point import canonical
+from location_context.sections.events.imports import importer
 from location_context.sections.events.imports.entries import RejectedEntry
-from location_context.sections.events.imports.importer import (
-    Feeds,
-    ImportRejected,
-    calendar_id,
-    canonical_source,
-)
 from location_context.sections.events.records import Calendar
 from location_context.sections.events.response import Category
 from location_context.stay import system_clock
@@ -61,7 +56,7 @@ def import_(  # noqa: PLR0913  each is an option of the command
 ) -> None:
     """Import events once, replacing what the same source gave before."""
     place = _place(lat, lng, country, region)
-    calendar = _calendar(canonical_source(source), "import", name, category, **place)
+    calendar = _calendar(importer.canonical_source(source), "import", name, category, **place)
     _import(calendar, allow_empty=allow_empty, json=json)
 
 
@@ -114,7 +109,7 @@ def remove(
     console.emit({"removed": name}, f"Removed {name}.", json=json)
 
 
-def _run(work: Callable[[Feeds], Awaitable[T]]) -> T:
+def _run(work: Callable[[importer.Feeds], Awaitable[T]]) -> T:
     """Run `work` on the stored feeds and imports."""
 
     async def run() -> T:
@@ -123,7 +118,9 @@ def _run(work: Callable[[Feeds], Awaitable[T]]) -> T:
             await Database.open(settings) as database,
             http_client(settings.user_agent) as client,
         ):
-            return await work(Feeds(settings, system_clock, client, SqlEventStore(database)))
+            return await work(
+                importer.Feeds(settings, system_clock, client, SqlEventStore(database))
+            )
 
     return asyncio.run(run())
 
@@ -136,7 +133,7 @@ def _import(calendar: Calendar, *, allow_empty: bool, json: bool) -> None:
                     calendar, allow_empty=allow_empty, progress=progress
                 )
             )
-    except ImportRejected as error:
+    except importer.ImportRejected as error:
         _report(None, error.rejected, json=json)
         raise
     _report(imported.calendar, imported.rejected, json=json)
@@ -190,7 +187,7 @@ def _calendar(
     if category is not None and category not in categories:
         raise OperatorError(f"--category is {category!r}; accepted: {', '.join(categories)}")
     return Calendar(
-        id=calendar_id(source),
+        id=importer.calendar_id(source),
         kind=kind,
         source=source,
         name=name,

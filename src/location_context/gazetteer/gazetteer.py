@@ -12,27 +12,21 @@ from functools import lru_cache
 from importlib import resources
 from typing import Self
 
+from location_context.gazetteer import zones
 from location_context.gazetteer.cities import Cities, City
-from location_context.gazetteer.zones import (
-    Outline,
-    boundary_zone,
-    correct,
-    inside,
-    zone_countries,
-)
 from location_context.point import Point, canonical
 
 __all__ = ["City", "Gazetteer"]
 
 MAX_CACHED_POINTS = 16_384
-_ALSACE: Outline = (
+_ALSACE: zones.Outline = (
     (7.64, 49.06), (7.55, 48.97), (7.36, 48.95), (7.24, 49.00), (7.00, 49.02), (6.95, 48.88),
     (7.08, 48.81), (7.29, 48.84), (7.29, 48.66), (7.13, 48.52), (7.08, 48.30), (7.05, 48.10),
     (6.92, 47.85), (7.02, 47.70),
     (7.13, 47.52), (7.14, 47.43), (7.30, 47.38), (7.70, 47.50), (7.70, 48.30), (8.35, 48.95),
     (8.00, 49.10),
 )  # fmt: skip
-_MOSELLE: Outline = (
+_MOSELLE: zones.Outline = (
     (5.89, 49.51), (5.92, 49.28), (5.86, 49.15), (5.99, 48.97), (6.22, 48.93), (6.37, 48.76),
     (6.66, 48.72), (6.95, 48.55), (7.12, 48.53), (7.29, 48.66), (7.29, 48.84), (7.08, 48.81),
     (6.95, 48.88), (7.00, 49.02), (7.24, 49.00), (7.36, 48.95), (7.55, 48.97),
@@ -52,7 +46,7 @@ class Gazetteer:
     @classmethod
     def load(cls) -> Self:
         """From the tables of the installed packages."""
-        return cls(zone_countries(), Cities.load(iso_regions()))
+        return cls(zones.zone_countries(), Cities.load(iso_regions()))
 
     def point(self, lat: float, lng: float) -> Point:
         """The point at these coordinates in canonical form."""
@@ -75,8 +69,8 @@ class Gazetteer:
         return self._around(lat, lng)
 
     def _locate(self, lat: float, lng: float) -> Point:
-        zone = boundary_zone(lat, lng)
-        zone, country = correct(lat, lng, zone, self._countries.get(zone))
+        zone = zones.boundary_zone(lat, lng)
+        zone, country = zones.correct(lat, lng, zone, self._countries.get(zone))
         region = self._cities.region(lat, lng, country) if country else None
         return Point(lat, lng, zone, country, subregion(region, lat, lng) if region else None)
 
@@ -94,8 +88,8 @@ def iso_regions() -> Mapping[tuple[str, str], str]:
 
 def subregion(region: str, lat: float, lng: float) -> str:
     """The part of the region with its own holidays if the point is in one, else the region."""
-    if region == "FR-GES" and inside(_ALSACE, lat, lng):
+    if region == "FR-GES" and zones.inside(_ALSACE, lat, lng):
         return "FR-6AE"
-    if region == "FR-GES" and inside(_MOSELLE, lat, lng):
+    if region == "FR-GES" and zones.inside(_MOSELLE, lat, lng):
         return "FR-57"
     return region

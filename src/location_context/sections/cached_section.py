@@ -15,12 +15,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from location_context.errors import (
-    LocationContextError,
-    ProviderError,
-    StorageError,
-    UpstreamUnavailable,
-)
+from location_context import errors
 from location_context.sections.contract import Applicable, Query, SectionResult
 from location_context.sections.section import Section
 from location_context.stay import Clock
@@ -84,12 +79,12 @@ class CachedSection:
             entry = await self._cache.get_fresh(
                 key, lambda: self._fetch(query, deadline), deadline, public=public
             )
-        except (LocationContextError, TimeoutError) as error:
+        except (errors.LocationContextError, TimeoutError) as error:
             if cached and self._usable(cached, query, STALE_IF_ERROR_TTL):
                 return _stale(cached.value)
             self.last_read_failed = True
-            if isinstance(error, TimeoutError | ProviderError | StorageError):
-                raise UpstreamUnavailable(
+            if isinstance(error, TimeoutError | errors.ProviderError | errors.StorageError):
+                raise errors.UpstreamUnavailable(
                     f"The {self.name} section could not be read in time and holds nothing.", 5
                 ) from None
             raise
@@ -104,7 +99,7 @@ class CachedSection:
         try:
             result = await self.section.read(query, deadline)
         except Exception as error:
-            if not isinstance(error, LocationContextError):
+            if not isinstance(error, errors.LocationContextError):
                 structlog.get_logger().exception("section_failed", section=self.name)
             raise
         self.last_read_failed = False

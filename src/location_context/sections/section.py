@@ -19,14 +19,7 @@ import msgspec
 
 from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Language
-from location_context.sections.contract import (
-    Applicable,
-    DatasetState,
-    NotApplicable,
-    ProviderState,
-    Query,
-    SectionResult,
-)
+from location_context.sections import contract
 from location_context.settings import Settings, read_table
 from location_context.stay import Clock
 from location_context.upstream.cached_source import SharedCache
@@ -36,7 +29,7 @@ from location_context.upstream.http import HttpClient
 
 Samples: TypeAlias = Mapping[str, Mapping[str, str]]
 Table = TypeVar("Table", bound=msgspec.Struct)
-Body = TypeVar("Body", bound=Applicable)
+Body = TypeVar("Body", bound=contract.Applicable)
 DEFAULT_ORDER = 1000  # after the sections of this package
 # points that samples ask for
 PARIS = {"lat": "48.8566", "lng": "2.3522"}
@@ -91,7 +84,7 @@ class CardContext:
 
     fmt: Formatter
     now: datetime
-    forecast_part: Applicable | None = None
+    forecast_part: contract.Applicable | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +172,8 @@ class Section(ABC, Generic[Body]):
         >>> from datetime import UTC, timedelta
         >>> from location_context.localisation.language import Languages
         >>> from location_context.point import Point
-        >>> from location_context.sections.contract import point_body, point_notices
+        >>> from location_context.sections.contract import Applicable, Query
+        >>> from location_context.sections.contract import SectionResult, point_body, point_notices
         >>> from location_context.sections.units import Measure
         >>> class TidesBody(Applicable, frozen=True, kw_only=True, tag="tides"):
         ...     height: float
@@ -207,7 +201,7 @@ class Section(ABC, Generic[Body]):
     name: str
     dated: bool
     response: type[Body]
-    not_applicable_type: type[NotApplicable] = NotApplicable
+    not_applicable_type: type[contract.NotApplicable] = contract.NotApplicable
     order: int = DEFAULT_ORDER
     title: str = ""
     description: str = ""
@@ -232,7 +226,7 @@ class Section(ABC, Generic[Body]):
         return kept
 
     @abstractmethod
-    async def read(self, query: Query, deadline: Deadline) -> SectionResult:
+    async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
         """The answer to a query.
 
         `query` says where, when, in which units and language; the words of the body are in
@@ -243,11 +237,11 @@ class Section(ABC, Generic[Body]):
             UpstreamUnavailable: there is nothing at all to give.
         """
 
-    def providers(self) -> Sequence[ProviderState]:
+    def providers(self) -> Sequence[contract.ProviderState]:
         """How each provider answers now, for `/v1/status` and `doctor`."""
         return ()
 
-    async def dataset(self) -> DatasetState | None:
+    async def dataset(self) -> contract.DatasetState | None:
         """The imported dataset it answers from; None where there is none.
 
         Raises:
@@ -265,7 +259,7 @@ class Section(ABC, Generic[Body]):
     async def run(self) -> None:
         """Work in the background while the server runs; returns, or is cancelled at the end."""
 
-    async def probe(self, query: Query) -> None:
+    async def probe(self, query: contract.Query) -> None:
         """Ask every configured provider once, for `doctor`; `providers` says how that went."""
 
     def on_change(self, listener: Callable[[], None]) -> None:
@@ -299,9 +293,9 @@ class Section(ABC, Generic[Body]):
             yield f"{label}: {value}"
 
 
-def facts(body: Applicable) -> list[tuple[str, str]]:
+def facts(body: contract.Applicable) -> list[tuple[str, str]]:
     """The body's own plain fields with their values; what is unknown is left out."""
-    known = {*Applicable.__struct_fields__, "stay"}
+    known = {*contract.Applicable.__struct_fields__, "stay"}
     own = [name for name in type(body).__struct_fields__ if name not in known]
     return [
         (

@@ -39,12 +39,7 @@ from location_context.sections.cached_section import CachedSection
 from location_context.sections.contract import Applicable, Query, SectionResult
 from location_context.sections.events.providers.base import EventProvider
 from location_context.sections.section import CardContext, Section, SectionContext
-from location_context.sections.weather.providers.base import (
-    ArchiveProvider,
-    Forecast,
-    ForecastProvider,
-    Provider,
-)
+from location_context.sections.weather.providers import base
 from location_context.sections.weather.records import Cell
 from location_context.settings import Settings
 from location_context.settings.parsers import variable
@@ -102,7 +97,7 @@ class _Trial:
 
 
 def check_provider(
-    provider: type[ForecastProvider | ArchiveProvider | EventProvider],
+    provider: type[base.ForecastProvider | base.ArchiveProvider | EventProvider],
     respond: Respond,
     *,
     settings: Mapping[str, str] | None = None,
@@ -163,7 +158,7 @@ async def _fetch(provider: Any, trial: _Trial) -> str | None:
             result = await provider.fetch_events(trial.query(), Deadline.after(PATIENCE))
             return None if result.events else f"no events; the status is {result.status}"
         async with asyncio.timeout(PATIENCE):
-            if isinstance(provider, ForecastProvider):
+            if isinstance(provider, base.ForecastProvider):
                 cell = Cell.of(PARIS, provider.cell_degrees)
                 return _lacking(await provider.fetch_forecast(cell, today, 0, public=False))
             month = (today.year - 1, today.month)
@@ -180,7 +175,7 @@ async def _fetch(provider: Any, trial: _Trial) -> str | None:
 
 
 def _lacking(forecast: Any) -> str | None:
-    if not isinstance(forecast, Forecast):
+    if not isinstance(forecast, base.Forecast):
         return f"raised no error and gave {type(forecast).__name__}"
     for name in ("temperature_max", "temperature_min"):
         if not np.isfinite(forecast.columns.get(name, np.full(0, np.nan))).any():
@@ -188,7 +183,7 @@ def _lacking(forecast: Any) -> str | None:
     return None
 
 
-async def _close(built: Provider | EventProvider) -> None:
+async def _close(built: base.Provider | EventProvider) -> None:
     if isinstance(built, EventProvider):
         await built.close()
 

@@ -23,16 +23,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 import httpx2
 import structlog
 
-from location_context.errors import (
-    ProviderBackoff,
-    ProviderBudgetSpent,
-    ProviderError,
-    ProviderNotInPlan,
-    ProviderResponseInvalid,
-    ProviderStatusError,
-    ProviderTimeout,
-    ProviderUnreachable,
-)
+from location_context import errors
 from location_context.stay import Clock
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Breaker, Host
@@ -64,7 +55,7 @@ class Backoff:
 
     seconds: float = 0.0
     scope: Literal["host", "address", "call"] = "host"
-    error: type[ProviderStatusError] = ProviderStatusError
+    error: type[errors.ProviderStatusError] = errors.ProviderStatusError
 
 
 def backoff_from_headers(response: HttpResponse) -> Backoff:
@@ -124,7 +115,7 @@ class ProviderClient:
     ) -> None:
         self.name = name
         self.last_success_at: datetime | None = None
-        self.last_error: ProviderError | None = None
+        self.last_error: errors.ProviderError | None = None
         self.answered_at = -math.inf
         self.wasted_wait = 0.0
         self.breaker = breaker or Breaker()
@@ -159,7 +150,7 @@ class ProviderClient:
     @property
     def is_in_plan(self) -> bool:
         """False once the plan behind the key turned out to lack this address."""
-        return not isinstance(self.last_error, ProviderNotInPlan)
+        return not isinstance(self.last_error, errors.ProviderNotInPlan)
 
     @property
     def available(self) -> bool:
@@ -172,7 +163,7 @@ class ProviderClient:
         So it is while its breaker is not closed, from a time-out to the next response, and for who
         would wait no longer than others waited for nothing: it is still asked, for the next caller.
         """
-        timed_out = isinstance(self.last_error, ProviderTimeout)
+        timed_out = isinstance(self.last_error, errors.ProviderTimeout)
         wasted = wait <= self.wasted_wait * SIMILAR_WAIT
         return timed_out or wasted or self.breaker.state != "closed"
 
@@ -242,9 +233,9 @@ class ProviderClient:
                 self._admit(units, public=public)
                 response = await self._call(url, dict(headers or {}), units, public, accept)
             parsed = self._parse(response, parse)
-        except ProviderBackoff:
+        except errors.ProviderBackoff:
             raise
-        except ProviderError as error:
+        except errors.ProviderError as error:
             self._record_failure(error)
             raise
         self.breaker.succeed()
@@ -256,9 +247,9 @@ class ProviderClient:
 
     def _check_available(self) -> None:
         if not self.configured:
-            raise ProviderBackoff(self.name, "is not configured")
+            raise errors.ProviderBackoff(self.name, "is not configured")
         if (until := self.backoff_until) is not None:
-            raise ProviderBackoff(self.name, "asked for quiet", until)
+            raise errors.ProviderBackoff(self.name, "asked for quiet", until)
         if self.breaker.state == "open":
             raise self._breaker_backoff()
 
@@ -270,7 +261,7 @@ class ProviderClient:
             ProviderBackoff: too many wait, or too long; the provider is not to blame for either.
         """
         if self._waiting >= self._limits.max_waiting:
-            raise ProviderBackoff(self.name, "too many calls wait for their turn")
+            raise errors.ProviderBackoff(self.name, "too many calls wait for their turn")
         async with AsyncExitStack() as stack:
             self._waiting += 1
             try:
@@ -278,7 +269,9 @@ class ProviderClient:
                     await stack.enter_async_context(self._slots)
                     await stack.enter_async_context(self.host.slot())
             except TimeoutError:
-                raise ProviderBackoff(self.name, "the call waited too long for its turn") from None
+                raise errors.ProviderBackoff(
+                    self.name, "the call waited too long for its turn"
+                ) from None
             finally:
                 self._waiting -= 1
             yield
@@ -286,17 +279,19 @@ class ProviderClient:
     def _admit(self, units: float, *, public: bool) -> None:
         self._check_available()  # it may have changed while the call waited for its slot
         if not self.host.budget.take(units, public=public):
-            raise ProviderBudgetSpent(self.name, "the budget of calls is spent")
+            raise errors.ProviderBudgetSpent(self.name, "the budget of calls is spent")
         if not self.breaker.allows():  # last, since it takes the one probe
             raise self._breaker_backoff()
 
-    def _breaker_backoff(self) -> ProviderBackoff:
+    def _breaker_backoff(self) -> errors.ProviderBackoff:
         until = self._clock() + timedelta(seconds=self.breaker.retry_in())
-        return ProviderBackoff(self.name, "does not answer and is left alone for a while", until)
+        return errors.ProviderBackoff(
+            self.name, "does not answer and is left alone for a while", until
+        )
 
-    def _record_failure(self, error: ProviderError) -> None:
+    def _record_failure(self, error: errors.ProviderError) -> None:
         self.last_error = error
-        if isinstance(error, ProviderStatusError) and error.status in range(400, 500):
+        if isinstance(error, errors.ProviderStatusError) and error.status in range(400, 500):
             self.breaker.succeed()  # it is alive; this call was wrong, or it asked for quiet
         else:
             self.breaker.fail()
@@ -312,7 +307,7 @@ class ProviderClient:
             async with asyncio.timeout(self._limits.timeout):
                 try:
                     response = await self._get(url, headers)
-                except ProviderUnreachable:
+                except errors.ProviderUnreachable:
                     if not self._may_retry(units, public=public):
                         raise
                     await asyncio.sleep(RETRY_DELAY * random.uniform(1, 2))  # noqa: S311  jitter, no secret
@@ -323,7 +318,7 @@ class ProviderClient:
                         await asyncio.sleep(backoff.seconds)
                         response = await self._get(url, headers)
         except TimeoutError:
-            raise ProviderTimeout(self.name, "did not answer in time") from None
+            raise errors.ProviderTimeout(self.name, "did not answer in time") from None
         finally:
             del self._sent_at[call]
         if time.monotonic() - sent < self.wasted_wait:
@@ -366,7 +361,9 @@ class ProviderClient:
         if response.status in accept:
             return
         if 300 <= response.status < 400:
-            raise ProviderResponseInvalid(self.name, "answered with a redirect, which is refused")
+            raise errors.ProviderResponseInvalid(
+                self.name, "answered with a redirect, which is refused"
+            )
         backoff = self._read_backoff(response)
         until = self._clock() + timedelta(seconds=min(backoff.seconds, MAX_BACKOFF))
         if backoff.scope == "host" and backoff.seconds:
@@ -383,4 +380,4 @@ class ProviderClient:
                 "answer_not_read", provider=self.name, why=type(error).__name__
             )
             sentence = "the answer is not of its documented shape"
-            raise ProviderResponseInvalid(self.name, sentence) from None
+            raise errors.ProviderResponseInvalid(self.name, sentence) from None

@@ -13,13 +13,7 @@ from dataclasses import dataclass, field
 
 import httpx2
 
-from location_context.errors import (
-    OperatorError,
-    ProviderResponseInvalid,
-    ProviderStatusError,
-    ProviderTimeout,
-    ProviderUnreachable,
-)
+from location_context import errors
 from location_context.upstream.http import REDIRECTS, get_once
 
 _NAME = "download"
@@ -76,20 +70,20 @@ async def download(  # noqa: PLR0913  each argument is one bound of this call
                     follow_redirects=False,
                 )
                 if response.status >= 400:
-                    raise ProviderStatusError(_NAME, response.status)
+                    raise errors.ProviderStatusError(_NAME, response.status)
                 if response.status not in REDIRECTS:
                     return Downloaded(response.body, response.headers, url, response.status)
                 url = _redirect_target(url, response.headers.get("location", ""))
     except TimeoutError:
-        raise ProviderTimeout(_NAME, "did not answer in time") from None
-    raise ProviderResponseInvalid(_NAME, f"redirects more than {MAX_REDIRECTS} times")
+        raise errors.ProviderTimeout(_NAME, "did not answer in time") from None
+    raise errors.ProviderResponseInvalid(_NAME, f"redirects more than {MAX_REDIRECTS} times")
 
 
 def _redirect_target(url: str, location: str) -> str:
     try:
         return str(httpx2.URL(url).join(location))
     except httpx2.InvalidURL:
-        raise ProviderResponseInvalid(_NAME, "redirects to no address") from None
+        raise errors.ProviderResponseInvalid(_NAME, "redirects to no address") from None
 
 
 async def _check_address(url: str, *, allow_private: bool) -> tuple[httpx2.URL, str]:
@@ -97,15 +91,19 @@ async def _check_address(url: str, *, allow_private: bool) -> tuple[httpx2.URL, 
     try:
         parsed = httpx2.URL(url)
     except (httpx2.InvalidURL, ValueError):
-        raise OperatorError("The address is not one; accepted: http://… or https://…") from None
+        raise errors.OperatorError(
+            "The address is not one; accepted: http://… or https://…"
+        ) from None
     if parsed.scheme not in {"http", "https"} or not parsed.host:
-        raise OperatorError(f"The address has the scheme {parsed.scheme!r}; accepted: http, https")
+        raise errors.OperatorError(
+            f"The address has the scheme {parsed.scheme!r}; accepted: http, https"
+        )
     port = parsed.port or {"http": 80, "https": 443}[parsed.scheme]
     if not 0 < port < 1 << 16:
-        raise OperatorError(f"The address has the port {port}; accepted: 1 to 65535")
+        raise errors.OperatorError(f"The address has the port {port}; accepted: 1 to 65535")
     addresses = await _resolve(parsed.host, port)
     if not allow_private and any(not is_public(address) for address in addresses):
-        raise OperatorError(
+        raise errors.OperatorError(
             f"The host {parsed.host} lies in a loopback, link-local or private range; "
             "LOCATION_CONTEXT_FEEDS_ALLOW_PRIVATE=true allows that"
         )
@@ -131,5 +129,5 @@ async def _resolve(host: str, port: int) -> list[str]:
     try:
         found = await loop.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise ProviderUnreachable(_NAME, "the host has no address") from None
+        raise errors.ProviderUnreachable(_NAME, "the host has no address") from None
     return sorted({str(entry[4][0]) for entry in found}, key=lambda ip: ":" in ip)

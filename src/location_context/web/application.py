@@ -15,21 +15,11 @@ from location_context.errors import NotFound
 from location_context.service import Service
 from location_context.settings import Settings
 from location_context.stay import Clock
-from location_context.web import docs, openapi, status
+from location_context.web import docs, middleware, openapi, status
 from location_context.web.caching import ConditionalResponses
 from location_context.web.endpoints import section_route
 from location_context.web.error_responses import ErrorResponse, json_error
 from location_context.web.logs import AccessLogger
-from location_context.web.middleware import (
-    AccessLog,
-    ConcurrencyLimiter,
-    Endpoint,
-    ErrorResponses,
-    RateLimitHeaders,
-    RequestId,
-    RequestIds,
-    RequestValidation,
-)
 from location_context.web.response_cache import CachedRoute, ResponseCache
 
 
@@ -70,14 +60,14 @@ class Application(Starlette):
     ) -> None:
         super().__init__()
         self.router = self._paths = FixedPathRouter(lifespan=lifespan)
-        self.limiter = ConcurrencyLimiter(settings.max_in_flight)
+        self.limiter = middleware.ConcurrencyLimiter(settings.max_in_flight)
         self.draining = False
         self.failure: BaseException | None = None
         self.last_request_at = time.monotonic()
         self._error_pages: dict[str, ErrorResponse] = {}
         self._cached_routes: dict[str, CachedRoute] = {}
         self.log = AccessLogger(settings)
-        self._request_ids = RequestIds()
+        self._request_ids = middleware.RequestIds()
         self._responses = ResponseCache(
             super().__call__,
             routes=self._cached_routes,
@@ -100,7 +90,7 @@ class Application(Starlette):
             if isinstance(route, CachedRoute):
                 self._cached_routes[route.path] = route
                 admit = route.admit
-            endpoint = Endpoint(route.endpoint, limiter, admit)
+            endpoint = middleware.Endpoint(route.endpoint, limiter, admit)
             self._paths.by_path[route.path] = Route(route.path, endpoint, methods=["GET"])
         self._error_pages |= error_pages or {}
 
@@ -110,13 +100,15 @@ class Application(Starlette):
         for cls, args, kwargs in reversed(
             [
                 Middleware(
-                    RequestId, request_ids=self._request_ids, is_draining=lambda: self.draining
+                    middleware.RequestId,
+                    request_ids=self._request_ids,
+                    is_draining=lambda: self.draining,
                 ),
-                Middleware(AccessLog, known_paths=self._paths.by_path, log=self.log),
-                Middleware(RateLimitHeaders),
-                Middleware(ErrorResponses, pages=self._error_pages, default=json_error),
+                Middleware(middleware.AccessLog, known_paths=self._paths.by_path, log=self.log),
+                Middleware(middleware.RateLimitHeaders),
+                Middleware(middleware.ErrorResponses, pages=self._error_pages, default=json_error),
                 Middleware(ConditionalResponses),
-                Middleware(RequestValidation),
+                Middleware(middleware.RequestValidation),
             ]
         ):
             app = cls(app, *args, **kwargs)

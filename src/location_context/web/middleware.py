@@ -19,14 +19,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from location_context import errors
 from location_context.access.authenticator import Grant
-from location_context.errors import (
-    InternalError,
-    MalformedRequest,
-    MethodNotAllowed,
-    PublicError,
-    ServiceOverloaded,
-)
 from location_context.parameters import decode
 from location_context.web.error_responses import ErrorResponse
 from location_context.web.logs import AccessLogger
@@ -142,23 +136,23 @@ class ErrorResponses:
         self._default = default
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        error: PublicError
+        error: errors.PublicError
         try:
             await self._app(scope, receive, send)
-        except PublicError as raised:
+        except errors.PublicError as raised:
             error = raised
         except HTTPException:  # the router's only one: the path is right, the method is not
-            error = MethodNotAllowed("This method is not allowed; accepted: GET, HEAD.")
+            error = errors.MethodNotAllowed("This method is not allowed; accepted: GET, HEAD.")
         except Exception:  # noqa: BLE001  the last resort: whatever it is, it is answered
             request_id = scope["state"]["request_id"]
             structlog.get_logger().exception("request_failed", request_id=request_id)
-            error = InternalError("Something went wrong on our side.")
+            error = errors.InternalError("Something went wrong on our side.")
         else:
             return
         response = self._response(error, Request(scope, receive))
         await response(scope, receive, send)
 
-    def _response(self, error: PublicError, request: Request) -> Response:
+    def _response(self, error: errors.PublicError, request: Request) -> Response:
         request_id = request.scope["state"]["request_id"]
         page = self._pages.get(request.scope["path"], self._default)
         try:
@@ -184,7 +178,7 @@ class RequestValidation:
         older = scope["http_version"] in {"1", "1.0"}  # needs no Host
         optional = older and hosts in ([], [b""])
         if not optional and (len(hosts) != 1 or not is_host(hosts[0])):
-            raise MalformedRequest("The Host header is missing, doubled or not a host name.")
+            raise errors.MalformedRequest("The Host header is missing, doubled or not a host name.")
         path: bytes = scope.get("raw_path") or scope["path"].encode()
         if b"%" in path or not path.isascii():
             _check_path(path)
@@ -202,11 +196,11 @@ def is_host(value: bytes) -> bool:
 
 def _check_path(path: bytes) -> None:
     if _BROKEN.search(path):
-        raise MalformedRequest("The path holds a broken or forbidden %-escape.")
+        raise errors.MalformedRequest("The path holds a broken or forbidden %-escape.")
     try:
         _BYTES.sub(lambda match: bytes([int(match[1], 16)]), path).decode("utf-8")
     except UnicodeDecodeError:
-        raise MalformedRequest("The path is not percent-encoded UTF-8.") from None
+        raise errors.MalformedRequest("The path is not percent-encoded UTF-8.") from None
 
 
 class ConcurrencyLimiter:
@@ -236,7 +230,7 @@ class ConcurrencyLimiter:
             ServiceOverloaded: too many are in flight.
         """
         if self.is_full:
-            raise ServiceOverloaded("The service is overloaded; try again in a moment.", 1)
+            raise errors.ServiceOverloaded("The service is overloaded; try again in a moment.", 1)
         self.in_flight += 1
         try:
             while not self._may_start():  # noqa: ASYNC110  waiting for the loop's next pass

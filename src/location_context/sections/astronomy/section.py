@@ -12,30 +12,13 @@ from datetime import datetime, timedelta
 from typing import ClassVar, Self
 
 from location_context.localisation.language import Language
+from location_context.sections import contract, section
 from location_context.sections.astronomy.card import card
 from location_context.sections.astronomy.day_records import day_records, required_span
 from location_context.sections.astronomy.highlights.highlights import Highlights, titles
 from location_context.sections.astronomy.response import AstronomyBody
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris, months_between
 from location_context.sections.astronomy.sky.local_days import LocalDay, local_days
-from location_context.sections.contract import (
-    Attribution,
-    Query,
-    SectionResult,
-    StayBody,
-    point_body,
-    point_notices,
-)
-from location_context.sections.section import (
-    PARIS,
-    UNKNOWN,
-    Card,
-    CardContext,
-    Samples,
-    Section,
-    SectionContext,
-    TextTable,
-)
 from location_context.sections.units import Measure
 from location_context.stay import Clock
 from location_context.upstream.deadline import Deadline
@@ -46,7 +29,7 @@ _AT_ONCE_DAYS = 14  # longer stays are left to the worker
 _PAUSE_SECONDS, _AGAIN_SECONDS = 0.02, 86400.0
 _COLUMNS = ("date", "Sun", "rise", "set", "Moon", "rise", "set", "lit", "dark hours")
 ATTRIBUTION = [
-    Attribution(
+    contract.Attribution(
         name="NASA JPL DE421",
         url="https://ssd.jpl.nasa.gov/planets/eph_export.html",
         license="Public domain",
@@ -55,7 +38,7 @@ ATTRIBUTION = [
 ]
 
 
-class Astronomy(Section[AstronomyBody]):
+class Astronomy(section.Section[AstronomyBody]):
     """The section `astronomy`."""
 
     name = "astronomy"
@@ -67,8 +50,8 @@ class Astronomy(Section[AstronomyBody]):
         "Computed for the point at sea level with standard refraction. Highlights are what "
         "happens in the sky during the stay and can be seen from the point."
     )
-    samples: ClassVar[Samples] = {
-        "applicable": {**PARIS, "start": "2026-12-01", "end": "2026-12-01"}
+    samples: ClassVar[section.Samples] = {
+        "applicable": {**section.PARIS, "start": "2026-12-01", "end": "2026-12-01"}
     }
 
     def __init__(self, ephemeris: Ephemeris, clock: Clock) -> None:
@@ -77,10 +60,10 @@ class Astronomy(Section[AstronomyBody]):
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="astronomy")
 
     @classmethod
-    def build(cls, context: SectionContext) -> Self:
+    def build(cls, context: section.SectionContext) -> Self:
         return cls(Ephemeris(), context.clock)
 
-    async def read(self, query: Query, deadline: Deadline) -> SectionResult:
+    async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
         """The sky of each date; the caller's deadline bounds the wait for months to be made."""
         assert query.stay is not None
         days = local_days(query.stay, query.point.zone)
@@ -90,19 +73,19 @@ class Astronomy(Section[AstronomyBody]):
             loop = asyncio.get_running_loop()
             async with asyncio.timeout(deadline.left()):
                 body = await loop.run_in_executor(self._worker, self.answer, query, days)
-        return SectionResult(body, self._clock() + _FRESH)
+        return contract.SectionResult(body, self._clock() + _FRESH)
 
-    def answer(self, query: Query, days: Sequence[LocalDay]) -> AstronomyBody:
+    def answer(self, query: contract.Query, days: Sequence[LocalDay]) -> AstronomyBody:
         """The body, computed in the caller's thread."""
         point, stay = query.point, query.stay
         assert stay is not None
         return AstronomyBody(
-            point=point_body(point),
-            stay=StayBody(start=stay.start, end=stay.end),
+            point=contract.point_body(point),
+            stay=contract.StayBody(start=stay.start, end=stay.end),
             units=Measure(query.units).body,
             as_of=None,
             stale=False,
-            attribution=[*ATTRIBUTION, *point_notices(point)],
+            attribution=[*ATTRIBUTION, *contract.point_notices(point)],
             days=day_records(days, point, self._ephemeris),
             highlights=Highlights(days, point, self._ephemeris, titles(query.language)).all(),
         )
@@ -124,11 +107,11 @@ class Astronomy(Section[AstronomyBody]):
     def summary(self, language: Language) -> str:
         return language.gettext("sun, moon, sky")
 
-    def card(self, body: AstronomyBody, context: CardContext) -> Card:
+    def card(self, body: AstronomyBody, context: section.CardContext) -> section.Card:
         template = "location_context.sections.astronomy.card:card.html"
-        return Card(template=template, view=card.card(body, context.fmt))
+        return section.Card(template=template, view=card.card(body, context.fmt))
 
-    def text(self, body: AstronomyBody) -> Iterator[str | TextTable]:
+    def text(self, body: AstronomyBody) -> Iterator[str | section.TextTable]:
         """A line for each day, then the highlights."""
         rows = []
         for day in body.days:
@@ -139,10 +122,10 @@ class Astronomy(Section[AstronomyBody]):
                 moon.phase.replace("_", " "), _clock(moon.moonrise), _clock(moon.moonset),
                 f"{moon.illumination:.0%}", f"{day.night.dark_hours:g}",
             ])  # fmt: skip
-        yield TextTable(columns=_COLUMNS, rows=rows)
+        yield section.TextTable(columns=_COLUMNS, rows=rows)
         for highlight in body.highlights:
             yield f"{highlight.at:%Y-%m-%d %H:%M}  {highlight.title}"
 
 
 def _clock(moment: datetime | None) -> str:
-    return f"{moment:%H:%M}" if moment else UNKNOWN
+    return f"{moment:%H:%M}" if moment else section.UNKNOWN

@@ -43,6 +43,7 @@ class Events(section.Section[EventsBody]):
     """What happens around the stay."""
 
     name = "events"
+    _providers: Sequence[EventProvider] = ()  # of one that only describes itself
     dated = True
     response = EventsBody
     not_applicable_type = NoEvents

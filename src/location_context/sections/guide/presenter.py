@@ -5,31 +5,18 @@ from datetime import UTC, datetime, time
 
 from location_context.localisation.language import Language
 from location_context.point import bearing
+from location_context.sections import contract
 from location_context.sections.addresses import web_address
-from location_context.sections.contract import (
-    ODBL,
-    Attribution,
-    DegradedReason,
-    Query,
-    point_body,
-    point_notices,
-)
+from location_context.sections.guide import response
 from location_context.sections.guide.records import STARS, GuideVersion, Tier, TierTexts
-from location_context.sections.guide.response import (
-    GuideBody,
-    NearestBeyond,
-    RestaurantBody,
-    TierBody,
-    Travel,
-)
 from location_context.sections.guide.restaurant_index import Found, TierFound
 from location_context.sections.section import TextTable
 from location_context.sections.units import Measure
 
-_ROAD_NOTICE = Attribution(
+_ROAD_NOTICE = contract.Attribution(
     name="OpenStreetMap",
     url="https://www.openstreetmap.org/copyright",
-    license=ODBL.name,
+    license=contract.ODBL.name,
     text="Travel times: © OpenStreetMap contributors, ODbL",
 )
 
@@ -63,7 +50,9 @@ def tier_texts(language: Language, own: Mapping[Tier, TierTexts]) -> dict[Tier, 
 class Presenter:
     """Builds one body; its language, units and version are fixed."""
 
-    def __init__(self, query: Query, version: GuideVersion, radii: Sequence[float]) -> None:
+    def __init__(
+        self, query: contract.Query, version: GuideVersion, radii: Sequence[float]
+    ) -> None:
         self._query = query
         self._provenance = version.provenance
         self._radii = radii
@@ -71,8 +60,11 @@ class Presenter:
         self._texts = tier_texts(query.language, version.provenance.labels)
 
     def body(
-        self, found: Sequence[TierFound], ways: Sequence[Travel], degraded: DegradedReason | None
-    ) -> GuideBody:
+        self,
+        found: Sequence[TierFound],
+        ways: Sequence[response.Travel],
+        degraded: contract.DegradedReason | None,
+    ) -> response.GuideBody:
         """The body of an answer.
 
         Args:
@@ -82,8 +74,8 @@ class Presenter:
         """
         point = self._query.point
         inside = [one for tier in found for one in tier.inside]
-        return GuideBody(
-            point=point_body(point),
+        return response.GuideBody(
+            point=contract.point_body(point),
             units=self._measure.body,
             as_of=datetime.combine(self._provenance.dated, time(), UTC),
             stale=False,
@@ -91,21 +83,21 @@ class Presenter:
             attribution=[
                 self._attribution(),
                 *([_ROAD_NOTICE] if any(not way.estimated for way in ways) else []),
-                *point_notices(point),
+                *contract.point_notices(point),
             ],
             tiers=[self._tier(rank, tier) for rank, tier in enumerate(found, 1)],
             restaurants=[self._restaurant(one, way) for one, way in zip(inside, ways, strict=True)],
             total=sum(tier.inside_radius for tier in found),
         )
 
-    def _attribution(self) -> Attribution:
+    def _attribution(self) -> contract.Attribution:
         source, language = self._provenance, self._query.language
         text = source.attribution
         if source.sample:
             text = language.gettext("Sample guide {year}, not current").format(
                 year=source.dated.year
             )
-        return Attribution(
+        return contract.Attribution(
             name=source.attribution,
             url=web_address(source.attribution_url),
             license=source.license,
@@ -113,9 +105,9 @@ class Presenter:
             adapted=not source.sample,  # its rows are checked, brought to five tiers and merged
         )
 
-    def _tier(self, rank: int, found: TierFound) -> TierBody:
+    def _tier(self, rank: int, found: TierFound) -> response.TierBody:
         beyond, (label, meaning) = found.nearest_beyond, self._texts[found.tier]
-        return TierBody(
+        return response.TierBody(
             tier=found.tier,
             rank=rank,
             label=label,
@@ -123,14 +115,14 @@ class Presenter:
             radius=self._distance(self._radii[rank - 1]),
             count=found.inside_radius,
             nearest_beyond=beyond
-            and NearestBeyond(
+            and response.NearestBeyond(
                 id=beyond[2].id, name=beyond[2].name, distance=self._distance(beyond[0])
             ),
         )
 
-    def _restaurant(self, found: Found, way: Travel) -> RestaurantBody:
+    def _restaurant(self, found: Found, way: response.Travel) -> response.RestaurantBody:
         (km, _, restaurant), point = found, self._query.point
-        return RestaurantBody(
+        return response.RestaurantBody(
             id=restaurant.id,
             name=restaurant.name,
             tier=restaurant.tier,
@@ -161,7 +153,7 @@ class Presenter:
         return (self._measure.angle(degrees) or 0.0) % 360
 
 
-def to_text(body: GuideBody) -> Iterator[str | TextTable]:
+def to_text(body: response.GuideBody) -> Iterator[str | TextTable]:
     """What `location-context read` prints: the restaurants, and how many there are in all."""
     rows = []
     for one in body.restaurants:

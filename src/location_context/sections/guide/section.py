@@ -15,31 +15,13 @@ import structlog
 
 from location_context.errors import StorageError, UpstreamUnavailable
 from location_context.localisation.language import Language
-from location_context.sections.contract import (
-    DatasetState,
-    NotApplicable,
-    NotApplicableReason,
-    ProviderState,
-    Query,
-    SectionResult,
-    provider_state,
-)
+from location_context.sections import contract, section
 from location_context.sections.guide.card import card
 from location_context.sections.guide.presenter import Presenter, to_text
 from location_context.sections.guide.records import GuideStore, GuideVersion
 from location_context.sections.guide.response import GuideBody
 from location_context.sections.guide.restaurant_index import RestaurantIndex
 from location_context.sections.guide.travel import Router
-from location_context.sections.section import (
-    AT_SEA,
-    Card,
-    CardContext,
-    DatasetInfo,
-    Samples,
-    Section,
-    SectionContext,
-    TextTable,
-)
 from location_context.stay import Clock
 from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
 
@@ -59,7 +41,7 @@ class ActiveGuide:
     damaged: Sequence[str] = ()
 
 
-class Guide(Section[GuideBody]):
+class Guide(section.Section[GuideBody]):
     """The section `guide`. It has no dates."""
 
     name = "guide"
@@ -71,11 +53,11 @@ class Guide(Section[GuideBody]):
         "Each tier has its own radius: the higher the tier, the longer the way it is worth. Dates "
         "play no part and are ignored."
     )
-    samples: ClassVar[Samples] = {
+    samples: ClassVar[section.Samples] = {
         "applicable": {"lat": "43.3183", "lng": "-1.9812"},
-        "not_applicable": AT_SEA,
+        "not_applicable": section.AT_SEA,
     }
-    dataset_info = DatasetInfo(
+    dataset_info = section.DatasetInfo(
         name="guide",
         description="The restaurant guide.",
         hint="none: location-context guide import FILE",
@@ -96,12 +78,12 @@ class Guide(Section[GuideBody]):
         self._listeners: list[Callable[[], None]] = []
 
     @classmethod
-    def build(cls, context: SectionContext) -> Self:
+    def build(cls, context: section.SectionContext) -> Self:
         settings, clock = context.settings, context.clock
         router = Router(settings, clock, context.client)
         return cls(context.stores["guide"], clock, settings.guide_radii, router)
 
-    async def read(self, query: Query, deadline: Deadline) -> SectionResult:
+    async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
         """The restaurants around the point.
 
         Raises:
@@ -121,11 +103,15 @@ class Guide(Section[GuideBody]):
             point, inside, deadline.earlier(ANSWER_RESERVE), public=query.public
         )
         body = Presenter(query, guide.version, self._radii).body(found, ways, degraded)
-        return SectionResult(body, self._clock() + _TTL)
+        return contract.SectionResult(body, self._clock() + _TTL)
 
-    def _not_applicable(self, reason: NotApplicableReason, message: str) -> SectionResult:
+    def _not_applicable(
+        self, reason: contract.NotApplicableReason, message: str
+    ) -> contract.SectionResult:
         ttl = _TTL_WITHOUT_GUIDE if reason == "no_guide_loaded" else _TTL
-        return SectionResult(NotApplicable(reason=reason, message=message), self._clock() + ttl)
+        return contract.SectionResult(
+            contract.NotApplicable(reason=reason, message=message), self._clock() + ttl
+        )
 
     async def _current(self) -> ActiveGuide | None:
         if not self._loaded:
@@ -196,18 +182,20 @@ class Guide(Section[GuideBody]):
                 structlog.get_logger().warning("guide_not_followed", why=error.message)
             self._failure = error.message
 
-    def providers(self) -> Sequence[ProviderState]:
-        return [provider_state(self._router.client)]
+    def providers(self) -> Sequence[contract.ProviderState]:
+        return [contract.provider_state(self._router.client)]
 
-    async def dataset(self) -> DatasetState | None:
+    async def dataset(self) -> contract.DatasetState | None:
         try:
             guide = await self._current()
         except UpstreamUnavailable:
             guide = None
         if guide is None:
-            return DatasetState(version=None, rows=0, imported_at=None)
+            return contract.DatasetState(version=None, rows=0, imported_at=None)
         version, rows = guide.version, guide.index.size
-        return DatasetState(version=str(version.number), rows=rows, imported_at=version.imported_at)
+        return contract.DatasetState(
+            version=str(version.number), rows=rows, imported_at=version.imported_at
+        )
 
     def warnings(self) -> Sequence[str]:
         found = []
@@ -234,9 +222,9 @@ class Guide(Section[GuideBody]):
     def summary(self, language: Language) -> str:
         return language.gettext("restaurants")
 
-    def card(self, body: GuideBody, context: CardContext) -> Card:
+    def card(self, body: GuideBody, context: section.CardContext) -> section.Card:
         template = "location_context.sections.guide.card:card.html"
-        return Card(template=template, view=card.card(body, context.fmt))
+        return section.Card(template=template, view=card.card(body, context.fmt))
 
-    def text(self, body: GuideBody) -> Iterator[str | TextTable]:
+    def text(self, body: GuideBody) -> Iterator[str | section.TextTable]:
         return to_text(body)

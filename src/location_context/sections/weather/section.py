@@ -13,17 +13,7 @@ from typing import ClassVar, Self
 
 from location_context.errors import ProviderError, StorageError, UpstreamUnavailable
 from location_context.localisation.language import Language
-from location_context.sections import contract, registry
-from location_context.sections.section import (
-    PARIS,
-    Card,
-    CardContext,
-    DatasetInfo,
-    Samples,
-    Section,
-    SectionContext,
-    TextTable,
-)
+from location_context.sections import contract, registry, section
 from location_context.sections.weather import summary_text
 from location_context.sections.weather.card import card
 from location_context.sections.weather.fallback_grid import MODEL, FallbackGrid
@@ -51,7 +41,7 @@ NO_ARCHIVE = (
 FREE_ACCESS = "Open-Meteo free access: non-commercial use only"
 
 
-class Weather(Section[WeatherBody]):
+class Weather(section.Section[WeatherBody]):
     """The section `weather`."""
 
     name = "weather"
@@ -66,12 +56,12 @@ class Weather(Section[WeatherBody]):
         "in, and `degraded` says so. A stay that crosses the horizon is best asked for in two "
         "parts, split at `forecast_until`."
     )
-    samples: ClassVar[Samples] = {
-        "forecast": {**PARIS, "start": "2026-11-28", "end": "2026-12-01"},
-        "not_applicable": {**PARIS, "start": "2026-10-01", "end": "2026-10-03"},
-        "climatology": {**PARIS, "start": "2026-12-24", "end": "2026-12-25"},
+    samples: ClassVar[section.Samples] = {
+        "forecast": {**section.PARIS, "start": "2026-11-28", "end": "2026-12-01"},
+        "not_applicable": {**section.PARIS, "start": "2026-10-01", "end": "2026-10-03"},
+        "climatology": {**section.PARIS, "start": "2026-12-24", "end": "2026-12-25"},
     }
-    dataset_info = DatasetInfo(
+    dataset_info = section.DatasetInfo(
         name="climate",
         description="The climate fallback.",
         hint="no months stored yet, and no fallback grid: location-context climate fallback",
@@ -81,7 +71,7 @@ class Weather(Section[WeatherBody]):
 
     def __init__(
         self,
-        context: SectionContext,
+        context: section.SectionContext,
         forecast_providers: Sequence[ForecastProvider],
         archive_providers: Sequence[ArchiveProvider],
     ) -> None:
@@ -101,7 +91,7 @@ class Weather(Section[WeatherBody]):
         self._clients += [provider.client for provider in archive_providers]
 
     @classmethod
-    def build(cls, context: SectionContext) -> Self:
+    def build(cls, context: section.SectionContext) -> Self:
         """The section with every registered provider; processes share their answers."""
         forecasts, archives = forecast_providers(), archive_providers()
         return cls(
@@ -246,12 +236,12 @@ class Weather(Section[WeatherBody]):
     def summary(self, language: Language) -> str:
         return language.gettext("forecast, typical")
 
-    def card(self, body: WeatherBody, context: CardContext) -> Card:
+    def card(self, body: WeatherBody, context: section.CardContext) -> section.Card:
         near = context.forecast_part
         near = near if isinstance(near, WeatherBody) else None
         view = card.card(body, near, context.fmt, context.now)
         template = "location_context.sections.weather.card:card.html"
-        return Card(template=template, view=view, style=view.style)
+        return section.Card(template=template, view=view, style=view.style)
 
     def page_data(self, bodies: Sequence[WeatherBody]) -> Mapping[str, str]:
         """Which weather the page shows: its kinds in order, and why it is less than was due."""
@@ -260,7 +250,7 @@ class Weather(Section[WeatherBody]):
         reason = contract.foremost(body.degraded_reason for body in bodies)
         return {"weather": "_".join(kinds), "reason": reason or ""}
 
-    def text(self, body: WeatherBody) -> Iterator[str | TextTable]:
+    def text(self, body: WeatherBody) -> Iterator[str | section.TextTable]:
         return summary_text.terminal_lines(body)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from location_context.sections.astronomy.response import EclipseKind
+from location_context.sections.astronomy.sky import horizon
 from location_context.sections.astronomy.sky.crossings import (
     Track,
     both,
@@ -33,19 +34,12 @@ from location_context.sections.astronomy.sky.ephemeris import (
     Ephemeris,
     Sky,
 )
-from location_context.sections.astronomy.sky.horizon import (
-    EQUATOR_AU,
-    FLATTENING,
-    SUN_LINE,
-    directions,
-    moon_line,
-)
 
 Floats = NDArray[np.float64]
 
 SUN_AU = 696000.0 / AU_KM
-MOON_AU = 0.2725076 * EQUATOR_AU
-MOON_INNER_AU = 0.272281 * EQUATOR_AU
+MOON_AU = 0.2725076 * horizon.EQUATOR_AU
+MOON_INNER_AU = 0.272281 * horizon.EQUATOR_AU
 AROUND = 21600.0  # an eclipse is over within six hours of its syzygy
 _MINUTE = 60.0
 _MINUTES = int(2 * AROUND / _MINUTE) + 1
@@ -138,8 +132,8 @@ class LunarEclipse:
 
     def visible(self, lat: float, lng: float) -> SeenEclipse | None:
         """The part of an eclipse with the Moon above the horizon."""
-        minutes, seen = self.minutes, directions(self.minutes.sky, lat, lng)
-        height = minutes.of(seen.towards(MOON)[0] - moon_line(seen.distance[MOON]))
+        minutes, seen = self.minutes, horizon.directions(self.minutes.sky, lat, lng)
+        height = minutes.of(seen.towards(MOON)[0] - horizon.moon_line(seen.distance[MOON]))
         touched, up = minutes.track(self.penumbral), minutes.track(height)
         visible = nearest(
             both(touched.spans(*minutes.span), up.spans(*minutes.span)), self.greatest
@@ -167,7 +161,9 @@ def _shadow(sun: Floats, moon: Floats) -> tuple[Floats, Floats, Floats]:
     """The Moon's distance from the shadow's axis (radians), and both magnitudes."""
     to_sun, to_moon = length(sun), length(moon)
     away = 2 * np.arcsin(length(sun / to_sun + moon / to_moon) / 2)
-    parallax = _MEAN_EARTH * np.arcsin(EQUATOR_AU / to_moon) + np.arcsin(EQUATOR_AU / to_sun)
+    parallax = _MEAN_EARTH * np.arcsin(horizon.EQUATOR_AU / to_moon) + np.arcsin(
+        horizon.EQUATOR_AU / to_sun
+    )
     sun_radius, moon_radius = np.arcsin(SUN_AU / to_sun), np.arcsin(MOON_AU / to_moon)
     umbral = (_AIR * (parallax - sun_radius) + moon_radius - away) / (2 * moon_radius)
     penumbral = (_AIR * (parallax + sun_radius) + moon_radius - away) / (2 * moon_radius)
@@ -194,10 +190,10 @@ class SolarEclipse:
 
     def visible(self, lat: float, lng: float) -> SeenEclipse | None:
         """The part of an eclipse that a point sees with the Sun up."""
-        minutes, seen = self.minutes, directions(self.minutes.sky, lat, lng)
+        minutes, seen = self.minutes, horizon.directions(self.minutes.sky, lat, lng)
         to_sun, to_moon = seen.towards(SUN), seen.towards(MOON)
         apart = length(to_sun - to_moon)
-        rows = np.array([apart**2, to_sun[0] - SUN_LINE, *seen.distance[:2]])
+        rows = np.array([apart**2, to_sun[0] - horizon.SUN_LINE, *seen.distance[:2]])
         apart2, height, sun, moon = minutes.of(rows)
         sun_radius, moon_radius = np.arcsin(SUN_AU / sun), np.arcsin(MOON_AU / moon)
         touched = minutes.track((sun_radius + moon_radius) ** 2 - apart2)
@@ -238,7 +234,7 @@ class _Cones:
 def solar_eclipse(ephemeris: Ephemeris, new_moon: float) -> SolarEclipse | None:
     """The eclipse at a new moon, if the shadow meets the Earth."""
     minutes = Minutes.around(ephemeris, new_moon)
-    cones = _cones(*(minutes.sun_and_moon / EQUATOR_AU))
+    cones = _cones(*(minutes.sun_and_moon / horizon.EQUATOR_AU))
     position = lowest(cones.away**2)
     kind = _solar_kind(cones, round(position))
     if kind is None:
@@ -254,10 +250,10 @@ def _cones(sun: Floats, moon: Floats) -> _Cones:
     axis = between / apart
     height = (moon * axis).sum(axis=0)
     foot = moon - height * axis
-    inner, outer = MOON_INNER_AU / EQUATOR_AU, MOON_AU / EQUATOR_AU
-    sun_radius = SUN_AU / EQUATOR_AU
+    inner, outer = MOON_INNER_AU / horizon.EQUATOR_AU, MOON_AU / horizon.EQUATOR_AU
+    sun_radius = SUN_AU / horizon.EQUATOR_AU
     narrow, wide = (sun_radius - inner) / apart, (sun_radius + outer) / apart
-    flattened = np.array([foot[0], foot[1], foot[2] / (1 - FLATTENING)])
+    flattened = np.array([foot[0], foot[1], foot[2] / (1 - horizon.FLATTENING)])
     return _Cones(
         away=length(foot),
         north=foot[2],

@@ -34,13 +34,8 @@ from skyfield.timelib import Time
 
 from location_context.lru import LRUCache
 from location_context.sections.astronomy.response import HighlightType, PlanetName
+from location_context.sections.astronomy.sky import local_days
 from location_context.sections.astronomy.sky.crossings import crossings
-from location_context.sections.astronomy.sky.local_days import (
-    DAY,
-    J2000,
-    JULIAN_YEAR,
-    skyfield_time,
-)
 
 Floats = NDArray[np.float64]
 
@@ -55,7 +50,7 @@ _PER_NODE = int(_NODE / STEP)
 _POINTS = 8
 _LEFT, _RIGHT = 3, 4  # nodes kept before and after a month, for the polynomials
 _TURN = 2 * np.pi
-_SIDEREAL_RATE = _TURN * 1.00273790935 / DAY
+_SIDEREAL_RATE = _TURN * 1.00273790935 / local_days.DAY
 MONTHS_KEPT = 60
 
 Month = tuple[int, int]  # year and month, UTC
@@ -147,7 +142,7 @@ _TURNS: tuple[tuple[HighlightType, HighlightType], ...] = (  # when a row climbs
     ("march_equinox", "september_equinox"),
     ("december_solstice", "june_solstice"),
 )
-_PRECESSION = np.radians(50.29 / 3600) / JULIAN_YEAR  # radians a second, in longitude
+_PRECESSION = np.radians(50.29 / 3600) / local_days.JULIAN_YEAR  # radians a second, in longitude
 
 
 class SkyEvent(NamedTuple):
@@ -179,7 +174,7 @@ def find_sky_events(sun: Floats, moon: Floats, start: float, step: float) -> lis
     """All moments among longitudes that begin at `start` and follow every `step` seconds."""
     ahead = moon - sun
     times = start + step * np.arange(sun.size)
-    fixed = sun - _PRECESSION * (times - J2000)
+    fixed = sun - _PRECESSION * (times - local_days.J2000)
     peaks = np.radians([shower.solar_longitude for shower in SHOWERS])[:, None]
     rows = [np.sin(ahead), np.cos(ahead), np.sin(sun), np.cos(sun), *np.sin(fixed - peaks)]
     found = crossings(np.array(rows))
@@ -271,7 +266,7 @@ class Ephemeris:
     def _make(self, month: Month) -> MonthCache:
         start, end = month_start(month), month_start(next_month(month))
         nodes = np.arange(start - _LEFT * _NODE, end + _RIGHT * _NODE, _NODE)
-        t = skyfield_time(self._timescale, nodes)
+        t = local_days.skyfield_time(self._timescale, nodes)
         positions, magnitudes = self._observe(t)
         obliquity = _obliquity(t)
         drift, offset = _drift(t.gast * _TURN / 24, nodes - start)

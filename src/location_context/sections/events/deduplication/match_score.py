@@ -17,17 +17,11 @@ from pathlib import Path
 import msgspec
 
 from location_context.point import distance_km
+from location_context.sections.events.deduplication import normalise
 from location_context.sections.events.deduplication.matchup import (
     Matchup,
     matchup_similarity,
     read_matchup,
-)
-from location_context.sections.events.deduplication.normalise import (
-    HOMAGE_TERMS,
-    STOP_WORDS,
-    fold,
-    is_same_word,
-    token_similarity,
 )
 from location_context.sections.events.deduplication.titles import (
     Title,
@@ -116,7 +110,7 @@ def read_venue(place: Place | None) -> VenueKey | None:
     name = read_title(place.name) if place.name else None
     known = place.lat is not None and place.lng is not None
     # the words after the last comma that are no numbers: of the town, or of the country
-    town = fold((place.address or "").rpartition(",")[2])
+    town = normalise.fold((place.address or "").rpartition(",")[2])
     return VenueKey(
         name,
         frozenset(word for word in town if word.isalpha()),
@@ -163,7 +157,7 @@ def _same_name(one: Title | None, other: Title | None) -> bool | None:
     if one.unique == other.unique or (shared and shared in (one.naming, other.naming)):
         return True
     scripts = one.non_latin != other.non_latin
-    alike = token_similarity if scripts else is_same_word
+    alike = normalise.token_similarity if scripts else normalise.is_same_word
     if any(alike(a, b) for a in one.naming for b in other.naming):
         return True
     return None if scripts else False
@@ -353,12 +347,14 @@ def _have_nothing_in_common(one: Title, other: Title) -> bool:
 
 
 def _is_homage(title: Title) -> bool:
-    return not HOMAGE_TERMS.isdisjoint(fold(title.text))
+    return not normalise.HOMAGE_TERMS.isdisjoint(normalise.fold(title.text))
 
 
 def _is_one_word(*titles: Title) -> bool:
     """Whether one of them is a single word, as it is written; characters are no words."""
-    return any(len(set(fold(t.text)) - STOP_WORDS) == 1 for t in titles if not t.cjk)
+    return any(
+        len(set(normalise.fold(t.text)) - normalise.STOP_WORDS) == 1 for t in titles if not t.cjk
+    )
 
 
 def _is_other_match(one: Matchup, other: Matchup, place: Proximity) -> bool:

@@ -11,20 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from location_context.sections.events.deduplication.normalise import (
-    ENSEMBLE_TERMS,
-    FILLER_TERMS,
-    GENERIC_TERMS,
-    canonical_tokens,
-    exclusive_words,
-    fold,
-    has_cjk,
-    is_abjad,
-    is_non_latin,
-    is_same_word,
-    ngrams,
-    token_similarity,
-)
+from location_context.sections.events.deduplication import normalise
 
 _MIN_NAME_DIGITS = 3  # 1975, Blink-182
 _BRACKETS = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]|【([^】]*)】|（([^）]*)）|<([^<>]*)>")
@@ -93,22 +80,22 @@ class Title:
     @cached_property
     def trigrams(self) -> frozenset[str]:
         """The runs of three letters of its words, written as one."""
-        return ngrams("".join(self.words), 3)
+        return normalise.ngrams("".join(self.words), 3)
 
     @cached_property
     def bigrams(self) -> frozenset[str]:
         """The runs of two, for titles in different scripts: few romanisations share three."""
-        return ngrams("".join(self.words), 2)
+        return normalise.ngrams("".join(self.words), 2)
 
     @cached_property
     def skeleton(self) -> frozenset[str]:
         """The runs of two consonants, for Arabic and Hebrew, which write few vowels."""
-        return ngrams(_VOWELS.sub("", "".join(self.words)), 2)
+        return normalise.ngrams(_VOWELS.sub("", "".join(self.words)), 2)
 
     @cached_property
     def characters(self) -> frozenset[str]:
         """The runs of two characters as it is written, for two titles in Chinese characters."""
-        return ngrams("".join(self.text.split()), 2)
+        return normalise.ngrams("".join(self.text.split()), 2)
 
     def is_alias(self, other: "Title") -> bool:
         """Whether one of them says in brackets, or in other letters, what the other is called."""
@@ -141,19 +128,21 @@ def _differ(one: frozenset[str], other: frozenset[str]) -> bool:
 def read_title(text: str) -> Title:
     """The title in the form that is compared."""
     bare, bracketed = _split_brackets(text)
-    parts = [canonical_tokens(part) for part in _PARTS.split(_without_incidental(bare) or bare)]
+    parts = [
+        normalise.canonical_tokens(part) for part in _PARTS.split(_without_incidental(bare) or bare)
+    ]
     named = [tuple(word for word in part if _is_name(word)) for part in parts]
     words = tuple(word for part in named for word in part)
     if not words:
-        words = fold(text)
+        words = normalise.fold(text)
         named = [words]
     tokens = [word for part in parts for word in part]
-    aside = canonical_tokens(_without_incidental(bracketed))
+    aside = normalise.canonical_tokens(_without_incidental(bracketed))
     tokens += aside
     unique = frozenset(words)
-    non_latin, cjk = is_non_latin(text), has_cjk(text)
+    non_latin, cjk = normalise.is_non_latin(text), normalise.has_cjk(text)
     if non_latin or cjk:
-        aside += canonical_tokens(" ".join(_LATIN.findall(text)))
+        aside += normalise.canonical_tokens(" ".join(_LATIN.findall(text)))
     return Title(
         text=text,
         words=words,
@@ -161,9 +150,9 @@ def read_title(text: str) -> Title:
         numbers=frozenset(word for word in tokens if word.isdigit()),
         distinguishing=frozenset(word for word in tokens if word.startswith("#")),
         unique=unique,
-        naming=unique - GENERIC_TERMS,
-        exclusive=exclusive_words(tokens),
-        aliases=frozenset(filter(_is_name, aside)) - GENERIC_TERMS,
+        naming=unique - normalise.GENERIC_TERMS,
+        exclusive=normalise.exclusive_words(tokens),
+        aliases=frozenset(filter(_is_name, aside)) - normalise.GENERIC_TERMS,
         non_latin=non_latin,
         cjk=cjk,
     )
@@ -179,7 +168,7 @@ def _split_brackets(text: str) -> tuple[str, str]:
         return text, ""
     inside = " ".join(part for match in _BRACKETS.findall(text) for part in match)
     outside = _BRACKETS.sub(" ", text)
-    return (outside, inside) if fold(outside) else (text, "")
+    return (outside, inside) if normalise.fold(outside) else (text, "")
 
 
 def _without_incidental(text: str) -> str:
@@ -187,7 +176,7 @@ def _without_incidental(text: str) -> str:
     if not _DIGIT.search(text):
         return text
     left = _INCIDENTAL.sub(" ", text)
-    return left if fold(left) else ""
+    return left if normalise.fold(left) else ""
 
 
 @dataclass(frozen=True)
@@ -217,14 +206,14 @@ class TokenWeights:
         )
 
     def weight(self, word: str) -> float:
-        if word in GENERIC_TERMS and word not in ENSEMBLE_TERMS:
+        if word in normalise.GENERIC_TERMS and word not in normalise.ENSEMBLE_TERMS:
             return _GENERIC_WEIGHT
         length = min(max(len(word), 3), 8)
         return length * min(1.0, _COMMON_TITLES / self.titles.get(word, 1))
 
     def rarity(self, words: Iterable[str]) -> float:
         """How many words name something, those of many titles in part."""
-        naming = (word for word in words if word not in GENERIC_TERMS)
+        naming = (word for word in words if word not in normalise.GENERIC_TERMS)
         return sum(min(1.0, _COMMON_TITLES / self.titles.get(word, 1)) for word in naming)
 
     def total(self, words: Iterable[str]) -> float:
@@ -237,13 +226,15 @@ def _align(one: Title, other: Title, local: frozenset[str]) -> tuple[_Words, _Wo
     Words of the place (`local`) are in neither, where both titles have others that name.
     """
     mine, theirs = one.unique - local, other.unique - local
-    if mine <= GENERIC_TERMS or theirs <= GENERIC_TERMS:
+    if mine <= normalise.GENERIC_TERMS or theirs <= normalise.GENERIC_TERMS:
         mine, theirs = one.unique, other.unique
     same = mine & theirs
     left, right = mine - same, theirs - same
     if one.cjk and other.cjk:
         return (same, same), (left, right)
-    alike = token_similarity if one.non_latin != other.non_latin else is_same_word
+    alike = (
+        normalise.token_similarity if one.non_latin != other.non_latin else normalise.is_same_word
+    )
     pairs = [(a, b) for a in left for b in right if alike(a, b)]
     a, b = frozenset(a for a, _ in pairs), frozenset(b for _, b in pairs)
     return (same | a, same | b), (left - a, right - b)
@@ -262,8 +253,8 @@ def title_features(
     titles = one, other
     shared, rest = _align(one, other, local)
     left, right = rest
-    named = not shared[0] <= GENERIC_TERMS
-    differ = named and not left <= GENERIC_TERMS and not right <= GENERIC_TERMS
+    named = not shared[0] <= normalise.GENERIC_TERMS
+    differ = named and not left <= normalise.GENERIC_TERMS and not right <= normalise.GENERIC_TERMS
     parts = [
         _shared_parts(title, core, local, weights)
         for title, core in zip(titles, shared, strict=True)
@@ -275,7 +266,11 @@ def title_features(
         kind = "series"
     elif differ and 0 in (*parts[0], *parts[1]):
         kind = "part_of_differing"
-    elif named and not differ and not (left - FILLER_TERMS and right - FILLER_TERMS):
+    elif (
+        named
+        and not differ
+        and not (left - normalise.FILLER_TERMS and right - normalise.FILLER_TERMS)
+    ):
         longer = int((weights.total(right), other.text) > (weights.total(left), one.text))
         kind = _containment(titles[longer], shared[longer], parts[longer], local)
     letters = shared_letters(one, other)
@@ -294,7 +289,7 @@ def shared_letters(one: Title, other: Title) -> float:
     if one.cjk and other.cjk:
         mine, theirs = one.characters, other.characters
     elif one.non_latin != other.non_latin:
-        if is_abjad(one.text) or is_abjad(other.text):
+        if normalise.is_abjad(one.text) or normalise.is_abjad(other.text):
             mine, theirs = one.skeleton, other.skeleton
         else:
             mine, theirs = one.bigrams, other.bigrams
@@ -308,12 +303,12 @@ def _containment(
 ) -> str:
     """Where the name that both share stands in the title that says more."""
     covered = frozenset(word for n in parts for word in title.parts[n])
-    if parts and core - GENERIC_TERMS <= covered:
-        if all(set(part) <= GENERIC_TERMS for part in title.parts[: parts[0]]):
+    if parts and core - normalise.GENERIC_TERMS <= covered:
+        if all(set(part) <= normalise.GENERIC_TERMS for part in title.parts[: parts[0]]):
             return "first_part"
         if any(set(title.parts[n]) <= core for n in parts):
             return "later_part"
-    naming = [w for w in title.words if w in core or w not in local | GENERIC_TERMS]
+    naming = [w for w in title.words if w in core or w not in local | normalise.GENERIC_TERMS]
     return "beginning" if naming and naming[0] in core else "inside"
 
 
@@ -324,7 +319,7 @@ def _shared_parts(
     return [
         n
         for n, part in enumerate(title.parts)
-        if core & set(part) - GENERIC_TERMS
+        if core & set(part) - normalise.GENERIC_TERMS
         and (
             weights.total(set(part) - core - local) < _NEGLIGIBLE
             or ("tour" in part and part[0] in core)

@@ -169,6 +169,7 @@ class HttpEventProvider(EventProvider):
     left out; a body of another shape is the provider's failure.
 
     Example:
+        >>> from location_context.sections.contract import Attribution
         >>> class Harbour(HttpEventProvider):
         ...     name = "harbour"
         ...     url = "https://harbour.example/api/events"

@@ -13,14 +13,7 @@ from typing import Any
 import msgspec
 
 from location_context.errors import OperatorError
-from location_context.sections.guide.imports.formats import (
-    GuideFormat,
-    Row,
-    Table,
-    decode_text,
-    first_character,
-    known_field,
-)
+from location_context.sections.guide.imports import formats
 
 _MAX_FIELD_LENGTH = 100_000
 _REQUIRED = (
@@ -33,7 +26,7 @@ _POINT = re.compile(r"\s*point\s*\(\s*(\S+)\s+(\S+)\s*\)\s*", re.IGNORECASE)
 _WIKIDATA_ENTITY = re.compile(r"https?://www\.wikidata\.org/entity/(Q\d+)")
 
 
-class CsvFormat(GuideFormat):
+class CsvFormat(formats.GuideFormat):
     """Commas, semicolons or tabs, decided by the header; quoted fields may hold line breaks."""
 
     name = "csv"
@@ -41,10 +34,10 @@ class CsvFormat(GuideFormat):
 
     def recognises(self, data: bytes) -> bool:
         """Any text that is not JSON or markup: `read` complains about a wrong header."""
-        return first_character(data) not in {"", "{", "[", "<"}
+        return formats.first_character(data) not in {"", "{", "[", "<"}
 
-    def read(self, data: bytes) -> Table:
-        text = decode_text(data)
+    def read(self, data: bytes) -> formats.Table:
+        text = formats.decode_text(data)
         header = text[:10_000].splitlines()[0]
         csv.field_size_limit(_MAX_FIELD_LENGTH)
         delimiter = max(",;\t", key=header.count)
@@ -52,7 +45,7 @@ class CsvFormat(GuideFormat):
         try:
             fields = _columns(next(lines))
             kind = "plain_csv" if "tier" in fields else "guide_csv"
-            return Table.of(kind, _csv_rows(lines, fields))
+            return formats.Table.of(kind, _csv_rows(lines, fields))
         except csv.Error as error:
             raise OperatorError(f"The CSV is broken at line {lines.line_num:,}: {error}.") from None
 
@@ -61,7 +54,7 @@ def _columns(header: list[str]) -> list[str | None]:
     """The field of each column; a field named twice counts the first time."""
     fields: list[str | None] = []
     for column in header:
-        known = known_field(column)
+        known = formats.known_field(column)
         fields.append(None if known in fields else known)
     missing = [name for name, ways in _REQUIRED if not any(way in fields for way in ways)]
     if missing:
@@ -70,7 +63,7 @@ def _columns(header: list[str]) -> list[str | None]:
     return fields
 
 
-def _csv_rows(lines: Any, fields: list[str | None]) -> Iterator[Row]:
+def _csv_rows(lines: Any, fields: list[str | None]) -> Iterator[formats.Row]:
     last = lines.line_num
     for values in lines:
         line, last = last + 1, lines.line_num
@@ -78,36 +71,38 @@ def _csv_rows(lines: Any, fields: list[str | None]) -> Iterator[Row]:
             continue
         if len(values) != len(fields):
             wrong = f"{len(values)} fields where the header has {len(fields)}"
-            yield Row(line, {}, broken=wrong)
+            yield formats.Row(line, {}, broken=wrong)
             continue
         pairs = zip(fields, values, strict=True)
-        yield Row(line, {name: value.strip() for name, value in pairs if name and value.strip()})
+        yield formats.Row(
+            line, {name: value.strip() for name, value in pairs if name and value.strip()}
+        )
 
 
-class JsonFormat(GuideFormat):
+class JsonFormat(formats.GuideFormat):
     """A GeoJSON FeatureCollection, or the JSON result of a SPARQL query."""
 
     name = "json"
     order = 1000
 
     def recognises(self, data: bytes) -> bool:
-        return first_character(data) in {"{", "["}
+        return formats.first_character(data) in {"{", "["}
 
-    def read(self, data: bytes) -> Table:
+    def read(self, data: bytes) -> formats.Table:
         try:
-            value = msgspec.json.decode(decode_text(data))
+            value = msgspec.json.decode(formats.decode_text(data))
         except (msgspec.DecodeError, RecursionError) as error:
             raise OperatorError(f"The file begins as JSON and is broken: {error}") from None
         if isinstance(value, dict):
             if value.get("type") == "FeatureCollection" and isinstance(value.get("features"), list):
-                return Table.of("geojson", _features(value["features"]), "feature")
+                return formats.Table.of("geojson", _features(value["features"]), "feature")
             results = value.get("results")
             if isinstance(results, dict) and isinstance(results.get("bindings"), list):
-                return Table.of("sparql", _bindings(results["bindings"]), "result")
+                return formats.Table.of("sparql", _bindings(results["bindings"]), "result")
         raise OperatorError("The JSON is neither a GeoJSON FeatureCollection nor a SPARQL result.")
 
 
-def _features(features: list[Any]) -> Iterator[Row]:
+def _features(features: list[Any]) -> Iterator[formats.Row]:
     for number, feature in enumerate(features, 1):
         try:
             geometry, properties = feature["geometry"], feature["properties"] or {}
@@ -115,32 +110,32 @@ def _features(features: list[Any]) -> Iterator[Row]:
             point = geometry["type"] == "Point"
             fields = _known_fields(properties)
         except (KeyError, TypeError, ValueError, AttributeError):
-            yield Row(number, {}, broken="not a feature with a point and properties")
+            yield formats.Row(number, {}, broken="not a feature with a point and properties")
             continue
         if not point:
-            yield Row(number, {}, broken=f"its geometry is a {str(geometry['type'])[:40]}")
+            yield formats.Row(number, {}, broken=f"its geometry is a {str(geometry['type'])[:40]}")
             continue
-        yield Row(number, {**fields, "lat": _text(lat), "lng": _text(lng)})
+        yield formats.Row(number, {**fields, "lat": _text(lat), "lng": _text(lng)})
 
 
-def _bindings(bindings: list[Any]) -> Iterator[Row]:
+def _bindings(bindings: list[Any]) -> Iterator[formats.Row]:
     for number, binding in enumerate(bindings, 1):
         try:
             fields = _known_fields({name: cell["value"] for name, cell in binding.items()})
         except (KeyError, TypeError, AttributeError):
-            yield Row(number, {}, broken="not a binding of values")
+            yield formats.Row(number, {}, broken="not a binding of values")
             continue
         if match := _POINT.fullmatch(fields.pop("coordinates", "")):
             fields["lng"], fields["lat"] = match.groups()
         if match := _WIKIDATA_ENTITY.fullmatch(fields.get("url", "")):
             fields["url"] = f"https://www.wikidata.org/wiki/{match[1]}"
-        yield Row(number, fields)
+        yield formats.Row(number, fields)
 
 
 def _known_fields(values: Mapping[str, Any]) -> dict[str, str]:
     fields: dict[str, str] = {}
     for name, value in values.items():
-        if (known := known_field(name)) and (text := _text(value)):
+        if (known := formats.known_field(name)) and (text := _text(value)):
             fields.setdefault(known, text)
     return fields
 

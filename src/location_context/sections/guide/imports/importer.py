@@ -14,24 +14,9 @@ import msgspec
 from location_context.errors import OperatorError
 from location_context.sections import registry
 from location_context.sections.contract import MIT
-from location_context.sections.guide.imports import matching
-from location_context.sections.guide.imports.formats import (
-    GuideFormat,
-    Row,
-    RowError,
-    Table,
-    read_table,
-)
+from location_context.sections.guide import records
+from location_context.sections.guide.imports import formats, matching
 from location_context.sections.guide.imports.validation import CountryAt, RowValidator
-from location_context.sections.guide.records import (
-    TIERS,
-    GuideStore,
-    GuideVersion,
-    Provenance,
-    Restaurant,
-    Tier,
-    TierTexts,
-)
 from location_context.stay import Clock
 
 Progress = Callable[[int, int], None]  # rows done, rows in all
@@ -56,7 +41,7 @@ class ImportMetadata:
     attribution: str = ""
     attribution_url: str | None = None
     license: str | None = None
-    labels: dict[Tier, TierTexts] = field(default_factory=dict)
+    labels: dict[records.Tier, records.TierTexts] = field(default_factory=dict)
 
 
 # Well-known restaurants written from general knowledge (name, tier, city, coordinates to a few
@@ -112,7 +97,7 @@ class ImportRejected(OperatorError):
 class Importer:
     """Imports datasets in any installed format; `country_at` gives the country at a point."""
 
-    def __init__(self, store: GuideStore, clock: Clock, country_at: CountryAt) -> None:
+    def __init__(self, store: records.GuideStore, clock: Clock, country_at: CountryAt) -> None:
         self._store = store
         self._clock = clock
         self._country_at = country_at
@@ -124,13 +109,13 @@ class Importer:
         *,
         strict: bool = False,
         progress: Progress | None = None,
-    ) -> tuple[GuideVersion, ImportReport]:
+    ) -> tuple[records.GuideVersion, ImportReport]:
         """Import a dataset and make it the active version.
 
         Raises:
             OperatorError: the file is no dataset, or too much of it is wrong; nothing is changed.
         """
-        table = read_table(data, installed_formats())
+        table = formats.read_table(data, installed_formats())
         valid, rejected = self._validated(table, progress or (lambda _done, _all: None))
         restaurants, own_ids, report = _merge_duplicates(table, valid, rejected)
         _check(report, strict=strict)
@@ -143,9 +128,9 @@ class Importer:
         )
         return version, msgspec.structs.replace(report, version=version.number)
 
-    def _provenance(self, metadata: ImportMetadata, kind: str) -> Provenance:
+    def _provenance(self, metadata: ImportMetadata, kind: str) -> records.Provenance:
         dated = metadata.dated or self._clock().date()
-        return Provenance(
+        return records.Provenance(
             kind=metadata.kind or kind,
             source=metadata.source,
             dated=dated,
@@ -156,33 +141,33 @@ class Importer:
         )
 
     def _validated(
-        self, table: Table, progress: Progress
-    ) -> tuple[list[tuple[Row, Restaurant]], list[RejectedRow]]:
+        self, table: formats.Table, progress: Progress
+    ) -> tuple[list[tuple[formats.Row, records.Restaurant]], list[RejectedRow]]:
         validator = RowValidator(self._country_at)
-        valid: list[tuple[Row, Restaurant]] = []
+        valid: list[tuple[formats.Row, records.Restaurant]] = []
         rejected: list[RejectedRow] = []
         for done, row in enumerate(table.rows):
             if done % _PROGRESS_EVERY == 0:
                 progress(done, len(table.rows))
             try:
                 valid.append((row, validator.restaurant(row)))
-            except RowError as reason:
+            except formats.RowError as reason:
                 rejected.append(RejectedRow(row.line, str(reason)))
         progress(len(table.rows), len(table.rows))
         return valid, rejected
 
 
-def installed_formats() -> list[GuideFormat]:
+def installed_formats() -> list[formats.GuideFormat]:
     """The formats of other packages and our own, in the order in which they are asked.
 
     Raises:
         OperatorError: a format of another package cannot be loaded.
     """
-    kind: type[GuideFormat] = GuideFormat  # type: ignore[type-abstract]  # subclasses are built
+    kind: type[formats.GuideFormat] = formats.GuideFormat  # type: ignore[type-abstract]  # subclasses are built
     return [one() for one in registry.load(registry.GUIDE_IMPORTERS, kind)]
 
 
-async def import_sample(importer: Importer) -> tuple[GuideVersion, ImportReport]:
+async def import_sample(importer: Importer) -> tuple[records.GuideVersion, ImportReport]:
     """Make the sample guide of the package the active version."""
     return await importer.run(sample_data(), SAMPLE, strict=True)
 
@@ -193,8 +178,10 @@ def sample_data() -> bytes:
 
 
 def _merge_duplicates(
-    table: Table, valid: Sequence[tuple[Row, Restaurant]], rejected: list[RejectedRow]
-) -> tuple[list[Restaurant], list[str], ImportReport]:
+    table: formats.Table,
+    valid: Sequence[tuple[formats.Row, records.Restaurant]],
+    rejected: list[RejectedRow],
+) -> tuple[list[records.Restaurant], list[str], ImportReport]:
     """The restaurants, their ids in the dataset ("" where it has none), and the report."""
     groups = matching.group_duplicates([restaurant for _, restaurant in valid])
     restaurants = [matching.merge([valid[n][1] for n in group]) for group in groups]
@@ -205,7 +192,7 @@ def _merge_duplicates(
         counted_in=table.counted_in,
         rows=len(table.rows),
         taken=len(restaurants),
-        by_tier={tier: tiers.count(tier) for tier in TIERS if tier in tiers},
+        by_tier={tier: tiers.count(tier) for tier in records.TIERS if tier in tiers},
         merged=[
             MergedRow(valid[n][0].line, valid[group[0]][0].line)
             for group in groups

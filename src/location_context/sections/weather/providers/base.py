@@ -17,18 +17,7 @@ import numpy as np
 from location_context.point import Point
 from location_context.sections.contract import Attribution
 from location_context.sections.section import SectionContext
-from location_context.sections.weather.records import (
-    FORECAST_FIELDS,
-    Cell,
-    Columns,
-    Floats,
-    Grid,
-    Month,
-    YearMonth,
-    copy_days,
-    month_span,
-    plausible,
-)
+from location_context.sections.weather import records
 from location_context.stay import Stay
 from location_context.upstream.client import ProviderClient
 
@@ -68,8 +57,8 @@ def read_columns(
     native: Mapping[str, Any],
     dates: Sequence[date],
     table: Mapping[str, Native],
-    fields: Sequence[str] = FORECAST_FIELDS,
-) -> tuple[date, Columns]:
+    fields: Sequence[str] = records.FORECAST_FIELDS,
+) -> tuple[date, records.Columns]:
     """The first date and our columns of `fields`, a value for each date that follows.
 
     What is missing, not a number or implausible is NaN, a column that is not there all of it.
@@ -108,7 +97,7 @@ def read_columns(
         factor, offset = UNITS[unit]
         numbers = np.array([value if is_number(value) else math.nan for value in values], float)
         columns[name][places] = numbers * factor + offset
-        columns[name] = plausible(name, columns[name])
+        columns[name] = records.plausible(name, columns[name])
     return first, columns
 
 
@@ -124,17 +113,17 @@ class Forecast:
     """
 
     first: date
-    columns: Columns
-    grid: Grid
+    columns: records.Columns
+    grid: records.Grid
     fetched_at: datetime
     fresh_until: datetime
     issued_at: datetime | None = None
 
-    def on_stay(self, stay: Stay) -> Columns:
+    def on_stay(self, stay: Stay) -> records.Columns:
         """Every column on the dates of the stay, NaN where the forecast has none."""
-        columns = {name: np.full(stay.days, np.nan) for name in FORECAST_FIELDS}
+        columns = {name: np.full(stay.days, np.nan) for name in records.FORECAST_FIELDS}
         for name, values in self.columns.items():
-            copy_days(values, self.first, columns[name], stay.start)
+            records.copy_days(values, self.first, columns[name], stay.start)
         return columns
 
     def pack(self) -> bytes:
@@ -145,7 +134,7 @@ class Forecast:
     def unpack(cls, data: bytes) -> Self | None:
         """A forecast that was packed; None where the data are damaged."""
 
-        def read_column(_: Any, raw: bytes) -> Floats:
+        def read_column(_: Any, raw: bytes) -> records.Floats:
             return np.frombuffer(raw, "<f4").astype(np.float64)
 
         try:
@@ -192,6 +181,8 @@ class ForecastProvider(Provider):
 
     Example:
         >>> from location_context.upstream.host import Host
+        >>> from location_context.sections.contract import Attribution
+        >>> from location_context.sections.weather.records import Cell, Grid
         >>> class Skyline(ForecastProvider):
         ...     name, title = "skyline", "Skyline"
         ...     attribution = ()  # the notices that its licence asks for
@@ -233,7 +224,7 @@ class ForecastProvider(Provider):
 
     @abstractmethod
     async def fetch_forecast(
-        self, cell: Cell, today: date, past_days: int, *, public: bool
+        self, cell: records.Cell, today: date, past_days: int, *, public: bool
     ) -> Forecast:
         """A fresh forecast of 16 days, or as many as it has.
 
@@ -257,6 +248,8 @@ class ArchiveProvider(Provider):
         source: names its months in the store, for good: another name forgets what is stored.
 
     Example:
+        >>> from location_context.sections.contract import Attribution
+        >>> from location_context.sections.weather.records import Cell, Grid, Month, month_span
         >>> class Almanac(ArchiveProvider):
         ...     name, title, source = "almanac", "Almanac", "almanac_v1"
         ...
@@ -287,7 +280,7 @@ class ArchiveProvider(Provider):
     source: str
 
     @abstractmethod
-    def cell(self, point: Point) -> Cell:
+    def cell(self, point: Point) -> records.Cell:
         """The cell of its grid that holds the point."""
 
     @abstractmethod
@@ -296,8 +289,8 @@ class ArchiveProvider(Provider):
 
     @abstractmethod
     async def fetch_months(
-        self, cell: Cell, wanted: Sequence[YearMonth], today: date, *, public: bool
-    ) -> list[Month]:
+        self, cell: records.Cell, wanted: Sequence[records.YearMonth], today: date, *, public: bool
+    ) -> list[records.Month]:
         """The wanted months, and whatever else came with them, in one request.
 
         Args:
@@ -311,31 +304,31 @@ class ArchiveProvider(Provider):
         """
 
 
-def intervals(wanted: Iterable[YearMonth]) -> list[tuple[date, date]]:
+def intervals(wanted: Iterable[records.YearMonth]) -> list[tuple[date, date]]:
     """The spans of months with their pads, one for each run of consecutive months."""
-    runs: list[list[YearMonth]] = []
+    runs: list[list[records.YearMonth]] = []
     for year, month in sorted(set(wanted)):
         last = runs[-1][-1] if runs else None
         if last and year * 12 + month == last[0] * 12 + last[1] + 1:
             runs[-1].append((year, month))
         else:
             runs.append([(year, month)])
-    return [(month_span(*run[0])[0], month_span(*run[-1])[1]) for run in runs]
+    return [(records.month_span(*run[0])[0], records.month_span(*run[-1])[1]) for run in runs]
 
 
 def months_from(
-    wanted: Iterable[YearMonth],
-    blocks: Sequence[tuple[date, Floats]],
-    grid: Grid,
+    wanted: Iterable[records.YearMonth],
+    blocks: Sequence[tuple[date, records.Floats]],
+    grid: records.Grid,
     fetched_at: datetime,
-) -> list[Month]:
+) -> list[records.Month]:
     """Months with their pads, cut out of blocks of days (first date, FIELDS x days)."""
     months = []
     for year, month in wanted:
-        first, last = month_span(year, month)
+        first, last = records.month_span(year, month)
         shape = (blocks[0][1].shape[0], (last - first).days + 1)
         values = np.full(shape, np.nan, np.float32)
         for start, block in blocks:
-            copy_days(block, start, values, first)
-        months.append(Month(year, month, grid, fetched_at, values))
+            records.copy_days(block, start, values, first)
+        months.append(records.Month(year, month, grid, fetched_at, values))
     return months

@@ -13,12 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from location_context.errors import (
-    ProviderBackoff,
-    ProviderError,
-    ProviderNotInPlan,
-    ProviderResponseInvalid,
-)
+from location_context import errors
 from location_context.lru import LRUCache
 from location_context.point import Point
 from location_context.sections.contract import Query, degraded_by
@@ -66,7 +61,7 @@ class Archives:
         ]
         chain = FallbackChain(attempts, deadline, SETTLE_WINDOW)
         best, failure = await chain.run(), chain.first_failure
-        if best is None or failure is None or isinstance(failure, ProviderNotInPlan):
+        if best is None or failure is None or isinstance(failure, errors.ProviderNotInPlan):
             return best  # what the plan lacks was never due
         return replace(best, degraded_reason=degraded_by(failure))
 
@@ -108,7 +103,7 @@ class Archives:
         """Ask every provider for one month of last year; what fails shows in its client."""
         today = query.point.today(self.clock())
         for provider in self.providers:
-            with contextlib.suppress(ProviderError):
+            with contextlib.suppress(errors.ProviderError):
                 month = (climatology.last_year(today), today.month)
                 cell = provider.cell(query.point)
                 await provider.fetch_months(cell, [month], today, public=False)
@@ -164,7 +159,7 @@ class ArchiveQuery:
                 break
             asked = list(climatology.latest(asked[0] - 1, climatology.YEARS - len(years)))
         if not years:
-            raise ProviderResponseInvalid(self.provider.title, "has no data for this cell")
+            raise errors.ProviderResponseInvalid(self.provider.title, "has no data for this cell")
         return years, parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
     async def _gather(self, years: Sequence[int], deadline: Deadline | None) -> bool:
@@ -247,10 +242,10 @@ class ArchiveBuilder:
         while attempts < MAX_ATTEMPTS:
             try:
                 months = await self.archive.fetch_months(cell, missing, today, public=False)
-            except ProviderBackoff as backoff:
+            except errors.ProviderBackoff as backoff:
                 self.say(f"Waiting: {backoff.message}")
                 await self.pause(self._seconds(backoff))
-            except ProviderError as error:
+            except errors.ProviderError as error:
                 attempts += 1
                 self.say(error.message)
             else:
@@ -259,7 +254,7 @@ class ArchiveBuilder:
                 return True
         return False
 
-    def _seconds(self, backoff: ProviderBackoff) -> float:
+    def _seconds(self, backoff: errors.ProviderBackoff) -> float:
         if backoff.until is None:
             return PAUSE_SECONDS
         return max(1.0, (backoff.until - self.clock()).total_seconds())
