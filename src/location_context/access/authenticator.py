@@ -17,7 +17,7 @@ from location_context.lru import LRUCache
 from location_context.stay import Clock
 
 MAX_WARNINGS = 5  # damaged keys that are named one by one
-MAX_CACHED_DIGESTS = 1000  # of keys in use within two seconds
+MAX_KNOWN_HEADERS = 1000  # keys in use within two seconds
 MAX_CACHED_LIMITS = 1000  # pairs of quotas: most keys have the same
 _FORM = "`Authorization: Bearer <api-key>`"
 
@@ -101,9 +101,9 @@ class Authenticator:
         self._clock = clock
         self._widget_limits = Limits(Limit("minute", widget_per_minute, 60))
         self._limits = LRUCache[tuple[int, int], Limits](MAX_CACHED_LIMITS)
-        # the secrets of known keys, kept no longer than the keys themselves: it saves their HMAC
-        self._digests = LRUCache[str, bytes](MAX_CACHED_DIGESTS)
-        self._digests_of: float = 0.0
+        # by the header that was sent, no longer than the keys themselves are kept; saves the HMAC
+        self._known = LRUCache[str, tuple[ApiKey, Limits]](MAX_KNOWN_HEADERS)
+        self._known_since = 0.0
 
     @property
     def degraded(self) -> bool:
@@ -136,7 +136,27 @@ class Authenticator:
             ServiceOverloaded: keys cannot be checked at this moment.
         """
         key = await self._verify(_bearer(authorization_headers, key_in_query), client)
-        result = await self._counter.consume(key.id, self._limits_of(key))
+        limits = self._limits_of(key)
+        if key.expires_at is None and key.revoked_at is None:  # else it may end at any moment
+            self._known.put(authorization_headers[0], (key, limits))
+        return await self._count(key, limits)
+
+    async def authenticate_known(self, authorization_header: str) -> Grant | None:
+        """Count a request whose key was checked within the last two seconds; None if it was not.
+
+        Raises:
+            RateLimitExceeded: its quota is used up.
+        """
+        if self._known_since != self._key_cache.read_at:
+            self._known.clear()
+            self._known_since = self._key_cache.read_at
+        known = self._known.get(authorization_header)
+        if known is None or not self._key_cache.is_recent:
+            return None
+        return await self._count(*known)
+
+    async def _count(self, key: ApiKey, limits: Limits) -> Grant:
+        result = await self._counter.consume(key.id, limits)
         if not result.allowed:
             used_up = next(w.limit for w in reversed(result.windows) if w.is_used_up)
             raise RateLimitExceeded(
@@ -160,18 +180,12 @@ class Authenticator:
             )
 
     async def _verify(self, secret: str, client: str) -> ApiKey:
-        if (key_digest := self._digests.get(secret)) is None:
-            if not is_well_formed(secret):
-                raise InvalidApiKey("The provided API key is not recognised.")
-            key_digest = digest(self._pepper, secret)
+        if not is_well_formed(secret):
+            raise InvalidApiKey("The provided API key is not recognised.")
+        key_digest = digest(self._pepper, secret)
         key = await self._key_cache.find(key_digest) or await self._find_new(key_digest, client)
         if (status := key.status(self._clock())) != "active":
             raise InvalidApiKey(f"The provided API key is not recognised: it is {status}.")
-        if self._digests_of != self._key_cache.read_at:
-            self._digests.clear()
-            self._digests_of = self._key_cache.read_at
-        if secret not in self._digests:
-            self._digests.put(secret, key_digest)
         return key
 
     def _limits_of(self, key: ApiKey) -> Limits:

@@ -53,6 +53,11 @@ class ApiKeyCache:
         except StorageError as error:
             structlog.get_logger().warning("keys_not_read", why=error.message)
 
+    @property
+    def is_recent(self) -> bool:
+        """Whether the keys need not be read again yet."""
+        return self._now() - self.read_at < REFRESH_SECONDS
+
     async def find(self, digest: bytes) -> ApiKey | None:
         """The key with this digest, as it was in the store at most five seconds ago.
 

@@ -46,12 +46,14 @@ class Limits:
     Attributes:
         windows: each limit.
         names: which they are; subjects of other names are counted apart.
+        longest: the most seconds left in each window.
         policy: `RateLimit-Policy` of the IETF draft.
     """
 
     def __init__(self, *limits: Limit) -> None:
         self.windows = limits
         self.names = tuple(limit.name for limit in limits)
+        self.longest = tuple(limit.max_remaining for limit in limits)
         self.policy = ", ".join(f'"{one.name}";q={one.quota};w={one.seconds}' for one in limits)
 
 
@@ -107,13 +109,11 @@ class RateLimitResult(Struct, frozen=True):
     @property
     def state(self) -> str:
         """`RateLimit` of the IETF draft: what is left in each window, and for how long."""
-        now = self.now.timestamp()
-        return ", ".join(
-            [
-                f'"{w.limit.name}";r={max(0, w.limit.quota - w.used)};t={math.ceil(w.ends - now)}'
-                for w in self.windows
-            ]
-        )
+        now, parts = self.now.timestamp(), []
+        for window in self.windows:
+            left, seconds = window.limit.quota - window.used, math.ceil(window.ends - now)
+            parts.append(f'"{window.limit.name}";r={max(0, left)};t={seconds}')
+        return ", ".join(parts)
 
 
 class Counter(Protocol):
@@ -159,28 +159,39 @@ class MemoryCounter:
 
     async def consume(self, subject: str, limits: Limits) -> RateLimitResult:
         now = self._clock()
+        at = now.timestamp()
         kind = self._kind(limits)
-        if (stored := kind.get(subject)) is None:
-            windows = [open_window(limit, now) for limit in limits.windows]
-        else:
-            windows = [w.at(now, limit) for w, limit in zip(stored, limits.windows, strict=True)]
-        allowed = True
-        for window in windows:
-            allowed = allowed and not window.is_used_up
+        stored = kind.get(subject)
+        windows, allowed = [], True
+        for number, limit in enumerate(limits.windows):
+            window = stored[number] if stored is not None else open_window(limit, now)
+            # what holds for nearly every request is asked here, without a call
+            if not 0 < window.ends - at <= limits.longest[number] or window.limit is not limit:
+                window = window.at(now, limit)
+            if window.used >= limit.quota:
+                allowed = False
+            windows.append(window)
         if allowed:
             windows = [Window(w.limit, w.used + 1, w.ends) for w in windows]
-        self._record(kind, subject, windows, now.timestamp())
+        if stored is None:
+            self._forget(kind, at)
+        kind[subject] = windows
+        kind.move_to_end(subject)
         return RateLimitResult(allowed, limits, windows, now)
 
     def record(self, subject: str, result: RateLimitResult) -> None:
         """Continue from windows that were counted elsewhere."""
         kind = self._kind(result.limits)
-        self._record(kind, subject, result.windows, result.now.timestamp())
-
-    def _record(self, kind: Kind, subject: str, windows: Sequence[Window], now: float) -> None:
-        kind[subject] = windows
+        if subject not in kind:
+            self._forget(kind, result.now.timestamp())
+        kind[subject] = result.windows
         kind.move_to_end(subject)
-        while len(kind) > self._subjects or _have_all_ended(next(iter(kind.values())), now):
+
+    def _forget(self, kind: Kind, now: float) -> None:
+        """Make room for a new subject: of those unused for longest, the ended ones go."""
+        while kind and (
+            len(kind) >= self._subjects or _have_all_ended(next(iter(kind.values())), now)
+        ):
             kind.popitem(last=False)
 
     async def refund(self, subject: str, result: RateLimitResult) -> None:

@@ -47,7 +47,6 @@ class Application(Starlette):
     Attributes:
         limiter: counts the requests in flight.
         log: the access log.
-        draining: whether clients are asked to close their connections and health answers 503.
         failure: why the lifespan ended, if it failed.
         last_request_at: when the last request began, on the monotonic clock.
     """
@@ -61,7 +60,6 @@ class Application(Starlette):
         super().__init__()
         self.router = self._paths = FixedPathRouter(lifespan=lifespan)
         self.limiter = middleware.ConcurrencyLimiter(settings.max_in_flight)
-        self.draining = False
         self.failure: BaseException | None = None
         self.last_request_at = time.monotonic()
         self._error_pages: dict[str, ErrorResponse] = {}
@@ -74,8 +72,16 @@ class Application(Starlette):
             clock=clock,
             request_ids=self._request_ids,
             log=self.log,
-            is_open=lambda: not self.draining and not self.limiter.is_full,
         )
+
+    @property
+    def draining(self) -> bool:
+        """Whether clients are asked to close their connections and health answers 503."""
+        return self._responses.paused
+
+    @draining.setter
+    def draining(self, value: bool) -> None:
+        self._responses.paused = value
 
     def serve(
         self, routes: Iterable[Route], error_pages: Mapping[str, ErrorResponse] | None = None

@@ -57,6 +57,10 @@ async def authenticate(
         MissingApiKey, InvalidApiKey, RateLimitExceeded, ServiceOverloaded: see `Authenticator`.
     """
     authorization = _header_values(scope, b"authorization")
+    if len(authorization) == 1:
+        grant = await authenticator.authenticate_known(authorization[0])
+        if grant is not None:
+            return grant
     in_query = not authorization and key_in_query(scope["query_string"])
     client = _client_address(scope, proxies)
     return await authenticator.authenticate(authorization, in_query, client)

@@ -61,7 +61,7 @@ class AccessLogger:
         """Log an answer; `began` is on `time.perf_counter`. None of it needs escaping in JSON."""
         if self._silent:
             return
-        ms = round((time.perf_counter() - began) * 1000, 1)
+        ms = (time.perf_counter() - began) * 1000
         if not self._json:
             structlog.get_logger().info(
                 "answered",
@@ -69,7 +69,7 @@ class AccessLogger:
                 method=method,
                 path=path,
                 status=status,
-                ms=ms,
+                ms=round(ms, 1),
                 near=near,
                 key_id=key_id,
             )
@@ -77,7 +77,7 @@ class AccessLogger:
         at = datetime.now(UTC).isoformat(timespec="microseconds")[:-6]  # without +00:00
         self._lines.append(
             f'{{"request_id":"{request_id}","method":"{method}","path":"{path}","status":{status},'
-            f'"ms":{ms},"near":{_quoted(near)},"key_id":{_quoted(key_id)},"event":"answered",'
+            f'"ms":{ms:.1f},"near":{_quoted(near)},"key_id":{_quoted(key_id)},"event":"answered",'
             f'"level":"info","timestamp":"{at}Z"}}\n'
         )
         if len(self._lines) == 1:

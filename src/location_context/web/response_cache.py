@@ -6,8 +6,9 @@ request's id, the quota and the freshness that is left are written anew. A respo
 long as its data are fresh and whole, and dropped when a section says that they have changed.
 """
 
+import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from starlette.routing import Route
@@ -34,7 +35,16 @@ Key = tuple[bytes, str | None, bytes | None]  # query, coding, Accept-Language w
 class CachedResponse:
     """A response to an equal request, without the headers that are one request's own."""
 
-    __slots__ = ("_control", "_freshness", "_headers", "_on_304", "body", "etag", "near")
+    __slots__ = (
+        "_control",
+        "_freshness",
+        "_headers",
+        "_on_304",
+        "body",
+        "etag",
+        "fresh_until",
+        "near",
+    )
 
     def __init__(
         self, headers: Headers, body: bytes, freshness: Freshness, near: str | None
@@ -42,6 +52,7 @@ class CachedResponse:
         self._headers = [pair for pair in headers if pair[0] not in _OF_ONE_REQUEST]
         self._on_304 = [pair for pair in self._headers if pair[0] in _IN_304]
         self._freshness = freshness
+        self.fresh_until = freshness.fresh_until
         self._control = (-1, (b"cache-control", b""))
         self.etag = dict(headers)[b"etag"]
         self.body = body
@@ -59,10 +70,6 @@ class CachedResponse:
             "headers": [*headers, self._control[1], *own],
         }
 
-    def seconds_left(self, now: float) -> int:
-        """For how many seconds it is still fresh; negative if it is not."""
-        return self._freshness.seconds_left(now)
-
 
 class CachedRoute(Route):
     """A route whose responses may be given again, until one of `sections` changes.
@@ -70,6 +77,7 @@ class CachedRoute(Route):
     Attributes:
         admit: counts a request, and may refuse it.
         generation: how often the sections have changed.
+        responses: by query, coding and, where it matters, the language asked for.
     """
 
     def __init__(
@@ -78,16 +86,9 @@ class CachedRoute(Route):
         super().__init__(path, handle, methods=["GET"])
         self.admit = admit
         self.generation = 0
-        self._responses = LRUCache[Key, CachedResponse](MAX_BYTES, _size)
+        self.responses = LRUCache[Key, CachedResponse](MAX_BYTES, _size)
         for cached in sections:
             cached.section.on_change(self.clear)
-
-    def find(self, query: bytes, headers: Mapping[bytes, bytes]) -> CachedResponse | None:
-        """What was stored for an equal request."""
-        coding = choose_coding(headers.get(b"accept-encoding", b""))
-        if (found := self._responses.get((query, coding, None))) is not None:
-            return found
-        return self._responses.get((query, coding, headers.get(b"accept-language", b"")))
 
     def store(
         self, query: bytes, headers: Mapping[bytes, bytes], vary: bytes, response: CachedResponse
@@ -95,12 +96,12 @@ class CachedRoute(Route):
         coding = choose_coding(headers.get(b"accept-encoding", b""))
         varies = b"accept-language" in vary.lower()
         language = headers.get(b"accept-language", b"") if varies else None
-        self._responses.put((query, coding, language), response)
+        self.responses.put((query, coding, language), response)
 
     def clear(self) -> None:
         """Drop every response; those being made are not stored either."""
         self.generation += 1
-        self._responses.clear()
+        self.responses.clear()
 
 
 def _size(response: CachedResponse) -> int:
@@ -110,35 +111,39 @@ def _size(response: CachedResponse) -> int:
 class ResponseCache:
     """The outermost middleware: what it has is answered here, all else goes its long way.
 
-    What `admit` refuses is handed on as `scope["state"]["refused"]`, for the one place that makes
-    answers of errors.
+    While it is `paused`, everything goes its long way. What `admit` refuses is handed on as
+    `scope["state"]["refused"]`, for the one place that makes answers of errors.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917  what an answer is made of
+    def __init__(
         self,
         app: ASGIApp,
         routes: Mapping[str, CachedRoute],
         clock: Clock,
         request_ids: RequestIds,
         log: AccessLogger,
-        is_open: Callable[[], bool],
     ) -> None:
         self._app = app
         self._routes = routes
         self._clock = clock
         self._request_ids = request_ids
         self._log = log
-        self._is_open = is_open
+        self.paused = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         route = self._routes.get(scope["path"])
         headers = dict(scope["headers"])
         single = len(headers) == len(scope["headers"])  # a header given twice is checked elsewhere
-        if route is None or not single or scope["method"] != "GET" or not self._is_open():
+        if route is None or not single or scope["method"] != "GET" or self.paused:
             await self._app(scope, receive, send)
             return
-        found = route.find(scope["query_string"], headers)
-        left = found.seconds_left(self._clock().timestamp()) if found else -1
+        now, query = self._clock(), scope["query_string"]
+        coding = choose_coding(headers.get(b"accept-encoding", b""))
+        found = route.responses.get((query, coding, None))
+        if found is None:
+            language = headers.get(b"accept-language", b"")
+            found = route.responses.get((query, coding, language))
+        left = math.floor(found.fresh_until - now.timestamp()) if found is not None else -1
         if found is None or left < 0 or not is_host(headers.get(b"host", b"")):
             await self._app(scope, receive, self._storing(route, scope, headers, send))
             return
