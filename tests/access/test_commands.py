@@ -1,7 +1,6 @@
 """The commands `keys` and `migrate`, run as an operator runs them."""
 
 import asyncio
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ from location_context.settings import Settings
 from location_context.storage import schema
 from location_context.storage.database import Database
 from tests.serving import free_port
+from tests.web import commands
 
 
 @pytest.fixture
@@ -23,22 +23,29 @@ def environment(sqlite_settings: Settings) -> dict[str, str]:
 
 
 def environment_of(settings: Settings) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if "LOCATION_CONTEXT" not in name}
-    return kept | {
+    return {
         "LOCATION_CONTEXT_DATA_DIR": str(settings.data_dir),
         "LOCATION_CONTEXT_DATABASE_URL": settings.database_url.reveal(),
         "LOCATION_CONTEXT_KEY_PEPPER": settings.key_pepper.reveal(),
     }
 
 
-def command(environment: dict[str, str], *words: str, code: int = 0) -> str:
+def command(given: dict[str, str], *words: str, code: int = 0) -> str:
     """What a command writes on stdout; on stderr when it fails."""
+    done = commands.command(None, *words, more=given, fails=code != 0)
+    assert done.code == code, done
+    return done.stderr if code else done.stdout
+
+
+def in_a_process(given: dict[str, str], *words: str) -> str:
+    """What the installed program writes in a process of its own."""
     program = Path(sys.executable).with_name("location-context")
     done = subprocess.run(
-        [program, *words], env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == code, done.stderr
-    return done.stderr if code else done.stdout
+        [program, *words], env=commands.environment(None, given), capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_a_key_goes_through_its_life(environment: dict[str, str]) -> None:
@@ -49,7 +56,7 @@ def test_a_key_goes_through_its_life(environment: dict[str, str]) -> None:
     assert is_well_formed(made["key"])
     rotated = msgspec.json.decode(command(environment, "keys", "rotate", made["id"], "--json"))
     command(environment, "keys", "revoke", rotated["id"])
-    listed = msgspec.json.decode(command(environment, "keys", "list", "--json"))
+    listed = msgspec.json.decode(in_a_process(environment, "keys", "list", "--json"))
     kept = [key for key in listed if key["name"] in {"Hotel [red]", "Other"}]
     assert [key["status"] for key in kept[-3:]] == ["active", "active", "revoked"]
     assert kept[-3]["expires_at"] == "2027-01-02T00:00:00Z"
