@@ -17,7 +17,7 @@ from tests.storage.subprocess_targets import child, plain
 
 pytestmark = pytest.mark.anyio
 
-ROUNDS = 25
+STATEMENTS = 6  # of an import
 
 
 @pytest.fixture
@@ -105,12 +105,12 @@ async def test_imports_at_once_come_one_after_another(store: SqlGuideStore) -> N
 async def test_an_import_killed_in_its_middle_leaves_the_old_guide_and_the_next_one_works(
     database_settings: Settings, database: Database, importer: Importer
 ) -> None:
-    """25 rounds, killed in turn after each statement of the import."""
+    """Killed in turn after each statement of the import."""
     store = SqlGuideStore(database)
     old = await keep(store, 1, 2, 3)
     with child(import_and_die, *plain(database_settings)) as (_, pipe):
-        for number in range(ROUNDS):
-            pipe.send(number % 6 + 1)
+        for number in range(STATEMENTS):
+            pipe.send(number + 1)
             assert await asyncio.to_thread(pipe.recv) == -9
             active = await store.active()
             assert active is not None
