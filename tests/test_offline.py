@@ -81,10 +81,8 @@ class House:
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> House:
     folder, port = tmp_path_factory.mktemp("house") / "data", free_port()
-    done = subprocess.run(
-        [*COMMAND, "setup", "--without-fallback", "--port", str(port)],
-        env=environment(folder, ""), capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    options = ("--without-fallback", "--port", str(port))
+    done = command(folder, "setup", *options, more=environment(folder, ""))
     write_grid(folder)
     return House(folder, port, done.stdout)
 

@@ -12,6 +12,7 @@ import httpx2
 
 from location_context.access.keys import mint
 from tests.serving import free_port
+from tests.web.commands import command
 
 STAY = {"lat": "48.8566", "lng": "2.3522", "start": "2026-11-28", "end": "2026-12-01"}
 
@@ -22,15 +23,13 @@ def test_a_canary_key_is_in_no_log_no_error_and_no_answer(tmp_path: Path) -> Non
         "LOCATION_CONTEXT_LOG_LEVEL": "debug",
     }
     program, port = Path(sys.executable).with_name("location-context"), free_port()
-    created = [program, "keys", "create", "canary"]
-    printed = subprocess.run(created, env=environment, capture_output=True, text=True, check=True)
-    key = printed.stdout.splitlines()[-1]
+    key = command(tmp_path, "keys", "create", "canary").stdout.splitlines()[-1]
     wrong = key[:-1] + ("a" if key[-1] != "a" else "b")
     said = ""
     log = tmp_path / "log"
     with log.open("w") as stream:
-        command = [program, "serve", "--port", str(port)]
-        server = subprocess.Popen(command, env=environment, stdout=stream, stderr=stream)
+        served = [program, "serve", "--port", str(port)]
+        server = subprocess.Popen(served, env=environment, stdout=stream, stderr=stream)
         try:
             with _patient(f"http://127.0.0.1:{port}") as http:
                 for canary in (key, wrong, mint()):

@@ -5,7 +5,7 @@ clear-sky UV index of six-hourly steps stands in `next_6_hours` alone; all with 
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -125,7 +125,7 @@ class _Sky:
         solar = self._solar(when)
         return math.cos((solar.hour + solar.minute / 60 - top) * math.pi / 12)
 
-    def _day(self, when: datetime) -> dict[str, float]:
+    def _day(self, when: datetime) -> Mapping[str, float]:
         return weather_truth.day(self._lat, self._lng, self._solar(when).date(), self.metres)
 
     def _temperature(self, when: datetime) -> float:

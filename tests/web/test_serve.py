@@ -244,14 +244,6 @@ def test_every_line_of_a_server_is_json_also_its_notices_and_a_worker_s_death(ho
     assert any("worker" in event["event"].lower() for event in events), lines
 
 
-def test_for_people_it_says_in_a_line_where_the_data_lies(house) -> None:
-    folder, _ = house
-    with serving(folder, more={"LOCATION_CONTEXT_LOG_FORMAT": "console"}) as served:
-        served.signal(signal.SIGTERM)
-        printed = served.printed()
-    assert f"Serving at http://127.0.0.1:{served.port}, data directory {folder}" in printed
-
-
 def test_workers_whose_parent_was_killed_end_and_free_the_port(house) -> None:
     folder, _ = house
     with serving(folder, "--workers", "2") as served:
@@ -289,10 +281,11 @@ def wait_until(reached: Callable[[], bool], seconds: float = 20) -> None:
         time.sleep(0.02)
 
 
-def test_ctrl_c_ends_it_at_once_and_cleanly(house) -> None:
+def test_for_people_it_says_in_a_line_where_the_data_lies_and_ctrl_c_ends_it_cleanly(house) -> None:
     folder, _ = house
-    with serving(folder) as served:
+    with serving(folder, more={"LOCATION_CONTEXT_LOG_FORMAT": "console"}) as served:
         served.signal(signal.SIGINT)
         printed = served.printed()
+    assert f"Serving at http://127.0.0.1:{served.port}, data directory {folder}" in printed
     assert served.process.returncode == 0, printed
     assert "Traceback" not in printed
