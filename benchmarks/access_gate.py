@@ -18,6 +18,7 @@ from location_context.settings import Secret, Settings
 from location_context.stay import system_clock
 from location_context.storage.access import SqlApiKeyStore, open_api_keys, open_authenticator
 from location_context.storage.database import Database
+from location_context.storage.redis import RedisLink
 
 REDIS = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/0")
 
@@ -35,7 +36,8 @@ async def authenticator(settings: Settings, label: str) -> None:
     keys = await open_api_keys(settings, database, system_clock)
     made = await keys.create("Benchmark", per_minute=10**9, per_day=10**9)
     unknown = [f"Bearer {mint()}" for _ in range(2000)]
-    async with open_authenticator(settings, database, system_clock) as opened:
+    redis = RedisLink(settings.redis_url) if settings.redis_url else None
+    async with open_authenticator(settings, database, system_clock, redis) as opened:
         headers = [f"Bearer {made.secret}"]
         await opened.authenticate(headers, False, "203.0.113.7")
         print(f"{label}: let in with a key", end=" ")

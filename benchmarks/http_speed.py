@@ -1,15 +1,17 @@
-"""Requests a second of a warm JSON section, beside a bare handler on the same server.
+"""CPU and requests a second of warm answers, each beside a raw ASGI application on the same server.
 
-    python benchmarks/http_speed.py [--seconds 2] [--clients 32] [--rounds 3]
+    python benchmarks/http_speed.py [--seconds 1] [--clients 32] [--rounds 5] [--json]
 
-Both are served by granian in one worker process each, asked in turn by the same clients in a third
-process, over kept connections, several rounds one after the other so that a busy machine troubles
-both alike. The bare handler is a Starlette route that returns bytes of the same length; the section
-passes everything a real request passes: key, quota, parameters, point, cache, ETag, coding, log.
+The raw application sends the same bytes with the same headers and does nothing else. Both run in
+one granian worker each and are asked in turn, round after round, by the same clients in a third
+process over kept connections. A request of ours passes all that a real one passes: key and quota,
+or the limit by address, freshness, ETag, coding and a line of log. The sky is the real section,
+the others answer with samples, so that every answer is whole. CPU time is that of the server's
+processes, from /proc: Linux alone.
 """
 
 import argparse
-import asyncio
+import base64
 import json
 import os
 import statistics
@@ -17,160 +19,224 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # Python puts the folder of the script there, and not the project's
 
 from tests.serving import free_port  # noqa: E402  found by the line above
-from tests.web.commands import NOWHERE  # noqa: E402  likewise
+from tests.web.conftest import make_key  # noqa: E402  likewise
+from tests.widget.samples.sections import sample_sections  # noqa: E402  likewise
 
-QUERY = "lat=48.8566&lng=2.3522&start=2030-11-28&end=2030-12-01"
+from location_context.app import create_app  # noqa: E402  likewise
+from location_context.settings import Settings  # noqa: E402  likewise
+from location_context.stay import system_clock  # noqa: E402  likewise
+from location_context.web import logs  # noqa: E402  likewise
+
+STAY = "lat=48.8566&lng=2.3522&start=2030-11-28&end=2030-12-01"
+SKY, WIDGET = f"/v1/pulse/astronomy?{STAY}", f"/v1/pulse?{STAY}"
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Case(NamedTuple):
+    """A request: its path, whether with the key, its coding, and whether the client has it."""
+
+    path: str
+    keyed: bool = True
+    coding: str = "identity"
+    held: bool = False
+
+
 CASES = {
-    "bare handler": "/bare",
-    "health": "/v1/health",
-    "astronomy, warm": f"/v1/pulse/astronomy?{QUERY}",
-    "astronomy, warm, gzip": f"/v1/pulse/astronomy?{QUERY}",
-    "astronomy, 304": f"/v1/pulse/astronomy?{QUERY}",
-    "guide, warm": "/v1/pulse/guide?lat=48.8566&lng=2.3522",
+    "section": Case(SKY),
+    "section, br": Case(SKY, coding="br"),
+    "section, 304": Case(SKY, held=True),
+    "section, 401": Case(SKY, keyed=False),
+    "guide": Case("/v1/pulse/guide?lat=48.8566&lng=2.3522"),
+    "widget": Case(WIDGET, keyed=False),
+    "widget, gzip": Case(WIDGET, keyed=False, coding="gzip"),
+    "widget, br": Case(WIDGET, keyed=False, coding="br"),
+    "widget, 304": Case(WIDGET, keyed=False, held=True),
 }
 
 
-async def _bare(_: Request) -> Response:
-    return Response(b"x" * int(os.environ.get("BARE_BYTES", "8000")), media_type="application/json")
+def service() -> ASGIApp:
+    """Ours, as a worker of granian makes it."""
+    settings = Settings.read(os.environ)
+    logs.configure(settings)
+    return create_app(settings, sections=sample_sections(system_clock))
 
 
-bare = Starlette(routes=[Route("/bare", _bare)])
+def raw() -> ASGIApp:
+    """The anchor: what was answered, by number."""
+    answers = {}
+    for path, (status, headers, body) in json.loads(
+        Path(os.environ["ANSWERS"]).read_text()
+    ).items():
+        pairs = [(name.encode(), value.encode()) for name, value in headers]
+        answers[path] = (
+            {"type": "http.response.start", "status": status, "headers": pairs},
+            {"type": "http.response.body", "body": base64.b64decode(body)},
+        )
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        del receive
+        if scope["type"] == "http":
+            start, body = answers[scope["path"]]
+            await send(start)
+            await send(body)
+
+    return app
 
 
-async def ask(port: int, sent: bytes, until: float, counts: list[int]) -> None:
-    """Ask on one connection until the time is up."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    while time.perf_counter() < until:
-        writer.write(sent)
-        head = (await reader.readuntil(b"\r\n\r\n")).lower()
-        if b" 304 " not in head[:20]:
-            length = int(head.partition(b"content-length: ")[2].partition(b"\r")[0])
-            await reader.readexactly(length)
-        assert head[9:12] in {b"200", b"304"}, head
-        counts[0] += 1
-    writer.close()
+Answer = tuple[int, list[tuple[str, str]], bytes]  # status, headers, body
 
 
-async def clients(port: int, sent: bytes, seconds: float, number: int) -> float:
-    counts, began = [0], time.perf_counter()
-    await asyncio.gather(*(ask(port, sent, began + seconds, counts) for _ in range(number)))
-    return counts[0] / (time.perf_counter() - began)
+class Server:
+    """A factory of this file under granian, in processes of its own."""
+
+    def __init__(self, factory: str, environ: Mapping[str, str]) -> None:
+        self.port = free_port()
+        command = [
+            sys.executable, "-m", "granian", f"benchmarks.http_speed:{factory}", "--factory",
+            "--interface", "asgi", "--port", str(self.port), "--http", "1", "--no-ws",
+            "--log-level", "critical",
+        ]  # fmt: skip
+        self._process = subprocess.Popen(
+            command, env={**os.environ, **environ}, cwd=ROOT, stderr=subprocess.DEVNULL
+        )
+
+    def wait(self, path: str) -> None:
+        for _ in range(600):
+            try:
+                self.ask(path, {})
+            except OSError:
+                time.sleep(0.1)
+            else:
+                return
+        raise SystemExit("a server did not start")
+
+    def ask(
+        self, path: str, headers: Mapping[str, str]
+    ) -> tuple[int, list[tuple[str, str]], bytes]:
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection.request("GET", path, headers=dict(headers))
+        response = connection.getresponse()
+        answer = response.status, response.getheaders(), response.read()
+        connection.close()
+        return answer
+
+    def cpu_seconds(self) -> float:
+        """Of the process and all below it."""
+        family, seconds = [self._process.pid], 0.0
+        for pid in family:
+            family += _children(pid)
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            seconds += (int(fields[11]) + int(fields[12])) / TICKS
+        return seconds
+
+    def end(self) -> None:
+        self._process.terminate()
+        self._process.wait(30)
 
 
-def rate(port: int, path: str, headers: dict[str, str], seconds: float, number: int) -> float:
-    """Requests a second, as seen by clients in a process of their own."""
+def _children(pid: int) -> list[int]:
+    return [
+        int(child)
+        for task in Path(f"/proc/{pid}/task").iterdir()
+        for child in (task / "children").read_text().split()
+    ]
+
+
+def measure(
+    server: Server, path: str, headers: Mapping[str, str], given: argparse.Namespace
+) -> tuple[float, float]:
+    """Microseconds of CPU a request, and requests a second, with clients in their own process."""
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     sent = f"GET {path} HTTP/1.1\r\nHost: a\r\n{lines}\r\n"
-    command = [sys.executable, __file__, "--ask", json.dumps([port, sent, seconds, number])]
-    done = subprocess.run(command, capture_output=True, check=True, text=True)
-    return float(done.stdout)
+    clients = [sys.executable, str(ROOT / "benchmarks" / "http_clients.py")]
+    job = [str(server.port), sent, str(given.seconds), str(given.clients)]
+    before = server.cpu_seconds()
+    done = subprocess.run([*clients, *job], capture_output=True, check=True, text=True)
+    rate = float(done.stdout)
+    return (server.cpu_seconds() - before) / (rate * given.seconds) * 1e6, rate
 
 
-def wait(port: int, path: str) -> None:
-    for _ in range(600):
-        try:
-            connection = HTTPConnection("127.0.0.1", port, timeout=5)
-            connection.request("GET", path)
-            connection.getresponse().read()
-        except OSError:
-            time.sleep(0.1)
-        else:
-            connection.close()
-            return
-    raise SystemExit("a server did not start")
-
-
-def answer(port: int, path: str, headers: dict[str, str]) -> tuple[dict[str, str], bytes]:
-    connection = HTTPConnection("127.0.0.1", port, timeout=20)
-    connection.request("GET", path, headers=headers)
-    response = connection.getresponse()
-    body = response.read()
-    connection.close()
-    assert response.status == 200, body
-    return dict(response.headers), body
-
-
-def run(folder: Path, seconds: float, number: int, rounds: int) -> None:
-    inside = {**os.environ, **NOWHERE, "LOCATION_CONTEXT_DATA_DIR": str(folder)}
-    paths = (str(ROOT), os.environ.get("PYTHONPATH", ""))
-    inside |= {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    inside |= {"XDG_DATA_HOME": str(folder)}  # or it would become this user's first store
-    command = [sys.executable, "-m", "location_context"]
-    key_command = [*command, "keys", "create", "speed", "--per-minute", "100000000"]
-    subprocess.run([*command, "setup", "--without-fallback"], env=inside, check=True,
-                   capture_output=True)  # fmt: skip
-    made = subprocess.run([*key_command, "--per-day", "1000000000", "--json"], env=inside,
-                          check=True, capture_output=True)  # fmt: skip
-    key = {"Authorization": f"Bearer {json.loads(made.stdout)['key']}"}
-    port, bare_port = free_port(), free_port()
-    with open(os.devnull, "wb") as nowhere:  # noqa: PTH123  a device, not a file
-        served = subprocess.Popen(
-            [*command, "serve", "--port", str(port)], env=inside, stderr=nowhere, stdout=nowhere
-        )
-        plain = subprocess.Popen(
-            [sys.executable, "-m", "granian", "benchmarks.http_speed:bare", "--interface", "asgi",
-             "--port", str(bare_port), "--http", "1", "--no-ws", "--log-level", "critical"],
-            env=inside, stderr=nowhere, stdout=nowhere,
-        )  # fmt: skip
-    try:
-        wait(port, "/v1/health")
-        wait(bare_port, "/bare")
-        measure(port, bare_port, key, seconds, number, rounds)
-    finally:
-        for process in (served, plain):
-            process.terminate()
-            process.wait(30)
-
-
-def measure(  # noqa: PLR0913, PLR0917  what a round is made of
-    port: int, bare_port: int, key: dict[str, str], seconds: float, number: int, rounds: int
-) -> None:
-    etag, _ = answer(port, CASES["astronomy, 304"], key)
-    headers = {
-        "bare handler": {},
-        "health": {},
-        "astronomy, warm": key,
-        "astronomy, warm, gzip": {**key, "Accept-Encoding": "gzip"},
-        "astronomy, 304": {**key, "If-None-Match": etag["etag"]},
-        "guide, warm": key,
+def run(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
+    settings = Settings(data_dir=folder / "data")
+    key = make_key(settings, per_minute=100_000_000)
+    environ = {
+        "LOCATION_CONTEXT_DATA_DIR": str(settings.data_dir),
+        "LOCATION_CONTEXT_WIDGET_PER_MINUTE": "100000",
+        "ANSWERS": str(folder / "answers.json"),
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
     }
-    rates: dict[str, list[float]] = {name: [] for name in CASES}
-    for _ in range(rounds):
-        for name, path in CASES.items():
-            at = bare_port if name == "bare handler" else port
-            rates[name].append(rate(at, path, headers[name], seconds, number))
-    base = statistics.median(rates["bare handler"])
-    print(f"{'':24}{'requests/s':>12}{'of the bare handler':>22}   ({number} connections)")
-    for name, found in rates.items():
-        middle = statistics.median(found)
-        print(f"{name:24}{middle:12,.0f}{middle / base:21.0%}")
+    ours = Server("service", environ)
+    servers = [ours]
+    try:
+        ours.wait("/v1/health")
+        headers, answers = dict[str, dict[str, str]](), dict[str, Any]()
+        for number, (name, case) in enumerate(CASES.items()):
+            sent = headers[name] = {"Accept-Encoding": case.coding}
+            if case.keyed:
+                sent["Authorization"] = f"Bearer {key}"
+            if case.held:
+                sent["If-None-Match"] = dict(ours.ask(case.path, sent)[1])["etag"]
+            status, received, body = ours.ask(case.path, sent)
+            own = [pair for pair in received if pair[0] not in {"server", "date", "connection"}]
+            answers[f"/{number}"] = (status, own, base64.b64encode(body).decode())
+        Path(environ["ANSWERS"]).write_text(json.dumps(answers))
+        anchor = Server("raw", environ)
+        servers.append(anchor)
+        anchor.wait("/0")
+        figures: dict[str, list[tuple[float, float, float]]] = {name: [] for name in CASES}
+        for _ in range(given.rounds):
+            for number, (name, case) in enumerate(CASES.items()):
+                cpu, rate = measure(ours, case.path, headers[name], given)
+                base, _ = measure(anchor, f"/{number}", headers[name], given)
+                figures[name].append((cpu, base, rate))
+        return {name: _summary(rounds) for name, rounds in figures.items()}
+    finally:
+        for server in servers:
+            server.end()
+
+
+def _summary(rounds: list[tuple[float, float, float]]) -> dict[str, float]:
+    shares = sorted(base / cpu for cpu, base, _ in rounds)
+    return {
+        "cpu_us": round(statistics.median(cpu for cpu, _, _ in rounds), 1),
+        "raw_cpu_us": round(statistics.median(base for _, base, _ in rounds), 1),
+        "of_raw": round(statistics.median(shares), 3),
+        "of_raw_lowest": round(shares[0], 3),
+        "of_raw_highest": round(shares[-1], 3),
+        "requests_a_second": round(statistics.median(rate for _, _, rate in rounds)),
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--clients", type=int, default=32)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--ask", help=argparse.SUPPRESS)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    if given.ask:
-        port, sent, seconds, number = json.loads(given.ask)
-        print(asyncio.run(clients(port, sent.encode(), seconds, number)))
-        return
     with tempfile.TemporaryDirectory() as folder:
-        run(Path(folder), given.seconds, given.clients, given.rounds)
+        figures = run(Path(folder), given)
+    if given.json:
+        print(json.dumps(figures, indent=1))
+        return
+    print(f"{'':16}{'CPU us':>9}{'raw':>9}{'of raw':>9}{'spread':>15}{'requests/s':>12}")
+    for name, one in figures.items():
+        spread = f"{one['of_raw_lowest']:.2f} to {one['of_raw_highest']:.2f}"
+        print(
+            f"{name:16}{one['cpu_us']:9.0f}{one['raw_cpu_us']:9.0f}{one['of_raw']:9.2f}"
+            f"{spread:>15}{one['requests_a_second']:12,.0f}"
+        )
 
 
 if __name__ == "__main__":

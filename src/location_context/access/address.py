@@ -8,7 +8,8 @@ of an IPv6 address) under a secret that is random and renewed every day.
 import hashlib
 import hmac
 import ipaddress
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import structlog
 
@@ -58,6 +59,15 @@ class TrustedProxies:
 
     def trust(self, address: Address | None) -> bool:
         return address is not None and any(address in network for network in self._networks)
+
+    def client_of(self, scope: Mapping[str, Any]) -> str:
+        """The address of the client whose request this is, by its ASGI scope."""
+        peer = scope.get("client")
+        address: str = peer[0] if peer else ""
+        forwarded = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
+        if not forwarded:
+            return address
+        return self.client(address, [value.decode("latin-1") for value in forwarded])
 
     def client(self, peer: str, forwarded_for: Sequence[str]) -> str:
         """The client's address: the peer, or the right-most untrusted one it forwards for.

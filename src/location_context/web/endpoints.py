@@ -56,13 +56,15 @@ async def authenticate(
     Raises:
         MissingApiKey, InvalidApiKey, RateLimitExceeded, ServiceOverloaded: see `Authenticator`.
     """
-    authorization = _header_values(scope, b"authorization")
+    authorization = [
+        value.decode("latin-1") for name, value in scope["headers"] if name == b"authorization"
+    ]
     if len(authorization) == 1:
         grant = await authenticator.authenticate_known(authorization[0])
         if grant is not None:
             return grant
     in_query = not authorization and key_in_query(scope["query_string"])
-    client = _client_address(scope, proxies)
+    client = proxies.client_of(scope)
     return await authenticator.authenticate(authorization, in_query, client)
 
 
@@ -72,14 +74,3 @@ def key_in_query(query: bytes) -> bool:
         name.lower() in _KEY_PARAMETERS or value.startswith(_KEY_PREFIX)
         for name, value in decode(query)
     )
-
-
-def _header_values(scope: Scope, name: bytes) -> list[str]:
-    return [value.decode("latin-1") for found, value in scope["headers"] if found == name]
-
-
-def _client_address(scope: Scope, proxies: TrustedProxies) -> str:
-    peer = scope.get("client")
-    address = peer[0] if peer else ""
-    forwarded = _header_values(scope, b"x-forwarded-for")
-    return proxies.client(address, forwarded) if forwarded else address

@@ -73,12 +73,8 @@ class Widget:
         Raises:
             RateLimitExceeded: too many in this minute.
         """
-        request = Request(scope)
-        peer = request.client.host if request.client else ""
-        forwarded = request.headers.getlist("x-forwarded-for")
-        await self._service.authenticator.limit_widget(
-            self._service.proxies.client(peer, forwarded)
-        )
+        client = self._service.proxies.client_of(scope)
+        await self._service.authenticator.limit_widget(client)
 
     async def respond(self, request: Request) -> Response:
         """The page.

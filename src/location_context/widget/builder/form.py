@@ -176,8 +176,7 @@ def places_routes(service: Service) -> list[Route]:
     """
 
     async def respond(request: Request) -> Response:
-        peer = request.client.host if request.client else ""
-        client = service.proxies.client(peer, request.headers.getlist("x-forwarded-for"))
+        client = service.proxies.client_of(request.scope)
         await service.authenticator.limit_widget(client)
         query = dict(decode(request.scope["query_string"]))
         fmt = Formatter(service.languages.choose(query.get("lang") or SOURCE))
