@@ -36,6 +36,14 @@ def _no_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _compiled_once() -> Iterator[None]:
+    """Let commands keep what they compile: each would compile us anew, half a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _one_trust_store() -> Iterator[None]:
     """Read the certificates once for all HTTP clients: each would take 60 ms of a processor."""
     with pytest.MonkeyPatch.context() as patch:
