@@ -119,9 +119,10 @@ class Rule:
         start = self.start
         if self.months and day.month not in self.months:
             return False
-        length = calendar.monthrange(day.year, day.month)[1]
-        if self.month_days and not {day.day, day.day - length - 1} & set(self.month_days):
-            return False
+        if self.month_days:
+            length = calendar.monthrange(day.year, day.month)[1]
+            if not {day.day, day.day - length - 1} & set(self.month_days):
+                return False
         if self.days:
             return any(self._is_day(day, given) for given in self.days)
         if self.freq == "WEEKLY":
