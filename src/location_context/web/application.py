@@ -7,7 +7,6 @@ from typing import Any
 
 import structlog
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -68,6 +67,7 @@ class Application(Starlette):
         self._request_ids = middleware.RequestIds()
         self._responses = ResponseCache(
             super().__call__,
+            refuse=self._answering(middleware.raise_refusal),
             routes=self._cached_routes,
             clock=clock,
             request_ids=self._request_ids,
@@ -101,24 +101,15 @@ class Application(Starlette):
         self._error_pages |= error_pages or {}
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Our own middleware, outermost first; `ErrorResponses` stands for Starlette's two."""
-        app: ASGIApp = self.router
-        for cls, args, kwargs in reversed(
-            [
-                Middleware(
-                    middleware.RequestId,
-                    request_ids=self._request_ids,
-                    is_draining=lambda: self.draining,
-                ),
-                Middleware(middleware.AccessLog, known_paths=self._paths.by_path, log=self.log),
-                Middleware(middleware.RateLimitHeaders),
-                Middleware(middleware.ErrorResponses, pages=self._error_pages, default=json_error),
-                Middleware(ConditionalResponses),
-                Middleware(middleware.RequestValidation),
-            ]
-        ):
-            app = cls(app, *args, **kwargs)
-        return app
+        """Our own middleware; `ErrorResponses` stands for Starlette's two."""
+        return self._answering(ConditionalResponses(middleware.RequestValidation(self.router)))
+
+    def _answering(self, app: ASGIApp) -> ASGIApp:
+        """What every answer passes, that of an error too; the outermost comes last."""
+        app = middleware.ErrorResponses(app, self._error_pages, json_error)
+        app = middleware.RateLimitHeaders(app)
+        app = middleware.AccessLog(app, self._paths.by_path, self.log)
+        return middleware.RequestId(app, self._request_ids, lambda: self.draining)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":

@@ -162,6 +162,12 @@ class ErrorResponses:
             return self._default(error, request_id, request)
 
 
+async def raise_refusal(scope: Scope, receive: Receive, send: Send) -> None:
+    """The application of a request that was refused before: raises `scope["state"]["refused"]`."""
+    del receive, send
+    raise scope["state"]["refused"]
+
+
 class RequestValidation:
     """Refuses what the server's parser lets through and must not come further."""
 
@@ -276,8 +282,6 @@ class Endpoint:
         self._admit = admit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if refused := scope["state"].get("refused"):
-            raise refused
         if self._limiter is None:
             response = await self._respond(Request(scope, receive, send))
         else:

@@ -111,19 +111,21 @@ def _size(response: CachedResponse) -> int:
 class ResponseCache:
     """The outermost middleware: what it has is answered here, all else goes its long way.
 
-    While it is `paused`, everything goes its long way. What `admit` refuses is handed on as
-    `scope["state"]["refused"]`, for the one place that makes answers of errors.
+    While it is `paused`, everything goes its long way. What `admit` refuses is handed to `refuse`,
+    as `scope["state"]["refused"]`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  what an answer is made of
         self,
         app: ASGIApp,
+        refuse: ASGIApp,
         routes: Mapping[str, CachedRoute],
         clock: Clock,
         request_ids: RequestIds,
         log: AccessLogger,
     ) -> None:
         self._app = app
+        self._refuse = refuse
         self._routes = routes
         self._clock = clock
         self._request_ids = request_ids
@@ -152,7 +154,7 @@ class ResponseCache:
             grant = await route.admit(scope)
         except PublicError as error:
             scope["state"]["refused"] = error
-            await self._app(scope, receive, send)
+            await self._refuse(scope, receive, send)
             return
         request_id = self._request_ids.next()
         own = [(b"x-request-id", request_id.encode())]
