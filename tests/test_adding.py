@@ -18,6 +18,7 @@ from tests.web.full_app import OFF
 from tests.widget.browser import chromium, open_page  # noqa: F401  fixtures
 
 BLOCKS = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "adding.md").read_text(), re.DOTALL)
+NO_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # they take two seconds, and none is used
 TODAY = date.today()  # noqa: DTZ011  commands have the system's clock
 START, END = TODAY + timedelta(days=1), TODAY + timedelta(days=3)
 
@@ -29,6 +30,7 @@ def follow(block: str, folder: Path, **environ: str) -> str:
         **os.environ, **environ, "START": f"{START}", "END": f"{END}",
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "PYTHONPATH": f"{ROOT / 'src'}",
+        **NO_PLUGINS,
     }  # fmt: skip
     done = subprocess.run(
         ["/bin/sh", "-ec", block],
@@ -90,7 +92,10 @@ def test_a_provider_of_each_kind_begins_green(tmp_path, environ) -> None:
         subprocess.Popen(
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
             cwd=tmp_path / name, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{tmp_path / name / 'src'}"},
+            env={
+                **os.environ, **NO_PLUGINS,
+                "PYTHONPATH": f"{ROOT / 'src'}:{tmp_path / name / 'src'}",
+            },
         )
         for name in ("almanac", "harbour")
     ]  # fmt: skip
