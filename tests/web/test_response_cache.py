@@ -3,9 +3,11 @@
 import http.client
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date
 
 import pytest
 
+from location_context.errors import UpstreamUnavailable
 from location_context.settings import Settings
 from location_context.widget.pulse import Widget
 from tests.serving import Served, serve
@@ -194,3 +196,35 @@ def test_a_page_is_rendered_once_for_what_it_shows(
     changes = [{"place": "Casa"}, {"theme": "dark"}, {"lang": "de"}, {"lat": "48.9"}]
     pages += [own.get(WIDGET, {**STAY, **change}).content for change in changes]
     assert len(set(pages)) == len(rendered) == 5
+
+
+@pytest.mark.parametrize("path", [TIDES, WIDGET])
+def test_an_unforeseen_failure_on_the_short_way_is_an_answer_too(own: Client, path) -> None:
+    own.get(path, STAY)
+
+    async def broken(scope) -> None:
+        raise RuntimeError("the inside of the house")
+
+    own.served.app._cached_routes[path].admit = broken
+    answer = own.get(path, STAY)
+    assert answer.status_code == 500
+    assert "internal_error" in answer.text
+    assert "inside of the house" not in answer.text
+
+
+class Splitting(Changing):
+    """Read twice of a stay across the horizon; the near part fails."""
+
+    splits_at_horizon = True
+
+    async def before(self, query, deadline) -> None:
+        if query.stay.end < date(2026, 12, 10):
+            raise UpstreamUnavailable("It holds nothing.", 5)
+
+
+def test_a_page_whose_forecast_part_failed_is_not_kept(web_settings: Settings, clock) -> None:
+    with serve(web_settings, clock=clock, sections=[Splitting(clock)]) as served:
+        client = Client(served, "")
+        answer = client.get(WIDGET, {**STAY, "end": "2026-12-20"}, key=None)
+    assert answer.status_code == 200
+    assert answer.headers["cache-control"] == "public, max-age=60"

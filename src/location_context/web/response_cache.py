@@ -14,7 +14,6 @@ from typing import Any
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from location_context.errors import PublicError
 from location_context.freshness import Freshness
 from location_context.lru import LRUCache
 from location_context.sections.cached_section import CachedSection
@@ -152,7 +151,7 @@ class ResponseCache:
         began = time.perf_counter()
         try:
             grant = await route.admit(scope)
-        except PublicError as error:
+        except Exception as error:  # noqa: BLE001  whatever it is, `refuse` logs and answers it
             scope["state"]["refused"] = error
             await self._refuse(scope, receive, send)
             return

@@ -60,15 +60,13 @@ class SectionResults:
 
     @property
     def all(self) -> list[SectionResult | None]:
-        """Every result; None for a section without one. Parts that are missing are left out."""
-        parts = [part for part in self.forecast_parts.values() if part]
-        return [*self.by_section.values(), *parts]
+        """Every result, those of forecast parts last; None for one that is missing."""
+        return [*self.by_section.values(), *self.forecast_parts.values()]
 
     @property
     def digests(self) -> tuple[str | None, ...]:
         """What tells these results from others."""
-        results = (*self.by_section.values(), *self.forecast_parts.values())
-        return tuple(result.digest if result else None for result in results)
+        return tuple(result.digest if result else None for result in self.all)
 
     @property
     def stale(self) -> bool:
