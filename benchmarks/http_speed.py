@@ -1,12 +1,18 @@
-"""CPU and requests a second of warm answers, each beside a raw ASGI application on the same server.
+"""Warm answers: CPU and requests a second beside raw ASGI, FastAPI and nginx, and p99 at half load.
 
     python benchmarks/http_speed.py [--seconds 1] [--clients 32] [--rounds 5] [--json]
 
-The raw application sends the same bytes with the same headers and does nothing else. Both run in
-one granian worker each and are asked in turn, round after round, by the same clients in a third
-process over kept connections. A request of ours passes all that a real one passes: key and quota,
-or the limit by address, freshness, ETag, coding and a line of log. The sky is the real section,
-the others answer with samples, so that every answer is whole. CPU time is that of the server's
+The raw application sends the same bytes with the same headers and does nothing else, on the same
+server with the same settings and event loop. FastAPI answers the same section from its pydantic
+models under uvicorn with uvloop and httptools; nginx sends the same bytes from a file (skipped if
+it is not installed: apt-get install nginx). Each has one process on the first core; they are asked
+in turn, round after round, by wrk with one thread on the last core (apt-get install wrk; without
+it by clients in Python, which take more than the servers). A request of ours passes all that a real
+one passes: key and quota, or the limit by address, freshness, ETag, coding and a line of log in a
+file. The sky is the real section, the others answer with samples, so that every answer is whole.
+
+`of raw` is the raw application's CPU a request over ours: 1 is as good as raw. The last lines are
+times of answers at half of the rate at which each could answer. CPU time is that of the server's
 processes, from /proc: Linux alone.
 """
 
@@ -14,23 +20,25 @@ import argparse
 import base64
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Mapping
-from http.client import HTTPConnection
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # Python puts the folder of the script there, and not the project's
 
-from tests.serving import free_port  # noqa: E402  found by the line above
-from tests.web.conftest import make_key  # noqa: E402  likewise
+from benchmarks import figures  # noqa: E402  found by the line above
+from benchmarks.servers import CORES, WITHOUT_LIMIT, Server, key_without_limit  # noqa: E402  likewise
+from tests.serving import free_port  # noqa: E402  likewise
 from tests.widget.samples.sections import sample_sections  # noqa: E402  likewise
 
 from location_context.app import create_app  # noqa: E402  likewise
@@ -40,7 +48,7 @@ from location_context.web import logs  # noqa: E402  likewise
 
 STAY = "lat=48.8566&lng=2.3522&start=2030-11-28&end=2030-12-01"
 SKY, WIDGET = f"/v1/pulse/astronomy?{STAY}", f"/v1/pulse?{STAY}"
-TICKS = os.sysconf("SC_CLK_TCK")
+PRESSED = ("section", "widget, br")  # of these nginx and the times at half load are measured
 
 
 class Case(NamedTuple):
@@ -63,12 +71,19 @@ CASES = {
     "widget, br": Case(WIDGET, keyed=False, coding="br"),
     "widget, 304": Case(WIDGET, keyed=False, held=True),
 }
+COLUMNS = {
+    "cpu_us": "CPU us", "raw_cpu_us": "raw", "of_raw": "of raw", "of_raw_lowest": "lowest",
+    "of_raw_highest": "highest", "requests_a_second": "requests/s", "fastapi_cpu_us": "FastAPI",
+    "times_fastapi": "times FastAPI", "nginx_cpu_us": "nginx", "p99_us": "p99 us",
+    "raw_p99_us": "raw p99", "p99_of_raw": "p99 of raw's",
+}  # fmt: skip
 
 
 def service() -> ASGIApp:
-    """Ours, as a worker of granian makes it."""
+    """Ours, as a worker of granian makes it; with a limit by address that no client meets."""
     settings = Settings.read(os.environ)
     logs.configure(settings)
+    settings = msgspec.structs.replace(settings, widget_per_minute=WITHOUT_LIMIT)
     return create_app(settings, sections=sample_sections(system_clock))
 
 
@@ -94,149 +109,139 @@ def raw() -> ASGIApp:
     return app
 
 
-Answer = tuple[int, list[tuple[str, str]], bytes]  # status, headers, body
+NGINX = """
+daemon off; worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/nginx.log;
+user root;
+events {{ worker_connections 1024; }}
+http {{
+  access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000;
+  open_file_cache max=100; default_type application/json;
+  client_body_temp_path {folder}; proxy_temp_path {folder}; fastcgi_temp_path {folder};
+  uwsgi_temp_path {folder}; scgi_temp_path {folder};
+  server {{ listen 127.0.0.1:{port}; root {folder}; }}
+}}
+"""
 
 
-class Server:
-    """A factory of this file under granian, in processes of its own."""
+class Bench:
+    """The servers, and what each case is asked with: its path and headers at every server."""
 
-    def __init__(self, factory: str, environ: Mapping[str, str]) -> None:
-        self.port = free_port()
-        command = [
-            sys.executable, "-m", "granian", f"benchmarks.http_speed:{factory}", "--factory",
-            "--interface", "asgi", "--port", str(self.port), "--http", "1", "--no-ws",
-            "--log-level", "critical",
-        ]  # fmt: skip
-        self._process = subprocess.Popen(
-            command, env={**os.environ, **environ}, cwd=ROOT, stderr=subprocess.DEVNULL
-        )
+    def __init__(self, folder: Path, given: argparse.Namespace, stack: ExitStack) -> None:
+        self._folder = folder
+        self._given = given
+        self._stack = stack
+        settings = Settings(data_dir=folder / "data")
+        self._key = key_without_limit(settings)
+        environ = {
+            "LOCATION_CONTEXT_DATA_DIR": str(settings.data_dir),
+            "ANSWERS": str(folder / "answers.json"),
+            "ANSWER": str(folder / "0"),
+        }
+        log = folder / "log"
+        self.ours = stack.enter_context(Server.of("benchmarks.http_speed:service", environ, log))
+        self.ours.wait("/v1/health")
+        self.headers: dict[str, dict[str, str]] = {}
+        self._record()
+        self.raw = stack.enter_context(Server.of("benchmarks.http_speed:raw", environ, log))
+        self.raw.wait("/0")
+        self.fastapi = self._start_fastapi(environ)
+        self.nginx = self._start_nginx()
 
-    def wait(self, path: str) -> None:
-        for _ in range(600):
-            try:
-                self.ask(path, {})
-            except OSError:
-                time.sleep(0.1)
-            else:
-                return
-        raise SystemExit("a server did not start")
-
-    def ask(
-        self, path: str, headers: Mapping[str, str]
-    ) -> tuple[int, list[tuple[str, str]], bytes]:
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
-        connection.request("GET", path, headers=dict(headers))
-        response = connection.getresponse()
-        answer = response.status, response.getheaders(), response.read()
-        connection.close()
-        return answer
-
-    def cpu_seconds(self) -> float:
-        """Of the process and all below it."""
-        family, seconds = [self._process.pid], 0.0
-        for pid in family:
-            family += _children(pid)
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            seconds += (int(fields[11]) + int(fields[12])) / TICKS
-        return seconds
-
-    def end(self) -> None:
-        self._process.terminate()
-        self._process.wait(30)
-
-
-def _children(pid: int) -> list[int]:
-    return [
-        int(child)
-        for task in Path(f"/proc/{pid}/task").iterdir()
-        for child in (task / "children").read_text().split()
-    ]
-
-
-def measure(
-    server: Server, path: str, headers: Mapping[str, str], given: argparse.Namespace
-) -> tuple[float, float]:
-    """Microseconds of CPU a request, and requests a second, with clients in their own process."""
-    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    sent = f"GET {path} HTTP/1.1\r\nHost: a\r\n{lines}\r\n"
-    clients = [sys.executable, str(ROOT / "benchmarks" / "http_clients.py")]
-    job = [str(server.port), sent, str(given.seconds), str(given.clients)]
-    before = server.cpu_seconds()
-    done = subprocess.run([*clients, *job], capture_output=True, check=True, text=True)
-    rate = float(done.stdout)
-    return (server.cpu_seconds() - before) / (rate * given.seconds) * 1e6, rate
-
-
-def run(folder: Path, given: argparse.Namespace) -> dict[str, Any]:
-    settings = Settings(data_dir=folder / "data")
-    key = make_key(settings, per_minute=100_000_000)
-    environ = {
-        "LOCATION_CONTEXT_DATA_DIR": str(settings.data_dir),
-        "LOCATION_CONTEXT_WIDGET_PER_MINUTE": "100000",
-        "ANSWERS": str(folder / "answers.json"),
-        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
-    }
-    ours = Server("service", environ)
-    servers = [ours]
-    try:
-        ours.wait("/v1/health")
-        headers, answers = dict[str, dict[str, str]](), dict[str, Any]()
+    def _record(self) -> None:
+        """Ask for every case once: what came is what the anchors answer."""
+        answers = dict[str, Any]()
         for number, (name, case) in enumerate(CASES.items()):
-            sent = headers[name] = {"Accept-Encoding": case.coding}
+            sent = self.headers[name] = {"Accept-Encoding": case.coding}
             if case.keyed:
-                sent["Authorization"] = f"Bearer {key}"
+                sent["Authorization"] = f"Bearer {self._key}"
             if case.held:
-                sent["If-None-Match"] = dict(ours.ask(case.path, sent)[1])["etag"]
-            status, received, body = ours.ask(case.path, sent)
-            own = [pair for pair in received if pair[0] not in {"server", "date", "connection"}]
-            answers[f"/{number}"] = (status, own, base64.b64encode(body).decode())
-        Path(environ["ANSWERS"]).write_text(json.dumps(answers))
-        anchor = Server("raw", environ)
-        servers.append(anchor)
-        anchor.wait("/0")
-        figures: dict[str, list[tuple[float, float, float]]] = {name: [] for name in CASES}
-        for _ in range(given.rounds):
-            for number, (name, case) in enumerate(CASES.items()):
-                cpu, rate = measure(ours, case.path, headers[name], given)
-                base, _ = measure(anchor, f"/{number}", headers[name], given)
-                figures[name].append((cpu, base, rate))
-        return {name: _summary(rounds) for name, rounds in figures.items()}
-    finally:
-        for server in servers:
-            server.end()
+                sent["If-None-Match"] = dict(self.ours.ask(case.path, sent).headers)["etag"]
+            answer = self.ours.ask(case.path, sent)
+            own = [pair for pair in answer.headers if pair[0] not in {"server", "date"}]
+            answers[f"/{number}"] = (answer.status, own, base64.b64encode(answer.body).decode())
+            (self._folder / str(number)).write_bytes(answer.body)
+        (self._folder / "answers.json").write_text(json.dumps(answers))
+
+    def _start_fastapi(self, environ: Mapping[str, str]) -> Server:
+        port = free_port()
+        command = [sys.executable, "-m", "uvicorn", "benchmarks.fastapi_app:app", "--factory"]
+        options = ["--port", str(port), "--no-access-log", "--log-level", "warning"]
+        server = Server([*command, *options], port, environ, log=self._folder / "fastapi.log")
+        self._stack.enter_context(server)
+        server.wait(SKY)
+        theirs, ours = (json.loads(one.ask(SKY, self.headers["section"]).body)
+                        for one in (server, self.ours))  # fmt: skip
+        if theirs.keys() != ours.keys() or len(theirs["days"]) != len(ours["days"]):
+            raise SystemExit("FastAPI's model lacks a part of the answer")
+        return server
+
+    def _start_nginx(self) -> Server | None:
+        program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin")
+        if program is None:
+            print("nginx is not installed (apt-get install nginx): skipped", file=sys.stderr)
+            return None
+        port, config = free_port(), self._folder / "nginx.conf"
+        config.write_text(NGINX.format(folder=self._folder, port=port))
+        command = [program, "-c", str(config), "-e", str(self._folder / "nginx.log")]
+        server = self._stack.enter_context(Server(command, port, log=self._folder / "nginx.log"))
+        server.wait("/0")
+        return server
+
+    def measure(self, name: str, number: int) -> dict[str, float]:
+        """One round of one case."""
+        headers, given = self.headers[name], self._given
+
+        def pressed(server: Server, path: str) -> tuple[float, float]:
+            return server.pressed(path, headers, given.seconds, given.clients)
+
+        cpu, rate = pressed(self.ours, CASES[name].path)
+        base, raw_rate = pressed(self.raw, f"/{number}")
+        found = {"cpu_us": cpu, "raw_cpu_us": base, "requests_a_second": rate}
+        if name == "section":
+            found["fastapi_cpu_us"], _ = pressed(self.fastapi, SKY)
+        if name in PRESSED:
+            if self.nginx:
+                found["nginx_cpu_us"], _ = pressed(self.nginx, f"/{number}")
+            found["p99_us"] = self._p99(self.ours, CASES[name].path, headers, rate / 2)
+            found["raw_p99_us"] = self._p99(self.raw, f"/{number}", headers, raw_rate / 2)
+        return found
+
+    def _p99(self, server: Server, path: str, headers: Mapping[str, str], a_second: float) -> float:
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        sent = f"GET {path} HTTP/1.1\r\nHost: a\r\n{lines}\r\n"
+        core = ["taskset", "--cpu-list", str(CORES[-1])]
+        script = [sys.executable, str(ROOT / "benchmarks" / "http_latency.py"), str(server.port)]
+        command = [*core, *script, sent, str(self._given.seconds), str(a_second)]
+        done = subprocess.run(command, capture_output=True, check=True, text=True)
+        return json.loads(done.stdout)[1]
 
 
-def _summary(rounds: list[tuple[float, float, float]]) -> dict[str, float]:
-    shares = sorted(base / cpu for cpu, base, _ in rounds)
-    return {
-        "cpu_us": round(statistics.median(cpu for cpu, _, _ in rounds), 1),
-        "raw_cpu_us": round(statistics.median(base for _, base, _ in rounds), 1),
-        "of_raw": round(statistics.median(shares), 3),
-        "of_raw_lowest": round(shares[0], 3),
-        "of_raw_highest": round(shares[-1], 3),
-        "requests_a_second": round(statistics.median(rate for _, _, rate in rounds)),
-    }
+def summary(rounds: list[dict[str, float]]) -> dict[str, float]:
+    """Medians of the rounds, and of their ratios."""
+    columns = {name: [one[name] for one in rounds] for name in rounds[0]}
+    found = {name: figures.median(values) for name, values in columns.items()}
+    found["requests_a_second"] = round(found["requests_a_second"])
+    found |= figures.ratio(columns["raw_cpu_us"], columns["cpu_us"], "of_raw")
+    if "fastapi_cpu_us" in columns:
+        found |= figures.ratio(columns["fastapi_cpu_us"], columns["cpu_us"], "times_fastapi")
+    if "p99_us" in columns:
+        pairs = zip(columns["p99_us"], columns["raw_p99_us"], strict=True)
+        found["p99_of_raw"] = round(statistics.median(ours / raw for ours, raw in pairs), 2)
+    return found
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=1.0)
+    parser = figures.parser(__doc__ or "", rounds=5)
+    parser.add_argument("--seconds", type=float, default=1.0, help="of each measurement")
     parser.add_argument("--clients", type=int, default=32)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        figures = run(Path(folder), given)
-    if given.json:
-        print(json.dumps(figures, indent=1))
-        return
-    print(f"{'':16}{'CPU us':>9}{'raw':>9}{'of raw':>9}{'spread':>15}{'requests/s':>12}")
-    for name, one in figures.items():
-        spread = f"{one['of_raw_lowest']:.2f} to {one['of_raw_highest']:.2f}"
-        print(
-            f"{name:16}{one['cpu_us']:9.0f}{one['raw_cpu_us']:9.0f}{one['of_raw']:9.2f}"
-            f"{spread:>15}{one['requests_a_second']:12,.0f}"
-        )
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        bench = Bench(Path(folder), given, stack)
+        rounds: dict[str, list[dict[str, float]]] = {name: [] for name in CASES}
+        for _ in range(given.rounds):
+            for number, name in enumerate(CASES):
+                rounds[name].append(bench.measure(name, number))
+    figures.table({name: summary(ones) for name, ones in rounds.items()}, COLUMNS, given)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import structlog
 import typer
-from granian.constants import HTTPModes, Interfaces
+from granian.constants import HTTPModes, Interfaces, Loops
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.mp import MPServer
@@ -24,6 +24,7 @@ from location_context.settings import PREFIX, Settings, unknown
 from location_context.web import logs
 from location_context.web.status import status
 
+APPLICATION = "location_context.app:serve_app"
 HEADER_READ_TIMEOUT = 15_000  # milliseconds in which a client must have sent its headers
 MAX_CONNECTIONS = 2048  # waiting or open; far above what the concurrency limit admits
 WORKER_KILL_TIMEOUT = 20  # seconds a worker may take to end
@@ -50,7 +51,7 @@ def serve(
     notices += [f"{name} is not a setting and is ignored" for name in unknown(os.environ)]
     _announce(settings, [console.hint(notice) for notice in notices])
     os.environ[PREFIX + "BUDGET_SHARE"] = str(settings.budget_share / workers)
-    _server(host, port, workers).serve()
+    server(APPLICATION, host, port, workers).serve()
 
 
 def _announce(settings: Settings, notices: Sequence[str]) -> None:
@@ -82,14 +83,15 @@ def local_address(host: str, port: int) -> str:
     return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
 
 
-def _server(host: str, port: int, workers: int) -> MPServer:
-    """The server; each worker makes the application from the settings of its environment."""
+def server(factory: str, host: str, port: int, workers: int) -> MPServer:
+    """The server; each worker makes its application with the factory, `module:function`."""
     return MPServer(
-        "location_context.app:serve_app",
+        factory,
         address=host,
         port=port,
         interface=Interfaces.ASGI,
         workers=workers,
+        loop=Loops.asyncio,  # else another one would serve wherever it happens to be installed
         factory=True,
         http=HTTPModes.http1,
         websockets=False,
