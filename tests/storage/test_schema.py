@@ -1,8 +1,12 @@
 """The schema: new databases make it, old ones are refused, and it is what `schema.py` says."""
 
+from pathlib import Path
+
 import pytest
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 
 from location_context.storage import schema
@@ -24,3 +28,12 @@ async def test_migrations_make_exactly_the_tables_of_the_metadata(database: Data
 
     async with database.read() as connection:
         assert await connection.run_sync(differences) == []
+
+
+def test_the_last_migration_by_its_files_name_is_the_newest() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(schema.MIGRATIONS))
+    scripts = ScriptDirectory.from_config(config)
+    assert scripts.get_heads() == [schema.head()]
+    for script in scripts.walk_revisions():
+        assert Path(script.path).stem == script.revision

@@ -13,12 +13,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import structlog
-from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
-from redis.commands.core import AsyncScript
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import RedisError
 
 from location_context.access.quota import Limits, MemoryCounter, RateLimitResult, Window
 from location_context.settings import Secret
@@ -41,20 +35,28 @@ class RedisLink:
         self, url: Secret, prefix: str = "location-context:", timeout: float = TIMEOUT
     ) -> None:
         """`timeout`: seconds to wait for a connection or an answer."""
+        # imported here: it costs a start 0.1 s and 15 MB, and most services run without Redis
+        from redis.asyncio import Redis  # noqa: PLC0415  large, and rare
+        from redis.asyncio.retry import Retry  # noqa: PLC0415  large, and rare
+        from redis.backoff import NoBackoff  # noqa: PLC0415  large, and rare
+        from redis.exceptions import ConnectionError as RedisConnectionError  # noqa: PLC0415  large, and rare
+        from redis.exceptions import RedisError  # noqa: PLC0415  large, and rare
+
         self.prefix = prefix
         self.degraded = False
         self._timeout = timeout
         self._retry_at = 0.0
         # callers wait here for a connection, since that is not a failure of Redis
         self._semaphore = asyncio.Semaphore(MAX_CONNECTIONS)
-        self.redis: Redis = Redis.from_url(
+        self._failures = (RedisError, OSError, TimeoutError)
+        self.redis = Redis.from_url(
             url.reveal(),
             socket_timeout=timeout,
             socket_connect_timeout=timeout,
             retry=Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,)),
         )
 
-    def script(self, text: str) -> AsyncScript:
+    def script(self, text: str) -> Callable[..., Awaitable[Any]]:
         """A script in Lua, sent once and called by its hash."""
         return self.redis.register_script(text)
 
@@ -67,7 +69,7 @@ class RedisLink:
                 self._retry_at = time.monotonic() + self._timeout + RETRY_AFTER
             try:
                 answer = await command()
-            except (RedisError, OSError, TimeoutError) as error:
+            except self._failures as error:
                 self._retry_at = time.monotonic() + RETRY_AFTER
                 if not self.degraded:
                     why, counting = type(error).__name__, "in this process"
