@@ -20,7 +20,6 @@ from location_context.errors import ProviderBudgetSpent, ProviderTimeout
 from location_context.localisation.language import Language
 from location_context.point import Point
 from location_context.stay import Stay
-from location_context.upstream.client import ProviderClient
 
 Moment = Annotated[datetime, Meta(tz=True)]
 Text = Annotated[str, Meta(min_length=1)]
@@ -313,27 +312,6 @@ class ProviderState(msgspec.Struct, frozen=True, kw_only=True):
         Literal["closed", "open", "half_open"] | None,
         Meta(description="`open`: not asked for a while; null where nothing is asked."),
     ]
-
-
-def provider_state(client: ProviderClient) -> ProviderState:
-    return ProviderState(
-        name=client.name,
-        status=_status(client),
-        last_success_at=client.last_success_at,
-        last_error_code=client.last_error_code,
-        last_error=client.last_error.message if client.last_error else None,
-        breaker=client.breaker.state if client.configured else None,
-    )
-
-
-def _status(client: ProviderClient) -> ProviderStatus:
-    if not (client.configured and client.is_in_plan):
-        return "not_configured"
-    if not client.available:
-        return "outage"
-    if client.last_error_code is not None:
-        return "degraded"
-    return "operational" if client.last_success_at else "unknown"
 
 
 class DatasetState(msgspec.Struct, frozen=True, kw_only=True):

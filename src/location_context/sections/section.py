@@ -23,6 +23,7 @@ from location_context.sections import contract
 from location_context.settings import Settings, read_table
 from location_context.stay import Clock
 from location_context.upstream.cached_source import SharedCache
+from location_context.upstream.client import ProviderClient
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
 from location_context.upstream.http import HttpClient
@@ -305,3 +306,25 @@ def facts(body: contract.Applicable) -> list[tuple[str, str]]:
         for name in own
         if isinstance(value := getattr(body, name), str | int | float) and value != ""
     ]
+
+
+def provider_state(client: ProviderClient) -> contract.ProviderState:
+    """How a provider is, as `/v1/status` shows it."""
+    return contract.ProviderState(
+        name=client.name,
+        status=_status(client),
+        last_success_at=client.last_success_at,
+        last_error_code=client.last_error_code,
+        last_error=client.last_error.message if client.last_error else None,
+        breaker=client.breaker.state if client.configured else None,
+    )
+
+
+def _status(client: ProviderClient) -> contract.ProviderStatus:
+    if not (client.configured and client.is_in_plan):
+        return "not_configured"
+    if not client.available:
+        return "outage"
+    if client.last_error_code is not None:
+        return "degraded"
+    return "operational" if client.last_success_at else "unknown"

@@ -183,7 +183,7 @@ class Guide(section.Section[GuideBody]):
             self._failure = error.message
 
     def providers(self) -> Sequence[contract.ProviderState]:
-        return [contract.provider_state(self._router.client)]
+        return [section.provider_state(self._router.client)]
 
     async def dataset(self) -> contract.DatasetState | None:
         try:

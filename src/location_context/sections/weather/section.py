@@ -192,7 +192,7 @@ class Weather(section.Section[WeatherBody]):
         return min(now + ttl, midnight.astimezone(now.tzinfo))
 
     def providers(self) -> Sequence[contract.ProviderState]:
-        return [contract.provider_state(client) for client in self._clients]
+        return [section.provider_state(client) for client in self._clients]
 
     async def dataset(self) -> contract.DatasetState | None:
         """The archive stored, and the version of the fallback grid."""

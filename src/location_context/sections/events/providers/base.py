@@ -14,7 +14,7 @@ from location_context.sections import contract
 from location_context.sections.events.fields import event_from_row, parse_rows, value_at
 from location_context.sections.events.records import ProviderEvent, When
 from location_context.sections.events.response import CoverageStatus
-from location_context.sections.section import DEFAULT_ORDER, SectionContext
+from location_context.sections.section import DEFAULT_ORDER, SectionContext, provider_state
 from location_context.upstream.cached_source import CachedSource, Sharing
 from location_context.upstream.client import ProviderClient
 from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
@@ -329,7 +329,7 @@ class HttpEventProvider(EventProvider):
             yield EventBatch()
 
     def state(self) -> contract.ProviderState:
-        return contract.provider_state(self.client)
+        return provider_state(self.client)
 
     async def close(self) -> None:
         await self.cache.close()
