@@ -100,9 +100,9 @@ class Grid:
     elevation: float | None
 
 
-def plausible(name: str, values: Floats) -> Floats:
-    """The values with NaN in place of those outside the field's limits."""
-    low, high = LIMITS[name]
+def plausible(names: Sequence[str], values: Floats) -> Floats:
+    """The rows of values with NaN in place of those outside the limits of the field of each."""
+    low, high = np.array([LIMITS[name] for name in names]).T[..., None]
     with np.errstate(invalid="ignore"):
         return np.where((values >= low) & (values <= high), values, np.nan)
 

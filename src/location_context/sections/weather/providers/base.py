@@ -7,8 +7,10 @@ table of native fields with their units. `read_columns` turns native values into
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
+from itertools import chain
 from typing import Any, NamedTuple, Self, TypeGuard
 
 import msgspec
@@ -25,6 +27,7 @@ ARCHIVE_DEGREES = 0.25  # ERA5's grid
 FORECAST_DEGREES = 0.1  # the finer of the models that forecasts are mixed of
 MAX_DAYS = 6000  # in one response: ten years with their pads are 3,700
 MAX_NUMBER = 1e9  # a JSON integer may have 400 digits
+_PLAIN = frozenset({int, float, type(None)})  # what an array is made of as it stands
 
 # What a native value is multiplied by, and what is then added, to be in our unit.
 UNITS: Mapping[str, tuple[float, float]] = {
@@ -80,25 +83,38 @@ def read_columns(
         >>> columns["temperature_max"].tolist(), columns["wind_speed_max"].tolist()
         ([10.0, nan], [nan, nan])
     """
-    if not dates or len(set(dates)) != len(dates):
+    ordinals = [day.toordinal() for day in dates]
+    if not ordinals or len(set(ordinals)) != len(ordinals):
         raise ValueError("no dates, or one twice")
-    first = min(dates)
-    length = (max(dates) - first).days + 1
+    first = min(ordinals)
+    length = max(ordinals) - first + 1
     if length > MAX_DAYS:
         raise ValueError("the dates lie too far apart")
-    places = [(day - first).days for day in dates]
-    columns = {name: np.full(length, np.nan) for name in fields}
-    for name, (path, unit) in table.items():
-        values = native.get(path)
-        if name not in columns or values is None:
-            continue
-        if not isinstance(values, list) or len(values) != len(dates):
-            raise ValueError("a column is not as long as its dates")
-        factor, offset = UNITS[unit]
-        numbers = np.array([value if is_number(value) else math.nan for value in values], float)
-        columns[name][places] = numbers * factor + offset
-        columns[name] = records.plausible(name, columns[name])
-    return first, columns
+    given = {
+        name: (values, *UNITS[unit])
+        for name, (path, unit) in table.items()
+        if name in fields and (values := native.get(path)) is not None
+    }
+    if not all(isinstance(one, list) and len(one) == len(dates) for one, *_ in given.values()):
+        raise ValueError("a column is not as long as its dates")
+    columns = np.full((len(fields), length), np.nan)
+    if given:
+        numbers = read_numbers(list(chain.from_iterable(one for one, *_ in given.values())))
+        factors, offsets = np.array([unit for _, *unit in given.values()]).T[..., None]
+        values = numbers.reshape(len(given), len(dates)) * factors + offsets
+        rows = [[fields.index(name)] for name in given]
+        columns[rows, [day - first for day in ordinals]] = records.plausible(list(given), values)
+    return date.fromordinal(first), dict(zip(fields, columns, strict=True))
+
+
+def read_numbers(values: Sequence[Any]) -> records.Floats:
+    """The values as numbers, with NaN in place of those that `is_number` refuses."""
+    if _PLAIN.issuperset(map(type, values)):
+        with suppress(OverflowError):
+            numbers = np.fromiter(values, float, len(values))
+            numbers[~(np.abs(numbers) < MAX_NUMBER)] = math.nan
+            return numbers
+    return np.array([value if is_number(value) else math.nan for value in values], float)
 
 
 @dataclass(frozen=True)
