@@ -39,14 +39,17 @@ class HttpResponse:
     headers: Mapping[str, str]
     body: bytes = field(repr=False)
 
-    def json(self) -> Any:
-        """The body as JSON.
+    def json(self, kind: Any = Any) -> Any:
+        """The body as JSON; of a `kind` that msgspec knows, only what that names.
 
         Raises:
             ProviderResponseInvalid: it is not JSON, or nested beyond reason.
+            msgspec.ValidationError: it is not of that kind.
         """
         try:
-            return msgspec.json.decode(self.body)
+            return msgspec.json.decode(self.body, type=kind)
+        except msgspec.ValidationError:
+            raise
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             page = self.body.lstrip()[:1] == b"<"
             what = "the answer is an HTML page, not JSON" if page else "the answer is not JSON"

@@ -80,7 +80,7 @@ def event_from_row(
         "end": lambda text: parse_when(text, zone) if text else None,
         "all_day": bool,
         "country": lambda code: optional_text(code, 2),
-        "rank": _rank,
+        "rank": optional_rank,
         "url": optional_url,
         "image": optional_url,
     }
@@ -108,6 +108,11 @@ def value_at(row: Any, path: str) -> Any:
     return row
 
 
+def value_of(row: Any, name: str) -> Any:
+    """The value of a name in an object; None where there is none."""
+    return row.get(name) if isinstance(row, dict) else None
+
+
 def parse_when(text: object, zone: ZoneInfo) -> When:
     """A date, or a moment in `zone`, of an ISO 8601 text; one without an offset is local there.
 
@@ -127,7 +132,7 @@ def is_after(end: When, start: When) -> bool:
     return end.at > start.at if end.at and start.at else end.day >= start.day
 
 
-def _rank(value: object) -> float | None:
+def optional_rank(value: object) -> float | None:
     rank = optional_number(value)
     return rank if rank is not None and 0 <= rank <= MAX_RANK else None
 
@@ -141,8 +146,9 @@ def _has_plausible_years(event: ProviderEvent) -> bool:
 def single_line(text: object, limit: int = MAX_TEXT_LENGTH) -> str | None:
     """Text on one line of at most `limit` characters; None when it is empty."""
     head = str(text or "")[: 4 * limit]
-    line = " ".join("".join(c if c.isprintable() else " " for c in head).split())
-    return line[:limit] or None
+    if not head.isprintable():
+        head = "".join(c if c.isprintable() else " " for c in head)
+    return " ".join(head.split())[:limit] or None
 
 
 def strip_markup(text: object, limit: int = MAX_TEXT_LENGTH) -> str | None:

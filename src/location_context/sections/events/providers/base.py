@@ -21,6 +21,9 @@ from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
 from location_context.upstream.host import DAY, MINUTE, Budget, Host
 
 Body = TypeVar("Body")
+# what JSON holds beside an object, and beside a list: types of rows take whatever stands there
+Other = list[Any] | str | int | float | bool | None
+NoList = dict[str, Any] | str | int | float | bool | None
 MAX_CACHED_EVENTS = 50_000  # of all results of a provider together, about 60 MB
 
 
@@ -297,6 +300,21 @@ class HttpEventProvider(EventProvider):
         """
         return await self.client.get_json(
             params, parse, path=path, headers=self.headers(), public=query.public
+        )
+
+    async def get_body(
+        self, query: contract.Query, params: Mapping[str, str], kind: type[Body]
+    ) -> Body:
+        """The JSON of one call as a Struct: what `kind` does not name is passed over, not read.
+
+        Raises:
+            ProviderError: nothing usable came, or it is not of that kind.
+        """
+        return await self.client.get(
+            params,
+            lambda response: response.json(kind),
+            headers=self.headers(),
+            public=query.public,
         )
 
     async def fetch_events(self, query: contract.Query, deadline: Deadline) -> ProviderResult:

@@ -8,7 +8,7 @@ long as the plan gives them. Why times are read as they are: `docs/decisions/eve
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, time, timedelta
-from typing import Any
+from typing import Any, TypedDict
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -23,7 +23,6 @@ from location_context.sections.section import SectionContext
 from location_context.upstream.host import DAY, MINUTE
 
 BUDGET = {MINUTE: 48, DAY: 800}  # its limits are not published
-FIELDS = {"id": "id", "title": "title", "rank": "rank", "country": "country"}
 PAGE_SIZE, MAX_PAGES = 200, 3  # further pages change little, since the highest ranks come first
 _REFUSED_STATE = {400, 403}  # the parameter is not known, or the plan does not allow it
 PLAN_TTL = timedelta(days=1)  # for which what a plan refuses is remembered
@@ -43,10 +42,37 @@ _CATEGORIES: dict[str, Category] = {
 _SCOPES: dict[str, Scope] = {"country": "country", "region": "region", "county": "city"}
 
 
-class _Body(msgspec.Struct):
+class _Entity(TypedDict, total=False):
+    type: Any
+    name: Any
+    formatted_address: Any
+
+
+class _Row(TypedDict, total=False):
+    """What is read of a row. Nothing that JSON can hold is not of this type."""
+
+    id: Any
+    title: Any
+    category: Any
+    state: Any
+    deleted_reason: Any
+    cancelled: Any
+    postponed: Any
+    start: Any
+    end: Any
+    timezone: Any
+    rank: Any
+    country: Any
+    scope: Any
+    location: Any
+    geo: Any
+    entities: list[_Entity | base.Other] | base.NoList
+
+
+class Body(msgspec.Struct):
     """One page; `overflow`: the plan shows no more of the `count` events that there are."""
 
-    results: list[Any]
+    results: list[_Row | base.Other]
     count: Any = None
     next: Any = None
     overflow: Any = None
@@ -68,7 +94,6 @@ class PredictHQ(base.HttpEventProvider):
         text="Events by PredictHQ",
     )
     budget = BUDGET
-    fields = FIELDS
 
     def __init__(self, context: SectionContext) -> None:
         super().__init__(context)
@@ -98,7 +123,7 @@ class PredictHQ(base.HttpEventProvider):
         if body.has_more_than(read):
             yield base.Truncated()
 
-    async def _first_page(self, query: Query, params: dict[str, str]) -> _Body:
+    async def _first_page(self, query: Query, params: dict[str, str]) -> Body:
         """The first page, with events not announced yet where the plan gives them."""
         refused_until = self._predicted_refused_until
         if refused_until is not None and self.clock() < refused_until:
@@ -113,10 +138,8 @@ class PredictHQ(base.HttpEventProvider):
         self._predicted_refused_until = self.clock() + PLAN_TTL
         return body
 
-    async def _page(self, query: Query, params: dict[str, str], offset: int) -> _Body:
-        return await self.get_json(
-            query, {**params, "offset": str(offset)}, lambda body: msgspec.convert(body, _Body)
-        )
+    async def _page(self, query: Query, params: dict[str, str], offset: int) -> Body:
+        return await self.get_body(query, {**params, "offset": str(offset)}, Body)
 
     def params(self, query: Query) -> dict[str, str]:
         assert query.stay is not None
@@ -151,17 +174,18 @@ def parse_event(row: Any, local_zone: ZoneInfo) -> ProviderEvent | None:
         return None
     start, end, all_day = _times(row, local_zone)
     status: EventStatus = "postponed" if row.get("postponed") else "confirmed"
-    return fields.event_from_row(
-        row,
-        FIELDS,
-        local_zone,
+    return ProviderEvent(
+        id=fields.required_text(row.get("id")),
         source=PredictHQ.name,
+        title=fields.required_text(row.get("title")),
         category=category,
         start=start,
-        end=end,
+        end=end if end and fields.is_after(end, start) else None,
         all_day=all_day,
         status="estimated" if state == "predicted" else status,
         place=_place(row),
+        country=fields.optional_text(row.get("country"), 2),
+        rank=fields.optional_rank(row.get("rank")),
         scope=_SCOPES.get(fields.optional_text(row.get("scope")) or "", "point"),
     )
 

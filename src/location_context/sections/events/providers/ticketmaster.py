@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, date, datetime, timedelta
 from datetime import time as clock_time
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -57,6 +57,8 @@ _GENRES: dict[str, Category] = {
     "community/civic": "community",
     "community/cultural": "community",
 }
+_GENRE_PARTS = ("type", "subType", "genre", "subGenre")
+_PARTS = ("segment", *_GENRE_PARTS)
 # types of what is sold beside an event, by id too, since names come in the event's language
 _ADD_ON_TYPES = frozenset(
     {"upsell", "parking", "nonticket", "merchandise", "donation", "transportation",
@@ -79,11 +81,59 @@ class _Call(NamedTuple):
     page: int
 
 
+class _Named(TypedDict, total=False):
+    id: Any
+    name: Any
+
+
+class _Kind(TypedDict, total=False):
+    primary: Any
+    segment: _Named | base.Other
+    genre: _Named | base.Other
+    subGenre: _Named | base.Other
+    type: _Named | base.Other
+    subType: _Named | base.Other
+
+
+class _Image(TypedDict, total=False):
+    ratio: Any
+    width: Any
+    url: Any
+
+
+class _Venue(TypedDict, total=False):
+    id: Any  # one that has nothing else is a venue too
+    name: Any
+    timezone: Any
+    address: Any
+    postalCode: Any
+    city: Any
+    location: Any
+
+
+class _RowEmbedded(TypedDict, total=False):
+    venues: list[_Venue | base.Other] | base.NoList
+
+
+class _Row(TypedDict, total=False):
+    """What is read of a row, one tenth of it. Nothing that JSON can hold is not of this type."""
+
+    id: Any
+    name: Any
+    test: Any
+    url: Any
+    dates: Any
+    classifications: list[_Kind | base.Other] | base.NoList
+    images: list[_Image | base.Other] | base.NoList
+    priceRanges: Any
+    _embedded: _RowEmbedded | base.Other
+
+
 class _Embedded(msgspec.Struct):
-    events: list[Any] = []
+    events: list[_Row | base.Other] = []
 
 
-class _Body(msgspec.Struct):
+class Body(msgspec.Struct):
     """One page as it comes, with `page` always, and without `_embedded` where there is nothing."""
 
     page: dict[str, Any]
@@ -133,9 +183,7 @@ class Ticketmaster(base.HttpEventProvider):
         while calls and room:
             call, room = calls.popleft(), room - 1
             await self.limiter.acquire()
-            body = await self.get_json(
-                query, self._call_params(query, call), lambda body: msgspec.convert(body, _Body)
-            )
+            body = await self.get_body(query, self._call_params(query, call), Body)
             yield self.parse_events(body.embedded.events, query)
             if call.page == 0:
                 further = _further_calls(call.days, body.total, room - len(calls))
@@ -242,25 +290,30 @@ def parse_event(row: Any, default_zone: ZoneInfo) -> ProviderEvent | None:
     dates = row["dates"]
     classifications = row.get("classifications") or []
     kind: dict[str, Any] = min(classifications, key=lambda one: not one.get("primary"), default={})
-    status = (fields.optional_text(fields.value_at(dates, "status.code")) or "").lower()
+    status = (
+        fields.optional_text(fields.value_of(fields.value_of(dates, "status"), "code")) or ""
+    ).lower()
     if row.get("test") or status in {"cancelled", "canceled"} or dates["start"].get("dateTBD"):
         return None
-    if _is_add_on(fields.required_text(row["name"]), kind):
+    title, names = fields.required_text(row["name"]), _names(kind)
+    if _is_add_on(title, kind, names):
         return None
     venue = fields.value_at(row, "_embedded.venues.0") or {}
     zones = map(fields.optional_zone, (dates.get("timezone"), venue.get("timezone")))
     zone = next(filter(None, zones), default_zone)
     certain: EventStatus = "estimated" if dates["start"].get("dateTBA") else "confirmed"
-    return fields.event_from_row(
-        row,
-        {"id": "id", "title": "name", "url": "url"},
-        zone,
+    start = _when(dates["start"], zone)
+    end = _when(dates["end"], zone) if fields.value_of(dates.get("end"), "localDate") else None
+    return ProviderEvent(
+        id=fields.required_text(row.get("id")),
         source="ticketmaster",
-        category=_category(kind),
-        start=_when(dates["start"], zone),
-        end=_when(dates["end"], zone) if fields.value_at(dates, "end.localDate") else None,
+        title=title,
+        category=_category(names),
+        start=start,
+        end=end if end and fields.is_after(end, start) else None,
         status="postponed" if status == "postponed" else certain,
         place=_place(venue) if venue else None,
+        url=fields.optional_url(row.get("url")),
         image=_image(row.get("images") or []),
         price=_price(row.get("priceRanges") or []),
     )
@@ -269,40 +322,50 @@ def parse_event(row: Any, default_zone: ZoneInfo) -> ProviderEvent | None:
 def _when(start: dict[str, Any], zone: ZoneInfo) -> When:
     """The local date, with its moment where the time is known."""
     day = date.fromisoformat(start["localDate"])
-    unknown = any(start.get(name) for name in ("dateTBA", "timeTBA", "noSpecificTime"))
-    if unknown or not (start.get("localTime") or start.get("dateTime")):
+    given: Callable[[str], Any] = start.get
+    clock, moment = given("localTime"), given("dateTime")
+    if given("dateTBA") or given("timeTBA") or given("noSpecificTime") or not (clock or moment):
         return When(day)
-    if start.get("dateTime"):
-        moment = datetime.fromisoformat(start["dateTime"])
-        return When.of((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(zone))
-    return When.of(datetime.combine(day, clock_time.fromisoformat(start["localTime"]), tzinfo=zone))
+    if moment:
+        known = datetime.fromisoformat(moment)
+        return When.of((known if known.tzinfo else known.replace(tzinfo=UTC)).astimezone(zone))
+    return When.of(datetime.combine(day, clock_time.fromisoformat(clock), tzinfo=zone))
 
 
-def _category(kind: dict[str, Any]) -> Category:
+def _names(kind: dict[str, Any]) -> dict[str, str]:
+    """The name of each part of a classification, in lower case; empty where it has none."""
+    return {
+        part: (fields.optional_text(fields.value_of(kind.get(part), "name")) or "").lower()
+        for part in _PARTS
+    }
+
+
+def _category(names: dict[str, str]) -> Category:
     """That of a genre, which says more, else that of the segment."""
-    names = [_name_of(kind, part) for part in ("type", "subType", "genre", "subGenre")]
-    found = next((_GENRES[name] for name in names if name in _GENRES), None)
-    return found or _SEGMENTS.get(_name_of(kind, "segment"), "other")
+    found = next((_GENRES[name] for part in _GENRE_PARTS if (name := names[part]) in _GENRES), None)
+    return found or _SEGMENTS.get(names["segment"], "other")
 
 
-def _is_add_on(title: str, kind: dict[str, Any]) -> bool:
+def _is_add_on(title: str, kind: dict[str, Any], names: dict[str, str]) -> bool:
     """Whether it is sold with an event: by its type, or by its name if it is unclassified."""
-    if {_name_of(kind, "type"), (kind.get("type") or {}).get("id")} & _ADD_ON_TYPES:
+    if {names["type"], (kind.get("type") or {}).get("id")} & _ADD_ON_TYPES:
         return True
     if _SURE_ADD_ON.search(title):
         return True
-    unclassified = _name_of(kind, "segment") in {"", "undefined", "miscellaneous"}
+    unclassified = names["segment"] in {"", "undefined", "miscellaneous"}
     return unclassified and bool(_LIKELY_ADD_ON.search(title))
 
 
-def _name_of(kind: dict[str, Any], part: str) -> str:
-    return (fields.optional_text(fields.value_at(kind, f"{part}.name")) or "").lower()
-
-
 def _place(venue: dict[str, Any]) -> Place:
-    parts = (fields.value_at(venue, path) for path in ("address.line1", "postalCode", "city.name"))
-    address = ", ".join(part for part in map(fields.optional_text, parts) if part)
-    lat, lng = (fields.value_at(venue, f"location.{name}") for name in ("latitude", "longitude"))
+    value_of = fields.value_of
+    named = (
+        value_of(venue.get("address"), "line1"),
+        venue.get("postalCode"),
+        value_of(venue.get("city"), "name"),
+    )
+    address = ", ".join(part for part in map(fields.optional_text, named) if part)
+    at = venue.get("location")
+    lat, lng = value_of(at, "latitude"), value_of(at, "longitude")
     return fields.parse_place(venue.get("name"), address, lat, lng)
 
 
