@@ -145,7 +145,7 @@ def create_app(
         async with open_service(settings, clock=clock, sections=sections, prepared=True) as service:
             widget = widget_routes(service)
             pages = [
-                CachedRoute(page.path, page.endpoint, widget.admit, service.sections)
+                CachedRoute(page.path, page.endpoint, widget.gate, service.sections)
                 for page in widget.pages
             ]
             routes = [*json_routes(service, app, OEmbed), *pages, *widget.others]

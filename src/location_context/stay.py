@@ -1,6 +1,7 @@
 """Stay: checked dates, and what they mean seen from today at the point."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from typing import Protocol
 
@@ -21,6 +22,11 @@ class Clock(Protocol):
 def system_clock() -> datetime:
     """The moment now, in UTC."""
     return datetime.now(UTC)
+
+
+def posix_seconds(clock: Clock) -> Callable[[], float]:
+    """The same clock in POSIX seconds, for what is asked of every request."""
+    return time.time if clock is system_clock else lambda: clock().timestamp()
 
 
 class Stay(msgspec.Struct, frozen=True, order=True):

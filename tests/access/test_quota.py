@@ -182,8 +182,8 @@ def test_no_clock_makes_a_window_longer_than_its_bound_nor_forget_its_count(
     used: int, shift: float, limit: Limit
 ) -> None:
     clock = MovedClock(NOON)
-    window = Window(limit, used, clock.seconds() + limit.length(clock()))
+    window = Window(limit, used, limit.end(clock.seconds()))
     clock.advance(shift)
-    now = window.at(clock(), limit)
+    now = window.at(clock.seconds(), limit)
     assert 0 < now.ends - clock.seconds() <= limit.max_remaining
     assert now.used == (0 if clock.seconds() >= window.ends else used)

@@ -11,7 +11,7 @@ from location_context.errors import UpstreamUnavailable
 from location_context.settings import Settings
 from location_context.widget.pulse import Widget
 from tests.serving import Served, serve
-from tests.web.conftest import STAY, Client, make_key
+from tests.web.conftest import HTTP, STAY, Client, make_key
 from tests.web.sections import FakeClock, FakeSection
 
 TIDES = "/v1/pulse/tides"
@@ -139,6 +139,44 @@ def test_what_is_cached_is_for_nobody_without_a_key(own: Client) -> None:
     doubled.close()
 
 
+@pytest.mark.parametrize("warm", [True, False])
+@pytest.mark.parametrize("header", [None, "Basic dTpw", "Bearer", "Bearer x", "Bearer lc_live_é"])
+def test_what_is_no_key_gets_the_401_of_the_long_way_on_a_short_one(
+    own: Client, header: str | None, warm: bool
+) -> None:
+    if warm:
+        own.get(TIDES, STAY)
+    given = {"Authorization": header.encode("latin-1")} if header else {}
+    doubled = [("X-Twice", "1"), ("X-Twice", "2"), ("Accept-Encoding", "identity"), *given.items()]
+    long = HTTP.get(own.served.url + TIDES, params=STAY, headers=doubled)
+    with long_way_closed(own.served):
+        short = own.get(TIDES, STAY, key=None, headers=given)
+    assert (long.status_code, short.status_code) == (401, 401)
+    ids = [answer.headers.pop("x-request-id") for answer in (long, short)]
+    assert ids[0] != ids[1]
+    assert [long.headers.pop("date"), short.headers.pop("date")]
+    assert long.headers.raw == short.headers.raw
+    assert long.text.replace(*ids) == short.text
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "message"),
+    [
+        ("key=x", 401, "must not be part of the URL"),
+        ("a=lc_live_x", 401, "must not be part of the URL"),
+        ("%61pi_key=x", 401, "must not be part of the URL"),
+        ("a=%zz", 400, "escape"),
+        ("a=%ff", 400, "UTF-8"),
+    ],
+)
+def test_a_query_that_may_change_the_error_is_looked_into(
+    own: Client, query: str, status: int, message: str
+) -> None:
+    answer = own.get(f"{TIDES}?{query}", key=None)
+    assert answer.status_code == status
+    assert message in answer.json()["error"]["message"]
+
+
 def test_quotas_count_what_comes_from_the_cache(web_settings: Settings) -> None:
     key = make_key(web_settings, per_minute=5)
     with serve(web_settings, sections=[FakeSection()]) as served:
@@ -202,10 +240,11 @@ def test_a_page_is_rendered_once_for_what_it_shows(
 def test_an_unforeseen_failure_on_the_short_way_is_an_answer_too(own: Client, path) -> None:
     own.get(path, STAY)
 
-    async def broken(scope) -> None:
-        raise RuntimeError("the inside of the house")
+    class Broken:
+        def admit_now(self, scope, headers) -> None:
+            raise RuntimeError("the inside of the house")
 
-    own.served.app._cached_routes[path].admit = broken
+    own.served.app._cached_routes[path].gate = Broken()
     answer = own.get(path, STAY)
     assert answer.status_code == 500
     assert "internal_error" in answer.text

@@ -8,42 +8,46 @@ import math
 import time
 from collections.abc import Callable, Sequence
 
+from msgspec import Struct
+
 from location_context.access.address import ClientPseudonymiser
 from location_context.access.key_cache import ApiKeyCache
 from location_context.access.keys import ApiKey, digest, is_well_formed
 from location_context.access.quota import Counter, Limit, Limits, RateLimitResult
-from location_context.errors import InvalidApiKey, MissingApiKey, RateLimitExceeded
+from location_context.errors import (
+    AuthenticationError,
+    InvalidApiKey,
+    MissingApiKey,
+    RateLimitExceeded,
+)
 from location_context.lru import LRUCache
 from location_context.stay import Clock
 
 MAX_WARNINGS = 5  # damaged keys that are named one by one
 MAX_KNOWN_HEADERS = 1000  # keys in use within two seconds
 MAX_CACHED_LIMITS = 1000  # pairs of quotas: most keys have the same
+_WIDGET = "widget:"  # before the pseudonym, so that it is no key's id
+_NOT_RECOGNISED = "The provided API key is not recognised."
 _FORM = "`Authorization: Bearer <api-key>`"
+_MISSING = f"The API key is missing: send it in the header, as {_FORM}."
 
 
-class Grant:
+class Grant(Struct, frozen=True):
     """An authenticated and counted request."""
 
-    __slots__ = ("_counter", "_result", "key_id")
-
-    def __init__(self, key_id: str, counter: Counter, result: RateLimitResult) -> None:
-        self.key_id = key_id
-        self._counter = counter
-        self._result = result
+    key_id: str
+    counter: Counter
+    result: RateLimitResult
 
     @property
     def headers(self) -> list[tuple[bytes, bytes]]:
         """The quota headers that its answer carries."""
-        result = self._result
-        return [
-            (b"ratelimit-policy", result.limits.policy.encode()),
-            (b"ratelimit", result.state.encode()),
-        ]
+        result = self.result
+        return [result.limits.policy_header, (b"ratelimit", result.state.encode())]
 
     async def refund(self) -> None:
         """Do not count it after all: its answer is a 5xx."""
-        await self._counter.refund(self.key_id, self._result)
+        await self.counter.refund(self.key_id, self.result)
 
 
 class FailedAuthLimiter:
@@ -102,7 +106,7 @@ class Authenticator:
         self._widget_limits = Limits(Limit("minute", widget_per_minute, 60))
         self._limits = LRUCache[tuple[int, int], Limits](MAX_CACHED_LIMITS)
         # by the header that was sent, no longer than the keys themselves are kept; saves the HMAC
-        self._known = LRUCache[str, tuple[ApiKey, Limits]](MAX_KNOWN_HEADERS)
+        self._known: dict[bytes, tuple[str, Limits]] = {}
         self._known_since = 0.0
 
     @property
@@ -138,25 +142,30 @@ class Authenticator:
         key = await self._verify(_bearer(authorization_headers, key_in_query), client)
         limits = self._limits_of(key)
         if key.expires_at is None and key.revoked_at is None:  # else it may end at any moment
-            self._known.put(authorization_headers[0], (key, limits))
-        return await self._count(key, limits)
+            if len(self._known) >= MAX_KNOWN_HEADERS:
+                self._known.clear()
+            self._known[authorization_headers[0].encode("latin-1")] = (key.id, limits)
+        return self._granted(key.id, await self._counter.consume(key.id, limits))
 
-    async def authenticate_known(self, authorization_header: str) -> Grant | None:
-        """Count a request whose key was checked within the last two seconds; None if it was not.
+    def authenticate_now(self, authorization_header: bytes) -> Grant | None:
+        """Count a request whose key was checked within the last two seconds.
+
+        None if it was not, or counting takes waiting; nothing is counted then.
 
         Raises:
             RateLimitExceeded: its quota is used up.
         """
-        if self._known_since != self._key_cache.read_at:
+        cache = self._key_cache
+        if self._known_since != cache.read_at:
             self._known.clear()
-            self._known_since = self._key_cache.read_at
+            self._known_since = cache.read_at
         known = self._known.get(authorization_header)
-        if known is None or not self._key_cache.is_recent:
+        if known is None or not cache.is_recent:
             return None
-        return await self._count(*known)
+        result = self._counter.consume_now(*known)
+        return None if result is None else self._granted(known[0], result)
 
-    async def _count(self, key: ApiKey, limits: Limits) -> Grant:
-        result = await self._counter.consume(key.id, limits)
+    def _granted(self, key_id: str, result: RateLimitResult) -> Grant:
         if not result.allowed:
             used_up = next(w.limit for w in reversed(result.windows) if w.is_used_up)
             raise RateLimitExceeded(
@@ -164,7 +173,7 @@ class Authenticator:
                 result.retry_after,
                 result.headers,
             )
-        return Grant(key.id, self._counter, result)
+        return Grant(key_id, self._counter, result)
 
     async def limit_widget(self, client: str) -> None:
         """Count a widget's request by the client's address.
@@ -172,20 +181,29 @@ class Authenticator:
         Raises:
             RateLimitExceeded: too many in this minute.
         """
-        subject = "widget:" + await self._pseudonymiser.pseudonym(client)
-        result = await self._counter.consume(subject, self._widget_limits)
-        if not result.allowed:
-            raise RateLimitExceeded(
-                "Too many requests from this address; try again in a moment.", result.retry_after
-            )
+        subject = _WIDGET + await self._pseudonymiser.pseudonym(client)
+        _require_room(await self._counter.consume(subject, self._widget_limits))
+
+    def limit_widget_now(self, client: str) -> bool:
+        """The same at once; False if that takes waiting, and nothing was counted.
+
+        Raises:
+            RateLimitExceeded: too many in this minute.
+        """
+        if (pseudonym := self._pseudonymiser.pseudonym_now(client)) is None:
+            return False
+        result = self._counter.consume_now(_WIDGET + pseudonym, self._widget_limits)
+        if result is not None:
+            _require_room(result)
+        return result is not None
 
     async def _verify(self, secret: str, client: str) -> ApiKey:
         if not is_well_formed(secret):
-            raise InvalidApiKey("The provided API key is not recognised.")
+            raise InvalidApiKey(_NOT_RECOGNISED)
         key_digest = digest(self._pepper, secret)
         key = await self._key_cache.find(key_digest) or await self._find_new(key_digest, client)
         if (status := key.status(self._clock())) != "active":
-            raise InvalidApiKey(f"The provided API key is not recognised: it is {status}.")
+            raise InvalidApiKey(f"{_NOT_RECOGNISED[:-1]}: it is {status}.")
         return key
 
     def _limits_of(self, key: ApiKey) -> Limits:
@@ -203,7 +221,14 @@ class Authenticator:
             return key
         if wait:
             raise RateLimitExceeded("Too many unknown API keys from this address.", wait)
-        raise InvalidApiKey("The provided API key is not recognised.")
+        raise InvalidApiKey(_NOT_RECOGNISED)
+
+
+def _require_room(result: RateLimitResult) -> None:
+    if not result.allowed:
+        raise RateLimitExceeded(
+            "Too many requests from this address; try again in a moment.", result.retry_after
+        )
 
 
 def damaged_key_warning(key_id: str) -> str:
@@ -212,6 +237,20 @@ def damaged_key_warning(key_id: str) -> str:
         f"The record of API key {key_id} is damaged, and the key refused: restore a backup, or "
         "make its owner another key"
     )
+
+
+def refusal(authorization_header: bytes | None) -> AuthenticationError | None:
+    """Why a request with this header, or none, and no key in its query is refused.
+
+    None if it may hold a key, which must be looked up.
+    """
+    if authorization_header is None:
+        return MissingApiKey(_MISSING)
+    try:
+        secret = _bearer([authorization_header.decode("latin-1")], key_in_query=False)
+    except AuthenticationError as error:
+        return error
+    return None if is_well_formed(secret) else InvalidApiKey(_NOT_RECOGNISED)
 
 
 def _bearer(headers: Sequence[str], key_in_query: bool) -> str:
@@ -225,4 +264,4 @@ def _bearer(headers: Sequence[str], key_in_query: bool) -> str:
         raise MissingApiKey(
             f"An API key must not be part of the URL: send it in the header, as {_FORM}."
         )
-    raise MissingApiKey(f"The API key is missing: send it in the header, as {_FORM}.")
+    raise MissingApiKey(_MISSING)

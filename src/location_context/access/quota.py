@@ -3,20 +3,21 @@
 A window opens with its first request; a minute lasts 60 seconds, a day until midnight UTC. A
 request is counted in all windows of its subject or in none; one that should not count is
 refunded. When the clock is set back, a window that would now last too long is cut to its
-length and keeps its count, so that nobody is locked out and nobody gets a second quota.
+length and keeps its count, so that nobody is locked out and nobody gets a second quota. Moments
+are POSIX seconds.
 """
 
 import math
 import secrets
 from collections import OrderedDict
 from collections.abc import Sequence
-from datetime import UTC, datetime, time, timedelta
 from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
-from location_context.stay import Clock
+from location_context.stay import Clock, posix_seconds
 
+DAY = 86400
 CLOCK_SLACK_SECONDS = 2 * 3600
 
 
@@ -27,17 +28,14 @@ class Limit(Struct, frozen=True):
     quota: int
     seconds: int
 
-    def length(self, now: datetime) -> float:
-        """How long a window that opens now lasts, in seconds."""
-        if self.seconds != 86400:
-            return float(self.seconds)
-        today = now.astimezone(UTC).date()
-        return (datetime.combine(today + timedelta(days=1), time(), UTC) - now).total_seconds()
+    def end(self, now: float) -> float:
+        """When a window ends that opens now."""
+        return now + self.seconds if self.seconds != DAY else (now // DAY + 1) * DAY
 
     @property
     def max_remaining(self) -> float:
         """The most seconds left in a window; more mean that the clock was set back."""
-        return float(self.seconds + (CLOCK_SLACK_SECONDS if self.seconds == 86400 else 0))
+        return float(self.seconds + (CLOCK_SLACK_SECONDS if self.seconds == DAY else 0))
 
 
 class Limits:
@@ -48,6 +46,8 @@ class Limits:
         names: which they are; subjects of other names are counted apart.
         longest: the most seconds left in each window.
         policy: `RateLimit-Policy` of the IETF draft.
+        policy_header: the same as a header of an answer.
+        state: `RateLimit` of it, with a place for what is left in each window, and for how long.
     """
 
     def __init__(self, *limits: Limit) -> None:
@@ -55,10 +55,12 @@ class Limits:
         self.names = tuple(limit.name for limit in limits)
         self.longest = tuple(limit.max_remaining for limit in limits)
         self.policy = ", ".join(f'"{one.name}";q={one.quota};w={one.seconds}' for one in limits)
+        self.policy_header = (b"ratelimit-policy", self.policy.encode())
+        self.state = ", ".join(f'"{one.name}";r=%d;t=%d' for one in limits)
 
 
 class Window(Struct, frozen=True):
-    """How much of a limit is used; `ends` is a POSIX timestamp in seconds."""
+    """How much of a limit is used, and when it ends."""
 
     limit: Limit
     used: int
@@ -68,22 +70,16 @@ class Window(Struct, frozen=True):
     def is_used_up(self) -> bool:
         return self.used >= self.limit.quota
 
-    def at(self, now: datetime, limit: Limit) -> "Window":
+    def at(self, now: float, limit: Limit) -> "Window":
         """This window now, under the limit: a new one if it has ended, cut if the clock went back.
 
         The limit may have another quota than the window was opened with.
         """
-        left = self.ends - now.timestamp()
+        left = self.ends - now
         if left <= 0:
-            return open_window(limit, now)
-        if left > limit.max_remaining:
-            return Window(limit, self.used, now.timestamp() + limit.length(now))
-        return self if limit is self.limit else Window(limit, self.used, self.ends)
-
-
-def open_window(limit: Limit, now: datetime) -> Window:
-    """A window that opens now."""
-    return Window(limit, 0, now.timestamp() + limit.length(now))
+            return Window(limit, 0, limit.end(now))
+        ends = self.ends if left <= limit.max_remaining else limit.end(now)
+        return Window(limit, self.used, ends)
 
 
 class RateLimitResult(Struct, frozen=True):
@@ -92,14 +88,13 @@ class RateLimitResult(Struct, frozen=True):
     allowed: bool
     limits: Limits
     windows: Sequence[Window]
-    now: datetime
+    now: float
 
     @property
     def retry_after(self) -> int:
         """Seconds until every used-up window has ended."""
-        now = self.now.timestamp()
-        ends = max((w.ends for w in self.windows if w.is_used_up), default=now)
-        return max(1, math.ceil(ends - now))
+        ends = max((w.ends for w in self.windows if w.is_used_up), default=self.now)
+        return max(1, math.ceil(ends - self.now))
 
     @property
     def headers(self) -> dict[str, str]:
@@ -109,11 +104,10 @@ class RateLimitResult(Struct, frozen=True):
     @property
     def state(self) -> str:
         """`RateLimit` of the IETF draft: what is left in each window, and for how long."""
-        now, parts = self.now.timestamp(), []
+        left: list[int] = []
         for window in self.windows:
-            left, seconds = window.limit.quota - window.used, math.ceil(window.ends - now)
-            parts.append(f'"{window.limit.name}";r={max(0, left)};t={seconds}')
-        return ", ".join(parts)
+            left += (max(0, window.limit.quota - window.used), math.ceil(window.ends - self.now))
+        return self.limits.state % tuple(left)
 
 
 class Counter(Protocol):
@@ -124,8 +118,12 @@ class Counter(Protocol):
         """Whether the shared store is unreachable, and this process counts on its own."""
         ...
 
+    def consume_now(self, subject: str, limits: Limits) -> RateLimitResult | None:
+        """Count one request of `subject` if every window has room; None if that takes waiting."""
+        ...
+
     async def consume(self, subject: str, limits: Limits) -> RateLimitResult:
-        """Count one request of `subject` if every window has room."""
+        """The same, however long it takes."""
         ...
 
     async def refund(self, subject: str, result: RateLimitResult) -> None:
@@ -134,6 +132,10 @@ class Counter(Protocol):
 
     async def secret(self, name: str) -> bytes:
         """32 random bytes, the same for all who share the store, kept for two days at most."""
+        ...
+
+    def secret_now(self, name: str) -> bytes | None:
+        """The same; None if that takes waiting."""
         ...
 
     async def close(self) -> None: ...
@@ -152,38 +154,39 @@ class MemoryCounter:
     degraded = False
 
     def __init__(self, clock: Clock, subjects: int = 50_000) -> None:
-        self._clock = clock
+        self._now = posix_seconds(clock)
         self._subjects = subjects
         self._kinds: dict[tuple[str, ...], Kind] = {}
         self._secrets: OrderedDict[str, bytes] = OrderedDict()
 
-    async def consume(self, subject: str, limits: Limits) -> RateLimitResult:
-        now = self._clock()
-        at = now.timestamp()
-        kind = self._kind(limits)
+    def consume_now(self, subject: str, limits: Limits) -> RateLimitResult:
+        now, kind = self._now(), self._kind(limits)
         stored = kind.get(subject)
-        windows, allowed = [], True
-        for number, limit in enumerate(limits.windows):
-            window = stored[number] if stored is not None else open_window(limit, now)
-            # what holds for nearly every request is asked here, without a call
-            if not 0 < window.ends - at <= limits.longest[number] or window.limit is not limit:
-                window = window.at(now, limit)
-            if window.used >= limit.quota:
-                allowed = False
-            windows.append(window)
-        if allowed:
-            windows = [Window(w.limit, w.used + 1, w.ends) for w in windows]
         if stored is None:
-            self._forget(kind, at)
-        kind[subject] = windows
+            self._forget(kind, now)
+            stored = [Window(limit, 0, limit.end(now)) for limit in limits.windows]
+        windows: list[Window] = []
+        counted: list[Window] = []
+        allowed = True
+        for window, limit, longest in zip(stored, limits.windows, limits.longest, strict=True):
+            # what holds for nearly every request is asked here, without a call
+            if not 0 < window.ends - now <= longest or window.limit is not limit:
+                window = window.at(now, limit)  # noqa: PLW2901  the same window, as it is now
+            windows.append(window)
+            counted.append(Window(limit, window.used + 1, window.ends))
+            allowed = allowed and window.used < limit.quota
+        kind[subject] = windows = counted if allowed else windows
         kind.move_to_end(subject)
         return RateLimitResult(allowed, limits, windows, now)
+
+    async def consume(self, subject: str, limits: Limits) -> RateLimitResult:
+        return self.consume_now(subject, limits)
 
     def record(self, subject: str, result: RateLimitResult) -> None:
         """Continue from windows that were counted elsewhere."""
         kind = self._kind(result.limits)
         if subject not in kind:
-            self._forget(kind, result.now.timestamp())
+            self._forget(kind, result.now)
         kind[subject] = result.windows
         kind.move_to_end(subject)
 
@@ -205,6 +208,9 @@ class MemoryCounter:
             ]
 
     async def secret(self, name: str) -> bytes:
+        return self.secret_now(name)
+
+    def secret_now(self, name: str) -> bytes:
         if name not in self._secrets:
             self._secrets[name] = secrets.token_bytes(32)
             while len(self._secrets) > 2:

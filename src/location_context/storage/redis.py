@@ -16,7 +16,7 @@ import structlog
 
 from location_context.access.quota import Limits, MemoryCounter, RateLimitResult, Window
 from location_context.settings import Secret
-from location_context.stay import Clock
+from location_context.stay import Clock, posix_seconds
 from location_context.upstream.host import Slots
 
 MAX_CONNECTIONS = 16
@@ -132,7 +132,7 @@ class RedisCounter:
 
     def __init__(self, link: RedisLink, clock: Clock) -> None:
         self._link = link
-        self._clock = clock
+        self._now = posix_seconds(clock)
         self._local = MemoryCounter(clock)
         self._secret: tuple[str, bytes] = ("", b"")
         self._consume_script = link.script(_CONSUME_SCRIPT)
@@ -142,11 +142,14 @@ class RedisCounter:
     def degraded(self) -> bool:
         return self._link.degraded
 
+    def consume_now(self, _: str, __: Limits) -> None:
+        """What is counted together takes waiting."""
+
     async def consume(self, subject: str, limits: Limits) -> RateLimitResult:
-        now = self._clock()
-        arguments: list[str | int] = [int(now.timestamp() * 1000)]
+        now = self._now()
+        arguments: list[str | int] = [int(now * 1000)]
         for limit in limits.windows:
-            length = int(limit.length(now) * 1000)
+            length = int(limit.end(now) * 1000) - int(now * 1000)
             arguments += [limit.name, limit.quota, length, int(limit.max_remaining * 1000)]
         reply = await self._link.execute(
             lambda: self._consume_script([self._link.prefix + subject], arguments)
@@ -171,9 +174,12 @@ class RedisCounter:
         )
         await self._local.refund(subject, result)
 
+    def secret_now(self, name: str) -> bytes | None:
+        return self._secret[1] if self._secret[0] == name else None
+
     async def secret(self, name: str) -> bytes:
-        if self._secret[0] == name:
-            return self._secret[1]
+        if (secret := self.secret_now(name)) is not None:
+            return secret
         key, made = self._link.prefix + name, secrets.token_hex(16)
         await self._link.execute(lambda: self._link.redis.set(key, made, nx=True, ex=SECRET_TTL))
         kept = await self._link.execute(lambda: self._link.redis.get(key))

@@ -1,7 +1,6 @@
 """Application: the Starlette application around every endpoint, and the order of its middleware."""
 
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
@@ -47,7 +46,6 @@ class Application(Starlette):
         limiter: counts the requests in flight.
         log: the access log.
         failure: why the lifespan ended, if it failed.
-        last_request_at: when the last request began, on the monotonic clock.
     """
 
     def __init__(
@@ -60,7 +58,6 @@ class Application(Starlette):
         self.router = self._paths = FixedPathRouter(lifespan=lifespan)
         self.limiter = middleware.ConcurrencyLimiter(settings.max_in_flight)
         self.failure: BaseException | None = None
-        self.last_request_at = time.monotonic()
         self._error_pages: dict[str, ErrorResponse] = {}
         self._cached_routes: dict[str, CachedRoute] = {}
         self.log = AccessLogger(settings)
@@ -83,6 +80,11 @@ class Application(Starlette):
     def draining(self, value: bool) -> None:
         self._responses.paused = value
 
+    @property
+    def last_request_at(self) -> float:
+        """When the last request began, on `time.perf_counter`."""
+        return self._responses.last_request_at
+
     def serve(
         self, routes: Iterable[Route], error_pages: Mapping[str, ErrorResponse] | None = None
     ) -> None:
@@ -95,7 +97,7 @@ class Application(Starlette):
             admit = None
             if isinstance(route, CachedRoute):
                 self._cached_routes[route.path] = route
-                admit = route.admit
+                admit = route.gate.admit
             endpoint = middleware.Endpoint(route.endpoint, limiter, admit)
             self._paths.by_path[route.path] = Route(route.path, endpoint, methods=["GET"])
         self._error_pages |= error_pages or {}
@@ -111,12 +113,12 @@ class Application(Starlette):
         app = middleware.AccessLog(app, self._paths.by_path, self.log)
         return middleware.RequestId(app, self._request_ids, lambda: self.draining)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            self.last_request_at = time.monotonic()
-            await self._responses(scope, receive, send)
-            return
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Coroutine[Any, Any, None]:
+        """Answer; what comes over HTTP without another coroutine between."""
+        other = scope["type"] != "http"
+        return (self._other if other else self._responses)(scope, receive, send)
 
+    async def _other(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_without_trace(message: Message) -> None:
             """Starlette sends the whole traceback, which the server would print."""
             await send({k: v for k, v in message.items() if k != "message"})

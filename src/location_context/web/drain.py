@@ -80,4 +80,4 @@ async def _until(reached: Callable[[], bool], at_least: float, at_most: float) -
 
 
 def _is_idle(app: Application) -> bool:
-    return not app.limiter.in_flight and time.monotonic() - app.last_request_at > IDLE_SECONDS
+    return not app.limiter.in_flight and time.perf_counter() - app.last_request_at > IDLE_SECONDS

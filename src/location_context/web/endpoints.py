@@ -1,11 +1,15 @@
 """The JSON endpoint of a section: key and quota, parameters, result, bytes."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import Scope
 
 from location_context.access.address import TrustedProxies
-from location_context.access.authenticator import Authenticator, Grant
+from location_context.access.authenticator import Authenticator, Grant, refusal
+from location_context.access.gate import Admitted, Headers
+from location_context.errors import AuthenticationError
 from location_context.freshness import Freshness
 from location_context.parameters import DATED_SECTION, UNDATED_SECTION, decode, parse
 from location_context.sections.cached_section import CachedSection
@@ -17,15 +21,14 @@ from location_context.web.response_cache import CachedRoute
 
 _KEY_PARAMETERS = {"api_key", "apikey", "api-key", "key", "access_token", "token"}
 _KEY_PREFIX = "lc_live_"
+# a query without any of these is well formed and holds no key
+_DOUBTFUL = (b"%", b"\0", b"key", b"token", b"lc_live_")
 
 
 def section_route(service: Service, section: CachedSection) -> CachedRoute:
     """`/v1/pulse/<section>`."""
     names = DATED_SECTION if section.dated else UNDATED_SECTION
     english = service.languages.english
-
-    async def admit(scope: Scope) -> Grant:
-        return await authenticate(service.authenticator, service.proxies, scope)
 
     async def handle(request: Request) -> Response:
         scope = request.scope
@@ -45,27 +48,46 @@ def section_route(service: Service, section: CachedSection) -> CachedRoute:
         }
         return Response(result.payload, 200, headers, media_type=JSON)
 
-    return CachedRoute(f"/v1/pulse/{section.name}", handle, admit, [section])
+    gate = KeyGate(service.authenticator, service.proxies)
+    return CachedRoute(f"/v1/pulse/{section.name}", handle, gate, [section])
 
 
-async def authenticate(
-    authenticator: Authenticator, proxies: TrustedProxies, scope: Scope
-) -> Grant:
-    """Check the key of a request and count it.
+class KeyGate:
+    """Requests with an API key, each counted under the key's quota."""
 
-    Raises:
-        MissingApiKey, InvalidApiKey, RateLimitExceeded, ServiceOverloaded: see `Authenticator`.
-    """
-    authorization = [
-        value.decode("latin-1") for name, value in scope["headers"] if name == b"authorization"
-    ]
-    if len(authorization) == 1:
-        grant = await authenticator.authenticate_known(authorization[0])
-        if grant is not None:
+    def __init__(self, authenticator: Authenticator, proxies: TrustedProxies) -> None:
+        self._authenticator = authenticator
+        self._proxies = proxies
+
+    async def admit(self, scope: Mapping[str, Any]) -> Grant:
+        """Check the key of a request and count it.
+
+        Raises:
+            MissingApiKey, InvalidApiKey, RateLimitExceeded, ServiceOverloaded: see `Authenticator`.
+        """
+        given = [value for name, value in scope["headers"] if name == b"authorization"]
+        if len(given) == 1 and (grant := self._authenticator.authenticate_now(given[0])):
             return grant
-    in_query = not authorization and key_in_query(scope["query_string"])
-    client = proxies.client_of(scope)
-    return await authenticator.authenticate(authorization, in_query, client)
+        in_query = not given and key_in_query(scope["query_string"])
+        client = self._proxies.client_of(scope)
+        headers = [value.decode("latin-1") for value in given]
+        return await self._authenticator.authenticate(headers, in_query, client)
+
+    def admit_now(self, _: Mapping[str, Any], headers: Headers) -> Admitted | None:
+        """Count a request whose key was checked a moment ago.
+
+        Raises:
+            RateLimitExceeded: its quota is used up.
+        """
+        grant = self._authenticator.authenticate_now(headers.get(b"authorization", b""))
+        return None if grant is None else Admitted(grant.key_id, grant.headers)
+
+    def refusal(self, scope: Mapping[str, Any], headers: Headers) -> AuthenticationError | None:
+        """The error for what is no key at all; a query that may hold one is looked into first."""
+        query: bytes = scope["query_string"].lower()
+        if not query.isascii() or any(part in query for part in _DOUBTFUL):
+            return None
+        return refusal(headers.get(b"authorization"))
 
 
 def key_in_query(query: bytes) -> bool:

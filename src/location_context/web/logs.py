@@ -41,6 +41,7 @@ class AccessLogger:
         self._silent = getattr(logging, settings.log_level.upper()) > logging.INFO
         self._json = settings.log_format == "json"
         self._lines: list[str] = []
+        self._second, self._prefix = 0, ""  # the time of the last line
 
     def __enter__(self) -> None:
         pass
@@ -74,11 +75,16 @@ class AccessLogger:
                 key_id=key_id,
             )
             return
-        at = datetime.now(UTC).isoformat(timespec="microseconds")[:-6]  # without +00:00
+        at = time.time()
+        if (second := int(at)) != self._second:
+            self._second = second
+            self._prefix = datetime.fromtimestamp(second, UTC).isoformat()[:-6]  # without +00:00
+        near = "null" if near is None else f'"{near}"'
+        key_id = "null" if key_id is None else f'"{key_id}"'
         self._lines.append(
             f'{{"request_id":"{request_id}","method":"{method}","path":"{path}","status":{status},'
-            f'"ms":{ms:.1f},"near":{_quoted(near)},"key_id":{_quoted(key_id)},"event":"answered",'
-            f'"level":"info","timestamp":"{at}Z"}}\n'
+            f'"ms":{ms:.1f},"near":{near},"key_id":{key_id},"event":"answered","level":"info",'
+            f'"timestamp":"{self._prefix}.{int((at - second) * 1e6):06}Z"}}\n'
         )
         if len(self._lines) == 1:
             asyncio.get_running_loop().call_later(GATHER_SECONDS, self.flush)
@@ -91,10 +97,6 @@ class AccessLogger:
         if lines:
             sys.stderr.write("".join(lines))
             sys.stderr.flush()
-
-
-def _quoted(text: str | None) -> str:
-    return "null" if text is None else f'"{text}"'
 
 
 def configure(settings: Settings) -> None:

@@ -11,7 +11,7 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import structlog
 from starlette.exceptions import HTTPException
@@ -26,7 +26,7 @@ from location_context.web.error_responses import ErrorResponse
 from location_context.web.logs import AccessLogger
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
-Admit: TypeAlias = Callable[[Scope], Awaitable[Grant | None]]
+Admit: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Grant | None]]
 LONG_PASS = 0.005  # seconds of one pass of the event loop
 MAX_STARTS = 256
 _HOST = re.compile(rb"([A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")

@@ -14,16 +14,20 @@ from typing import Any
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from location_context.access.gate import Admitted, Gate
+from location_context.errors import PublicError
 from location_context.freshness import Freshness
 from location_context.lru import LRUCache
 from location_context.sections.cached_section import CachedSection
-from location_context.stay import Clock
+from location_context.stay import Clock, posix_seconds
 from location_context.web.caching import ON_304, Headers, choose_coding, etag_matches
+from location_context.web.error_responses import PreparedErrors
 from location_context.web.logs import AccessLogger
-from location_context.web.middleware import Admit, RequestIds, is_host
+from location_context.web.middleware import RequestIds, is_host
 
 MAX_BYTES = 8_000_000  # of one path; plain bodies are shared with the section's own cache
 ENTRY_BYTES = 1500  # what an entry takes besides its body and its query
+START, BODY = "http.response.start", "http.response.body"
 NOSNIFF = (b"x-content-type-options", b"nosniff")
 _OF_ONE_REQUEST = {b"x-request-id", b"ratelimit", b"ratelimit-policy", b"cache-control"}
 _IN_304 = ON_304 | {b"etag", b"vary", NOSNIFF[0]}
@@ -37,53 +41,48 @@ class CachedResponse:
     __slots__ = (
         "_control",
         "_freshness",
-        "_headers",
-        "_on_304",
         "body",
         "etag",
         "fresh_until",
+        "headers",
         "near",
+        "on_304",
     )
 
     def __init__(
         self, headers: Headers, body: bytes, freshness: Freshness, near: str | None
     ) -> None:
-        self._headers = [pair for pair in headers if pair[0] not in _OF_ONE_REQUEST]
-        self._on_304 = [pair for pair in self._headers if pair[0] in _IN_304]
-        self._freshness = freshness
+        self.headers = [pair for pair in headers if pair[0] not in _OF_ONE_REQUEST]
+        self.on_304 = [pair for pair in self.headers if pair[0] in _IN_304]
         self.fresh_until = freshness.fresh_until
-        self._control = (-1, (b"cache-control", b""))
         self.etag = dict(headers)[b"etag"]
         self.body = body
         self.near = near
+        self._freshness = freshness
+        self._control = (-1, (b"cache-control", b""))
 
-    def start(self, status: int, seconds_left: int, own: Headers) -> Message:
-        """The start of the response, with the headers that are this request's own."""
+    def control(self, seconds_left: int) -> tuple[bytes, bytes]:
+        """The Cache-Control header, made once a second."""
         if self._control[0] != seconds_left:
             control = self._freshness.cache_control(seconds_left).encode()
             self._control = (seconds_left, (b"cache-control", control))
-        headers = self._headers if status == 200 else self._on_304
-        return {
-            "type": "http.response.start",
-            "status": status,
-            "headers": [*headers, self._control[1], *own],
-        }
+        return self._control[1]
 
 
 class CachedRoute(Route):
     """A route whose responses may be given again, until one of `sections` changes.
 
     Attributes:
-        admit: counts a request, and may refuse it.
+        gate: who may ask, and what counts.
         generation: how often the sections have changed.
         responses: by query, coding and, where it matters, the language asked for.
     """
 
     def __init__(
-        self, path: str, handle: Any, admit: Admit, sections: Iterable[CachedSection]
+        self, path: str, handle: Any, gate: Gate, sections: Iterable[CachedSection]
     ) -> None:
         super().__init__(path, handle, methods=["GET"])
-        self.admit = admit
+        self.gate = gate
         self.generation = 0
         self.responses = LRUCache[Key, CachedResponse](MAX_BYTES, _size)
         for cached in sections:
@@ -110,8 +109,11 @@ def _size(response: CachedResponse) -> int:
 class ResponseCache:
     """The outermost middleware: what it has is answered here, all else goes its long way.
 
-    While it is `paused`, everything goes its long way. What `admit` refuses is handed to `refuse`,
-    as `scope["state"]["refused"]`.
+    So is a request without a key that needs one. While it is `paused`, everything goes its long
+    way. What a gate refuses is handed to `refuse`, as `scope["state"]["refused"]`.
+
+    Attributes:
+        last_request_at: when the last request began, on `time.perf_counter`.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917  what an answer is made of
@@ -126,47 +128,69 @@ class ResponseCache:
         self._app = app
         self._refuse = refuse
         self._routes = routes
-        self._clock = clock
+        self._now = posix_seconds(clock)
         self._request_ids = request_ids
         self._log = log
+        self._errors = PreparedErrors()
         self.paused = False
+        self.last_request_at = time.perf_counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        began = self.last_request_at = time.perf_counter()
         route = self._routes.get(scope["path"])
         headers = dict(scope["headers"])
         single = len(headers) == len(scope["headers"])  # a header given twice is checked elsewhere
-        if route is None or not single or scope["method"] != "GET" or self.paused:
+        asked = route is not None and single and scope["method"] == "GET" and not self.paused
+        if route is None or not asked or not is_host(headers.get(b"host", b"")):
             await self._app(scope, receive, send)
             return
-        now, query = self._clock(), scope["query_string"]
-        coding = choose_coding(headers.get(b"accept-encoding", b""))
+        query, coding = scope["query_string"], choose_coding(headers.get(b"accept-encoding", b""))
         found = route.responses.get((query, coding, None))
         if found is None:
             language = headers.get(b"accept-language", b"")
             found = route.responses.get((query, coding, language))
-        left = math.floor(found.fresh_until - now.timestamp()) if found is not None else -1
-        if found is None or left < 0 or not is_host(headers.get(b"host", b"")):
-            await self._app(scope, receive, self._storing(route, scope, headers, send))
+        left = math.floor(found.fresh_until - self._now()) if found is not None else -1
+        if found is None or left < 0:
+            if (error := route.gate.refusal(scope, headers)) is None:
+                await self._app(scope, receive, self._storing(route, scope, headers, send))
+            else:
+                await self._answer(error, route, began, send)
             return
-        began = time.perf_counter()
         try:
-            grant = await route.admit(scope)
+            admitted = route.gate.admit_now(scope, headers)
+            if admitted is None:
+                if (refused := route.gate.refusal(scope, headers)) is not None:
+                    await self._answer(refused, route, began, send)
+                    return
+                grant = await route.gate.admit(scope)
+                admitted = Admitted(grant.key_id, grant.headers) if grant else Admitted(None, [])
         except Exception as error:  # noqa: BLE001  whatever it is, `refuse` logs and answers it
             scope["state"]["refused"] = error
             await self._refuse(scope, receive, send)
             return
+        key_id, quota = admitted
         request_id = self._request_ids.next()
-        own = [(b"x-request-id", request_id.encode())]
-        if grant is not None:
-            own += grant.headers
-        status, body = 200, found.body
+        own = (found.control(left), (b"x-request-id", request_id.encode()))
         if_none_match = headers.get(b"if-none-match")
-        if if_none_match is not None and etag_matches(if_none_match, found.etag):
-            status, body = 304, b""
-        await send(found.start(status, left, own))
-        await send({"type": "http.response.body", "body": body})
-        key_id = grant.key_id if grant else None
+        if if_none_match is None or not etag_matches(if_none_match, found.etag):
+            status, kept, body = 200, found.headers, found.body
+        else:
+            status, kept, body = 304, found.on_304, b""
+        start = {"type": START, "status": status, "headers": [*kept, *own, *quota]}
+        await send(start)
+        await send({"type": BODY, "body": body})
         self._log.answered(request_id, "GET", route.path, status, began, found.near, key_id)
+
+    async def _answer(
+        self, error: PublicError, route: CachedRoute, began: float, send: Send
+    ) -> None:
+        """The answer that the long way would give."""
+        request_id = self._request_ids.next()
+        headers, body = self._errors.response(error, request_id.encode())
+        own = (b"x-request-id", request_id.encode())
+        await send({"type": START, "status": error.status, "headers": [*headers, own, NOSNIFF]})
+        await send({"type": BODY, "body": body})
+        self._log.answered(request_id, "GET", route.path, error.status, began, None, None)
 
     def _storing(
         self, route: CachedRoute, scope: Scope, asked: Mapping[bytes, bytes], send: Send

@@ -5,16 +5,16 @@ valid; its sentence is localised, its detail is the English message that JSON gi
 """
 
 import re
-from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import Scope
 
+from location_context.access.gate import Admitted, Gate, Headers
 from location_context.errors import InvalidRequest, PublicError
 from location_context.freshness import Freshness
 from location_context.localisation.formatter import Formatter
@@ -36,6 +36,7 @@ FRAME_HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Robots-Tag": "noindex",
 }
+_COUNTED = Admitted(None, [])
 _ACCENT = re.compile(r"#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})")
 
 
@@ -43,12 +44,12 @@ _ACCENT = re.compile(r"#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})")
 class Routes:
     """`pages` answer errors with `error_response`, `others` with the contract's JSON.
 
-    `admit` counts a request for a page, and may refuse it.
+    `gate` counts the requests for a page.
     """
 
     pages: Sequence[Route]
     others: Sequence[Route]
-    admit: Callable[[Scope], Awaitable[None]]
+    gate: Gate
     error_response: Callable[[PublicError, str, Request], Response]
 
 
@@ -56,7 +57,7 @@ def routes(service: Service) -> Routes:
     """`/v1/pulse`; `/`, `/v1/places`, `/v1/embed.js` and `/v1/oembed`."""
     widget = Widget(service, Renderer())
     others = [*builder.routes(service), *embedding.script_routes(), *oembed.routes(service)]
-    return Routes([Route(PATH, widget.respond)], others, widget.admit, widget.error_response)
+    return Routes([Route(PATH, widget.respond)], others, widget, widget.error_response)
 
 
 class Widget:
@@ -67,7 +68,7 @@ class Widget:
         self._renderer = renderer
         self._pages = LRUCache[Hashable, Page](MAX_PAGE_BYTES, lambda page: len(page.html))
 
-    async def admit(self, scope: Scope) -> None:
+    async def admit(self, scope: Mapping[str, Any]) -> None:
         """Count a request by its client's address.
 
         Raises:
@@ -75,6 +76,19 @@ class Widget:
         """
         client = self._service.proxies.client_of(scope)
         await self._service.authenticator.limit_widget(client)
+
+    def admit_now(self, scope: Mapping[str, Any], headers: Headers) -> Admitted | None:
+        """The same at once, where it takes no waiting.
+
+        Raises:
+            RateLimitExceeded: too many in this minute.
+        """
+        forwarded, peer = b"x-forwarded-for" in headers, scope["client"]
+        client = self._service.proxies.client_of(scope) if forwarded or not peer else peer[0]
+        return _COUNTED if self._service.authenticator.limit_widget_now(client) else None
+
+    def refusal(self, _: Mapping[str, Any], __: Headers) -> None:
+        """It asks for no key."""
 
     async def respond(self, request: Request) -> Response:
         """The page.
