@@ -18,7 +18,7 @@ from location_context.errors import ProviderBackoff, ProviderError, StorageError
 from location_context.lru import LRUCache
 from location_context.stay import Clock
 from location_context.upstream.client import ProviderClient
-from location_context.upstream.deadline import Deadline, SingleFlight
+from location_context.upstream.deadline import Deadline, SingleFlight, WriteBehind
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -92,7 +92,7 @@ class SharedCache:
         self._store = store
         self._clock = clock
         self._unwritten: dict[tuple[str, str], CacheRecord] = {}
-        self._writes: SingleFlight[None] = SingleFlight()
+        self._writes = WriteBehind(self._write)
 
     async def load(self, provider: str, key: str) -> bytes | None:
         """The data that have not expired; None where there are none, or no store."""
@@ -111,22 +111,23 @@ class SharedCache:
         self._unwritten[record.provider, record.key] = record
         while len(self._unwritten) > _MAX_UNWRITTEN:
             del self._unwritten[next(iter(self._unwritten))]
-        self._writes.start("all", self._write)
+        self._writes.start()
 
-    async def _write(self) -> None:
-        while self._unwritten and self._store is not None:
-            records, self._unwritten = self._unwritten, {}
-            try:
+    async def _write(self) -> bool:
+        records, self._unwritten = self._unwritten, {}
+        try:
+            if records and self._store is not None:
                 await self._store.save(list(records.values()), self._clock())
-            except StorageError as error:
-                structlog.get_logger().warning("shared_cache_not_written", why=error.message)
-                self._unwritten = {**records, **self._unwritten}  # again with the next ones
-                return
+        except StorageError as error:
+            structlog.get_logger().warning("shared_cache_not_written", why=error.message)
+            self._unwritten = {**records, **self._unwritten}  # again with the next ones
+            return False
+        return bool(self._unwritten)
 
     async def close(self) -> None:
         """Write what is not written yet, as far as that is possible now."""
-        if self._unwritten or len(self._writes):
-            await self._writes.start("all", self._write)
+        if self._unwritten or self._writes.active:
+            await self._writes.flush()
 
 
 @dataclass(frozen=True)

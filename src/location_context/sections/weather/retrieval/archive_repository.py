@@ -16,7 +16,7 @@ from location_context.errors import StorageError
 from location_context.lru import LRUCache
 from location_context.sections.weather.records import ClimateStore, Month, MonthRow, Spot, YearMonth
 from location_context.stay import Clock
-from location_context.upstream.deadline import SingleFlight
+from location_context.upstream.deadline import SingleFlight, WriteBehind
 
 MAX_CELL_MONTHS = 600  # in memory, about 36 kB each
 MAX_PENDING = 20_000  # months of 3 kB each, 60 MB: about 160 cells with all their ten years
@@ -35,7 +35,7 @@ class ArchiveRepository:
         self._months: LRUCache[CellMonth, dict[int, Month]] = LRUCache(MAX_CELL_MONTHS)
         self._read_at: LRUCache[CellMonth, float] = LRUCache(MAX_CELL_MONTHS)
         self._reads: SingleFlight[None] = SingleFlight()
-        self._writes: SingleFlight[None] = SingleFlight()
+        self._writes = WriteBehind(self._write)
         self._pending_months: list[tuple[str, str, Month]] = []
         self._pending_elevations: dict[Spot, float] = {}
 
@@ -103,7 +103,7 @@ class ArchiveRepository:
             self._months.put(key, {**(self._months.get(key) or {}), month.year: month})
         self._pending_months += [(source, cell, month) for month in months]
         self._pending_months = self._pending_months[-MAX_PENDING:]
-        self._writes.start("all", self._write)
+        self._writes.start()
 
     async def load_elevation(self, spot: Spot) -> float | None:
         """The elevation of a point in m, if it was asked for before."""
@@ -117,25 +117,26 @@ class ArchiveRepository:
     def put_elevation(self, spot: Spot, elevation: float) -> None:
         """Store the elevation of a point, soon."""
         self._pending_elevations[spot] = elevation
-        self._writes.start("all", self._write)
+        self._writes.start()
 
-    async def _write(self) -> None:
-        """Write what is pending, and what gathers meanwhile; what fails stays pending."""
-        while self.pending:
-            months, elevations = list(self._pending_months), dict(self._pending_elevations)
-            try:
-                if months:
-                    await self._store.save([MonthRow.pack(*month) for month in months])
-                if elevations:
-                    await self._store.save_elevations(elevations)
-            except StorageError as error:
-                log = structlog.get_logger()
-                log.warning("climate_not_written", why=error.message, pending=self.pending)
-                return
-            written = set(map(id, months))
-            self._pending_months = [one for one in self._pending_months if id(one) not in written]
-            for spot in elevations:
-                self._pending_elevations.pop(spot, None)
+    async def _write(self) -> bool:
+        """Write what is pending, whether more gathered meanwhile; what fails stays pending."""
+        months, elevations = list(self._pending_months), dict(self._pending_elevations)
+        try:
+            if months:  # packed in a thread, since some tens of cells may have gathered
+                rows = await asyncio.to_thread(lambda: [MonthRow.pack(*month) for month in months])
+                await self._store.save(rows)
+            if elevations:
+                await self._store.save_elevations(elevations)
+        except StorageError as error:
+            log = structlog.get_logger()
+            log.warning("climate_not_written", why=error.message, pending=self.pending)
+            return False
+        written = set(map(id, months))
+        self._pending_months = [one for one in self._pending_months if id(one) not in written]
+        for spot in elevations:
+            self._pending_elevations.pop(spot, None)
+        return self.pending > 0
 
     @property
     def pending(self) -> int:
@@ -150,5 +151,5 @@ class ArchiveRepository:
 
     async def flush(self) -> None:
         """Write what is pending, as far as that is possible now."""
-        if self.pending or len(self._writes):
-            await self._writes.start("all", self._write)
+        if self.pending or self._writes.active:
+            await self._writes.flush()

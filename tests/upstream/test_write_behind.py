@@ -1,0 +1,61 @@
+"""WriteBehind: one write for all that gathers, at once where somebody asks for it."""
+
+import asyncio
+
+import pytest
+
+from location_context.upstream.deadline import WriteBehind
+
+pytestmark = pytest.mark.anyio
+NEVER = 3600.0  # seconds: a write that nobody asks for does not come in a test
+
+
+class Pages:
+    """What is to be written, and each write of it; a write waits until it is let go."""
+
+    def __init__(self, gather: float) -> None:
+        self.pending: list[str] = []
+        self.written: list[list[str]] = []
+        self.go = asyncio.Event()
+        self.go.set()
+        self.behind = WriteBehind(self._write, gather)
+
+    def add(self, page: str) -> None:
+        self.pending.append(page)
+        self.behind.start()
+
+    async def _write(self) -> bool:
+        pages, self.pending = self.pending, []
+        await self.go.wait()
+        self.written.append(pages)
+        return bool(self.pending)
+
+
+async def test_what_gathers_is_written_in_one_go_once_it_is_asked_for():
+    pages = Pages(NEVER)
+    for name in "abc":
+        pages.add(name)
+    assert (pages.written, pages.behind.active) == ([], True)
+    await pages.behind.flush()
+    assert (pages.written, pages.behind.active) == ([["a", "b", "c"]], False)
+
+
+async def test_what_comes_during_a_write_is_part_of_the_flush():
+    pages = Pages(NEVER)
+    pages.go.clear()
+    pages.add("a")
+    flushed = asyncio.ensure_future(pages.behind.flush())
+    while pages.pending:  # noqa: ASYNC110  until the write has begun
+        await asyncio.sleep(0)
+    pages.add("b")
+    pages.go.set()
+    await flushed
+    assert pages.written == [["a"], ["b"]]
+
+
+async def test_without_a_flush_it_is_written_by_itself():
+    pages = Pages(0.0)
+    pages.add("a")
+    async with asyncio.timeout(30):
+        while not pages.written:  # noqa: ASYNC110  nothing says when
+            await asyncio.sleep(0)
