@@ -64,6 +64,7 @@ class Server:
     ) -> None:
         self.port = port
         self._log = log
+        self._pinned = pinned
         cores = ["taskset", "--cpu-list", str(CORES[0])] if pinned and len(CORES) > 1 else []
         path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
         with log.open("a") as lines:
@@ -76,11 +77,19 @@ class Server:
             )
 
     @classmethod
-    def of(cls, factory: str, environ: Mapping[str, str], log: Path, workers: int = 1) -> Self:
+    def of(
+        cls,
+        factory: str,
+        environ: Mapping[str, str],
+        log: Path,
+        workers: int = 1,
+        *,
+        pinned: bool = True,
+    ) -> Self:
         """An ASGI application under the server that serves ours, with the same settings."""
         port = free_port()
         command = [sys.executable, __file__, factory, str(port), str(workers)]
-        return cls(command, port, environ, log=log, pinned=workers == 1)
+        return cls(command, port, environ, log=log, pinned=pinned)
 
     def __enter__(self) -> Self:
         return self
@@ -133,7 +142,7 @@ class Server:
         """Microseconds of CPU a request, and requests a second, while clients ask for one thing."""
         status = self.ask(path, headers).status
         before = self.cpu_seconds()
-        load = press(self.port, path, headers, seconds, clients)
+        load = press(self.port, path, headers, seconds, clients, pinned=self._pinned)
         spent = self.cpu_seconds() - before
         if self.ask(path, headers).status != status:
             raise SystemExit(f"{path} was answered {status} before, and not after")
@@ -142,9 +151,17 @@ class Server:
         return spent / load.answers * 1e6, load.a_second
 
 
-def press(port: int, path: str, headers: Mapping[str, str], seconds: float, clients: int) -> Load:
+def press(  # noqa: PLR0913  what clients need to know
+    port: int,
+    path: str,
+    headers: Mapping[str, str],
+    seconds: float,
+    clients: int,
+    *,
+    pinned: bool = True,
+) -> Load:
     """Ask without a pause: by wrk with one thread, which costs least; without it, in Python."""
-    core = ["taskset", "--cpu-list", str(CORES[-1])]
+    core = ["taskset", "--cpu-list", str(CORES[-1])] if pinned else []
     if shutil.which("wrk"):
         lines = [part for name, value in headers.items() for part in ("-H", f"{name}: {value}")]
         job = ["-t1", f"-c{clients}", f"-d{round(seconds) or 1}s", "--timeout", "20s", *lines]
