@@ -1,9 +1,13 @@
-"""The guide's query against the same query on SQLite's R*Tree, in one run, on the same data.
+"""The guide's query beside the same query on SQLite's R*Tree and on scipy's k-d tree.
 
-Usage: python benchmarks/guide_query.py [dataset.csv | number of made-up restaurants]
-Both answer every tier: how many are inside its radius, the first 50 in order, and the nearest
-beyond for an empty tier. Prints the median time of a query at hotspots and anywhere; first it
-checks that both give the same answers.
+    python benchmarks/guide_query.py [dataset.csv | number of made-up restaurants]
+                                     [--rounds 5] [--json]
+
+All answer every tier: how many are inside its radius, the first 50 in order, and the nearest beyond
+for an empty tier. The R*Tree has the tier as a dimension and what is answered in its own columns;
+there is a k-d tree of unit vectors for each tier. First it is checked that all give the same
+answers. Microseconds of a query at restaurants and anywhere: the median of 300 points, each the
+least of the rounds.
 """
 
 import math
@@ -16,12 +20,20 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from location_context.point import distance_km
+import numpy as np
+from scipy.spatial import cKDTree
+
+from location_context.point import EARTH_RADIUS_KM, distance_km
 from location_context.sections.guide.imports.formats import RowError, read_table
 from location_context.sections.guide.imports.importer import installed_formats
 from location_context.sections.guide.imports.validation import RowValidator
 from location_context.sections.guide.records import TIERS, Restaurant
 from location_context.sections.guide.restaurant_index import RestaurantIndex
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))  # Python puts the folder of the script there, and not the project's
+
+from benchmarks import figures  # noqa: E402  found by the line above
 
 Query = Callable[[float, float], object]
 RADII = (80.0, 40.0, 15.0, 2.0, 1.0)
@@ -82,6 +94,37 @@ class RTree:
         return answer
 
 
+def vectors(lats: "Sequence[float]", lngs: "Sequence[float]") -> np.ndarray:
+    """Unit vectors, a row for each point."""
+    phi, turn = np.radians(lats), np.radians(lngs)
+    return np.stack([np.cos(phi) * np.cos(turn), np.cos(phi) * np.sin(turn), np.sin(phi)], axis=1)
+
+
+class KDTree:
+    """A k-d tree for each tier, whose distances are chords of the unit sphere."""
+
+    def __init__(self, restaurants: list[Restaurant]) -> None:
+        self.tiers = []
+        for tier in TIERS:
+            ones = sorted((r for r in restaurants if r.tier == tier), key=lambda r: r.id)
+            points = vectors([r.lat for r in ones], [r.lng for r in ones])
+            self.tiers.append(([r.id for r in ones], points, cKDTree(points)))
+
+    def query(self, lat: float, lng: float) -> list[tuple[int, list[str], str | None]]:
+        here, answer, left = vectors([lat], [lng])[0], [], 50
+        for (ids, points, tree), radius in zip(self.tiers, RADII, strict=True):
+            chord = 2 * math.sin(radius / EARTH_RADIUS_KM / 2) + 1e-9
+            near = np.array(tree.query_ball_point(here, chord, return_sorted=True), int)
+            chords = np.sqrt(((points[near] - here) ** 2).sum(axis=1))
+            far = np.round(2 * EARTH_RADIUS_KM * np.arcsin(chords / 2), 6)
+            near, far = near[far <= radius], far[far <= radius]
+            first = near[np.argsort(far, kind="stable")[:left]]
+            beyond = None if len(near) or not ids else ids[tree.query(here)[1]]
+            answer.append((len(near), [ids[n] for n in first], beyond))
+            left -= len(first)
+        return answer
+
+
 def ours(index: RestaurantIndex, lat: float, lng: float) -> list[tuple[int, list[str], str | None]]:
     return [
         (
@@ -120,12 +163,14 @@ def read(argument: str) -> list[Restaurant]:
     ]
 
 
-def timed(queries: Sequence[Query], points: list[tuple[float, float]]) -> list[list[float]]:
-    """Microseconds of each query at each point, taken in turns; the least of five."""
+def timed(
+    queries: Sequence[Query], points: list[tuple[float, float]], rounds: int
+) -> list[list[float]]:
+    """Microseconds of each query at each point, taken in turns; the least of the rounds."""
     spent: list[list[float]] = [[] for _ in queries]
     for lat, lng in points:
         least = [math.inf] * len(queries)
-        for _ in range(5):
+        for _ in range(rounds):
             for n, query in enumerate(queries):
                 start = time.perf_counter()
                 query(lat, lng)
@@ -136,19 +181,28 @@ def timed(queries: Sequence[Query], points: list[tuple[float, float]]) -> list[l
 
 
 def main() -> None:
-    restaurants = read(sys.argv[1] if len(sys.argv) > 1 else "7000")
-    index, tree = RestaurantIndex(restaurants), RTree(restaurants)
+    parser = figures.parser(__doc__ or "", rounds=5)
+    parser.add_argument("restaurants", nargs="?", default="7000")
+    given = parser.parse_args()
+    restaurants = read(given.restaurants)
+    index, rtree, kdtree = RestaurantIndex(restaurants), RTree(restaurants), KDTree(restaurants)
     chance = random.Random(3)
     hot = [(r.lat + 0.003, r.lng + 0.003) for r in chance.choices(restaurants, k=300)]
     anywhere = [(chance.uniform(-90, 90), chance.uniform(-180, 180)) for _ in range(300)]
     for lat, lng in hot + anywhere:
-        assert ours(index, lat, lng) == tree.query(lat, lng), (lat, lng)
-    print(f"{len(restaurants):,} restaurants; microseconds, median (99th percentile)")
+        for other in (rtree, kdtree):
+            assert ours(index, lat, lng) == other.query(lat, lng), (lat, lng)
+    found = {}
     for name, points in (("at restaurants", hot), ("anywhere", anywhere)):
-        a, b = timed((lambda lat, lng: index.query(lat, lng, RADII), tree.query), points)
-        shown = [f"{statistics.median(t):9.1f} ({sorted(t)[-3]:9.1f})" for t in (a, b)]
-        times = statistics.median(b) / statistics.median(a)
-        print(f"{name:15} index {shown[0]}   R*Tree {shown[1]}   {times:6.1f} times faster")
+        queries = (lambda lat, lng: index.query(lat, lng, RADII), rtree.query, kdtree.query)
+        a, b, c = (statistics.median(spent) for spent in timed(queries, points, given.rounds))
+        found[name] = {"us": round(a, 1), "rtree_us": round(b, 1), "kdtree_us": round(c, 1)}
+        found[name] |= {"times_rtree": round(b / a, 1), "times_kdtree": round(c / a, 1)}
+    columns = {
+        "us": "ours us", "rtree_us": "R*Tree us", "kdtree_us": "k-d tree us",
+        "times_rtree": "times R*Tree", "times_kdtree": "times k-d tree",
+    }  # fmt: skip
+    figures.table(found, columns, given)
 
 
 if __name__ == "__main__":
