@@ -70,7 +70,7 @@ async def open_service(
             settings=settings,
             clock=clock,
             started_at=clock(),
-            gazetteer=await asyncio.to_thread(Gazetteer.load),
+            gazetteer=Gazetteer.load(),
             languages=Languages.load(),
             sections=cached,
             authenticator=authenticator,

@@ -1,4 +1,4 @@
-"""One gazetteer for all tests: it takes half a second to load."""
+"""One gazetteer for all tests, since it remembers points."""
 
 import pytest
 

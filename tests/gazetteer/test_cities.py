@@ -1,8 +1,12 @@
 """Country and zone at the cities whose truth is known; what is known is settled beforehand."""
 
+import subprocess
+import sys
+
 import pytest
 
 from location_context.gazetteer.gazetteer import Gazetteer
+from tests.conftest import ROOT
 from tests.gazetteer.city_truth import (
     Row,
     clock,
@@ -72,3 +76,19 @@ def test_countries_of_geonames_places(gazetteer: Gazetteer):
     ]
     print(f"country right for {_share(len(places) - len(wrong), len(places))}; differing: {wrong}")
     assert 1 - len(wrong) / len(places) >= 0.999
+
+
+def test_the_table_of_cities_is_what_its_script_makes_of_the_package():
+    script = ROOT / "scripts" / "make_cities.py"
+    assert subprocess.run([sys.executable, script, "--check"], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("lat", "lng", "name"), [(-89.9, 0, "Puerto Williams"), (-48.9, -123.4, "Hanga Roa")]
+)
+def test_far_from_everything_there_is_a_nearest_city(gazetteer: Gazetteer, lat, lng, name):
+    assert gazetteer.nearest_city(lat, lng).name == name
+
+
+def test_across_the_date_line_a_city_is_near(gazetteer: Gazetteer):
+    assert gazetteer.nearest_city(-16.8, -179.99).country == "FJ"

