@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from http.client import HTTPConnection
 
 import structlog
+import uvloop
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.server.common import LogLevels
@@ -95,7 +96,8 @@ class _Thread(threading.Thread):
 
     def run(self) -> None:
         try:
-            asyncio.run(self._serve())
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:  # as in production
+                runner.run(self._serve())
         except Exception:  # noqa: BLE001  the application holds why it failed
             return
 

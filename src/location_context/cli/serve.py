@@ -91,7 +91,7 @@ def server(factory: str, host: str, port: int, workers: int) -> MPServer:
         port=port,
         interface=Interfaces.ASGI,
         workers=workers,
-        loop=Loops.asyncio,  # else another one would serve wherever it happens to be installed
+        loop=Loops.auto,  # uvloop, where there is one for the system
         factory=True,
         http=HTTPModes.http1,
         websockets=False,
