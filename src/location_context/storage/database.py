@@ -8,16 +8,14 @@ damage.
 """
 
 import asyncio
-import fcntl
 import os
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext, suppress
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from glob import escape
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Executable, Row, Table, event, make_url, text
+from sqlalchemy import URL, Executable, Row, Table, make_url, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
@@ -25,11 +23,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from location_context.errors import StorageError
 from location_context.settings import Settings
 from location_context.storage import schema
+from location_context.storage.sqlite import SqliteReader, WriteLock, read_only_url, sqlite_engine
 
 MIGRATION_LOCK = 7_236_001  # advisory lock that a replica holds while it migrates
 CLOSE_TIMEOUT = 2.0  # seconds to wait for connections in use
-BUSY_TIMEOUT = 15.0  # seconds to wait for other writers of an SQLite file
-MAX_POLL_SECONDS = 0.05
 
 
 class Database:
@@ -40,13 +37,14 @@ class Database:
         label: str,
         reading: AsyncEngine,
         writing: AsyncEngine,
-        write_lock: "WriteLock | None" = None,
+        write_lock: WriteLock | None = None,
         path: Path | None = None,
     ) -> None:
         """`label` names it in errors; `write_lock` and `path` are set for SQLite alone."""
         self._label = label
         self._path = path
         self._reading = reading
+        self._reader = SqliteReader(read_only_url(path, "sqlite")) if path else None
         self._writing = writing
         self._write_lock = write_lock
         self._connections = 0  # in use
@@ -91,11 +89,11 @@ class Database:
         path = Path(url.database or "").absolute()
         with translate_database_errors(str(path)):
             path.parent.mkdir(parents=True, exist_ok=True)
-        url = url.set(drivername="sqlite+aiosqlite", database=str(path))
+        driver = "sqlite+aiosqlite"
         return cls(
             str(path),
-            sqlite_engine(url, writes=False, read_only=_unwritable(path)),
-            sqlite_engine(url, writes=True),
+            sqlite_engine(read_only_url(path, driver), writes=False),
+            sqlite_engine(URL.create(driver, database=str(path)), writes=True),
             WriteLock(path.with_name(path.name + ".lock")),
             path,
         )
@@ -132,6 +130,9 @@ class Database:
 
     async def rows(self, query: Executable) -> Sequence[Row[Any]]:
         """All rows of one query."""
+        if self._reader is not None:
+            with translate_database_errors(self._label):
+                return await self._reader.rows(query)
         async with self.read() as connection:
             return (await connection.execute(query)).all()
 
@@ -206,6 +207,8 @@ class Database:
         with suppress(TimeoutError):  # a pool disposed earlier would leave them open
             async with asyncio.timeout(CLOSE_TIMEOUT):
                 await self._idle.wait()
+        if self._reader is not None:
+            await self._reader.close()
         await self._reading.dispose()
         await self._writing.dispose()
 
@@ -227,50 +230,6 @@ async def _make_file(path: Path) -> None:
         os.fsync(folder)  # the name survives a crash like what is written under it
     finally:
         os.close(folder)
-
-
-def _unwritable(path: Path) -> bool:
-    """Whether an existing file lies where WAL cannot create its shared memory."""
-    if not path.exists():
-        return False
-    try:
-        with path.open("r+b"):
-            pass
-        probe = path.with_name(path.name + ".lock")
-        probe.touch()
-    except OSError:
-        return not path.with_name(path.name + "-wal").exists()
-    return False
-
-
-def sqlite_engine(url: URL, *, writes: bool, read_only: bool = False) -> AsyncEngine:
-    """An engine on an SQLite file; the writing one has a single connection."""
-    if read_only:
-        # a folder that cannot be written has no place for WAL's shared memory
-        query = {"mode": "ro", "immutable": "1", "uri": "true"}
-        url = url.set(database=f"file:{quote(url.database or '')}", query=query)
-    engine = create_async_engine(
-        url,
-        pool_size=1 if writes else 4,
-        max_overflow=0 if writes else 4,
-        connect_args={"timeout": BUSY_TIMEOUT},
-    )
-    begin = "BEGIN IMMEDIATE" if writes else "BEGIN"
-
-    @event.listens_for(engine.sync_engine, "connect")
-    def _on_connect(connection: Any, _: object) -> None:
-        connection.isolation_level = None
-        cursor = connection.cursor()
-        cursor.execute("PRAGMA foreign_keys = ON")
-        cursor.execute("PRAGMA synchronous = FULL")
-        cursor.execute("PRAGMA journal_mode = WAL" if writes else "PRAGMA query_only = ON")
-        cursor.close()
-
-    @event.listens_for(engine.sync_engine, "begin")
-    def _on_begin(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
-
-    return engine
 
 
 def postgresql_engine(url: URL) -> AsyncEngine:
@@ -320,55 +279,3 @@ def _first_line(error: BaseException) -> str:
     """The driver's message, without the statement and its values."""
     cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
     return (str(cause) or type(cause).__name__).splitlines()[0]
-
-
-class WriteLock:
-    """One writer of an SQLite file at a time, in a process and among processes (by a file lock).
-
-    SQLite before 3.51.3 can damage a WAL database when two connections write and reset the log at
-    the same moment; with one writer at a time that cannot happen, and nobody meets SQLITE_BUSY.
-
-    Waits at most `timeout` seconds.
-    """
-
-    def __init__(self, path: Path, timeout: float = BUSY_TIMEOUT) -> None:
-        self._path = path
-        self._timeout = timeout
-        self._lock = asyncio.Lock()
-
-    @asynccontextmanager
-    async def acquire(self) -> AsyncIterator[None]:
-        """Hold the lock for a block.
-
-        Raises:
-            StorageError: others write for longer than `timeout`, or the folder is read-only.
-        """
-        async with AsyncExitStack() as stack:
-            try:
-                async with asyncio.timeout(self._timeout):
-                    await stack.enter_async_context(self._lock)
-                    descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-                    stack.callback(os.close, descriptor)
-                    await _lock_file(descriptor)
-            except TimeoutError:
-                raise StorageError(
-                    "The database is being written by another process for over "
-                    f"{self._timeout:g} s; end that process or wait, then try again."
-                ) from None
-            except OSError as error:
-                raise StorageError(
-                    f"The database cannot be written: {self._path}: {error.strerror}"
-                ) from None
-            yield
-
-
-async def _lock_file(descriptor: int) -> None:
-    pause = 0.002
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            await asyncio.sleep(pause)
-            pause = min(MAX_POLL_SECONDS, pause * 1.5)
-        else:
-            return

@@ -1,0 +1,158 @@
+"""SQLite's own ways: engines on a file, reading in a thread, one writer at a time."""
+
+import asyncio
+import fcntl
+import os
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from sqlalchemy import URL, Connection, Executable, Row, create_engine, event
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from location_context.errors import StorageError
+
+BUSY_TIMEOUT = 15.0  # seconds to wait for other writers of an SQLite file
+MAX_POLL_SECONDS = 0.05
+READERS = 4  # threads, each with a connection of its own
+
+
+def read_only_url(path: Path, driver: str) -> URL:
+    """Where an SQLite file is read that may lie in a folder that cannot be written."""
+    if not is_unwritable(path):
+        return URL.create(driver, database=str(path))
+    # such a folder has no place for WAL's shared memory
+    query = {"mode": "ro", "immutable": "1", "uri": "true"}
+    return URL.create(driver, database=f"file:{quote(str(path))}", query=query)
+
+
+def sqlite_engine(url: URL, *, writes: bool) -> AsyncEngine:
+    """An engine on an SQLite file; the writing one has a single connection."""
+    engine = create_async_engine(
+        url,
+        pool_size=1 if writes else 4,
+        max_overflow=0 if writes else 4,
+        connect_args={"timeout": BUSY_TIMEOUT},
+    )
+    begin = "BEGIN IMMEDIATE" if writes else "BEGIN"
+
+    @event.listens_for(engine.sync_engine, "connect")
+    def _on_connect(connection: Any, _: object) -> None:
+        connection.isolation_level = None
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA foreign_keys = ON")
+        cursor.execute("PRAGMA synchronous = FULL")
+        cursor.execute("PRAGMA journal_mode = WAL" if writes else "PRAGMA query_only = ON")
+        cursor.close()
+
+    @event.listens_for(engine.sync_engine, "begin")
+    def _on_begin(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+class SqliteReader:
+    """Single queries on an SQLite file, each in one step of a thread.
+
+    The asynchronous driver goes to its thread and back for each part of a query, which costs four
+    times as much. One query sees one consistent state, so that it needs no transaction.
+    """
+
+    def __init__(self, url: URL) -> None:
+        self._engine = create_engine(
+            url,
+            pool_size=READERS,
+            max_overflow=0,
+            isolation_level="AUTOCOMMIT",
+            connect_args={"timeout": BUSY_TIMEOUT, "check_same_thread": False},
+        )
+        event.listen(self._engine, "connect", _only_reads)
+        self._threads = ThreadPoolExecutor(READERS, "sqlite")
+
+    async def rows(self, query: Executable) -> Sequence[Row[Any]]:
+        """All rows of one query."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, self._rows, query)
+
+    def _rows(self, query: Executable) -> Sequence[Row[Any]]:
+        with self._engine.connect() as connection:
+            return connection.execute(query).all()
+
+    async def close(self) -> None:
+        """Close every connection, once the queries that run have ended."""
+        await asyncio.to_thread(self._threads.shutdown)
+        self._engine.dispose()
+
+
+def _only_reads(connection: Any, _: object) -> None:
+    connection.execute("PRAGMA query_only = ON").close()
+
+
+def is_unwritable(path: Path) -> bool:
+    """Whether an existing file lies where WAL cannot create its shared memory."""
+    if not path.exists():
+        return False
+    try:
+        with path.open("r+b"):
+            pass
+        probe = path.with_name(path.name + ".lock")
+        probe.touch()
+    except OSError:
+        return not path.with_name(path.name + "-wal").exists()
+    return False
+
+
+class WriteLock:
+    """One writer of an SQLite file at a time, in a process and among processes (by a file lock).
+
+    SQLite before 3.51.3 can damage a WAL database when two connections write and reset the log at
+    the same moment; with one writer at a time that cannot happen, and nobody meets SQLITE_BUSY.
+
+    Waits at most `timeout` seconds.
+    """
+
+    def __init__(self, path: Path, timeout: float = BUSY_TIMEOUT) -> None:
+        self._path = path
+        self._timeout = timeout
+        self._lock = asyncio.Lock()
+
+    @asynccontextmanager
+    async def acquire(self) -> AsyncIterator[None]:
+        """Hold the lock for a block.
+
+        Raises:
+            StorageError: others write for longer than `timeout`, or the folder is read-only.
+        """
+        async with AsyncExitStack() as stack:
+            try:
+                async with asyncio.timeout(self._timeout):
+                    await stack.enter_async_context(self._lock)
+                    descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                    stack.callback(os.close, descriptor)
+                    await _lock_file(descriptor)
+            except TimeoutError:
+                raise StorageError(
+                    "The database is being written by another process for over "
+                    f"{self._timeout:g} s; end that process or wait, then try again."
+                ) from None
+            except OSError as error:
+                raise StorageError(
+                    f"The database cannot be written: {self._path}: {error.strerror}"
+                ) from None
+            yield
+
+
+async def _lock_file(descriptor: int) -> None:
+    pause = 0.002
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            await asyncio.sleep(pause)
+            pause = min(MAX_POLL_SECONDS, pause * 1.5)
+        else:
+            return
