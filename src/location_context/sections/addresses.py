@@ -9,6 +9,7 @@ _PLAIN = re.compile(
     rf"https?://[A-Za-z0-9.-]+(:[0-9]{{1,4}})?(/(?:[{_CHARACTERS}]|%[0-9A-Fa-f]{{2}})*)?"
     rf"(\?(?:[{_CHARACTERS}?]|%[0-9A-Fa-f]{{2}})*)?(#(?:[{_CHARACTERS}?]|%[0-9A-Fa-f]{{2}})*)?"
 )
+_BLANK = re.compile(r"[\s\x00-\x1f]")
 _STRAY = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _HOST = re.compile(r"[A-Za-z0-9.:@_~%\[\]-]+")
 _SAFE = "%/:@!$&'()*+,;=~?"
@@ -20,7 +21,7 @@ def web_address(text: str | None) -> str | None:
     A blank inside, a control character and more than 2,000 characters are no address.
     """
     address = (text or "").strip()
-    if len(address) > _LONGEST or any(c.isspace() or ord(c) < 32 for c in address):
+    if len(address) > _LONGEST or _BLANK.search(address):
         return None
     return address if _PLAIN.fullmatch(address) else _encoded(address)
 

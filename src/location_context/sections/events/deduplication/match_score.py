@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from location_context.point import distance_km
+from location_context.point import EARTH_RADIUS_KM, distance_km
 from location_context.sections.events.deduplication import normalise
 from location_context.sections.events.deduplication.matchup import (
     Matchup,
@@ -51,8 +51,8 @@ _WIDESPREAD = frozenset(
 _MIN_TEAM_SIMILARITY = 0.5
 _MIN_LETTERS_IN_COMMON = 0.2
 _HOLIDAY_SCORE = 0.9  # of two on one day; of several, those of the likest names are joined first
-_KM_PER_DEGREE = 111.0
 _SAME_VENUE_KM, _NEARBY_KM, _SAME_AREA_KM, _SAME_NAME_KM = 0.15, 0.5, 2.5, 5.0
+_FAR_APART_KM = 5.1  # above the farthest of these, and above what is lost in rounding
 MAX_TIME_APART = timedelta(minutes=90)  # doors and the beginning of a show
 _SAME_TIME = timedelta(minutes=20)
 MIN_DAYS_OF_A_RUN = 2  # days after the first from which an event is one that runs on
@@ -88,14 +88,28 @@ class Proximity(IntEnum):
     SAME = 4  # one door, one minute
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)  # not frozen, like `Title`
 class VenueKey:
     """A place as it is compared: its name, the words of its town, its coordinates."""
 
-    name: Title | None
+    text: str | None
     town: frozenset[str]
     lat: float | None
     lng: float | None
+
+    @cached_property
+    def name(self) -> Title | None:
+        """Its name; most places are too far from others for it to be read."""
+        return read_title(self.text) if self.text else None
+
+    @cached_property
+    def direction(self) -> tuple[float, float, float] | None:
+        """From the Earth's middle, in km; None where it is not known."""
+        if self.lat is None or self.lng is None:
+            return None
+        phi, theta = math.radians(self.lat), math.radians(self.lng)
+        level = EARTH_RADIUS_KM * math.cos(phi)
+        return level * math.cos(theta), level * math.sin(theta), EARTH_RADIUS_KM * math.sin(phi)
 
     @property
     def words(self) -> frozenset[str]:
@@ -107,12 +121,11 @@ def read_venue(place: Place | None) -> VenueKey | None:
     """The place as it is compared."""
     if place is None:
         return None
-    name = read_title(place.name) if place.name else None
     known = place.lat is not None and place.lng is not None
     # the words after the last comma that are no numbers: of the town, or of the country
     town = normalise.fold((place.address or "").rpartition(",")[2])
     return VenueKey(
-        name,
+        place.name,
         frozenset(word for word in town if word.isalpha()),
         place.lat if known else None,
         place.lng if known else None,
@@ -130,10 +143,16 @@ def venue_proximity(one: VenueKey | None, other: VenueKey | None) -> Proximity:
         if same is None:
             return Proximity.UNKNOWN
         return Proximity.SAME if same else Proximity.APART
-    if abs(one.lat - other.lat) * _KM_PER_DEGREE > _SAME_NAME_KM:
-        return Proximity.APART
     km = distance_km(one.lat, one.lng, other.lat, other.lng)
     return _by_distance(km, same)
+
+
+def _are_far_apart(one: VenueKey | None, other: VenueKey | None) -> bool:
+    """Whether they are certainly `APART`, by the straight line, which is quickly told."""
+    if one is None or other is None or one.direction is None or other.direction is None:
+        return False
+    (x, y, z), (u, v, w) = one.direction, other.direction
+    return (x - u) ** 2 + (y - v) ** 2 + (z - w) ** 2 > _FAR_APART_KM**2
 
 
 def _by_distance(km: float, same: bool | None) -> Proximity:
@@ -193,7 +212,7 @@ def _run_together(one: LocalEvent, other: LocalEvent) -> bool:
     return both / either >= _MIN_COMMON_DAYS
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class MatchRecord:
     """One provider's event, read for comparing.
 
@@ -259,7 +278,7 @@ def features(
     proximity: Callable[[VenueKey | None, VenueKey | None], Proximity] = venue_proximity,
 ) -> dict[str, float] | None:  # fmt: skip
     """What the score weighs, each from 0 to 1; None where something says that they are two."""
-    if not _may_match(one, other):
+    if _are_far_apart(one.venue, other.venue) or not _may_match(one, other):
         return None
     place = proximity(one.venue, other.venue)
     time = time_proximity(one.event, other.event, repeated=one.repeated or other.repeated)

@@ -91,17 +91,18 @@ def _of_one_day(
     """Of one day of two origins, those that begin near each other or at an unknown time."""
     starts = {n: records[n].event.details.start.at for n in (*one, *other)}
     timed = sorted((at, m) for m in other if (at := starts[m]) is not None)
-    moments = [at for at, _ in timed]
+    moments, in_order = [at for at, _ in timed], [m for _, m in timed]
     untimed = [m for m in other if starts[m] is None]
     for n in one:
         at = starts[n]
         if at is None:
-            near = list(other)
+            near = other
         else:
             first = bisect_left(moments, at - MAX_TIME_APART)
             last = bisect_right(moments, at + MAX_TIME_APART)
-            near = [m for _, m in timed[first:last]] + untimed
-        yield from ((min(n, m), max(n, m)) for m in near)
+            near = in_order[first:last] + untimed
+        for m in near:
+            yield (n, m) if n < m else (m, n)
 
 
 def _groups(count: int, scores: Scores) -> list[list[int]]:

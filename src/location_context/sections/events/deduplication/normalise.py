@@ -7,7 +7,7 @@ import re
 import tomllib
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import takewhile
 from pathlib import Path
 
@@ -75,7 +75,7 @@ def fold(text: str) -> Phrase:
     return tuple(tokenize(to_ascii(text)))
 
 
-def _word_set(words: str) -> frozenset[str]:
+def word_set(words: str) -> frozenset[str]:
     return frozenset(word for one in words.split() for word in fold(one))
 
 
@@ -84,14 +84,14 @@ def _by_phrase(table: Mapping[str, Iterable[str]]) -> dict[Phrase, Phrase]:
 
 
 _TABLES = tomllib.loads(Path(__file__).with_name("vocabulary.toml").read_text(encoding="utf-8"))
-STOP_WORDS = _word_set(_TABLES["stop_words"])
-FILLER_TERMS = _word_set(_TABLES["filler_terms"])
-EVENT_TYPE_TERMS = _word_set(_TABLES["event_type_terms"])
-ENSEMBLE_TERMS = _word_set(_TABLES["ensemble_terms"])
+STOP_WORDS = word_set(_TABLES["stop_words"])
+FILLER_TERMS = word_set(_TABLES["filler_terms"])
+EVENT_TYPE_TERMS = word_set(_TABLES["event_type_terms"])
+ENSEMBLE_TERMS = word_set(_TABLES["ensemble_terms"])
 GENERIC_TERMS = FILLER_TERMS | EVENT_TYPE_TERMS
-HOMAGE_TERMS = _word_set(_TABLES["homage_terms"])
-TEAM_AFFIXES = _word_set(_TABLES["team_affixes"])
-COMMON_TEAM_NAMES = _word_set(_TABLES["common_team_names"])
+HOMAGE_TERMS = word_set(_TABLES["homage_terms"])
+TEAM_AFFIXES = word_set(_TABLES["team_affixes"])
+COMMON_TEAM_NAMES = word_set(_TABLES["common_team_names"])
 SYNONYMS = _by_phrase(_TABLES["synonyms"])
 DISTINGUISHING_TERMS = _by_phrase(_TABLES["distinguishing_terms"])
 TEAMS = _by_phrase(_TABLES["teams"])
@@ -148,23 +148,24 @@ def canonical_tokens(text: str) -> list[str]:
     return [word for word in _canonical(given) if word not in STOP_WORDS]
 
 
-def _canonical(given: list[str]) -> Iterator[str]:
+def _canonical(given: list[str]) -> list[str]:
     """Each longest known phrase by its meaning, every other word as it is."""
+    found: list[str] = []
     at = 0
     while at < len(given):
-        for phrase, meaning in _PHRASES.get(given[at], ()):
+        word = given[at]
+        for phrase, meaning in _PHRASES.get(word, ()):
             if len(phrase) == 1 or tuple(given[at : at + len(phrase)]) == phrase:
-                yield from meaning
+                found += meaning
                 at += len(phrase)
                 break
         else:
-            yield _number_or_word(given[at])
+            found.append(word if word.isalpha() else _number_or_word(word))
             at += 1
+    return found
 
 
 def _number_or_word(word: str) -> str:
-    if word.isalpha():
-        return word
     if ordinal := _ORDINAL.match(word):
         return ordinal[1]
     return "#youth" if _YOUTH_TEAM.match(word) else word.lstrip("0") or word

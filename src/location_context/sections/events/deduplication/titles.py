@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
 from location_context.sections.events.deduplication import normalise
 
@@ -23,6 +24,11 @@ _PARTS = re.compile(
     # whose it is: "Handel's Messiah", but not "New Year's Eve"
     r"|(?<!year)(?<!night)(?<!day)(?<!valentine)(?<!mother)(?<!father)(?<!patrick)['’]s\s",
     re.IGNORECASE,
+)
+_PLAIN = re.compile("[A-Za-z0-9 ]*")
+_PART_WORDS = normalise.word_set(  # with which a part of a plain text begins or ends, as above
+    "with feat ft featuring avec mit con play plays perform performs at by par present presents "
+    "and und et"
 )
 _INCIDENTAL = re.compile(
     r"(?<!^)(?<!^the )\b(?:19|20)\d\d(?:\s*[/–-]\s*\d{2,4})?\b"  # years and seasons
@@ -48,9 +54,10 @@ _MANY_NAMES = 4
 _MIN_RUNS = 8  # of letters; without a word in common, few of them are much of a short title
 
 _Words = tuple[frozenset[str], frozenset[str]]  # of two titles
+_NONE: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)  # not frozen, which would take a fifth of the time to read one
 class Title:
     """A title as it is compared.
 
@@ -128,16 +135,14 @@ def _differ(one: frozenset[str], other: frozenset[str]) -> bool:
 def read_title(text: str) -> Title:
     """The title in the form that is compared."""
     bare, bracketed = _split_brackets(text)
-    parts = [
-        normalise.canonical_tokens(part) for part in _PARTS.split(_without_incidental(bare) or bare)
-    ]
-    named = [tuple(word for word in part if _is_name(word)) for part in parts]
-    words = tuple(word for part in named for word in part)
+    parts = [normalise.canonical_tokens(part) for part in _split(_without_incidental(bare) or bare)]
+    named = [tuple([word for word in part if _is_name(word)]) for part in parts]
+    words = tuple(chain.from_iterable(named))
     if not words:
         words = normalise.fold(text)
         named = [words]
-    tokens = [word for part in parts for word in part]
-    aside = normalise.canonical_tokens(_without_incidental(bracketed))
+    tokens = list(chain.from_iterable(parts))
+    aside = normalise.canonical_tokens(_without_incidental(bracketed)) if bracketed else []
     tokens += aside
     unique = frozenset(words)
     non_latin, cjk = normalise.is_non_latin(text), normalise.has_cjk(text)
@@ -146,20 +151,27 @@ def read_title(text: str) -> Title:
     return Title(
         text=text,
         words=words,
-        parts=tuple(part for part in named if part),
-        numbers=frozenset(word for word in tokens if word.isdigit()),
-        distinguishing=frozenset(word for word in tokens if word.startswith("#")),
+        parts=tuple([part for part in named if part]),
+        numbers=frozenset([word for word in tokens if word.isdigit()]),
+        distinguishing=frozenset([word for word in tokens if word[0] == "#"]),
         unique=unique,
         naming=unique - normalise.GENERIC_TERMS,
         exclusive=normalise.exclusive_words(tokens),
-        aliases=frozenset(filter(_is_name, aside)) - normalise.GENERIC_TERMS,
+        aliases=frozenset(filter(_is_name, aside)) - normalise.GENERIC_TERMS if aside else _NONE,
         non_latin=non_latin,
         cjk=cjk,
     )
 
 
+def _split(text: str) -> list[str]:
+    """The parts; at once where nothing in the text may end one, as most often."""
+    if _PLAIN.fullmatch(text) and _PART_WORDS.isdisjoint(text.lower().split()):
+        return [text]
+    return _PARTS.split(text)
+
+
 def _is_name(word: str) -> bool:
-    return not word.startswith("#") and not (word.isdigit() and len(word) < _MIN_NAME_DIGITS)
+    return word[0] != "#" and (len(word) >= _MIN_NAME_DIGITS or not word.isdigit())
 
 
 def _split_brackets(text: str) -> tuple[str, str]:
