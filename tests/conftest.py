@@ -9,8 +9,6 @@ import httpcore2
 import pytest
 from hypothesis import settings
 
-from location_context.gazetteer.gazetteer import Gazetteer
-from location_context.localisation.language import Languages
 from tests.databases import (  # noqa: F401  fixtures for every folder of tests
     database,
     database_settings,
@@ -48,15 +46,6 @@ def _one_trust_store() -> Iterator[None]:
     """Read the certificates once for all HTTP clients: each would take 60 ms of a processor."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(httpcore2, "default_ssl_context", cache(httpcore2.default_ssl_context))
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _one_gazetteer() -> Iterator[None]:
-    """Read places and messages once for all services and commands: each would take a second."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Gazetteer, "load", cache(Gazetteer.load))
-        patch.setattr(Languages, "load", cache(Languages.load))
         yield
 
 

@@ -10,7 +10,7 @@ from location_context.errors import InvalidLanguage
 from location_context.localisation.language import Languages
 
 TAGS = ("de", "fr", "zh-Hans", "ar", "pt")
-LANGUAGES = Languages({tag: gettext.NullTranslations() for tag in TAGS})
+LANGUAGES = Languages(dict.fromkeys(TAGS, gettext.NullTranslations))
 
 
 @pytest.mark.parametrize(

@@ -1,26 +1,27 @@
 """Languages: negotiation, messages (gettext catalogues) and CLDR conventions.
 
-Catalogues are `locale/<tag>.po` beside this file, read once by `Languages.load`. Lookup follows
-RFC 4647 section 3.4: subtags are removed from the end until a catalogue matches, else English.
+Catalogues are `locale/<tag>.po` beside this file, each read when it is first asked for. Lookup
+follows RFC 4647 section 3.4: subtags are removed from the end until a catalogue matches, else
+English.
 `en` alone formats as en-GB; a requested region applies to formats (`en-US`, `de-AT`).
 """
 
 import gettext
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib import resources
+from functools import cache, partial
+from pathlib import Path
 from typing import Self
 
 from babel import Locale
 from babel.core import UnknownLocaleError
-from babel.messages.mofile import write_mo
-from babel.messages.pofile import read_po
 
 from location_context.errors import InvalidLanguage
 
 SOURCE = "en"
+CATALOGUES = Path(__file__).parent / "locale"
 _TAG = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _CHINESE = {"zh-cn": "zh-hans", "zh-sg": "zh-hans", "zh": "zh-hans"}
 
@@ -51,16 +52,15 @@ class Language:
 class Languages:
     """The languages with a catalogue, and the choice among them."""
 
-    def __init__(self, catalogues: Mapping[str, gettext.NullTranslations]) -> None:
-        self._catalogues = {tag.lower(): (tag, messages) for tag, messages in catalogues.items()}
-        self._catalogues.setdefault(SOURCE, (SOURCE, gettext.NullTranslations()))
+    def __init__(self, catalogues: Mapping[str, Callable[[], gettext.NullTranslations]]) -> None:
+        """`catalogues` by tag, each read once it is asked for."""
+        self._catalogues = {tag.lower(): (tag, cache(read)) for tag, read in catalogues.items()}
+        self._catalogues.setdefault(SOURCE, (SOURCE, cache(gettext.NullTranslations)))
 
     @classmethod
-    def load(cls) -> Self:
+    def load(cls, folder: Path = CATALOGUES) -> Self:
         """All catalogues of the package."""
-        folder = resources.files("location_context.localisation") / "locale"
-        files = [f for f in folder.iterdir() if f.name.endswith(".po")] if folder.is_dir() else []
-        return cls({f.name[:-3]: _read(f.read_bytes()) for f in files})
+        return cls({file.stem: partial(_read, file) for file in folder.glob("*.po")})
 
     @property
     def tags(self) -> list[str]:
@@ -100,15 +100,20 @@ class Languages:
         return None
 
     def _make(self, key: str, requested: str) -> Language:
-        tag, messages = self._catalogues[key]
+        tag, read = self._catalogues[key]
         locale = _locale(requested, tag)
         region = f"-{locale.territory}" if locale.territory and "-" in requested else ""
-        return Language(tag + region, locale, messages)
+        return Language(tag + region, locale, read())
 
 
-def _read(data: bytes) -> gettext.GNUTranslations:
+def _read(file: Path) -> gettext.GNUTranslations:
+    # imported here: they cost a start 15 ms, and English needs no catalogue
+    from babel.messages.mofile import write_mo  # noqa: PLC0415  large, and not always needed
+    from babel.messages.pofile import read_po  # noqa: PLC0415  likewise
+
     compiled = io.BytesIO()
-    write_mo(compiled, read_po(io.BytesIO(data)))
+    with file.open("rb") as written:
+        write_mo(compiled, read_po(written))
     compiled.seek(0)
     return gettext.GNUTranslations(compiled)
 
