@@ -98,7 +98,7 @@ def places() -> "Iterator[str]":
             yield f"lat={lat:.4f}&lng={lng:.4f}"
 
 
-async def _ask(
+async def ask_all(
     port: int, targets: Sequence[str], key: str, at_once: int
 ) -> list[tuple[int, float]]:
     """Status and seconds of each, over that many kept connections."""
@@ -126,18 +126,17 @@ class Bench:
         self._given = given
         self._places = places()
         self._today = system_clock().date()
-        self.providers = _start_stand_ins(folder, given, stack)
-        self.environ = _prepare(folder, self.providers.port)
+        options = [f"--events={given.events}", *(["--plain"] if given.plain else [])]
+        self.providers = start_stand_ins(folder, options, stack)
+        self.environ = prepare(folder, self.providers.port)
         self._key = key_without_limit(Settings(data_dir=folder / "data"))
         log = folder / "log"
         self.ours = stack.enter_context(Server.of("benchmarks.cold:service", self.environ, log))
         self.empty = stack.enter_context(Server.of("benchmarks.cold:trivial", self.environ, log))
         for server in (self.ours, self.empty):
             server.wait("/v1/health")
-        for path, ahead in (("/v1/pulse", None), *SECTIONS.values()):
-            self._ask(
-                self.ours, self.targets(path, ahead, given.places)
-            )  # countries, codes, months
+        for path, ahead in (("/v1/pulse", None), *SECTIONS.values()):  # what is of no one place
+            self._ask(self.ours, self.targets(path, ahead, given.places))
         self._ask(self.empty, self.targets("/v1/pulse/tides", None, given.places))
 
     def targets(self, path: str, ahead: int | None, count: int) -> list[str]:
@@ -147,9 +146,11 @@ class Bench:
         stay = f"&start={start}&end={start + timedelta(DAYS - 1)}" if ahead >= 0 else ""
         return [f"{path}?{place}{stay}" for place in itertools.islice(self._places, count)]
 
-    def _ask(self, server: Server, targets: Sequence[str], at_once: int = CLIENTS) -> list[float]:
+    def ask_all(
+        self, server: Server, targets: Sequence[str], at_once: int = CLIENTS
+    ) -> list[float]:
         """Seconds of each answer, all of which must be good."""
-        answers = asyncio.run(_ask(server.port, targets, self._key, at_once))
+        answers = asyncio.run(ask_all(server.port, targets, self._key, at_once))
         wrong = Counter(status for status, _ in answers if status != 200)
         if wrong:
             raise SystemExit(f"{targets[0]} and others: {dict(wrong)}")
@@ -181,15 +182,14 @@ class Bench:
         """What a thousand callers of one place got, and how often the providers were asked."""
         target = self.targets("/v1/pulse", None, 1) * CALLERS
         self.providers.ask("/calls")
-        answers = asyncio.run(_ask(self.ours.port, target, self._key, CALLERS))
+        answers = asyncio.run(ask_all(self.ours.port, target, self._key, CALLERS))
         statuses = Counter(f"status {status}" for status, _ in answers)
         calls = msgspec.json.decode(self.providers.ask("/calls").body, type=dict[str, int])
         return {**dict(statuses), **{f"calls of {path}": calls[path] for path in sorted(calls)}}
 
 
-def _start_stand_ins(folder: Path, given: argparse.Namespace, stack: ExitStack) -> Server:
+def start_stand_ins(folder: Path, options: Sequence[str], stack: ExitStack) -> Server:
     port = free_port()
-    options = [f"--events={given.events}", *(["--plain"] if given.plain else [])]
     command = [sys.executable, stand_ins.__file__, str(port), *options]
     log = folder / "stand_ins.log"
     server = stack.enter_context(Server(command, port, log=log, pinned=False))
@@ -197,7 +197,7 @@ def _start_stand_ins(folder: Path, given: argparse.Namespace, stack: ExitStack) 
     return server
 
 
-def _prepare(folder: Path, port: int) -> dict[str, str]:
+def prepare(folder: Path, port: int) -> dict[str, str]:
     """The settings, with a guide imported."""
     address, lines = f"http://127.0.0.1:{port}", folder / "guide.csv"
     own = {

@@ -1,10 +1,11 @@
-"""Processor time until the first answers, and memory after the first of every section.
+"""CPU until the first answers beside an empty Starlette application, and memory after them.
 
     python benchmarks/start.py [--rounds 5] [--workers 1] [--json]
 
 Each round starts `location-context serve` on a data directory that is set up, with stand-ins of the
-weather's providers in this process. CPU time and memory are of the command with all its processes,
-from /proc: Linux alone. Memory is PSS: a page that n processes share counts 1/n for each.
+weather's providers in this process, and then an empty Starlette application on the same server. CPU
+time and memory are of the command with all its processes, from /proc: Linux alone. Memory is PSS: a
+page that n processes share counts 1/n for each.
 """
 
 import argparse
@@ -30,17 +31,26 @@ from location_context.stay import system_clock  # noqa: E402  likewise
 
 TICKS = os.sysconf("SC_CLK_TCK")
 COMMAND = [sys.executable, "-m", "location_context"]
+SERVE = [*COMMAND, "serve"]
+EMPTY = [
+    sys.executable, "-m", "granian", "benchmarks.empty_app:app", "--interface", "asgi",
+    "--log-level", "critical",
+]  # fmt: skip
 SECTIONS = ("weather", "astronomy", "guide", "events")
 
 
 class Command:
-    """`serve` while it runs, and what it takes with all its processes."""
+    """A server while it runs, and what it takes with all its processes."""
 
-    def __init__(self, environ: dict[str, str], workers: int) -> None:
+    def __init__(self, command: list[str], environ: dict[str, str], workers: int) -> None:
         self._port = free_port()
-        given = ["serve", "--port", str(self._port), "--workers", str(workers)]
+        given = ["--port", str(self._port), "--workers", str(workers)]
         self._process = subprocess.Popen(
-            [*COMMAND, *given], env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [*command, *given],
+            env=environ,
+            cwd=ROOT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
 
     def wait(self) -> None:
@@ -98,7 +108,7 @@ def measure(environ: dict[str, str], key: str, workers: int) -> dict[str, float]
     stay = f"start={today + timedelta(3)}&end={today + timedelta(6)}"
     query = f"?lat=48.8566&lng=2.3522&{stay}"
     figures = {}
-    command = Command(environ, workers)
+    command = Command(SERVE, environ, workers)
     try:
         command.wait()
         figures["CPU s, health"] = command.cpu_seconds()
@@ -115,6 +125,13 @@ def measure(environ: dict[str, str], key: str, workers: int) -> dict[str, float]
         figures["MB, all"] = parent + sum(others)
     finally:
         command.end()
+    empty = Command(EMPTY, environ, workers)
+    try:
+        empty.wait()
+        figures["CPU s, empty Starlette"] = empty.cpu_seconds()
+        figures["MB, empty Starlette"] = sum(empty.megabytes())
+    finally:
+        empty.end()
     return figures
 
 
