@@ -15,6 +15,7 @@ within half a minute of the almanacs' phases and seasons, 1900 to 2050.
 
 import math
 import threading
+import time
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -286,10 +287,20 @@ class Ephemeris:
     def _observe(self, t: Time) -> tuple[Floats, Floats]:
         """Positions (7, 3, nodes) and planets' magnitudes (5, nodes)."""
         earth = self._kernel["earth"].at(t)
-        seen = [earth.observe(self._kernel[name]) for name in _TARGETS]
-        positions = [np.einsum("ijt,jt->it", t.M, s.apparent().xyz.au) for s in seen]
-        magnitudes = [planetary_magnitude(s) for s in seen[2:]]
+        positions, magnitudes = [], []
+        for name in _TARGETS:
+            _let_others_go_on()
+            seen = earth.observe(self._kernel[name])
+            _let_others_go_on()
+            positions.append(np.einsum("ijt,jt->it", t.M, seen.apparent().xyz.au))
+            if name in _TARGETS[2:]:
+                magnitudes.append(planetary_magnitude(seen))
         return np.array(positions), np.array(magnitudes)
+
+
+def _let_others_go_on() -> None:
+    """Hand over the interpreter's lock, for which an event loop would else wait 5 ms each time."""
+    time.sleep(0)
 
 
 def _obliquity(t: Time) -> Floats:
