@@ -9,7 +9,7 @@ import pytest
 
 from location_context.errors import UpstreamUnavailable
 from location_context.settings import Settings
-from location_context.widget.pulse import Widget
+from location_context.widget.render import Renderer
 from tests.serving import Served, serve
 from tests.web.conftest import HTTP, STAY, Client, make_key
 from tests.web.sections import FakeClock, FakeSection
@@ -222,18 +222,20 @@ def test_a_bad_host_and_a_draining_server_go_the_long_way(own: Client) -> None:
         own.served.app.draining = False
 
 
-def test_a_page_is_rendered_once_for_what_it_shows(
+def test_a_card_is_rendered_once_for_its_results_and_language(
     own: Client, tides: Changing, monkeypatch
 ) -> None:
     rendered = []
-    render = Widget._render
-    monkeypatch.setattr(Widget, "_render", lambda *given: rendered.append(given) or render(*given))
+    render = Renderer.card
+    monkeypatch.setattr(Renderer, "card", lambda *given: rendered.append(given) or render(*given))
     tides.lacking = "provider_unavailable"  # so that the response itself is not kept
-    pages = [own.get(WIDGET, {**STAY, "utm_source": source}).content for source in "abc"]
-    assert len(set(pages)) == len(rendered) == 1
-    changes = [{"place": "Casa"}, {"theme": "dark"}, {"lang": "de"}, {"lat": "48.9"}]
-    pages += [own.get(WIDGET, {**STAY, **change}).content for change in changes]
-    assert len(set(pages)) == len(rendered) == 5
+    changes = [{"utm_source": "a"}, {"utm_source": "b"}, {"place": "Casa"}, {"theme": "dark"}]
+    pages = [own.get(WIDGET, {**STAY, **change}).content for change in changes]
+    assert (len(set(pages)), len(rendered)) == (3, 1)
+    pages += [
+        own.get(WIDGET, {**STAY, **change}).content for change in ({"lang": "de"}, {"lat": "48.9"})
+    ]
+    assert (len(set(pages)), len(rendered)) == (5, 3)
 
 
 @pytest.mark.parametrize("path", [TIDES, WIDGET])

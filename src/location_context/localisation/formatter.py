@@ -10,7 +10,6 @@ from datetime import date, datetime, time
 from functools import cached_property, lru_cache
 
 from babel import Locale, dates, numbers, units
-from babel.lists import format_list
 
 from location_context.localisation.language import Language
 
@@ -38,11 +37,12 @@ class Message(str):
     __slots__ = ()
 
     def format(self, *_: object, **fields: object) -> str:
-        shown = {name: str(value) for name, value in fields.items()}
-        for name, value in shown.items():
-            if value.endswith(".") and f"{{{name}}}." in self:
-                shown[name] = value[:-1]
-        return str.format(self, **shown)
+        for name, value in fields.items():
+            text = value if type(value) is str else str(value)
+            if text[-1:] == "." and f"{{{name}}}." in self:
+                text = text[:-1]
+            fields[name] = text
+        return str.format(self, **fields)
 
 
 # CLDR's patterns take a tenth of a millisecond to fill in, and a page holds some hundred of them
@@ -75,6 +75,22 @@ def _time(language: Language, hour: int, minute: int) -> str:
     return non_breaking(dates.format_time(time(hour, minute), "short", locale=language.locale))
 
 
+@lru_cache(maxsize=1_000)
+def _percent(language: Language, value: int) -> str:
+    return non_breaking(numbers.format_percent(value / 100, locale=language.locale))
+
+
+@lru_cache(maxsize=10_000)
+def _interval(language: Language, start: date, end: date, skeleton: str) -> str:
+    return dates.format_interval(start, end, skeleton, locale=language.locale)
+
+
+@lru_cache(maxsize=100)
+def _list_patterns(language: Language) -> tuple[str, str, str, str]:
+    patterns = language.locale.list_patterns["standard"]
+    return patterns["2"], patterns["start"], patterns["middle"], patterns["end"]
+
+
 def _pattern(digits: int) -> str:
     return "#,##0" + ("." + "0" * digits if digits else "")
 
@@ -95,6 +111,10 @@ class Formatter:
     def _locale(self) -> Locale:
         return self.language.locale
 
+    @cached_property
+    def _right_to_left(self) -> bool:
+        return self.language.direction == "rtl"
+
     def number(self, value: float, digits: int = 0) -> str:
         """A number with exactly `digits` decimals."""
         text = _decimal(self.language, round(value, digits) + 0.0, digits)
@@ -103,12 +123,12 @@ class Formatter:
     def _signed(self, text: str, *, value: float) -> str:
         if value >= 0:
             return text
-        mark = _LEFT_TO_RIGHT_MARK if self.language.direction == "rtl" else ""
+        mark = _LEFT_TO_RIGHT_MARK if self._right_to_left else ""
         return mark + MINUS + text.lstrip(f"{_LEFT_TO_RIGHT_MARK}\u200f\u061c-{MINUS}")
 
     def percent(self, value: float) -> str:
         """`value` from 0 to 100, whole."""
-        return non_breaking(numbers.format_percent(round(value) / 100, locale=self._locale))
+        return _percent(self.language, round(value))
 
     def temperature(self, value: float) -> str:
         """Degrees without the scale's letter, as on a weather page."""
@@ -190,7 +210,7 @@ class Formatter:
         """`Sat, 8 – Sat, 15 Aug 2026`."""
         if start == end:
             return _skeleton(self.language, start, "yMMMEd")
-        text = dates.format_interval(start, end, "yMMMEd", locale=self._locale)
+        text = _interval(self.language, start, end, "yMMMEd")
         if self._locale.language == "en" and self._locale.territory != "US":
             return text.replace(",", "")  # as CLDR writes a single date there
         return text
@@ -198,7 +218,7 @@ class Formatter:
     def date_range(self, start: date, end: date) -> str:
         """`8–15` within a month, else with the months' names."""
         skeleton = "d" if (start.year, start.month) == (end.year, end.month) else "MMMd"
-        text = dates.format_interval(start, end, skeleton, locale=self._locale)
+        text = _interval(self.language, start, end, skeleton)
         return non_breaking(text).replace("–", EN_DASH)
 
     def time(self, moment: datetime) -> str:
@@ -217,7 +237,7 @@ class Formatter:
 
     def bidi_isolate(self, text: str) -> str:
         """A name that does not turn what stands beside it in right-to-left text."""
-        return f"\u2068{text}\u2069" if text and self.language.direction == "rtl" else text
+        return f"\u2068{text}\u2069" if text and self._right_to_left else text
 
     def moment(self, moment: datetime) -> str:
         """A date with the year and a time: `4 Mar 2026, 09:40`."""
@@ -239,7 +259,15 @@ class Formatter:
 
     def join_list(self, texts: Sequence[str]) -> str:
         """`a, b and c`."""
-        return format_list(list(texts), locale=self._locale)
+        if len(texts) < 2:
+            return "".join(texts)
+        two, start, middle, end = _list_patterns(self.language)
+        if len(texts) == 2:
+            return two.format(*texts)
+        joined = start.format(texts[0], texts[1])
+        for text in texts[2:-1]:
+            joined = middle.format(joined, text)
+        return end.format(joined, texts[-1])
 
     @cached_property
     def word_separator(self) -> str:

@@ -47,7 +47,7 @@ from location_context.stay import Clock, Stay, system_clock
 from location_context.testing.server import FAULTS, FakeResponse, FakeServer, Fault, Respond
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.http import http_client
-from location_context.widget.content import CardView, Content
+from location_context.widget.content import Content
 from location_context.widget.render import Appearance, Renderer
 
 PARIS = Point(48.8566, 2.3522, "Europe/Paris", "FR", "FR-IDF")
@@ -321,7 +321,9 @@ def _check_looks(section: Section[Any], body: Applicable, trial: _Trial) -> None
         try:
             _check_label(section, language, trial)
             if card := section.card(body, CardContext(fmt=fmt, now=trial.clock())):
-                content = Content(title=section.name, rows=[[CardView(section.name, card)]])
+                content = Content(
+                    title=section.name, rows=[[renderer.card(section.name, card, fmt)]]
+                )
                 html = renderer.page(content, fmt, Appearance()).html
                 if f'id="h-{section.name}"' not in html:
                     problem = f"has no heading with the id h-{section.name}"

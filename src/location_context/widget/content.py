@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta
+from functools import lru_cache
 from typing import Any
 
 import structlog
@@ -63,15 +64,15 @@ class SectionResults:
         """Every result, those of forecast parts last; None for one that is missing."""
         return [*self.by_section.values(), *self.forecast_parts.values()]
 
-    @property
-    def digests(self) -> tuple[str | None, ...]:
-        """What tells these results from others."""
-        return tuple(result.digest if result else None for result in self.all)
+    def digests_of(self, section: Section[Any]) -> tuple[str | None, ...] | None:
+        """What tells the section's results from others; None where its card changes by the hour.
 
-    @property
-    def stale(self) -> bool:
-        """Whether the page says how old some of it is, which changes with the hour."""
-        return any(body.stale for body in self.bodies)
+        A card of stale results says how old they are.
+        """
+        if any(body.stale for body in self.bodies_of(section)):
+            return None
+        results = (self.by_section[section], self.forecast_parts.get(section))
+        return tuple(result.digest if result else None for result in results)
 
 
 async def read(service: Service, query: Query, deadline: Deadline) -> SectionResults:
@@ -96,25 +97,25 @@ def _forecast_part_query(query: Query, now: datetime) -> Query | None:
 
 
 @dataclass(frozen=True)
-class CardView:
-    """A card with its section's name."""
+class RenderedCard:
+    """A section's card as it stands on a page.
+
+    Attributes:
+        name: of the section.
+        icons: the names of those in it, in order.
+        style: its part of the page's style block.
+    """
 
     name: str
-    card: Card
+    html: Markup
+    icons: Sequence[str]
+    style: str
 
 
-def rows(results: SectionResults, fmt: Formatter, now: datetime) -> list[list[CardView]]:
+def rows(cards: Mapping[Section[Any], RenderedCard]) -> list[list[RenderedCard]]:
     """The cards by row; those of half the width are side by side at the end."""
-    whole, half = list[list[CardView]](), list[CardView]()
-    for section, result in results.by_section.items():
-        forecast_part = results.forecast_part(section)
-        body = result.body if result else forecast_part
-        if not isinstance(body, Applicable):
-            continue
-        context = CardContext(fmt=fmt, now=now, forecast_part=forecast_part)
-        if card := _card(section, body, context):
-            view = CardView(section.name, card)
-            half.append(view) if section.half_width else whole.append([view])
+    whole = [[card] for section, card in cards.items() if not section.half_width]
+    half = [card for section, card in cards.items() if section.half_width]
     return [*whole, half] if half else whole
 
 
@@ -126,10 +127,17 @@ def page_data(results: SectionResults) -> dict[str, str]:
     return attributes
 
 
-def _card(section: Section[Any], body: Applicable, context: CardContext) -> Card | None:
+def card(
+    section: Section[Any], results: SectionResults, fmt: Formatter, now: datetime
+) -> Card | None:
     """The section's card; None if it has none or fails, so that the others are still shown."""
+    forecast_part = results.forecast_part(section)
+    result = results.by_section[section]
+    body = result.body if result else forecast_part
+    if not isinstance(body, Applicable):
+        return None
     try:
-        return section.card(body, context)
+        return section.card(body, CardContext(fmt=fmt, now=now, forecast_part=forecast_part))
     except Exception:  # noqa: BLE001  one broken card must not blank the guest's page
         structlog.get_logger().exception("card_failed", section=section.name)
         return None
@@ -238,6 +246,7 @@ def footer(results: SectionResults, fmt: Formatter) -> Footer | None:
     return Footer(lines=lines, as_of=_as_of(results, fmt)) if lines else None
 
 
+@lru_cache(maxsize=256)
 def source(attribution: Attribution) -> Source:
     """The notice with links on the names in it; a name that does not occur is put first."""
     text = attribution.text.removesuffix(f", {attribution.license_url}")  # the licence links there
@@ -298,7 +307,7 @@ class Content:
 
     title: str
     header: Header | None = None
-    rows: Sequence[Sequence[CardView]] = ()
+    rows: Sequence[Sequence[RenderedCard]] = ()
     sentence: str = ""
     footer: Footer | None = None
     problem: ErrorView | None = None

@@ -22,6 +22,7 @@ from location_context.localisation.language import Language, Languages
 from location_context.lru import LRUCache
 from location_context.parameters import DEFAULT_ACCENT, WIDGET, Parameters, Theme, decode, parse
 from location_context.sections.contract import Query
+from location_context.sections.section import Section
 from location_context.service import Service
 from location_context.upstream.deadline import Deadline
 from location_context.widget import content, embedding, oembed
@@ -29,7 +30,7 @@ from location_context.widget.builder import page as builder
 from location_context.widget.render import Appearance, Page, Renderer
 
 PATH = "/v1/pulse"
-MAX_PAGE_BYTES = 16_000_000
+MAX_CARDS_SIZE = 8_000_000  # characters: 400 pages
 FRAME_HEADERS = {
     "Cross-Origin-Embedder-Policy": "require-corp",  # hosts that send it show only frames with it
     "Cross-Origin-Resource-Policy": "cross-origin",
@@ -66,7 +67,9 @@ class Widget:
     def __init__(self, service: Service, renderer: Renderer) -> None:
         self._service = service
         self._renderer = renderer
-        self._pages = LRUCache[Hashable, Page](MAX_PAGE_BYTES, lambda page: len(page.html))
+        self._cards = LRUCache[Hashable, content.RenderedCard](
+            MAX_CARDS_SIZE, lambda card: len(card.html)
+        )
 
     async def admit(self, scope: Mapping[str, Any]) -> None:
         """Count a request by its client's address.
@@ -104,7 +107,7 @@ class Widget:
         query = Query(point, parameters.stay, parameters.units, language, public=True)
         deadline = Deadline.after(service.settings.widget_deadline)
         results = await content.read(service, query, deadline)
-        page = self._page(parameters, query, results)
+        page = self._render(parameters, query, results)
         request.state.digest = page.digest
         freshness = request.state.freshness = Freshness.of(results.all, "public")
         left = freshness.seconds_left(service.clock().timestamp())
@@ -131,24 +134,14 @@ class Widget:
         headers = {"Cache-Control": "no-store", **error.headers}
         return _response(page, error.status, fmt.language, headers)
 
-    def _page(self, parameters: Parameters, query: Query, results: content.SectionResults) -> Page:
-        """The page, rendered only if none is held that shows the same."""
-        look = (parameters.place, parameters.theme, parameters.accent, query.language.tag)
-        key = (results.digests, query.point.lat, query.point.lng, query.stay, look)
-        if results.stale:
-            return self._render(parameters, query, results)
-        if (page := self._pages.get(key)) is None:
-            page = self._render(parameters, query, results)
-            self._pages.put(key, page)
-        return page
-
     def _render(
         self, parameters: Parameters, query: Query, results: content.SectionResults
     ) -> Page:
         service, fmt = self._service, Formatter(query.language)
         title = embedding.title(service.sections, parameters.place, query.language)
         assert query.stay is not None
-        cards = content.rows(results, fmt, service.clock())
+        found = {section: self._card(section, results, fmt) for section in results.by_section}
+        cards = content.rows({section: card for section, card in found.items() if card})
         shown = content.Content(
             title=title,
             header=content.header(parameters, query.stay, query.point, service.gazetteer, fmt),
@@ -160,6 +153,26 @@ class Widget:
         )
         appearance = Appearance(theme=parameters.theme, accent=parameters.accent)
         return self._renderer.page(shown, fmt, appearance)
+
+    def _card(
+        self, section: Section[Any], results: content.SectionResults, fmt: Formatter
+    ) -> content.RenderedCard | None:
+        """The section's card, rendered only if none is held that shows the same.
+
+        It depends on no more than results and language: pages of any place's name, theme and
+        accent share it.
+        """
+        digests = results.digests_of(section)
+        key = (section.name, digests, fmt.language.tag)
+        if digests and (held := self._cards.get(key)):
+            return held
+        card = content.card(section, results, fmt, self._service.clock())
+        if card is None:
+            return None
+        rendered = self._renderer.card(section.name, card, fmt)
+        if digests:
+            self._cards.put(key, rendered)
+        return rendered
 
 
 def _response(page: Page, status: int, language: Language, headers: Mapping[str, str]) -> Response:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from importlib import resources
+from typing import Any
 from urllib.parse import urlsplit
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -19,8 +20,9 @@ from markupsafe import Markup, escape
 
 from location_context.localisation.formatter import Formatter
 from location_context.parameters import Theme
+from location_context.sections.section import Card
 from location_context.widget.colour import variables
-from location_context.widget.content import Content
+from location_context.widget.content import Content, RenderedCard
 
 _PACKAGE = "location_context.widget"
 _ICON = re.compile(r'<svg viewBox="([^"]+)">(.*)</svg>', re.DOTALL)
@@ -71,32 +73,50 @@ class Renderer:
     def __init__(self) -> None:
         self._style = minify(read_file(f"{_PACKAGE}:style.css"))
         self._script = minify(read_file(f"{_PACKAGE}:resize.js"))
-        self._template = template_environment().get_template(f"{_PACKAGE}:page.html")
+        self._script_digest = digest(self._script)
+        self._environment = template_environment()
+        self._template = self._environment.get_template(f"{_PACKAGE}:page.html")
         self._icons = dict[str, tuple[str, str]]()
         for file in resources.files(_PACKAGE).joinpath("icons").iterdir():
             if match := _ICON.search(file.read_text("utf-8")):
                 self._icons[file.name.removesuffix(".svg")] = (match[1], match[2])
 
+    def card(self, name: str, card: Card, fmt: Formatter) -> RenderedCard:
+        """The section's card, for any page in this language."""
+        sprite = Sprite(self._icons)
+        template = self._environment.get_template(card.template)
+        html = template.render(
+            self._words(fmt), one={"name": name}, card=card.view, icon=sprite.icon
+        )
+        safe = Markup(html)  # noqa: S704  its environment has escaped it
+        return RenderedCard(name, safe, tuple(sprite.used), card.style)
+
+    def _words(self, fmt: Formatter) -> dict[str, Any]:
+        """What every template has of a language."""
+        return {
+            "fmt": fmt,
+            "lang": fmt.language.tag,
+            "direction": fmt.language.direction,
+            "link": external_link(fmt.gettext("(opens in a new tab)")),
+            "_": fmt.gettext,
+        }
+
     def page(self, content: Content, fmt: Formatter, appearance: Appearance) -> Page:
-        card_styles = "".join(view.card.style for row in content.rows for view in row)
+        card_styles = "".join(card.style for row in content.rows for card in row)
         style = f"{appearance.style}{self._style}{card_styles}"
         sprite = Sprite(self._icons)
-        language = fmt.language
         html = self._template.render(
+            self._words(fmt),
             page=content,
-            fmt=fmt,
-            lang=language.tag,
-            direction=language.direction,
             scheme=appearance.scheme,
             style=Markup(style),  # noqa: S704  our own files and numbers
             script=Markup(self._script),  # noqa: S704  likewise
             icon=sprite.icon,
+            show=sprite.show,
             symbols=sprite.symbols,
-            link=external_link(fmt.gettext("(opens in a new tab)")),
-            _=fmt.gettext,
         )
         policy = (
-            f"default-src 'none'; style-src {digest(style)}; script-src {digest(self._script)}; "
+            f"default-src 'none'; style-src {digest(style)}; script-src {self._script_digest}; "
             "base-uri 'none'; form-action 'none'; frame-ancestors *"
         )
         return Page(html, policy)
@@ -116,6 +136,11 @@ class Sprite:
         """A reference to a shape; `size` is an additional CSS class."""
         self.used[name] = None
         return _icon(name, size)
+
+    def show(self, card: RenderedCard) -> Markup:
+        """A card whose icons stand for shapes of this page."""
+        self.used |= dict.fromkeys(card.icons)
+        return card.html
 
     def symbols(self) -> Markup:
         """The shapes used so far."""
