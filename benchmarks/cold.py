@@ -146,9 +146,7 @@ class Bench:
         stay = f"&start={start}&end={start + timedelta(DAYS - 1)}" if ahead >= 0 else ""
         return [f"{path}?{place}{stay}" for place in itertools.islice(self._places, count)]
 
-    def ask_all(
-        self, server: Server, targets: Sequence[str], at_once: int = CLIENTS
-    ) -> list[float]:
+    def _ask(self, server: Server, targets: Sequence[str], at_once: int = CLIENTS) -> list[float]:
         """Seconds of each answer, all of which must be good."""
         answers = asyncio.run(ask_all(server.port, targets, self._key, at_once))
         wrong = Counter(status for status, _ in answers if status != 200)
