@@ -50,7 +50,9 @@ class _Commands(TyperGroup):
 
 def load(name: str) -> Any:
     """The command itself, with its options or subcommands."""
-    command = getattr(import_module(f"location_context.cli.{MODULES.get(name, name)}"), name)
+    with console.uncollected():
+        module = import_module(f"location_context.cli.{MODULES.get(name, name)}")
+    command = getattr(module, name)
     if not isinstance(command, typer.Typer):
         function, command = command, typer.Typer(add_completion=False)
         command.command(name)(function)

@@ -2,9 +2,11 @@
 
 Everything is opened once before the workers start, so that an invalid setting or an old schema
 gives an error message instead of a crash loop, and the warnings for the operator are printed.
+Workers that are forked, as on Linux, find all modules imported, and share their memory.
 """
 
 import asyncio
+import gc
 import os
 import socket
 from collections.abc import Sequence
@@ -45,12 +47,14 @@ def serve(
     settings = listening_settings(console.settings(new=new), host, port)
     logs.configure(settings)
     _check_port(host, port)
-    notices = [*asyncio.run(_notices(settings))]
+    with console.uncollected():  # opening imports the sections
+        notices = [*asyncio.run(_notices(settings))]
     if workers > 1 and not settings.redis_url:
         notices.append(f"Each of the {workers} workers counts quotas on its own: set REDIS_URL")
     notices += [f"{name} is not a setting and is ignored" for name in unknown(os.environ)]
     _announce(settings, [console.hint(notice) for notice in notices])
     os.environ[PREFIX + "BUDGET_SHARE"] = str(settings.budget_share / workers)
+    gc.freeze()  # a collection in a worker would write on pages that all processes share
     server(APPLICATION, host, port, workers).serve()
 
 

@@ -62,19 +62,24 @@ def build(context: SectionContext) -> list[Section[Any]]:
 
 
 def _loaded(point: EntryPoint, kind: type[Kind]) -> type[Kind]:
-    where = f"The entry point {point.name!r} of {_origin(point)} ({point.value})"
     try:
         loaded = point.load()
     except Exception as error:
         raise OperatorError(
-            f"{where} cannot be loaded: {type(error).__name__}: {error}. "
+            f"{_where(point)} cannot be loaded: {type(error).__name__}: {error}. "
             "Mend that package or uninstall it."
         ) from error
     if not (isinstance(loaded, type) and issubclass(loaded, kind)):
-        raise OperatorError(f"{where} is not a subclass of {kind.__module__}.{kind.__name__}.")
+        what = f"{kind.__module__}.{kind.__name__}"
+        raise OperatorError(f"{_where(point)} is not a subclass of {what}.")
     if getattr(loaded, "name", None) != point.name:
-        raise OperatorError(f"{where} has another `name`: {getattr(loaded, 'name', None)!r}.")
+        name = getattr(loaded, "name", None)
+        raise OperatorError(f"{_where(point)} has another `name`: {name!r}.")
     return loaded
+
+
+def _where(point: EntryPoint) -> str:
+    return f"The entry point {point.name!r} of {_origin(point)} ({point.value})"
 
 
 def _order(loaded: type) -> int:

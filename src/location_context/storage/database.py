@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from sqlalchemy import URL, Executable, Row, Table, make_url, text
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
@@ -163,9 +163,13 @@ class Database:
             if not self._connections:
                 self._idle.set()
 
-    def insert(self, table: Table) -> sqlite.Insert | postgresql.Insert:
+    def insert(self, table: Table) -> sqlite.Insert:
         """An INSERT that supports ON CONFLICT, which both databases spell the same way."""
-        return sqlite.insert(table) if self.is_sqlite else postgresql.insert(table)
+        if self.is_sqlite:
+            return sqlite.insert(table)
+        from sqlalchemy.dialects import postgresql  # noqa: PLC0415  large, and SQLite is the usual
+
+        return postgresql.insert(table)  # type: ignore[return-value]  # same calls
 
     async def revision(self) -> str | None:
         """The revision of the schema; None for a new database."""
