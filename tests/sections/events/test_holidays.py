@@ -204,6 +204,14 @@ def test_school_holidays_over_new_year_are_one(gazetteer, year):
     ]
 
 
+@pytest.mark.parametrize("country", ["CN", "DE", "IR", "NP", "US"])
+def test_only_holidays_of_schools_last_into_the_next_year(year, country: str):
+    locale, schools = Locale.parse("en"), "school_holiday"
+    whole, alone = year(country, 2026, locale), year(country, 2026, locale, school_alone=True)
+    assert tuple(one for one in whole if one.category == schools) == alone
+    assert all(one.days.last.year == 2026 for one in whole if one.category != schools)
+
+
 # days of 2026 that a territory keeps and the country it belongs to does not
 TERRITORIES = {
     "GP": (16.24, -61.53, "05-27"), "RE": (-20.88, 55.45, "12-20"), "PR": (18.46, -66.1, "07-25"),

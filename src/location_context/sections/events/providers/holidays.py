@@ -7,6 +7,7 @@ language where the library has it, else in English, else in the country's own.
 
 import asyncio
 import re
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +19,7 @@ import holidays
 import msgspec
 from babel import Locale
 from dateutil.easter import easter
+from holidays.constants import HOLIDAY_NAME_DELIMITER
 from holidays.registry import COUNTRIES
 
 from location_context.localisation.language import Language
@@ -42,7 +44,7 @@ _CATEGORIES: dict[str, HolidayCategory] = {  # by the library's
     "workday": "observance",
 }
 _DAY = timedelta(days=1)
-_Year = tuple[str, int, Locale]  # a country, a year, whose language
+_Year = tuple[str, int, Locale, bool]  # a country, a year, whose language, school holidays alone
 MAX_CACHED_YEARS = 1000  # of a country in a language
 
 
@@ -104,9 +106,10 @@ class Holidays(EventProvider):
         assert stay is not None
         if point.country is None or point.country not in self._countries:
             return ProviderResult("not_covered")
-        # holidays of schools cross New Year
-        years = range(stay.start.year - 1, stay.end.year + 1)
-        keys = [(point.country, year, query.language.locale) for year in years]
+        country, locale, first = point.country, query.language.locale, stay.start.year
+        # of the year before, holidays of schools alone last into this one
+        keys: list[_Year] = [(country, first - 1, locale, True)]
+        keys += [(country, year, locale, False) for year in range(first, stay.end.year + 1)]
         try:
             records = await self._records(keys, deadline.earlier(ANSWER_RESERVE))
         except TimeoutError:
@@ -131,7 +134,9 @@ class Holidays(EventProvider):
 
     async def _compute(self, year: _Year) -> _Records:
         loop = asyncio.get_running_loop()
-        records = await loop.run_in_executor(self._worker, holidays_of_year, *year)
+        country, number, locale, school_alone = year
+        work = partial(holidays_of_year, country, number, locale, school_alone=school_alone)
+        records = await loop.run_in_executor(self._worker, work)
         self._cache.put(year, records)
         return records
 
@@ -188,12 +193,15 @@ def _with_unique_ids(events: list[ProviderEvent]) -> list[ProviderEvent]:
     return numbered
 
 
-def holidays_of_year(country: str, year: int, locale: Locale) -> tuple[HolidayRecord, ...]:
+def holidays_of_year(
+    country: str, year: int, locale: Locale, *, school_alone: bool = False
+) -> tuple[HolidayRecord, ...]:
     """All holidays that begin in the year. The first call for a country takes a while."""
     found: list[HolidayRecord] = []
     seen: set[tuple[date, str]] = set()
     language, supported = _language(country, locale), _entity(country).supported_categories
-    for category in (c for c in _CATEGORIES if c in supported):
+    wanted = ("school",) if school_alone else _CATEGORIES
+    for category in (c for c in wanted if c in supported):
         if category == "catholic" and country != "DE":
             continue  # holidays of people of a faith, not of municipalities
         records = _of_category(country, year, language, category)
@@ -241,6 +249,7 @@ def _holidays(
     """What the country or a part of it observes from days of the year on."""
     # school holidays cross New Year
     years = (year - 1, year, year + 1) if category == "school" else (year,)
+    time.sleep(0)  # hand over the interpreter's lock: an event loop would wait 5 ms each time
     single_days = _single_days(country, key, years, language, category)
     joined: list[Days] = []
     for days in sorted(single_days, key=lambda days: (days.title, days.estimated, days.first)):
@@ -259,8 +268,8 @@ def _single_days(
         country, subdiv=key, years=years, language=language, categories=(category,)
     )
     labels = [_label(found, name) for name in ("observed_estimated_label", "estimated_label")]
-    for day in found:
-        for name in found.get_list(day):
+    for day, names in dict.items(found):  # as it is: the library's own would look each day up
+        for name in filter(None, names.split(HOLIDAY_NAME_DELIMITER)):
             label = next((label for label in labels if label and label in name), None)
             title = name.replace(label, "").strip() if label else name
             yield Days(day, day, title, label is not None)
