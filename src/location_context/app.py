@@ -5,6 +5,7 @@ around it. Nothing else in the service knows which parts it is made of.
 """
 
 import asyncio
+import gc
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -137,8 +138,13 @@ def create_app(
     *,
     clock: Clock = system_clock,
     sections: Sequence[Section[Any]] | None = None,
+    own_process: bool = False,
 ) -> Application:
-    """The ASGI application; its lifespan opens and closes everything."""
+    """The ASGI application; its lifespan opens and closes everything.
+
+    With `own_process` what a start has made is left out of each collection of garbage: a full one
+    takes 130 ms on the event loop, and what lives as long as the process is no garbage.
+    """
 
     @asynccontextmanager
     async def lifespan(app: Application) -> AsyncIterator[None]:
@@ -152,6 +158,8 @@ def create_app(
             app.serve(routes, {page.path: widget.error_response for page in pages})
             async with background(service), drain.with_parent():
                 with app.log, drain.on_sigterm(app, filter_accepts=settings.accept_filter):
+                    if own_process:
+                        gc.freeze()
                     yield
 
     return Application(lifespan, settings, clock)
@@ -161,4 +169,4 @@ def serve_app() -> Application:
     """The application of a server process, with the settings of its environment."""
     settings = Settings.read(os.environ)
     logs.configure(settings)
-    return create_app(settings)
+    return create_app(settings, own_process=True)

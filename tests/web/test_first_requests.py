@@ -1,16 +1,19 @@
-"""A server that answers health is ready: its first keyed requests wait for no database."""
+"""A server that answers health is ready: its first requests wait for no database or garbage."""
 
 import asyncio
+import gc
 from collections import Counter
 
 import msgspec
 import pytest
 
+from location_context.app import create_app
 from location_context.settings import Secret, Settings
 from tests.serving import serve
 from tests.storage.proxy import Proxy
 from tests.web.commands import command
 from tests.web.conftest import STAY, Client, make_key
+from tests.web.sections import FakeSection
 
 pytestmark = pytest.mark.anyio
 
@@ -52,3 +55,15 @@ async def test_keys_and_guide_are_read_before_the_server_listens(
                 return Counter(f"{a.status_code}" for a in answers)
 
         assert await asyncio.to_thread(ask) == {"200": 40}
+
+
+async def test_what_a_server_process_made_at_its_start_is_not_looked_through_for_garbage(tmp_path):
+    settings, sections = Settings(data_dir=tmp_path, log_level="error"), [FakeSection()]
+    assert not gc.get_freeze_count()
+    try:
+        for own_process in (False, True):
+            app = create_app(settings, sections=sections, own_process=own_process)
+            async with app.router.lifespan_context(app):
+                assert (gc.get_freeze_count() > 0) is own_process
+    finally:
+        gc.unfreeze()

@@ -20,7 +20,6 @@ from location_context.sections.contract import (
     StayBody,
     point_body,
     point_notices,
-    provider_state,
 )
 from location_context.sections.section import (
     PARIS,
@@ -31,6 +30,7 @@ from location_context.sections.section import (
     Section,
     SectionContext,
     TextTable,
+    provider_state,
 )
 from location_context.sections.units import Measure
 from location_context.settings.parsers import Address
