@@ -116,30 +116,33 @@ class ClientPseudonymiser:
     def __init__(self, counter: Counter, clock: Clock) -> None:
         self._counter = counter
         self._now = posix_seconds(clock)
-        self._day, self._name = -1.0, ""
-        self._secret, self._hmac = b"", hmac.new(b"", digestmod="sha256")
+        self._day = -1.0
+        self._hmac = hmac.new(b"", digestmod="sha256")  # with the secret of that day
 
     async def pseudonym(self, address: str) -> str:
         """The same for the same client (IPv6 by its /64) until midnight UTC."""
-        return self._of(await self._counter.secret(self._name_of_secret()), address)
+        if (known := self.pseudonym_now(address)) is not None:
+            return known
+        secret = await self._counter.secret(_name(self._now() // DAY))
+        return _pseudonym(hmac.new(secret, digestmod="sha256"), address)
 
     def pseudonym_now(self, address: str) -> str | None:
         """The same; None while the secret of the day must be asked for."""
-        secret = self._counter.secret_now(self._name_of_secret())
-        return None if secret is None else self._of(secret, address)
-
-    def _name_of_secret(self) -> str:
         if (day := self._now() // DAY) != self._day:
-            date = datetime.fromtimestamp(day * DAY, UTC).date()
-            self._day, self._name = day, f"address:{date.isoformat()}"
-        return self._name
+            if (secret := self._counter.secret_now(_name(day))) is None:
+                return None
+            self._day, self._hmac = day, hmac.new(secret, digestmod="sha256")
+        return _pseudonym(self._hmac.copy(), address)  # a copy takes half the time of a new one
 
-    def _of(self, secret: bytes, address: str) -> str:
-        if secret is not self._secret:
-            self._secret, self._hmac = secret, hmac.new(secret, digestmod="sha256")
-        mac = self._hmac.copy()  # half the time of a new one
-        mac.update(_client(address))
-        return mac.hexdigest()[:32]
+
+def _name(day: float) -> str:
+    """The name of a day's secret."""
+    return f"address:{datetime.fromtimestamp(day * DAY, UTC).date().isoformat()}"
+
+
+def _pseudonym(mac: hmac.HMAC, address: str) -> str:
+    mac.update(_client(address))
+    return mac.hexdigest()[:32]
 
 
 def _client(address: str) -> bytes:

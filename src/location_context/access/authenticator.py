@@ -7,6 +7,7 @@ So 200, 304, 400 and HEAD count; 404 and 405 never come here; 401 and 429 are no
 import math
 import time
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -30,6 +31,10 @@ _WIDGET = "widget:"  # before the pseudonym, so that it is no key's id
 _NOT_RECOGNISED = "The provided API key is not recognised."
 _FORM = "`Authorization: Bearer <api-key>`"
 _MISSING = f"The API key is missing: send it in the header, as {_FORM}."
+
+
+# a counted request: the id of its key, if it came with one, and the headers of its answer
+Admitted: TypeAlias = tuple[str | None, list[tuple[bytes, bytes]]]
 
 
 class Grant(Struct, frozen=True):
@@ -165,9 +170,19 @@ class Authenticator:
         result = self._counter.consume_now(*known)
         return None if result is None else self._granted(known[0], result)
 
+    def authenticate_again(self, authorization_header: bytes) -> Admitted | None:
+        """The same where nothing but the count can differ from the last request in this second."""
+        cache = self._key_cache
+        known = self._known.get(authorization_header)
+        if known is None or self._known_since != cache.read_at or not cache.is_recent:
+            return None
+        key_id, limits = known
+        state = self._counter.consume_again(key_id, limits)
+        return None if state is None else (key_id, [limits.policy_header, (b"ratelimit", state)])
+
     def _granted(self, key_id: str, result: RateLimitResult) -> Grant:
         if not result.allowed:
-            used_up = next(w.limit for w in reversed(result.windows) if w.is_used_up)
+            used_up = next(w.limit for w in reversed(result.windows) if not w.left)
             raise RateLimitExceeded(
                 f"The quota of {used_up.quota} requests a {used_up.name} is used up.",
                 result.retry_after,
@@ -192,8 +207,10 @@ class Authenticator:
         """
         if (pseudonym := self._pseudonymiser.pseudonym_now(client)) is None:
             return False
-        result = self._counter.consume_now(_WIDGET + pseudonym, self._widget_limits)
-        if result is not None:
+        subject, limits = _WIDGET + pseudonym, self._widget_limits
+        if self._counter.consume_again(subject, limits) is not None:
+            return True
+        if (result := self._counter.consume_now(subject, limits)) is not None:
             _require_room(result)
         return result is not None
 

@@ -4,19 +4,12 @@ A scope is that of ASGI; `headers` are the request's own, each given once, by th
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
-from location_context.access.authenticator import Grant
+from location_context.access.authenticator import Admitted, Grant
 from location_context.errors import AuthenticationError
 
 Headers: TypeAlias = Mapping[bytes, bytes]
-
-
-class Admitted(NamedTuple):
-    """A request that was counted: whose key it came with, and the headers of its answer."""
-
-    key_id: str | None
-    headers: list[tuple[bytes, bytes]]
 
 
 class Gate(Protocol):

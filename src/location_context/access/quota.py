@@ -56,7 +56,7 @@ class Limits:
         self.longest = tuple(limit.max_remaining for limit in limits)
         self.policy = ", ".join(f'"{one.name}";q={one.quota};w={one.seconds}' for one in limits)
         self.policy_header = (b"ratelimit-policy", self.policy.encode())
-        self.state = ", ".join(f'"{one.name}";r=%d;t=%d' for one in limits)
+        self.state = ", ".join(f'"{one.name}";r=%s;t=%d' for one in limits)
 
 
 class Window(Struct, frozen=True):
@@ -67,8 +67,8 @@ class Window(Struct, frozen=True):
     ends: float
 
     @property
-    def is_used_up(self) -> bool:
-        return self.used >= self.limit.quota
+    def left(self) -> int:
+        return max(0, self.limit.quota - self.used)
 
     def at(self, now: float, limit: Limit) -> "Window":
         """This window now, under the limit: a new one if it has ended, cut if the clock went back.
@@ -93,7 +93,7 @@ class RateLimitResult(Struct, frozen=True):
     @property
     def retry_after(self) -> int:
         """Seconds until every used-up window has ended."""
-        ends = max((w.ends for w in self.windows if w.is_used_up), default=self.now)
+        ends = max((w.ends for w in self.windows if not w.left), default=self.now)
         return max(1, math.ceil(ends - self.now))
 
     @property
@@ -106,7 +106,7 @@ class RateLimitResult(Struct, frozen=True):
         """`RateLimit` of the IETF draft: what is left in each window, and for how long."""
         left: list[int] = []
         for window in self.windows:
-            left += (max(0, window.limit.quota - window.used), math.ceil(window.ends - self.now))
+            left += (window.left, math.ceil(window.ends - self.now))
         return self.limits.state % tuple(left)
 
 
@@ -122,8 +122,15 @@ class Counter(Protocol):
         """Count one request of `subject` if every window has room; None if that takes waiting."""
         ...
 
+    def consume_again(self, subject: str, limits: Limits) -> bytes | None:
+        """Count one more of a subject that was counted in this second: `RateLimit` of the answer.
+
+        None where that does not tell all, or there is no room; nothing is counted then.
+        """
+        ...
+
     async def consume(self, subject: str, limits: Limits) -> RateLimitResult:
-        """The same, however long it takes."""
+        """The same as `consume_now`, however long it takes."""
         ...
 
     async def refund(self, subject: str, result: RateLimitResult) -> None:
@@ -141,7 +148,51 @@ class Counter(Protocol):
     async def close(self) -> None: ...
 
 
-Kind: TypeAlias = OrderedDict[str, Sequence[Window]]
+class Account:
+    """The windows of a subject, and how many requests came after in the same second of each.
+
+    In that second nothing changes but the count, so that all else of the header is kept.
+
+    Attributes:
+        limits: those of the windows.
+        since, until: the span in which `again` may be asked.
+        room: how often.
+    """
+
+    __slots__ = ("_again", "_left", "_state", "_windows", "limits", "room", "since", "until")
+
+    def __init__(self, limits: Limits, windows: Sequence[Window]) -> None:
+        self.limits = limits
+        self._windows = windows
+        self._again = self.room = 0
+        self.since = self.until = 0.0
+
+    def prepare(self, now: float) -> None:
+        """Make `again` possible from now on."""
+        ends = [(window.ends, math.ceil(window.ends - now)) for window in self._windows]
+        self.since = max(end - seconds for end, seconds in ends)
+        self.until = min(end - seconds + 1 for end, seconds in ends)
+        self._left = [window.left for window in self._windows]
+        self.room = min(self._left)
+        shown = [part for _, seconds in ends for part in ("%d", seconds)]
+        self._state = (self.limits.state % tuple(shown)).encode()
+
+    def again(self) -> bytes:
+        """Count one more request: `RateLimit` of its answer."""
+        self.room -= 1
+        self._again = again = self._again + 1
+        return self._state % tuple([left - again for left in self._left])
+
+    @property
+    def windows(self) -> Sequence[Window]:
+        """All that was counted."""
+        if again := self._again:
+            self._windows = [Window(w.limit, w.used + again, w.ends) for w in self._windows]
+            self._again = self.room = 0
+        return self._windows
+
+
+Kind: TypeAlias = OrderedDict[str, Account]
 
 
 class MemoryCounter:
@@ -161,10 +212,12 @@ class MemoryCounter:
 
     def consume_now(self, subject: str, limits: Limits) -> RateLimitResult:
         now, kind = self._now(), self._kind(limits)
-        stored = kind.get(subject)
-        if stored is None:
+        account = kind.get(subject)
+        if account is None:
             self._forget(kind, now)
-            stored = [Window(limit, 0, limit.end(now)) for limit in limits.windows]
+            stored: Sequence[Window] = [Window(one, 0, one.end(now)) for one in limits.windows]
+        else:
+            stored = account.windows
         windows: list[Window] = []
         counted: list[Window] = []
         allowed = True
@@ -175,9 +228,18 @@ class MemoryCounter:
             windows.append(window)
             counted.append(Window(limit, window.used + 1, window.ends))
             allowed = allowed and window.used < limit.quota
-        kind[subject] = windows = counted if allowed else windows
+        windows = counted if allowed else windows
+        kind[subject] = again = Account(limits, windows)
+        if account is not None:  # most addresses come once
+            again.prepare(now)
         kind.move_to_end(subject)
         return RateLimitResult(allowed, limits, windows, now)
+
+    def consume_again(self, subject: str, limits: Limits) -> bytes | None:
+        account = self._kind(limits).get(subject)
+        if account is None or account.limits is not limits or not account.room:
+            return None
+        return account.again() if account.since <= self._now() < account.until else None
 
     async def consume(self, subject: str, limits: Limits) -> RateLimitResult:
         return self.consume_now(subject, limits)
@@ -187,25 +249,23 @@ class MemoryCounter:
         kind = self._kind(result.limits)
         if subject not in kind:
             self._forget(kind, result.now)
-        kind[subject] = result.windows
+        kind[subject] = Account(result.limits, result.windows)
         kind.move_to_end(subject)
 
     def _forget(self, kind: Kind, now: float) -> None:
         """Make room for a new subject: of those unused for longest, the ended ones go."""
-        while kind and (
-            len(kind) >= self._subjects or _have_all_ended(next(iter(kind.values())), now)
-        ):
+        while kind and (len(kind) >= self._subjects or _has_ended(next(iter(kind.values())), now)):
             kind.popitem(last=False)
 
     async def refund(self, subject: str, result: RateLimitResult) -> None:
         kind = self._kind(result.limits)
         if subject in kind:
-            kind[subject] = [
-                Window(stored.limit, max(0, stored.used - 1), stored.ends)
-                if stored.ends == given.ends
-                else stored
-                for stored, given in zip(kind[subject], result.windows, strict=True)
+            account, given = kind[subject], result.windows
+            windows = [
+                Window(one.limit, max(0, one.used - 1), one.ends) if one.ends == end.ends else one
+                for one, end in zip(account.windows, given, strict=True)
             ]
+            kind[subject] = Account(account.limits, windows)
 
     async def secret(self, name: str) -> bytes:
         return self.secret_now(name)
@@ -229,5 +289,5 @@ class MemoryCounter:
         return kind
 
 
-def _have_all_ended(windows: Sequence[Window], now: float) -> bool:
-    return all(window.ends <= now for window in windows)
+def _has_ended(account: Account, now: float) -> bool:
+    return all(window.ends <= now for window in account.windows)

@@ -145,6 +145,9 @@ class RedisCounter:
     def consume_now(self, _: str, __: Limits) -> None:
         """What is counted together takes waiting."""
 
+    def consume_again(self, _: str, __: Limits) -> None:
+        """Likewise."""
+
     async def consume(self, subject: str, limits: Limits) -> RateLimitResult:
         now = self._now()
         arguments: list[str | int] = [int(now * 1000)]

@@ -7,8 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from location_context.access.address import TrustedProxies
-from location_context.access.authenticator import Authenticator, Grant, refusal
-from location_context.access.gate import Admitted, Headers
+from location_context.access.authenticator import Admitted, Authenticator, Grant, refusal
+from location_context.access.gate import Headers
 from location_context.errors import AuthenticationError
 from location_context.freshness import Freshness
 from location_context.parameters import DATED_SECTION, UNDATED_SECTION, decode, parse
@@ -21,8 +21,6 @@ from location_context.web.response_cache import CachedRoute
 
 _KEY_PARAMETERS = {"api_key", "apikey", "api-key", "key", "access_token", "token"}
 _KEY_PREFIX = "lc_live_"
-# a query without any of these is well formed and holds no key
-_DOUBTFUL = (b"%", b"\0", b"key", b"token", b"lc_live_")
 
 
 def section_route(service: Service, section: CachedSection) -> CachedRoute:
@@ -79,13 +77,18 @@ class KeyGate:
         Raises:
             RateLimitExceeded: its quota is used up.
         """
-        grant = self._authenticator.authenticate_now(headers.get(b"authorization", b""))
-        return None if grant is None else Admitted(grant.key_id, grant.headers)
+        header = headers.get(b"authorization", b"")
+        if (admitted := self._authenticator.authenticate_again(header)) is not None:
+            return admitted
+        grant = self._authenticator.authenticate_now(header)
+        return None if grant is None else (grant.key_id, grant.headers)
 
     def refusal(self, scope: Mapping[str, Any], headers: Headers) -> AuthenticationError | None:
         """The error for what is no key at all; a query that may hold one is looked into first."""
         query: bytes = scope["query_string"].lower()
-        if not query.isascii() or any(part in query for part in _DOUBTFUL):
+        if not query.isascii() or b"%" in query or b"\0" in query:
+            return None
+        if b"key" in query or b"token" in query or _KEY_PREFIX.encode() in query:
             return None
         return refusal(headers.get(b"authorization"))
 

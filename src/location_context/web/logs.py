@@ -41,7 +41,7 @@ class AccessLogger:
         self._silent = getattr(logging, settings.log_level.upper()) > logging.INFO
         self._json = settings.log_format == "json"
         self._lines: list[str] = []
-        self._second, self._prefix = 0, ""  # the time of the last line
+        self._second, self._prefix = "", ""  # the time of the last line
 
     def __enter__(self) -> None:
         pass
@@ -75,16 +75,17 @@ class AccessLogger:
                 key_id=key_id,
             )
             return
-        at = time.time()
-        if (second := int(at)) != self._second:
+        micros = str(time.time_ns() // 1000)
+        if (second := micros[:-6]) != self._second:
             self._second = second
-            self._prefix = datetime.fromtimestamp(second, UTC).isoformat()[:-6]  # without +00:00
+            self._prefix = datetime.fromtimestamp(int(second), UTC).isoformat()[:-6]  # no +00:00
+        shown = "0.0" if ms < 0.05 else f"{ms:.1f}"  # most are, and a float takes long to format
         near = "null" if near is None else f'"{near}"'
         key_id = "null" if key_id is None else f'"{key_id}"'
         self._lines.append(
             f'{{"request_id":"{request_id}","method":"{method}","path":"{path}","status":{status},'
-            f'"ms":{ms:.1f},"near":{near},"key_id":{key_id},"event":"answered","level":"info",'
-            f'"timestamp":"{self._prefix}.{int((at - second) * 1e6):06}Z"}}\n'
+            f'"ms":{shown},"near":{near},"key_id":{key_id},"event":"answered","level":"info",'
+            f'"timestamp":"{self._prefix}.{micros[-6:]}Z"}}\n'
         )
         if len(self._lines) == 1:
             asyncio.get_running_loop().call_later(GATHER_SECONDS, self.flush)

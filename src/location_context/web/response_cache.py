@@ -14,7 +14,7 @@ from typing import Any
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from location_context.access.gate import Admitted, Gate
+from location_context.access.gate import Gate
 from location_context.errors import PublicError
 from location_context.freshness import Freshness
 from location_context.lru import LRUCache
@@ -163,7 +163,7 @@ class ResponseCache:
                     await self._answer(refused, route, began, send)
                     return
                 grant = await route.gate.admit(scope)
-                admitted = Admitted(grant.key_id, grant.headers) if grant else Admitted(None, [])
+                admitted = (grant.key_id, grant.headers) if grant else (None, [])
         except Exception as error:  # noqa: BLE001  whatever it is, `refuse` logs and answers it
             scope["state"]["refused"] = error
             await self._refuse(scope, receive, send)

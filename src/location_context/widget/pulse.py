@@ -14,7 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from location_context.access.gate import Admitted, Gate, Headers
+from location_context.access.authenticator import Admitted
+from location_context.access.gate import Gate, Headers
 from location_context.errors import InvalidRequest, PublicError
 from location_context.freshness import Freshness
 from location_context.localisation.formatter import Formatter
@@ -37,7 +38,6 @@ FRAME_HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Robots-Tag": "noindex",
 }
-_COUNTED = Admitted(None, [])
 _ACCENT = re.compile(r"#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})")
 
 
@@ -88,7 +88,7 @@ class Widget:
         """
         forwarded, peer = b"x-forwarded-for" in headers, scope["client"]
         client = self._service.proxies.client_of(scope) if forwarded or not peer else peer[0]
-        return _COUNTED if self._service.authenticator.limit_widget_now(client) else None
+        return (None, []) if self._service.authenticator.limit_widget_now(client) else None
 
     def refusal(self, _: Mapping[str, Any], __: Headers) -> None:
         """It asks for no key."""
