@@ -240,9 +240,15 @@ def read_record(
 ) -> MatchRecord:
     """The event, read for comparing by what reads its title and its place."""
     details = event.details
+    read = title(details.title), venue(details.place)
+    return MatchRecord(event, origin_of(event), details.category, *read)
+
+
+def origin_of(event: LocalEvent) -> tuple[str, str]:
+    """The provider; of the operator's calendars, also which."""
+    details = event.details
     calendar = details.id.partition(":")[0] if details.source == "calendars" else ""
-    origin = (details.source, calendar)
-    return MatchRecord(event, origin, details.category, title(details.title), venue(details.place))
+    return details.source, calendar
 
 
 def is_duplicate(one: LocalEvent, other: LocalEvent) -> bool:
@@ -311,7 +317,7 @@ def features(
 
 def _may_match(one: MatchRecord, other: MatchRecord) -> bool:
     """Whether categories and titles leave it open, wherever and whenever they are."""
-    if not _categories_agree(one.category, other.category):
+    if not categories_agree(one.category, other.category):
         return False
     if not (one.matchup and other.matchup) and _have_nothing_in_common(one.title, other.title):
         return False
@@ -335,7 +341,8 @@ def _is_part_of_other_name(
     )
 
 
-def _categories_agree(a: str, b: str) -> bool:
+def categories_agree(a: str, b: str) -> bool:
+    """Whether providers may mean one event by both."""
     if a == b or (a, b) in _SIMILAR_CATEGORIES:
         return True
     return "other" in {a, b} and not _HOLIDAYS & {a, b}

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import cache, reduce
-from itertools import combinations
+from itertools import chain, combinations
 
 import msgspec
 
@@ -21,7 +21,9 @@ from location_context.sections.events.deduplication.match_score import (
     MIN_DAYS_OF_A_RUN,
     MODEL,
     MatchRecord,
+    categories_agree,
     match_score,
+    origin_of,
     read_record,
     read_venue,
     venue_proximity,
@@ -38,10 +40,8 @@ _PRIORITIES = ("calendars", "ticketmaster", "holidays", "open_holidays", "predic
 def merge_duplicates(events: Iterable[LocalEvent]) -> list[LocalEvent]:
     """One for each event, in the order of `source_priority`."""
     single = sorted((one for e in events for one in e.merged_from or (e,)), key=source_priority)
-    title, venue = cache(read_title), cache(read_venue)  # both come again and again
-    records = _mark_repeated([read_record(event, title, venue) for event in single])
-    groups = _groups(len(records), _duplicates(records))
-    return [merge_records([single[n] for n in group]) for group in groups]
+    scores = _duplicates(single)
+    return [merge_records([single[n] for n in group]) for group in _groups(len(single), scores)]
 
 
 def _mark_repeated(records: Sequence[MatchRecord]) -> list[MatchRecord]:
@@ -54,42 +54,57 @@ def _mark_repeated(records: Sequence[MatchRecord]) -> list[MatchRecord]:
     ]
 
 
-def _duplicates(records: Sequence[MatchRecord]) -> Scores:
+def _duplicates(events: Sequence[LocalEvent]) -> Scores:
     """The score of every two that are one event, and whether their titles are written alike."""
+    candidates = list(_candidates(events))
+    if not candidates:
+        return {}  # as where only one provider has more than holidays: no title need be read
+    title, venue = cache(read_title), cache(read_venue)  # both come again and again
+    records = _mark_repeated([read_record(event, title, venue) for event in events])
     venues = {record.venue for record in records if record.venue}
     weights = TokenWeights.from_titles((r.title for r in records), (v.town for v in venues))
     proximity = cache(venue_proximity)
     found = {}
-    for a, b in _candidates(records):
+    for a, b in candidates:
         one, other = records[a], records[b]
         if (score := match_score(one, other, weights, proximity)) >= MODEL.threshold:
             found[a, b] = score, one.title.text == other.title.text
     return found
 
 
-def _candidates(records: Sequence[MatchRecord]) -> Iterator[tuple[int, int]]:
-    """Every two of different origin that may be one: they begin together, or go on for days."""
+def _candidates(events: Sequence[LocalEvent]) -> Iterator[tuple[int, int]]:
+    """Every two of different origin that may be one: they begin together, or go on for days.
+
+    Their categories must leave it open too.
+    """
     days: defaultdict[date, defaultdict[tuple[str, str], list[int]]]
     days = defaultdict(lambda: defaultdict(list))
     running = []
-    for n, record in enumerate(records):
-        days[record.event.first][record.origin].append(n)
-        if (record.event.last - record.event.first).days >= MIN_DAYS_OF_A_RUN:
+    origins = [origin_of(event) for event in events]
+    for n, event in enumerate(events):
+        days[event.first][origins[n]].append(n)
+        if (event.last - event.first).days >= MIN_DAYS_OF_A_RUN:
             running.append(n)
-    for day in days.values():
-        for one, other in combinations(day.values(), 2):
-            yield from _of_one_day(one, other, records)
-    for a, b in combinations(running, 2):
-        first, second = records[a], records[b]
-        if first.event.first != second.event.first and first.origin != second.origin:
+    together = (
+        _of_one_day(one, other, events)
+        for day in days.values()
+        for one, other in combinations(day.values(), 2)
+    )
+    apart = (
+        (a, b)
+        for a, b in combinations(running, 2)
+        if events[a].first != events[b].first and origins[a] != origins[b]
+    )
+    for a, b in chain(chain.from_iterable(together), apart):
+        if categories_agree(events[a].details.category, events[b].details.category):
             yield a, b
 
 
 def _of_one_day(
-    one: Sequence[int], other: Sequence[int], records: Sequence[MatchRecord]
+    one: Sequence[int], other: Sequence[int], events: Sequence[LocalEvent]
 ) -> Iterator[tuple[int, int]]:
     """Of one day of two origins, those that begin near each other or at an unknown time."""
-    starts = {n: records[n].event.details.start.at for n in (*one, *other)}
+    starts = {n: events[n].details.start.at for n in (*one, *other)}
     timed = sorted((at, m) for m in other if (at := starts[m]) is not None)
     moments, in_order = [at for at, _ in timed], [m for _, m in timed]
     untimed = [m for m in other if starts[m] is None]
