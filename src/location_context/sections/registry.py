@@ -8,11 +8,12 @@ A package names its classes in its metadata; those of this package stand in its 
 `names` reads metadata alone; `load` imports the classes, in the order that each declares.
 """
 
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any, TypeVar
 
 from location_context.errors import OperatorError
 from location_context.sections.section import DEFAULT_ORDER, Section, SectionContext
+from location_context.settings.parsers import entry_points
 
 SECTIONS = "location_context.sections"
 FORECAST_PROVIDERS = "location_context.forecast_providers"

@@ -14,10 +14,13 @@ entry-point group `location_context.settings`, so that its names count as known,
 
 import ipaddress
 import math
+import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from functools import lru_cache
+from importlib.metadata import EntryPoints
+from importlib.metadata import entry_points as read_entry_points
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -208,6 +211,17 @@ def refuse(problems: Sequence[str]) -> None:
     if problems:
         listed = "\n".join(f"- {problem}" for problem in problems)
         raise OperatorError(f"These settings are wrong:\n{listed}")
+
+
+def entry_points(group: str) -> EntryPoints:
+    """The entry points of a group, from metadata that are read once for all groups."""
+    found: EntryPoints = _entry_points(tuple(sys.path)).select(group=group)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _entry_points(_: tuple[str, ...]) -> Any:  # its class differs between versions of Python
+    return read_entry_points()
 
 
 def tables_of_packages() -> list[type[msgspec.Struct]]:
