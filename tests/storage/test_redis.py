@@ -145,6 +145,46 @@ def test_redis_and_memory_give_the_same_answer_whatever_is_done(
     asyncio.run(both())
 
 
+@given(st.lists(st.lists(st.integers(0, 2), max_size=25), max_size=6), st.integers(1, 60))
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)  # each example has a prefix of its own
+def test_of_requests_at_several_replicas_exactly_the_quota_passes(
+    redis_url: str, redis_prefix: str, rounds: list[list[int]], quota: int
+) -> None:
+    async def ask() -> None:
+        clock, prefix = MovedClock(), f"{redis_prefix}{uuid.uuid4().hex}:"
+        links = [RedisLink(Secret(redis_url), prefix, LONG) for _ in range(3)]
+        replicas = [RedisCounter(link, clock) for link in links]
+        limits = Limits(Limit("minute", quota, 60), Limit("day", quota + 5, 86400))
+        results = []
+        for at_once in rounds:  # by the replica that each one reaches
+            results += await asyncio.gather(
+                *(replicas[one].consume("key", limits) for one in at_once)
+            )
+        asked = sum(map(len, rounds))
+        used = [one.windows[0].used for one in results if one.allowed]
+        assert sorted(used) == list(range(1, min(asked, quota) + 1))
+        results = [await replicas[n % 3].consume("key", limits) for n in range(quota + 9 - asked)]
+        assert len(used) + sum(one.allowed for one in results) == quota
+        for link in links:
+            await link.close()
+
+    asyncio.run(ask())
+
+
+async def test_a_request_that_is_cancelled_harms_no_other_of_its_call(
+    replica: Callable[[], RedisCounter],
+) -> None:
+    counter, limits = replica(), Limits(MINUTE)
+    asking = [asyncio.create_task(counter.consume("key", limits)) for _ in range(6)]
+    await asyncio.sleep(0)
+    asking.pop(2).cancel()
+    results = await asyncio.gather(*asking, counter.consume("another", limits))
+    assert all(result.allowed for result in results)
+    assert len({result.windows[0].used for result in results[:-1]}) == 5
+
+
 async def test_a_redis_that_was_never_there_stops_nobody(
     replica: Callable[..., RedisCounter],
 ) -> None:

@@ -152,23 +152,34 @@ class Authenticator:
             self._known[authorization_headers[0].encode("latin-1")] = (key.id, limits)
         return self._granted(key.id, await self._counter.consume(key.id, limits))
 
-    def authenticate_now(self, authorization_header: bytes) -> Grant | None:
-        """Count a request whose key was checked within the last two seconds.
-
-        None if it was not, or counting takes waiting; nothing is counted then.
+    async def authenticate_known(self, authorization_header: bytes) -> Grant | None:
+        """Count a request whose key was checked within the last two seconds; None if it was not.
 
         Raises:
             RateLimitExceeded: its quota is used up.
         """
+        if (known := self._find_known(authorization_header)) is None:
+            return None
+        return self._granted(known[0], await self._counter.consume(*known))
+
+    def authenticate_now(self, authorization_header: bytes) -> Grant | None:
+        """The same at once; None also where counting takes waiting, and nothing was counted.
+
+        Raises:
+            RateLimitExceeded: its quota is used up.
+        """
+        if (known := self._find_known(authorization_header)) is None:
+            return None
+        result = self._counter.consume_now(*known)
+        return None if result is None else self._granted(known[0], result)
+
+    def _find_known(self, authorization_header: bytes) -> tuple[str, Limits] | None:
         cache = self._key_cache
         if self._known_since != cache.read_at:
             self._known.clear()
             self._known_since = cache.read_at
         known = self._known.get(authorization_header)
-        if known is None or not cache.is_recent:
-            return None
-        result = self._counter.consume_now(*known)
-        return None if result is None else self._granted(known[0], result)
+        return known if known is not None and cache.is_recent else None
 
     def authenticate_again(self, authorization_header: bytes) -> Admitted | None:
         """The same where nothing but the count can differ from the last request in this second."""

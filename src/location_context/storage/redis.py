@@ -10,7 +10,8 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from itertools import chain
+from typing import Any, TypeAlias
 
 import structlog
 
@@ -63,9 +64,9 @@ class RedisLink:
     async def execute(self, command: Callable[[], Awaitable[Any]]) -> Any:
         """The reply of Redis; None while it is gone."""
         async with self._semaphore:
+            if self.is_gone:
+                return None
             if self.degraded:
-                if time.monotonic() < self._retry_at:
-                    return None
                 self._retry_at = time.monotonic() + self._timeout + RETRY_AFTER
             try:
                 answer = await command()
@@ -81,6 +82,11 @@ class RedisLink:
             self.degraded = False
             return answer
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether the next command would not be tried."""
+        return self.degraded and time.monotonic() < self._retry_at
+
     def retry_now(self) -> None:
         """Try Redis at the next request, however recently it failed."""
         self._retry_at = 0.0
@@ -91,25 +97,30 @@ class RedisLink:
 
 
 _CONSUME_SCRIPT = """
-local now, reply, allowed, last = tonumber(ARGV[1]), {}, 1, 0
-for i = 2, #ARGV, 4 do
-  local name, quota = ARGV[i], tonumber(ARGV[i + 1])
-  local length, longest = tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
-  local held = redis.call('HMGET', KEYS[1], name .. ':used', name .. ':ends')
-  local used, ends = tonumber(held[1]) or 0, tonumber(held[2]) or 0
-  if ends <= now then used, ends = 0, now + length
-  elseif ends - now > longest then ends = now + length end
-  if used >= quota then allowed = 0 end
-  if ends > last then last = ends end
-  reply[#reply + 1], reply[#reply + 2] = used, ends
+local now, at, reply = tonumber(ARGV[1]), 2, {}
+for _, key in ipairs(KEYS) do
+  local wanted, windows = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
+  local used, ends, granted, last = {}, {}, wanted, 0
+  for i = 1, windows do
+    local name, quota = ARGV[at + i * 4 - 2], tonumber(ARGV[at + i * 4 - 1])
+    local length, longest = tonumber(ARGV[at + i * 4]), tonumber(ARGV[at + i * 4 + 1])
+    local held = redis.call('HMGET', key, name .. ':used', name .. ':ends')
+    used[i], ends[i] = tonumber(held[1]) or 0, tonumber(held[2]) or 0
+    if ends[i] <= now then used[i], ends[i] = 0, now + length
+    elseif ends[i] - now > longest then ends[i] = now + length end
+    granted = math.max(0, math.min(granted, quota - used[i]))
+    last = math.max(last, ends[i])
+  end
+  reply[#reply + 1] = granted
+  for i = 1, windows do
+    local name = ARGV[at + i * 4 - 2]
+    redis.call('HSET', key, name .. ':used', used[i] + granted, name .. ':ends', ends[i])
+    reply[#reply + 1], reply[#reply + 2] = used[i] + granted, ends[i]
+  end
+  redis.call('PEXPIRE', key, last - now + 1000)
+  at = at + 2 + windows * 4
 end
-for i = 2, #ARGV, 4 do
-  local at = (i - 2) / 2 + 1
-  reply[at] = reply[at] + allowed
-  redis.call('HSET', KEYS[1], ARGV[i] .. ':used', reply[at], ARGV[i] .. ':ends', reply[at + 1])
-end
-redis.call('PEXPIRE', KEYS[1], last - now + 1000)
-return {allowed, unpack(reply)}
+return reply
 """
 _REFUND_SCRIPT = """
 for i = 1, #ARGV, 2 do
@@ -122,12 +133,16 @@ end
 SECRET_TTL = 2 * 86400
 
 
+Waiting: TypeAlias = dict[tuple[str, Limits], list[asyncio.Future[RateLimitResult | None]]]
+
+
 class RedisCounter:
     """`access.quota.Counter` in Redis, shared by all replicas; counted here while it is gone.
 
-    One script consumes from all windows of a subject at once, so that counts are exact whatever the
-    concurrency. The rules are those of `access.quota.Window`; the time is the caller's, so that a
-    moved clock means the same here and in memory. Times are whole milliseconds.
+    One script counts all requests that came while the one before was under way, each in all
+    windows of its subject or in none, so that counts are exact whatever the concurrency. The rules
+    are those of `access.quota.Window`; the time is the caller's, so that a moved clock means the
+    same here and in memory. Times are whole milliseconds.
     """
 
     def __init__(self, link: RedisLink, clock: Clock) -> None:
@@ -137,36 +152,71 @@ class RedisCounter:
         self._secret: tuple[str, bytes] = ("", b"")
         self._consume_script = link.script(_CONSUME_SCRIPT)
         self._refund_script = link.script(_REFUND_SCRIPT)
+        self._waiting: Waiting = {}  # for the next call
+        self._calls: asyncio.Task[None] | None = None
 
     @property
     def degraded(self) -> bool:
         return self._link.degraded
 
-    def consume_now(self, _: str, __: Limits) -> None:
-        """What is counted together takes waiting."""
+    @property
+    def _calling(self) -> bool:
+        return self._calls is not None and not self._calls.done()
 
-    def consume_again(self, _: str, __: Limits) -> None:
+    @property
+    def _alone(self) -> bool:
+        """Whether Redis is gone, and nobody or another request tries whether it is back."""
+        return self._link.is_gone or (self._link.degraded and self._calling)
+
+    def consume_now(self, subject: str, limits: Limits) -> RateLimitResult | None:
+        """What is counted together takes waiting, unless Redis is gone."""
+        return self._local.consume_now(subject, limits) if self._alone else None
+
+    def consume_again(self, subject: str, limits: Limits) -> bytes | None:
         """Likewise."""
+        return self._local.consume_again(subject, limits) if self._alone else None
 
     async def consume(self, subject: str, limits: Limits) -> RateLimitResult:
+        result = self.consume_now(subject, limits)
+        if result is None:
+            future = asyncio.get_running_loop().create_future()
+            self._waiting.setdefault((subject, limits), []).append(future)
+            if not self._calling:
+                self._calls = asyncio.create_task(self._call())
+            result = await future
+        return result or self._local.consume_now(subject, limits)
+
+    async def _call(self) -> None:
+        """Count those who wait, and those who came meanwhile."""
+        while waiting := self._waiting:
+            self._waiting = {}
+            try:
+                await self._count(waiting)
+            finally:  # who was told nothing is counted here
+                for future in chain.from_iterable(waiting.values()):
+                    if not future.done():
+                        future.set_result(None)
+
+    async def _count(self, waiting: Waiting) -> None:
         now = self._now()
         arguments: list[str | int] = [int(now * 1000)]
-        for limit in limits.windows:
-            length = int(limit.end(now) * 1000) - int(now * 1000)
-            arguments += [limit.name, limit.quota, length, int(limit.max_remaining * 1000)]
-        reply = await self._link.execute(
-            lambda: self._consume_script([self._link.prefix + subject], arguments)
-        )
-        if reply is None:
-            return await self._local.consume(subject, limits)
-        allowed, *counts = reply
-        windows = tuple(
-            Window(limit, counts[2 * i], counts[2 * i + 1] / 1000)
-            for i, limit in enumerate(limits.windows)
-        )
-        result = RateLimitResult(bool(allowed), limits, windows, now)
-        self._local.record(subject, result)
-        return result
+        for (_, limits), futures in waiting.items():
+            arguments += [len(futures), len(limits.windows)]
+            for limit in limits.windows:
+                length = int(limit.end(now) * 1000) - int(now * 1000)
+                arguments += [limit.name, limit.quota, length, int(limit.max_remaining * 1000)]
+        keys = [self._link.prefix + subject for subject, _ in waiting]
+        reply = await self._link.execute(lambda: self._consume_script(keys, arguments))
+        counts = iter(reply or ())
+        for ((subject, limits), futures), granted in zip(waiting.items(), counts, strict=False):
+            counted = [(limit, next(counts), next(counts) / 1000) for limit in limits.windows]
+            for number, future in enumerate(futures, 1):
+                later = max(0, granted - number)  # of these requests, counted after this one
+                windows = tuple(Window(limit, used - later, ends) for limit, used, ends in counted)
+                result = RateLimitResult(number <= granted, limits, windows, now)
+                if not future.done():  # its request may have been cancelled
+                    future.set_result(result)
+            self._local.record(subject, result)
 
     async def refund(self, subject: str, result: RateLimitResult) -> None:
         arguments: list[str | int] = []

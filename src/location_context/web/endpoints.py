@@ -64,7 +64,7 @@ class KeyGate:
             MissingApiKey, InvalidApiKey, RateLimitExceeded, ServiceOverloaded: see `Authenticator`.
         """
         given = [value for name, value in scope["headers"] if name == b"authorization"]
-        if len(given) == 1 and (grant := self._authenticator.authenticate_now(given[0])):
+        if len(given) == 1 and (grant := await self._authenticator.authenticate_known(given[0])):
             return grant
         in_query = not given and key_in_query(scope["query_string"])
         client = self._proxies.client_of(scope)
