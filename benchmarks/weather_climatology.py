@@ -44,7 +44,7 @@ class Series:
             for row in csv.DictReader(lines):
                 day = date(int(row["YEAR"]), 1, 1) + timedelta(int(row["DOY"]) - 1)
                 self.days[day] = tuple(float(row[name]) for name in COLUMNS.values())
-        self.values = plausible(list(COLUMNS), np.array(list(self.days.values())).T)
+        self.values = plausible(tuple(COLUMNS), np.array(list(self.days.values())).T)
         self.first = min(self.days)
 
     def month(self, year: int, month: int, hidden_from: date) -> Month:

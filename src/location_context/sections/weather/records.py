@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from functools import lru_cache
 from typing import Any, Protocol, Self
 
 import msgspec
@@ -100,11 +101,16 @@ class Grid:
     elevation: float | None
 
 
-def plausible(names: Sequence[str], values: Floats) -> Floats:
+def plausible(names: tuple[str, ...], values: Floats) -> Floats:
     """The rows of values with NaN in place of those outside the limits of the field of each."""
-    low, high = np.array([LIMITS[name] for name in names]).T[..., None]
+    low, high = _limits(names)
     with np.errstate(invalid="ignore"):
         return np.where((values >= low) & (values <= high), values, np.nan)
+
+
+@lru_cache(maxsize=64)
+def _limits(names: tuple[str, ...]) -> Floats:
+    return np.array([LIMITS[name] for name in names]).T[..., None]
 
 
 def condition_of(code: float) -> Condition | None:

@@ -7,9 +7,9 @@ table of native fields with their units. `read_columns` turns native values into
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple, Self, TypeGuard
 
@@ -27,7 +27,7 @@ ARCHIVE_DEGREES = 0.25  # ERA5's grid
 FORECAST_DEGREES = 0.1  # the finer of the models that forecasts are mixed of
 MAX_DAYS = 6000  # in one response: ten years with their pads are 3,700
 MAX_NUMBER = 1e9  # a JSON integer may have 400 digits
-_PLAIN = frozenset({int, float, type(None)})  # what an array is made of as it stands
+_NUMBERS = list[float | None]  # what an array is made of as it stands
 
 # What a native value is multiplied by, and what is then added, to be in our unit.
 UNITS: Mapping[str, tuple[float, float]] = {
@@ -90,31 +90,39 @@ def read_columns(
     length = max(ordinals) - first + 1
     if length > MAX_DAYS:
         raise ValueError("the dates lie too far apart")
+    position = {name: row for row, name in enumerate(fields)}
     given = {
-        name: (values, *UNITS[unit])
-        for name, (path, unit) in table.items()
-        if name in fields and (values := native.get(path)) is not None
+        name: values
+        for name, (path, _) in table.items()
+        if name in position and (values := native.get(path)) is not None
     }
-    if not all(isinstance(one, list) and len(one) == len(dates) for one, *_ in given.values()):
+    if not all(isinstance(one, list) and len(one) == len(dates) for one in given.values()):
         raise ValueError("a column is not as long as its dates")
     columns = np.full((len(fields), length), np.nan)
     if given:
-        numbers = read_numbers(list(chain.from_iterable(one for one, *_ in given.values())))
-        factors, offsets = np.array([unit for _, *unit in given.values()]).T[..., None]
+        factors, offsets = _scales(tuple(table[name].unit for name in given))
+        numbers = read_numbers(list(chain.from_iterable(given.values())))
         values = numbers.reshape(len(given), len(dates)) * factors + offsets
-        rows = [[fields.index(name)] for name in given]
-        columns[rows, [day - first for day in ordinals]] = records.plausible(list(given), values)
+        rows, days = [position[name] for name in given], [day - first for day in ordinals]
+        columns[np.ix_(rows, days)] = records.plausible(tuple(given), values)
     return date.fromordinal(first), dict(zip(fields, columns, strict=True))
+
+
+@lru_cache(maxsize=64)
+def _scales(units: tuple[str, ...]) -> records.Floats:
+    """What each row is multiplied by, and what is then added."""
+    return np.array([UNITS[unit] for unit in units]).T[..., None]
 
 
 def read_numbers(values: Sequence[Any]) -> records.Floats:
     """The values as numbers, with NaN in place of those that `is_number` refuses."""
-    if _PLAIN.issuperset(map(type, values)):
-        with suppress(OverflowError):
-            numbers = np.fromiter(values, float, len(values))
-            numbers[~(np.abs(numbers) < MAX_NUMBER)] = math.nan
-            return numbers
-    return np.array([value if is_number(value) else math.nan for value in values], float)
+    try:
+        plain = msgspec.convert(values, _NUMBERS)
+    except msgspec.ValidationError:
+        plain = [value if is_number(value) else None for value in values]
+    numbers = np.fromiter(plain, float, len(plain))  # None is NaN
+    numbers[~(np.abs(numbers) < MAX_NUMBER)] = math.nan
+    return numbers
 
 
 @dataclass(frozen=True)
