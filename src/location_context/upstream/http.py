@@ -5,6 +5,7 @@ bodies without end. A `ByteMeter` bounds what one call receives; `read_body` unp
 and no more, under a cap on the bytes that came and on what they unpack to.
 """
 
+import ssl
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from functools import cache
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
@@ -90,10 +92,16 @@ async def get_once(  # noqa: PLR0913  a bounded request has these parts
         raise ProviderUnreachable(provider, "the connection failed") from None
 
 
+@cache
+def trusted() -> ssl.SSLContext:
+    """TLS with the certificates of the system, read once: 30 ms, and forked workers share them."""
+    return httpx2.create_ssl_context(trust_env=False)
+
+
 def http_client(user_agent: str) -> HttpClient:
     """The connection pool all providers share; no redirects, no proxies of the environment."""
     limits = httpx2.Limits(max_connections=64, max_keepalive_connections=16)
-    transport = httpx2.AsyncHTTPTransport(trust_env=False, limits=limits)
+    transport = httpx2.AsyncHTTPTransport(verify=trusted(), trust_env=False, limits=limits)
     pool = transport._pool  # noqa: SLF001  it offers no other way to the backend; a test would tell
     pool._network_backend = MeteredBackend(pool._network_backend)  # noqa: SLF001  see above
     return httpx2.AsyncClient(
