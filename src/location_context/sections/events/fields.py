@@ -148,7 +148,9 @@ def single_line(text: object, limit: int = MAX_TEXT_LENGTH) -> str | None:
     head = str(text or "")[: 4 * limit]
     if not head.isprintable():
         head = "".join(c if c.isprintable() else " " for c in head)
-    return " ".join(head.split())[:limit] or None
+    if "  " in head or head[:1] == " " or head[-1:] == " ":
+        head = " ".join(head.split())
+    return head[:limit] or None
 
 
 def strip_markup(text: object, limit: int = MAX_TEXT_LENGTH) -> str | None:
