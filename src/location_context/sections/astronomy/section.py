@@ -15,6 +15,7 @@ from location_context.localisation.language import Language
 from location_context.sections import contract, section
 from location_context.sections.astronomy.card import card
 from location_context.sections.astronomy.day_records import day_records, required_span
+from location_context.sections.astronomy.highlights.eclipses import Eclipses
 from location_context.sections.astronomy.highlights.highlights import Highlights, titles
 from location_context.sections.astronomy.response import AstronomyBody
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris, months_between
@@ -56,6 +57,7 @@ class Astronomy(section.Section[AstronomyBody]):
 
     def __init__(self, ephemeris: Ephemeris, clock: Clock) -> None:
         self._ephemeris = ephemeris
+        self._eclipses = Eclipses(ephemeris)
         self._clock = clock
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="astronomy")
 
@@ -87,7 +89,9 @@ class Astronomy(section.Section[AstronomyBody]):
             stale=False,
             attribution=[*ATTRIBUTION, *contract.point_notices(point)],
             days=day_records(days, point, self._ephemeris),
-            highlights=Highlights(days, point, self._ephemeris, titles(query.language)).all(),
+            highlights=Highlights(
+                days, point, self._ephemeris, self._eclipses, titles(query.language)
+            ).all(),
         )
 
     async def run(self) -> None:

@@ -11,13 +11,16 @@ Radii are in astronomical units. The Moon's is k Earth radii: 0.2725076 (IAU) fo
 the whole disc, 0.272281 where the last sunlight through its valleys counts (NASA's catalogues).
 """
 
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from location_context.sections.astronomy.response import EclipseKind
+from location_context.lru import LRUCache
+from location_context.sections.astronomy.response import EclipseKind, HighlightType
 from location_context.sections.astronomy.sky import horizon
 from location_context.sections.astronomy.sky.crossings import (
     Track,
@@ -33,6 +36,7 @@ from location_context.sections.astronomy.sky.ephemeris import (
     SUN,
     Ephemeris,
     Sky,
+    SkyEvent,
 )
 
 Floats = NDArray[np.float64]
@@ -45,6 +49,7 @@ _MINUTE = 60.0
 _MINUTES = int(2 * AROUND / _MINUTE) + 1
 _REACH = 4 * STEP
 _AIR = 1.02
+_KEPT = 60  # new and full moons; one in five has an eclipse, which holds on to its month of 0.5 MB
 _MEAN_EARTH = 0.998340  # the Earth's radius at 45°, in equatorial radii
 
 
@@ -276,6 +281,36 @@ def _solar_kind(cones: _Cones, greatest: int) -> SolarKind | None:
     if ends.size and max(cones.umbra[ends[0]], cones.umbra[ends[-1]]) > 0:
         return "hybrid"
     return "total"
+
+
+class Eclipses:
+    """The eclipse of a new or full moon, if there is one: no place matters to that, so it is kept.
+
+    Any thread may ask.
+    """
+
+    def __init__(self, ephemeris: Ephemeris) -> None:
+        self._ephemeris = ephemeris
+        self._found: LRUCache[SkyEvent, tuple[SolarEclipse | LunarEclipse | None]]
+        self._found = LRUCache(_KEPT)
+        self._lock = threading.Lock()
+
+    def of(self, event: SkyEvent) -> SolarEclipse | LunarEclipse | None:
+        """What happens at that moment; None for moments of other kinds too."""
+        find = _FINDERS.get(event.type)
+        if find is None:
+            return None
+        with self._lock:
+            found = self._found.get(event)
+        if found is None:
+            found = (find(self._ephemeris, event.at),)
+            with self._lock:
+                self._found.put(event, found)
+        return found[0]
+
+
+_FINDERS: Mapping[HighlightType, Callable[[Ephemeris, float], SolarEclipse | LunarEclipse | None]]
+_FINDERS = {"new_moon": solar_eclipse, "full_moon": lunar_eclipse}
 
 
 def _discs(apart: float, sun: float, moon: float) -> tuple[EclipseKind, float, float]:

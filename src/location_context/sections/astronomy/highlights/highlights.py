@@ -18,8 +18,7 @@ from location_context.localisation.language import Language
 from location_context.point import Point
 from location_context.sections.astronomy.highlights.eclipses import (
     AROUND,
-    lunar_eclipse,
-    solar_eclipse,
+    Eclipses,
 )
 from location_context.sections.astronomy.response import Details, Highlight, HighlightType
 from location_context.sections.astronomy.sky.ephemeris import (
@@ -123,6 +122,7 @@ class Highlights:
     days: Sequence[LocalDay]
     point: Point
     ephemeris: Ephemeris
+    eclipses: Eclipses
     titles: Mapping[str, str]
 
     def all(self) -> list[Highlight]:
@@ -152,8 +152,7 @@ class Highlights:
         )
 
     def _eclipse(self, event: SkyEvent) -> Iterator[Highlight]:
-        find = {"new_moon": solar_eclipse, "full_moon": lunar_eclipse}.get(event.type)
-        eclipse = find and find(self.ephemeris, event.at)
+        eclipse = self.eclipses.of(event)
         seen = eclipse and eclipse.visible(self.point.lat, self.point.lng)
         if seen:
             moment = self.days[0].moment
