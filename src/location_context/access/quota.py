@@ -236,7 +236,8 @@ class MemoryCounter:
         return RateLimitResult(allowed, limits, windows, now)
 
     def consume_again(self, subject: str, limits: Limits) -> bytes | None:
-        account = self._kind(limits).get(subject)
+        kind = self._kinds.get(limits.names)
+        account = kind.get(subject) if kind is not None else None
         if account is None or account.limits is not limits or not account.room:
             return None
         return account.again() if account.since <= self._now() < account.until else None

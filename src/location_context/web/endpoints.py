@@ -77,7 +77,8 @@ class KeyGate:
         Raises:
             RateLimitExceeded: its quota is used up.
         """
-        header = headers.get(b"authorization", b"")
+        if (header := headers.get(b"authorization")) is None:
+            return None
         if (admitted := self._authenticator.authenticate_again(header)) is not None:
             return admitted
         grant = self._authenticator.authenticate_now(header)
