@@ -27,10 +27,12 @@ STALE_IF_ERROR_TTL = timedelta(hours=1)
 INCOMPLETE_TTL = timedelta(seconds=5)  # what lacked something is asked for again soon
 BACKGROUND_SECONDS = 10.0
 MAX_BYTES = 32_000_000
+# of memory, as measured: an entry with its key and times, and a body that is kept with its JSON
+ENTRY_BYTES, BYTES_PER_JSON_BYTE = 2_000, 2.5
 
 
 class CachedSection:
-    """A section with its results, up to `max_bytes` of JSON.
+    """A section with its results, up to `max_bytes` of memory.
 
     Attributes:
         section: what answers; all it says of itself is asked of it.
@@ -46,7 +48,7 @@ class CachedSection:
             fresh=lambda _key, result, _fetched_at: result.fresh_until,
             stale=None,  # hangs on midnight at the point
             max_size=max_bytes,
-            size_of=lambda result: len(result.payload),
+            size_of=_size,
             is_complete=lambda result: result.complete,
             retry_incomplete=INCOMPLETE_TTL,
             join_public=False,
@@ -117,6 +119,10 @@ class CachedSection:
         """End what is under way, of the section too."""
         await self._cache.close()
         await self.section.close()
+
+
+def _size(result: SectionResult) -> int:
+    return ENTRY_BYTES + int(BYTES_PER_JSON_BYTE * len(result.payload))
 
 
 def _key(query: Query) -> Hashable:
