@@ -2,7 +2,7 @@
 
 import asyncio
 import gzip
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 
@@ -114,3 +114,39 @@ async def test_a_cut_gzip_stream_is_no_answer(call):
     async with endless(cut, b"") as (url, _):
         with pytest.raises(ProviderResponseInvalid, match="cut off"):
             await call(url)
+
+
+@pytest.mark.parametrize("head", [
+    PACKED + chunk(MEMBER) + b"0\r\n\r\n",
+    OK + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(MEMBER) + MEMBER,
+])  # fmt: skip
+async def test_after_a_packed_answer_its_connection_is_used_again(head):
+    connections = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.append(writer)
+        with suppress(asyncio.IncompleteReadError):
+            while await reader.readuntil(b"\r\n\r\n"):
+                writer.write(head)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server, http_client("test") as client:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/x"
+        provider = ProviderClient("provider", url, client, system_clock)
+        for _ in range(3):
+            assert await provider.get_json({}, lambda body: body) == {"ok": True}
+        assert len(connections) == 1
+
+
+async def test_an_answer_whose_last_chunk_never_comes_is_given_all_the_same():
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(PACKED + chunk(MEMBER))
+        with suppress(OSError):
+            await reader.read(-1)  # until the client goes
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/x"
+        assert await ask(url) == {"ok": True}

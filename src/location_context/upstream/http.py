@@ -5,10 +5,11 @@ bodies without end. A `ByteMeter` bounds what one call receives; `read_body` unp
 and no more, under a cap on the bytes that came and on what they unpack to.
 """
 
+import asyncio
 import ssl
 import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -28,6 +29,7 @@ HttpClient: TypeAlias = httpx2.AsyncClient  # the name other packages know it by
 CONNECT_TIMEOUT = 3.0
 MAX_HEAD_BYTES = 256_000  # all heads of one response; the parser itself bounds each at 100 kB
 MAX_FRAMING_BYTES = 64_000  # what chunk sizes and the last read may come to beside a body
+END_SECONDS = 0.02  # the last chunk has no bytes, and comes with those before it or at once after
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _GZIP_MEMBER = 31  # zlib's `wbits` for one member with its header and checksum
 
@@ -169,7 +171,8 @@ async def read_body(response: httpx2.Response, provider: str, cap: int) -> bytes
     packed = response.headers.get("content-encoding", "").lower() == "gzip"
     unpack = zlib.decompressobj(_GZIP_MEMBER) if packed else None
     body, came = bytearray(), 0
-    async for chunk in response.aiter_raw():
+    chunks = response.aiter_raw()
+    async for chunk in chunks:
         came += len(chunk)
         try:
             body += unpack.decompress(chunk, cap + 1) if unpack else chunk
@@ -178,10 +181,18 @@ async def read_body(response: httpx2.Response, provider: str, cap: int) -> bytes
         if max(came, len(body)) > cap:
             raise ProviderResponseInvalid(provider, f"the answer is larger than {cap} bytes")
         if unpack and unpack.eof:
+            await _end(chunks)
             break  # whatever follows the first member is no part of the answer
     if unpack and not unpack.eof:
         raise ProviderResponseInvalid(provider, "the answer is cut off")
     return bytes(body)
+
+
+async def _end(chunks: AsyncIterator[bytes]) -> None:
+    """Reads the end of a body, if it is there, without which its connection is not used again."""
+    with suppress(TimeoutError, httpx2.HTTPError):
+        async with asyncio.timeout(END_SECONDS):
+            await anext(chunks, None)
 
 
 class MeteredStream(httpcore2.AsyncNetworkStream):
