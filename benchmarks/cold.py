@@ -151,7 +151,9 @@ class Bench:
         answers = asyncio.run(ask_all(server.port, targets, self._key, at_once))
         wrong = Counter(status for status, _ in answers if status != 200)
         if wrong:
-            raise SystemExit(f"{targets[0]} and others: {dict(wrong)}")
+            again = server.ask(targets[0], {"Authorization": f"Bearer {self._key}"}).body[:500]
+            state = server.ask("/v1/status").body
+            raise SystemExit(f"{targets[0]} and others: {dict(wrong)}\n{again!r}\n{state!r}")
         return [seconds for _, seconds in answers]
 
     def spent(self, server: Server, path: str, ahead: int | None, count: int) -> float:
