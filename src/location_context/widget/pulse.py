@@ -4,6 +4,7 @@ An error is a page in the same style. Theme, accent and language apply to it as 
 valid; its sentence is localised, its detail is the English message that JSON gives to developers.
 """
 
+import asyncio
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
@@ -107,7 +108,7 @@ class Widget:
         query = Query(point, parameters.stay, parameters.units, language, public=True)
         deadline = Deadline.after(service.settings.widget_deadline)
         results = await content.read(service, query, deadline)
-        page = self._render(parameters, query, results)
+        page = await self._render(parameters, query, results)
         request.state.digest = page.digest
         freshness = request.state.freshness = Freshness.of(results.all, "public")
         left = freshness.seconds_left(service.clock().timestamp())
@@ -134,13 +135,17 @@ class Widget:
         headers = {"Cache-Control": "no-store", **error.headers}
         return _response(page, error.status, fmt.language, headers)
 
-    def _render(
+    async def _render(
         self, parameters: Parameters, query: Query, results: content.SectionResults
     ) -> Page:
+        """The page; between two cards others have their turn, since one takes milliseconds."""
         service, fmt = self._service, Formatter(query.language)
         title = embedding.title(service.sections, parameters.place, query.language)
         assert query.stay is not None
-        found = {section: self._card(section, results, fmt) for section in results.by_section}
+        found = dict[Section[Any], content.RenderedCard | None]()
+        for section in results.by_section:
+            found[section] = self._card(section, results, fmt)
+            await asyncio.sleep(0)
         cards = content.rows({section: card for section, card in found.items() if card})
         shown = content.Content(
             title=title,
