@@ -1,8 +1,8 @@
 """Content: what a page of the widget shows: header, the sections' cards, footer, or an error.
 
-Every section is read concurrently under one deadline. For a stay that crosses the forecast horizon,
-sections that split there (weather) are read twice: for the whole stay and for the days within the
-horizon, which can be shown as a forecast.
+Every section is read concurrently under one deadline, and its card rendered as it comes. For a stay
+that crosses the forecast horizon, sections that split there (weather) are read twice: for the whole
+stay and for the days within the horizon, which can be shown as a forecast.
 
 Each notice in the footer is given as its licence asks. The name of the source and of the licence
 become links where they occur in it; a name that does not occur is put before it, a licence after.
@@ -11,7 +11,7 @@ become links where they occur in it; a name that does not occur is put before it
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta
 from functools import lru_cache
@@ -24,6 +24,7 @@ from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.localisation.formatter import Formatter
 from location_context.parameters import Parameters
 from location_context.point import Point, distance_km
+from location_context.sections.cached_section import CachedSection
 from location_context.sections.contract import Applicable, Attribution, Query, SectionResult
 from location_context.sections.section import Card, CardContext, Section
 from location_context.service import Service, read_all
@@ -75,17 +76,29 @@ class SectionResults:
         return tuple(result.digest if result else None for result in results)
 
 
-async def read(service: Service, query: Query, deadline: Deadline) -> SectionResults:
-    """All sections, and the forecast part of a stay that crosses the horizon."""
-    part_query = _forecast_part_query(query, service.clock())
-    split = [s for s in service.sections if part_query and s.section.splits_at_horizon]
+async def read(
+    service: Service, cached: CachedSection, query: Query, deadline: Deadline
+) -> SectionResults:
+    """One section, with the forecast part of a stay that crosses the horizon."""
+    splits = cached.section.splits_at_horizon
+    part_query = _forecast_part_query(query, service.clock()) if splits else None
+    split = [cached] if part_query else []
     whole, parts = await asyncio.gather(
-        read_all(service.sections, query, deadline), read_all(split, part_query or query, deadline)
+        read_all([cached], query, deadline), read_all(split, part_query or query, deadline)
     )
     return SectionResults(
-        {cached.section: whole[cached.name] for cached in service.sections},
-        {cached.section: parts[cached.name] for cached in split},
+        {cached.section: whole[cached.name]}, {one.section: parts[one.name] for one in split}
     )
+
+
+def joined(several: Iterable[SectionResults]) -> SectionResults:
+    """The results of all sections, in the order given."""
+    by_section = dict[Section[Any], SectionResult | None]()
+    forecast_parts = dict[Section[Any], SectionResult | None]()
+    for one in several:
+        by_section |= one.by_section
+        forecast_parts |= one.forecast_parts
+    return SectionResults(by_section, forecast_parts)
 
 
 def _forecast_part_query(query: Query, now: datetime) -> Query | None:
@@ -112,10 +125,11 @@ class RenderedCard:
     style: str
 
 
-def rows(cards: Mapping[Section[Any], RenderedCard]) -> list[list[RenderedCard]]:
+def rows(cards: Mapping[Section[Any], RenderedCard | None]) -> list[list[RenderedCard]]:
     """The cards by row; those of half the width are side by side at the end."""
-    whole = [[card] for section, card in cards.items() if not section.half_width]
-    half = [card for section, card in cards.items() if section.half_width]
+    shown = [(section, card) for section, card in cards.items() if card]
+    whole = [[card] for section, card in shown if not section.half_width]
+    half = [card for section, card in shown if section.half_width]
     return [*whole, half] if half else whole
 
 

@@ -23,6 +23,7 @@ from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Language, Languages
 from location_context.lru import LRUCache
 from location_context.parameters import DEFAULT_ACCENT, WIDGET, Parameters, Theme, decode, parse
+from location_context.sections.cached_section import CachedSection
 from location_context.sections.contract import Query
 from location_context.sections.section import Section
 from location_context.service import Service
@@ -107,8 +108,12 @@ class Widget:
         request.state.near = f"{point.lat:.1f},{point.lng:.1f}"
         query = Query(point, parameters.stay, parameters.units, language, public=True)
         deadline = Deadline.after(service.settings.widget_deadline)
-        results = await content.read(service, query, deadline)
-        page = await self._render(parameters, query, results)
+        fmt = Formatter(language)
+        found = await asyncio.gather(
+            *(self._read_and_render(one, query, deadline, fmt) for one in service.sections)
+        )
+        results = content.joined(results for results, _ in found)
+        page = self._page(parameters, query, results, [card for _, card in found], fmt)
         request.state.digest = page.digest
         freshness = request.state.freshness = Freshness.of(results.all, "public")
         left = freshness.seconds_left(service.clock().timestamp())
@@ -135,23 +140,30 @@ class Widget:
         headers = {"Cache-Control": "no-store", **error.headers}
         return _response(page, error.status, fmt.language, headers)
 
-    async def _render(
-        self, parameters: Parameters, query: Query, results: content.SectionResults
+    async def _read_and_render(
+        self, cached: CachedSection, query: Query, deadline: Deadline, fmt: Formatter
+    ) -> tuple[content.SectionResults, content.RenderedCard | None]:
+        """One section and its card, rendered while others are still asked for theirs."""
+        results = await content.read(self._service, cached, query, deadline)
+        return results, self._card(cached.section, results, fmt)
+
+    def _page(
+        self,
+        parameters: Parameters,
+        query: Query,
+        results: content.SectionResults,
+        cards: Sequence[content.RenderedCard | None],
+        fmt: Formatter,
     ) -> Page:
-        """The page; between two cards others have their turn, since one takes milliseconds."""
-        service, fmt = self._service, Formatter(query.language)
+        service = self._service
         title = embedding.title(service.sections, parameters.place, query.language)
         assert query.stay is not None
-        found = dict[Section[Any], content.RenderedCard | None]()
-        for section in results.by_section:
-            found[section] = self._card(section, results, fmt)
-            await asyncio.sleep(0)
-        cards = content.rows({section: card for section, card in found.items() if card})
+        rows = content.rows(dict(zip(results.by_section, cards, strict=True)))
         shown = content.Content(
             title=title,
             header=content.header(parameters, query.stay, query.point, service.gazetteer, fmt),
-            rows=cards,
-            sentence="" if cards else fmt.gettext("There is nothing to show for these dates."),
+            rows=rows,
+            sentence="" if rows else fmt.gettext("There is nothing to show for these dates."),
             footer=content.footer(results, fmt),
             data=content.page_data(results),
             discovery=oembed.discovery(service.settings, parameters, title),
