@@ -157,7 +157,7 @@ def create_app(
     """The ASGI application; its lifespan opens and closes everything.
 
     With `own_process` what a start has made is left out of each collection of garbage: a full one
-    takes 130 ms on the event loop, and what lives as long as the process is no garbage.
+    takes 130 ms on the event loop, and what lives as long as the process need not be searched.
     """
 
     @asynccontextmanager
