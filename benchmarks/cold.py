@@ -57,6 +57,7 @@ from location_context.web import logs  # noqa: E402  likewise
 
 CALLERS = 1000
 NOTED_SECONDS = 0.001  # of a piece on the event loop
+QUIET_SECONDS = 1.0  # without a call: nothing is fetched any more
 CLIENTS = 4  # at once: fewer than the calls of the archive that may wait
 QUICK = 8  # times as many places for what takes a millisecond, since /proc counts in hundredths
 DAYS = 7
@@ -75,7 +76,8 @@ def service() -> ASGIApp:
     ticketmaster.MIN_INTERVAL_SECONDS = 0.0
     settings = Settings.read(os.environ)
     logs.configure(settings)
-    return create_app(msgspec.structs.replace(settings, widget_per_minute=WITHOUT_LIMIT))
+    settings = msgspec.structs.replace(settings, widget_per_minute=WITHOUT_LIMIT)
+    return create_app(settings, own_process=True)  # as `serve` does
 
 
 def trivial() -> ASGIApp:
@@ -174,14 +176,15 @@ class Bench:
         found = {"widget": self.spent(self.ours, "/v1/pulse", None, given.places)}
         found["nothing"] = self.spent(self.empty, "/v1/pulse/tides", None, QUICK * given.places)
         for name, (path, ahead) in SECTIONS.items():
-            count = QUICK * given.places if name == "guide" else given.places
+            count = QUICK * given.places if name in {"guide", "astronomy"} else given.places
             found[name] = self.spent(self.ours, path, ahead, count)
         return found
 
     def crowd(self) -> dict[str, int]:
         """What a thousand callers of one place got, and how often the providers were asked."""
         target = self.targets("/v1/pulse", None, 1) * CALLERS
-        self.providers.ask("/calls")
+        while msgspec.json.decode(self.providers.ask("/calls").body):  # fetched behind earlier ones
+            time.sleep(QUIET_SECONDS)
         answers = asyncio.run(ask_all(self.ours.port, target, self._key, CALLERS))
         statuses = Counter(f"status {status}" for status, _ in answers)
         calls = msgspec.json.decode(self.providers.ask("/calls").body, type=dict[str, int])

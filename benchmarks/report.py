@@ -3,7 +3,8 @@
     python benchmarks/report.py [--rounds 5] [--only cold.py …] [--write] [--json]
 
 Takes about ten minutes. The table is printed, with what was measured, where and when; `--write`
-puts it into docs/performance.md. With `--only` the rows of the others keep what stands there.
+puts it into docs/performance.md, and draws the picture anew. With `--only` the rows of the others
+keep what stands there.
 """
 
 import argparse
@@ -19,6 +20,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))  # Python puts the folder of the script there, and not the project's
+
+from benchmarks import picture  # noqa: E402  found by the line above
+
 PAGE = ROOT / "docs" / "performance.md"
 BEGIN, END = "<!-- figures: benchmarks/report.py -->\n", "<!-- end of figures -->\n"
 HEAD = "| what | figure | goal | beside | command |\n|---|---|---|---|---|\n"
@@ -57,6 +62,7 @@ class Row(NamedTuple):
 RAW, ASGI = "of_raw", "raw ASGI, same bytes and headers"
 SPEED, WORKERS, COLD = "http_speed.py", "http_workers.py", "cold.py"
 GROWTH, START, MEMORY = "growth.py", "start.py", "memory.py"
+BOUNDS = "cache_bounds.py"
 SKY, GUIDE = "astronomy_speed.py", "guide_query.py"
 LITTLE = "the same with a hundredth"
 ROWS = [
@@ -112,6 +118,7 @@ ROWS = [
     Row("command and worker together", START, "MB, all", "", ".0f MB PSS", None, ""),
     Row("worker after 8,000 distinct points", MEMORY, "8,000 points", "worker_mb", ".0f MB PSS",
         None, ""),
+    Row("all caches of a worker, when full", BOUNDS, "all", "mb_full", ".0f MB", None, ""),
     Row("the sky of a week", SKY, "skyfield", "times", ".0f times", 200, "skyfield's almanac"),
     Row("the same", SKY, "ephem", "times", ".0f times", 20, "ephem"),
     Row("the same", SKY, "astronomy-engine", "times", ".0f times", None, "astronomy-engine"),
@@ -177,7 +184,9 @@ def main() -> None:
     )
     if given.write:
         head, _, rest = page.partition(BEGIN)
-        PAGE.write_text(head + BEGIN + table + END + rest.partition(END)[2])
+        page = head + BEGIN + table + END + rest.partition(END)[2]
+        PAGE.write_text(page)
+        picture.PICTURE.write_text(picture.picture(page))
     elif not given.json:
         print(table)
 

@@ -61,7 +61,7 @@ class Shot(NamedTuple):
 
 
 SHOTS = {
-    "san-sebastian-light": Shot(True, 720, 2500, f"/v1/pulse?{WEEK}"),
+    "san-sebastian-light": Shot(True, 720, 2440, f"/v1/pulse?{WEEK}"),
     "san-sebastian-straddling-dark": Shot(
         True, 720, 766, f"/v1/pulse?{DONOSTIA}&start=2026-12-02&end=2026-12-09&theme=dark"
     ),

@@ -1,5 +1,6 @@
 """What all tests share. Tests beside the project's data skip, saying so, where it is not there."""
 
+import importlib
 import os
 from collections.abc import Iterator
 from functools import cache
@@ -47,6 +48,12 @@ def _one_trust_store() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(httpcore2, "default_ssl_context", cache(httpcore2.default_ssl_context))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _http_library_loaded() -> None:
+    """Load the library of the providers' calls, which the first one would otherwise wait for."""
+    importlib.import_module("location_context.upstream.connections")
 
 
 @pytest.fixture(scope="session")

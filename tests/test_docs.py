@@ -5,6 +5,8 @@ import subprocess
 import sys
 import tomllib
 
+from benchmarks import picture
+
 import location_context
 from tests.conftest import ROOT
 
@@ -54,3 +56,10 @@ def test_nothing_committed_names_this_machine_or_a_registry_host():
         if forbidden.search(text):
             found.append(name)
     assert found == []
+
+
+def test_the_picture_of_the_performance_page_is_drawn_from_its_tables():
+    page = picture.PAGE.read_text("utf-8")
+    assert len(picture.parts(page)) == len(picture.HUES)
+    assert len(picture.reached(page)) == page.count("✓ |") + page.count("✗ |")
+    assert picture.PICTURE.read_text("utf-8") == picture.picture(page)  # benchmarks/picture.py

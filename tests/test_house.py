@@ -98,7 +98,7 @@ def test_the_server_is_known_only_to_the_command_that_runs_it() -> None:
 
 
 def test_the_http_client_is_used_only_in_upstream() -> None:
-    assert not only_in({"upstream"}, "httpx2")
+    assert not only_in({"upstream"}, "aiohttp", "yarl")
 
 
 def test_type_checking_blocks_stand_only_against_circles() -> None:
@@ -107,7 +107,7 @@ def test_type_checking_blocks_stand_only_against_circles() -> None:
 
 
 def test_other_http_clients_are_used_nowhere() -> None:
-    assert not only_in(set(), "httpx", "requests", "aiohttp", "urllib.request", "urllib3")
+    assert not only_in(set(), "httpx", "httpx2", "requests", "urllib.request", "urllib3")
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)

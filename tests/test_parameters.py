@@ -136,6 +136,7 @@ ONE_WRONG = {
     "place": ("x" * 121, "invalid_place"),
     "theme": ("x", "invalid_theme"),
     "accent": ("x", "invalid_accent"),
+    "sections": ("x", "invalid_sections"),
 }
 
 
@@ -164,7 +165,7 @@ def test_a_required_parameter_that_is_missing_or_empty_is_missing(name, value) -
         parsed(**{name: value})
 
 
-@pytest.mark.parametrize("name", ["units", "lang", "place", "theme", "accent"])
+@pytest.mark.parametrize("name", ["units", "lang", "place", "theme", "accent", "sections"])
 def test_an_empty_optional_parameter_is_absent(name) -> None:
     assert parsed(**{name: ""}) == parsed()
 
@@ -184,6 +185,7 @@ def test_what_an_endpoint_does_not_list_is_ignored_even_twice_and_wrong() -> Non
         ("lan", "lat or lang"), ("starts", "start"), ("satrt", "start"), ("ends", "end"),
         ("Lat", "lat"), ("latt", "lat"), ("lta", "lat"), ("long", "lng or lang"),
         ("them", "theme"), ("theem", "theme"), ("acent", "accent"), ("places", "place"),
+        ("section", "sections"),
     ],
 )  # fmt: skip
 def test_a_parameter_one_edit_away_from_a_known_one_is_refused_with_a_hint(name, meant) -> None:
@@ -241,6 +243,22 @@ def test_a_misspelt_name_is_told_after_duplicates_and_before_any_value() -> None
         parse(b"unit=imperial&lat=x", WIDGET, LANGUAGES)
     with pytest.raises(errors.DuplicateParameter):
         parse(b"unit=imperial&lat=1&lat=2", WIDGET, LANGUAGES)
+
+
+SECTIONS = ("weather", "astronomy", "guide", "events")
+
+
+@given(st.lists(st.sampled_from((*SECTIONS, "tides", "", " guide", "Guide")), max_size=6))
+def test_sections_are_installed_names_each_once_in_the_order_given(names) -> None:
+    query = urlencode({**GIVEN, "sections": ",".join(names)}).encode()
+    if set(names) <= set(SECTIONS) or not ",".join(names):
+        checked = parse(query, WIDGET, LANGUAGES, SECTIONS).sections
+        assert checked == tuple(dict.fromkeys(name for name in names if name))
+        return
+    with pytest.raises(errors.InvalidSections) as caught:
+        parse(query, WIDGET, LANGUAGES, SECTIONS)
+    assert shown(",".join(names)) in caught.value.message
+    assert "weather, astronomy, guide, events" in caught.value.message
 
 
 def test_the_defaults_are_metric_light_and_teal() -> None:

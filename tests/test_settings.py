@@ -57,6 +57,7 @@ def test_everything_wrong_is_listed_in_one_message_and_secrets_are_masked():
             max_in_flight="many",
             guide_radii="1,2,3,4,5",
             trusted_proxies="10.0.0.0/8, nonsense",
+            embed_hosts="https://a.example, b.example",
             json_deadline="-1",
             log_level="loud",
             feeds_allow_private="maybe",
@@ -64,10 +65,32 @@ def test_everything_wrong_is_listed_in_one_message_and_secrets_are_masked():
     message = raised.value.message
     for name in (
         "REDIS_URL", "DATABASE_URL", "MAX_IN_FLIGHT", "GUIDE_RADII", "TRUSTED_PROXIES",
-        "JSON_DEADLINE", "LOG_LEVEL", "FEEDS_ALLOW_PRIVATE", "KEY_PEPPER",
+        "EMBED_HOSTS", "JSON_DEADLINE", "LOG_LEVEL", "FEEDS_ALLOW_PRIVATE", "KEY_PEPPER",
     ):  # fmt: skip
         assert f"{PREFIX}{name} " in message
     assert "hunter2" not in message
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["https://a.example", "http://localhost:8080", "https://*.a.example:*", "https://A.example,"],
+)
+def test_hosts_that_may_embed_are_origins(text: str):
+    assert Settings.read({f"{PREFIX}EMBED_HOSTS": text}).embed_hosts == (text.rstrip(","),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a.example", "https://", "https://a.example/", "https://a.example/path", "'self'", "*",
+        "https:", "https://a.example; script-src *", "https://a.example https://b.example",
+        "https://*", "https://a.*.example", "ftp://a.example", "https://u@a.example",
+        "https://a.example:0", "https://mañana.example", "https://a\n.example",
+    ],
+)  # fmt: skip
+def test_what_is_no_origin_may_not_embed_and_the_sentence_says_what_is(text: str):
+    with pytest.raises(OperatorError, match="EMBED_HOSTS must be origins like https://"):
+        Settings.read({f"{PREFIX}EMBED_HOSTS": text})
 
 
 def test_a_name_that_is_no_setting_is_a_slip_that_is_found():

@@ -23,6 +23,7 @@ from location_context.service import Service
 from location_context.settings import Settings
 from location_context.stay import Clock, system_clock
 from location_context.storage.access import open_authenticator
+from location_context.storage.accuracy import SqlAccuracyStore
 from location_context.storage.database import Database
 from location_context.storage.datasets import SqlCacheStore, SqlClimateStore, SqlGuideStore
 from location_context.storage.events import SqlEventStore
@@ -109,6 +110,7 @@ async def _open_sections(
         "guide": SqlGuideStore(database),
         "events": SqlEventStore(database),
         "answers": SqlCacheStore(database),
+        "accuracy": SqlAccuracyStore(database),
     }
     return registry.build(SectionContext(settings, clock, client, stores, hosts))
 

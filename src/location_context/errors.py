@@ -9,7 +9,7 @@ LocationContextError
 │   │   ├── UnknownParameter         unknown_parameter (a known one misspelt)
 │   │   ├── InvalidLatitude, InvalidLongitude, InvalidDate, InvalidDateRange,
 │   │   ├── DateRangeTooLong, InvalidUnits, InvalidLanguage,
-│   │   ├── InvalidPlace, InvalidTheme, InvalidAccent
+│   │   ├── InvalidPlace, InvalidTheme, InvalidAccent, InvalidSections
 │   │   ├── NotFound                 404 not_found
 │   │   ├── MethodNotAllowed         405 method_not_allowed
 │   │   └── FormatNotImplemented     501 format_not_implemented (oEmbed alone)
@@ -142,6 +142,11 @@ class InvalidTheme(InvalidRequest):
 class InvalidAccent(InvalidRequest):
     code = "invalid_accent"
     summary = "Widget: accent must be #rgb or #rrggbb."
+
+
+class InvalidSections(InvalidRequest):
+    code = "invalid_sections"
+    summary = "Widget: sections must be names of sections, separated by commas."
 
 
 class AuthenticationError(PublicError):

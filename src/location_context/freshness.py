@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from location_context.sections.contract import SectionResult
 
-INCOMPLETE_MAX_AGE = 60  # seconds
+INCOMPLETE_MAX_AGE = AWAITING_MAX_AGE = 60  # seconds
 
 
 @dataclass(frozen=True)
@@ -18,11 +18,13 @@ class Freshness:
         fresh_until: when its first part is no longer fresh; POSIX seconds.
         complete: whether nothing was missing.
         scope: `private` for answers behind a key, `public` for the widget.
+        awaits: whether a part will soon be given anew, with what is fetched behind it.
     """
 
     fresh_until: float
     complete: bool
     scope: Literal["private", "public"]
+    awaits: bool = False
 
     @classmethod
     def of(
@@ -32,15 +34,21 @@ class Freshness:
         given = list(results)
         until = [one.fresh_until.timestamp() for one in given if one]
         complete = all(one is not None and one.complete for one in given)
-        return cls(min(until, default=0.0), complete, scope)
+        awaits = any(one is not None and one.awaits is not None for one in given)
+        return cls(min(until, default=0.0), complete, scope, awaits)
+
+    @property
+    def kept(self) -> bool:
+        """Whether the response may be given again as it stands."""
+        return self.complete and not self.awaits
 
     def seconds_left(self, now: float) -> int:
         """Whole seconds of freshness left; negative once it is over."""
         return math.floor(self.fresh_until - now)
 
     def cache_control(self, seconds_left: int) -> str:
-        """The header for a client; a minute for what is incomplete."""
+        """The header for a client; a minute for what is incomplete or will be better soon."""
         if not self.complete:
             return f"{self.scope}, max-age={INCOMPLETE_MAX_AGE}"
-        left = max(0, seconds_left)
+        left = max(0, min(seconds_left, AWAITING_MAX_AGE) if self.awaits else seconds_left)
         return f"{self.scope}, max-age={left}, stale-while-revalidate=60, stale-if-error=3600"

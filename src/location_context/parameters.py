@@ -9,7 +9,7 @@ accepted; a key given by mistake is never repeated.
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
@@ -86,7 +86,10 @@ class Parameter(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """Checked parameters; `lat` and `lng` in canonical form, `language` None when not asked for."""
+    """Checked parameters; `lat` and `lng` in canonical form, `language` None when not asked for.
+
+    `sections` are the chosen ones in their order; empty: all that are installed.
+    """
 
     lat: float
     lng: float
@@ -96,6 +99,7 @@ class Parameters:
     place: str | None
     theme: Theme
     accent: str
+    sections: tuple[str, ...] = ()
 
 
 def shown(value: str) -> str:
@@ -231,8 +235,19 @@ ACCENT = Parameter(
     example=DEFAULT_ACCENT,
     default=DEFAULT_ACCENT,
 )
+SECTIONS = Parameter(
+    name="sections",
+    check=lambda _, text: (
+        text
+    ),  # `_sections` checks it: which there are depends on what is installed
+    schema={"type": "string"},
+    description="Sections to show, in this order: names separated by commas; one given twice "
+    "counts once. Without it all are shown.",
+    example="weather,guide",
+    default="",
+)
 PARAMETERS: tuple[Parameter[Any], ...] = (
-    LAT, LNG, START, END, UNITS, LANG, PLACE, THEME, ACCENT,
+    LAT, LNG, START, END, UNITS, LANG, PLACE, THEME, ACCENT, SECTIONS,
 )  # fmt: skip
 POINT = ("lat", "lng")
 UNDATED_SECTION = (*POINT, "units", "lang")
@@ -262,8 +277,12 @@ def _unquote(text: str) -> str:
     return unquote_to_bytes(text.replace("+", " ")).decode("utf-8")
 
 
-def parse(query: bytes, names: tuple[str, ...], languages: Languages) -> Parameters:
+def parse(
+    query: bytes, names: tuple[str, ...], languages: Languages, sections: Collection[str] = ()
+) -> Parameters:
     """The checked parameters among `names`; every other one is ignored, unless it is misspelt.
+
+    `sections` are the names that can be chosen from.
 
     Raises:
         InvalidRequest: one of the 400 errors of the contract, the first in its order.
@@ -283,6 +302,7 @@ def parse(query: bytes, names: tuple[str, ...], languages: Languages) -> Paramet
         place=PLACE.read(given),
         theme=THEME.read(given),
         accent=ACCENT.read(given),
+        sections=_sections(SECTIONS.read(given), sections),
     )
 
 
@@ -320,6 +340,17 @@ def _language(tag: str, languages: Languages) -> Language | None:
     except errors.InvalidLanguage:
         accepted = "a BCP 47 tag such as en or de-AT"
         raise errors.InvalidLanguage(f"lang is {shown(tag)}; accepted: {accepted}.") from None
+
+
+def _sections(text: str, known: Collection[str]) -> tuple[str, ...]:
+    """The chosen sections in their order; none for all."""
+    chosen = tuple(dict.fromkeys(text.split(","))) if text else ()
+    if set(chosen) <= set(known):
+        return chosen
+    raise errors.InvalidSections(
+        f"sections is {shown(text)}; accepted: {', '.join(known)}, separated by commas without "
+        "blanks."
+    )
 
 
 def reject_misspelt(given: Iterable[str], known: tuple[str, ...]) -> None:

@@ -37,6 +37,14 @@ class Service:
     proxies: TrustedProxies
 
 
+def chosen(sections: Sequence[CachedSection], names: Sequence[str]) -> tuple[CachedSection, ...]:
+    """The sections of these names, in their order; all in display order if there are none."""
+    if not names:
+        return tuple(sections)
+    by_name = {cached.name: cached for cached in sections}
+    return tuple(by_name[name] for name in names)
+
+
 async def read_all(
     sections: Sequence[CachedSection | Section[Any]], query: Query, deadline: Deadline
 ) -> Mapping[str, SectionResult | None]:

@@ -94,3 +94,16 @@ async def test_a_name_lasts_until_midnight_and_another_secret_gives_another() ->
     clock.advance(3600)
     assert await names.pseudonym("203.0.113.7") != today
     assert await pseudonymiser(MovedClock()).pseudonym("203.0.113.7") != today
+
+
+@pytest.mark.anyio
+async def test_no_address_is_kept_and_a_pseudonym_no_longer_than_its_minute() -> None:
+    clock = MovedClock()
+    names = pseudonymiser(clock)
+    one = await names.pseudonym("203.0.113.7")
+    assert await names.pseudonym("203.0.113.7") == one
+    assert one in str(vars(names))
+    assert "203.0.113.7" not in str(vars(names))
+    clock.advance(60)
+    await names.pseudonym("203.0.113.8")
+    assert one not in str(vars(names))

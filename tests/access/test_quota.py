@@ -218,8 +218,8 @@ def test_counting_again_in_the_same_second_tells_what_counting_anew_tells(
             clock.advance(step)
         elif step == "take":
             other = plain.consume_now("key", limits)
-            if (state := quick.consume_again("key", limits)) is not None:
-                assert (other.allowed, other.state.encode()) == (True, state)
+            if (account := quick.consume_again("key", limits)) is not None:
+                assert (other.allowed, other.state.encode()) == (True, account.state)
             else:
                 one = quick.consume_now("key", limits)
                 assert (one.allowed, one.windows) == (other.allowed, other.windows)

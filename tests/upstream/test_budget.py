@@ -51,6 +51,14 @@ def test_a_refused_call_spends_nothing_in_any_window():
     assert budget.spent() == {MINUTE: 0.0, DAY: 0.0}
 
 
+def test_the_share_spent_is_that_of_the_window_with_the_least_left():
+    budget = Budget({60.0: 10.0, 3600.0: 100.0})
+    assert budget.spent_share() == 0
+    budget.take(4)
+    assert budget.spent_share() == 0.4
+    assert Budget({}).spent_share() == 0
+
+
 def test_no_limits_allow_everything():
     assert Budget({}).take(1e9)
 

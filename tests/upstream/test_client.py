@@ -364,9 +364,10 @@ async def test_a_provider_is_doubted_from_a_time_out_to_its_next_answer(client, 
 
 
 async def test_what_some_waited_in_vain_is_not_waited_again_but_others_may(client, standin):
-    release = threading.Event()
+    arrived, release = threading.Event(), threading.Event()
 
     def respond(_) -> Answered:
+        arrived.set()
         release.wait(30)
         return Answered({})
 
@@ -375,6 +376,7 @@ async def test_what_some_waited_in_vain_is_not_waited_again_but_others_may(clien
     provider.record_timeout(5)
     assert not provider.is_suspect(1)  # nothing was on its way
     call = asyncio.ensure_future(ask(provider))
+    await asyncio.to_thread(arrived.wait, 20)
 
     async def join(deadline: Deadline) -> object:
         async with asyncio.timeout(deadline.left()):

@@ -3,7 +3,6 @@
 import gzip
 import socket
 
-import httpx2
 import pytest
 
 from location_context.errors import (
@@ -207,8 +206,3 @@ def test_what_is_public(address: str):
 @pytest.mark.parametrize("address", INSIDE.split())
 def test_what_lies_inside(address: str):
     assert not is_public(address)
-
-
-def test_the_client_follows_nothing_by_itself():
-    assert isinstance(http_client("test"), httpx2.AsyncClient)
-    assert http_client("test").follow_redirects is False

@@ -11,6 +11,7 @@ from location_context.stay import system_clock
 from location_context.upstream.client import ClientLimits, ProviderClient
 from location_context.upstream.download import download
 from location_context.upstream.http import http_client
+from tests.fakes.server import Answered, StandIn
 
 pytestmark = pytest.mark.anyio
 MEGABYTE = 1_000_000
@@ -150,3 +151,51 @@ async def test_an_answer_whose_last_chunk_never_comes_is_given_all_the_same():
     async with server:
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/x"
         assert await ask(url) == {"ok": True}
+
+
+async def test_no_proxy_of_the_environment_is_asked_and_no_cookie_is_sent_back(monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    cookie = Answered({"ok": True}, headers={"Set-Cookie": "visitor=1"})
+    with StandIn(lambda _: cookie).running() as server:
+        async with http_client("test") as client:
+            for _ in range(2):
+                await client.get(server.url + "/x", "provider", MEGABYTE)
+    assert ["cookie" in asked.headers for asked in server.asked] == [False, False]
+
+
+async def test_a_redirect_is_given_and_not_followed():
+    leading = Answered(status=302, headers={"Location": "/elsewhere"})
+    with StandIn(lambda _: leading).running() as server:
+        async with http_client("test") as client:
+            response = await client.get(server.url + "/x", "provider", MEGABYTE)
+    assert (response.status, response.headers["location"]) == (302, "/elsewhere")
+    assert len(server.asked) == 1
+
+
+async def test_a_connection_that_the_server_has_closed_fails_no_call():
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(OK + b"Content-Length: 2\r\n\r\n{}")
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server, http_client("test") as client:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/x"
+        provider = ProviderClient("provider", url, client, system_clock)
+        for _ in range(4):
+            assert await provider.get_json({}, lambda body: body) == {}
+
+
+async def test_what_is_asked_for_is_the_query_as_it_was_written():
+    with StandIn(lambda _: Answered({})).running() as server:
+        async with http_client("test") as client:
+            provider = ProviderClient("provider", server.url, client, system_clock)
+            given = {"daily": "a,b", "apikey": "a+b/c=%&d", "name": "München ,"}
+            await provider.get_json(given, lambda body: body)
+    assert server.asked[0].query == given
+
+
+async def test_a_lie_about_the_length_is_no_answer():
+    async with endless(OK + b"Content-Length: 9\r\n\r\n{}", b"") as (url, _):
+        with pytest.raises(ProviderUnreachable):
+            await ask(url)

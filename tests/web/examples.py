@@ -58,6 +58,8 @@ WRONG = [
 def made(folder: Path) -> dict[str, Any]:
     """Every file of examples by its name: operation to examples, and the errors by code."""
     files: dict[str, Any] = {"errors": {}, "pages": {}}
+    with full_app(folder / "whole") as client:  # stores what is typical of the forecast's dates
+        client.get("/v1/pulse/weather", {**STAY, "start": "2027-11-28", "end": "2027-12-01"})
     with full_app(folder / "whole") as client:
         first, rest = section_answers()
         # the status shows what the first answers left, before others add to it

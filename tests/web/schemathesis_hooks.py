@@ -1,4 +1,7 @@
-"""What the document does not say: a stay ends after it starts, within 92 days; no %00 anywhere."""
+"""What the document does not say.
+
+A stay ends after it starts, within 92 days; a section is named once; no %00 anywhere.
+"""
 
 import re
 from datetime import date, timedelta
@@ -15,6 +18,8 @@ def map_query(ctx, query):
     """Put valid dates in order; what the document calls wrong stays as it is."""
     if query and isinstance(query.get("place"), str):
         query = {**query, "place": query["place"].replace("\x00", "")}
+    if query and isinstance(query.get("sections"), str):
+        query = {**query, "sections": ",".join(dict.fromkeys(query["sections"].split(",")))}
     given = [(query or {}).get(name) for name in ("start", "end")]
     if not all(isinstance(text, str) and VALID.fullmatch(text) for text in given):
         return query

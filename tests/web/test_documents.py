@@ -1,6 +1,7 @@
 """Health, status, the OpenAPI document and the documentation page."""
 
 import re
+from collections.abc import Iterator
 from html.parser import HTMLParser
 
 import jsonschema_rs
@@ -8,6 +9,9 @@ import pytest
 
 from location_context.errors import PUBLIC_ERRORS, PublicError
 from tests.web.conftest import STAY, Client
+from tests.web.full_app import full_app
+
+PATHS = {"/", "/v1/openapi.json"}  # of ours, that pages link to
 
 
 def subclasses(kind: type) -> set[type]:
@@ -148,7 +152,35 @@ def test_every_link_on_the_page_leads_to_a_place_on_it_or_to_a_path_of_ours(clie
     page = Page(client.get("/v1/docs", key=None).text)
     assert len(set(page.ids)) == len(page.ids)
     for link in page.links:
-        assert link.removeprefix("#") in page.ids or link in {"/", "/v1/openapi.json"}, link
+        assert link.removeprefix("#") in page.ids or link in PATHS, link
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """The service with the sections of this package."""
+    with full_app(tmp_path_factory.mktemp("whole")) as client:
+        yield client
+
+
+def test_the_reference_links_to_the_page_of_the_score_and_that_one_back(whole: Client) -> None:
+    reference = whole.get("/v1/docs", key=None)
+    score = whole.get("/v1/docs/accuracy", key=None)
+    assert (reference.status_code, score.status_code) == (200, 200)
+    assert "/v1/docs/accuracy" in Page(reference.text).links
+    assert {"/v1/docs", "/v1/docs/accuracy"} <= set(Page(score.text).links)
+    for name in ("x-frame-options", "referrer-policy"):
+        assert score.headers[name] == reference.headers[name]
+    assert score.headers["cache-control"] == "public, max-age=600"
+    assert "Nothing is known yet" in score.text
+
+
+def test_the_page_of_the_score_is_in_the_document_with_its_own_head(whole: Client) -> None:
+    document = whole.get("/v1/openapi.json", key=None).json()
+    operation = document["paths"]["/v1/docs/accuracy"]["get"]
+    content = operation["responses"]["200"]["content"]["text/html"]
+    head = re.search("<title>.*</title>", content["examples"]["head"]["value"])
+    assert head is not None
+    assert head[0] in whole.get("/v1/docs/accuracy", key=None).text
 
 
 def test_the_page_tells_every_endpoint_parameter_code_and_structure(client, document) -> None:

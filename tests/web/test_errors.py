@@ -189,6 +189,7 @@ def test_a_5xx_is_not_counted_and_carries_no_quota(web_settings) -> None:
         ({"place": "x" * 121}, "invalid_place"),
         ({"theme": "neon"}, "invalid_theme"),
         ({"accent": "red"}, "invalid_accent"),
+        ({"sections": "tides,moon"}, "invalid_sections"),
     ],
 )
 def test_the_widget_answers_the_same_errors_as_a_small_page(client, changed, code) -> None:

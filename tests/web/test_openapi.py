@@ -18,7 +18,10 @@ from tests.web.examples import FOLDER, encoded, file_of, made
 from tests.web.full_app import full_app
 
 IDENTIFIER = re.compile(r"[A-Z][A-Z0-9_]*")
-UNSEEN = {"method_not_allowed", "invalid_place", "invalid_theme", "invalid_accent"}
+UNSEEN = {
+    *("method_not_allowed", "invalid_place", "invalid_theme", "invalid_accent"),
+    "invalid_sections",
+}
 
 
 @pytest.fixture(scope="module")
@@ -146,6 +149,14 @@ def test_the_type_of_an_answer_tells_which_of_its_shapes_it_has(document) -> Non
             body = schemas[reference.rpartition("/")[2]]["properties"]
             assert body["type"]["enum"] == [tag]
             assert body["applicable"]["not"] == {"const": tag == "not_applicable"}
+
+
+def test_the_choice_of_sections_names_those_that_are_installed(document) -> None:
+    pattern = document["components"]["parameters"]["sections"]["schema"]["pattern"]
+    for right in ("", "weather,guide", *registry.names(), ",".join(registry.names())):
+        assert re.fullmatch(pattern, right)
+    for wrong in ("tides", "weather,", ",guide", "weather guide"):
+        assert not re.fullmatch(pattern, wrong)
 
 
 def test_who_runs_the_service_and_under_which_licence_stands_in_the_document(document) -> None:

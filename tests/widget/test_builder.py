@@ -58,7 +58,7 @@ def test_the_code_is_two_lines_with_escaped_ampersands_and_absolute_addresses(si
         f'<iframe src="{site.url}/v1/pulse?lat=43.3183&amp;lng=-1.9812&amp;start=2026-11-28'
         '&amp;end=2026-12-05&amp;place=R%C3%ADo%20%26%20Sol&amp;accent=%231d4ed8" '
         'title="Weather, sky, restaurants and events in Río &amp; Sol" '
-        'height="2350" style="border:0;width:100%" loading="lazy" '
+        'height="2360" style="border:0;width:100%" loading="lazy" '
         'sandbox="allow-scripts allow-popups allow-popups-to-escape-sandbox"></iframe>'
     )
     assert second == f'<script src="{site.url}/v1/embed.js" async></script>'

@@ -225,6 +225,34 @@ def test_leaving_follows_an_arrival_set_past_it(builder):
     until(page, f"{CODE}.includes('start=2027-08-03&amp;end=2027-08-06')")
 
 
+def test_sections_are_chosen_and_ordered_and_one_is_always_left(builder):
+    page = builder().page
+    page.uncheck("input[value=astronomy]")
+    page.click("button[value=events]")
+    until(page, f"{CODE}.includes('sections=weather,events,guide')")
+    assert page.evaluate("document.activeElement.value") == "events"
+    page.click("button[value=events]")
+    page.click("button[value=events]")
+    until(page, f"{CODE}.includes('sections=events,weather,guide')")
+    assert "sections=events,weather,guide" in page.evaluate("location.search")
+    for name in ("events", "weather", "guide"):
+        page.locator(f"input[value={name}]").click()
+    until(page, f"{CODE}.includes('sections=guide\"')")
+    assert page.is_checked("input[value=guide]")
+
+
+def test_without_javascript_the_buttons_of_the_sections_order_them(builder):
+    page = builder(java_script_enabled=False).page
+    page.uncheck("input[value=weather]")
+    page.click("button[value=guide]")
+    assert "sections=guide,astronomy,events" in page.inner_text("#code code")
+    names = [one.get_attribute("value") for one in page.query_selector_all("#sections input")]
+    assert names == ["guide", "astronomy", "events", "weather"]
+    page.check("input[value=weather]")
+    page.press("#place", "Enter")
+    assert "sections=guide,astronomy,events,weather" in page.inner_text("#code code")
+
+
 def test_without_javascript_the_form_brings_code_and_preview_back(site, builder):
     watched = builder(java_script_enabled=False)
     page = watched.page
@@ -256,6 +284,7 @@ def test_the_keyboard_reaches_everything_in_the_order_of_the_page(builder):
     wanted = page.evaluate(
         """[...document.querySelectorAll("a, button, input, select, pre, iframe")]
             .filter((one) => one.type !== "hidden" && !one.disabled)
+            .filter((one) => one.checkVisibility({visibilityProperty: true}))
             .filter((one) => one.type !== "radio" || one.checked)
             .map((one, index) => one.dataset.stop = `${index}`)"""
     )

@@ -174,7 +174,7 @@ def test_a_title_is_lent_where_there_is_none(site, embedded):
     watched = embedded(named + frame(site) + script(site))
     titles = "[...document.querySelectorAll('iframe')].map((one) => one.title)"
     watched.page.wait_for_function(f"{titles}[1]")
-    words = "Weather, sky, restaurants and events"
+    words = "About the stay"
     assert watched.page.evaluate(titles) == ["My own", f"{words}: Río & Sol", words]
 
 

@@ -223,6 +223,7 @@ def test_a_clock_change_in_the_stay_is_said_with_its_date(full):
         ({"lat": "north"}, "invalid_latitude"),
         ({"end": "2027-08-01"}, "invalid_date_range"),
         ({"accent": "red"}, "invalid_accent"),
+        ({"sections": "weather,moon"}, "invalid_sections"),
         ({"theme": "neon"}, "invalid_theme"),
         ({"lang": "!!"}, "invalid_language"),
         ({"start": ""}, "missing_parameter"),

@@ -6,8 +6,8 @@ So 200, 304, 400 and HEAD count; 404 and 405 never come here; 401 and 429 are no
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -33,6 +33,7 @@ _FORM = "`Authorization: Bearer <api-key>`"
 _MISSING = f"The API key is missing: send it in the header, as {_FORM}."
 
 
+Headers: TypeAlias = Mapping[bytes, bytes]  # each given once, by its lower-case name
 # a counted request: the id of its key, if it came with one, and the headers of its answer
 Admitted: TypeAlias = tuple[str | None, list[tuple[bytes, bytes]]]
 
@@ -188,8 +189,10 @@ class Authenticator:
         if known is None or self._known_since != cache.read_at or not cache.is_recent:
             return None
         key_id, limits = known
-        state = self._counter.consume_again(key_id, limits)
-        return None if state is None else (key_id, [limits.policy_header, (b"ratelimit", state)])
+        account = self._counter.consume_again(key_id, limits)
+        if account is None:
+            return None
+        return key_id, [limits.policy_header, (b"ratelimit", account.state)]
 
     def _granted(self, key_id: str, result: RateLimitResult) -> Grant:
         if not result.allowed:
@@ -293,3 +296,24 @@ def _bearer(headers: Sequence[str], key_in_query: bool) -> str:
             f"An API key must not be part of the URL: send it in the header, as {_FORM}."
         )
     raise MissingApiKey(_MISSING)
+
+
+class Gate(Protocol):
+    """Who may ask for a route, and how its requests are counted; a scope is that of ASGI."""
+
+    async def admit(self, scope: Mapping[str, Any]) -> Grant | None:
+        """Count a request.
+
+        Raises:
+            PublicError: it is refused.
+        """
+
+    def admit_now(self, scope: Mapping[str, Any], headers: Headers) -> Admitted | None:
+        """Count a request at once; None if it takes waiting, and nothing was counted.
+
+        Raises:
+            RateLimitExceeded: it is refused.
+        """
+
+    def refusal(self, scope: Mapping[str, Any], headers: Headers) -> AuthenticationError | None:
+        """Why a request is refused whatever it asks for; None if `admit` must tell."""

@@ -122,8 +122,8 @@ class Counter(Protocol):
         """Count one request of `subject` if every window has room; None if that takes waiting."""
         ...
 
-    def consume_again(self, subject: str, limits: Limits) -> bytes | None:
-        """Count one more of a subject that was counted in this second: `RateLimit` of the answer.
+    def consume_again(self, subject: str, limits: Limits) -> "Account | None":
+        """Count one more of a subject that was counted in this second; its account has the state.
 
         None where that does not tell all, or there is no room; nothing is counted then.
         """
@@ -177,10 +177,16 @@ class Account:
         shown = [part for _, seconds in ends for part in ("%d", seconds)]
         self._state = (self.limits.state % tuple(shown)).encode()
 
-    def again(self) -> bytes:
-        """Count one more request: `RateLimit` of its answer."""
+    def again(self) -> "Account":
+        """Count one more request."""
         self.room -= 1
-        self._again = again = self._again + 1
+        self._again += 1
+        return self
+
+    @property
+    def state(self) -> bytes:
+        """`RateLimit` of the answer to the request that was counted last, by `again`."""
+        again = self._again
         return self._state % tuple([left - again for left in self._left])
 
     @property
@@ -235,7 +241,7 @@ class MemoryCounter:
         kind.move_to_end(subject)
         return RateLimitResult(allowed, limits, windows, now)
 
-    def consume_again(self, subject: str, limits: Limits) -> bytes | None:
+    def consume_again(self, subject: str, limits: Limits) -> Account | None:
         kind = self._kinds.get(limits.names)
         account = kind.get(subject) if kind is not None else None
         if account is None or account.limits is not limits or not account.room:

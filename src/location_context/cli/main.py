@@ -24,6 +24,7 @@ COMMANDS = {  # in the order of `--help`, with the first line of each command's 
     "events": "Import your own events and manage feeds.",
     "climate": "Climate data: the fallback grid, and the archive for many places.",
     "read": "Read a section for a point and a stay, as the server would answer it.",
+    "accuracy": "Show how the forecasts of this installation came out, by days ahead.",
     "warm": "Fill the caches for the places and stays in a file.",
     "doctor": "Check settings, storage, datasets and providers; exit with 1 if a check failed.",
     "backup": "Copy the database of a running service, its pepper and grid into one file.",

@@ -14,7 +14,9 @@ from babel import Locale, dates, numbers, units
 from location_context.localisation.language import Language
 
 NO_BREAK, MINUS = "\u00a0", "\u2212"
-EN_DASH = "\u2013\u2060"  # with a word joiner: no line ends after it
+_WORD_JOINER = "\u2060"  # no line ends there
+EN_DASH = f"\u2013{_WORD_JOINER}"
+_BESIDE_IDEOGRAPH = re.compile("(?<=[\u3000-\u9fff])(?=.)|(?<=.)(?=[\u3000-\u9fff])")
 _THIN = "\u2009"
 _LEFT_TO_RIGHT_MARK = "\u200e"
 _YEAR = re.compile(r",? ?('de' )?y年?")
@@ -81,14 +83,40 @@ def _percent(language: Language, value: int) -> str:
 
 
 @lru_cache(maxsize=10_000)
-def _interval(language: Language, start: date, end: date, skeleton: str) -> str:
+def _interval(language: Language, start: date | time, end: date | time, skeleton: str) -> str:
     return dates.format_interval(start, end, skeleton, locale=language.locale)
+
+
+@lru_cache(maxsize=10_000)
+def _money(language: Language, amount: float, currency: str) -> str:
+    whole = amount == int(amount)
+    pattern = language.locale.currency_formats["standard"].pattern
+    text = numbers.format_currency(
+        amount,
+        currency,
+        pattern.replace("0.00", "0") if whole else None,
+        locale=language.locale,
+        currency_digits=not whole,
+    )
+    return non_breaking(text)
 
 
 @lru_cache(maxsize=100)
 def _list_patterns(language: Language) -> tuple[str, str, str, str]:
     patterns = language.locale.list_patterns["standard"]
     return patterns["2"], patterns["start"], patterns["middle"], patterns["end"]
+
+
+@lru_cache(maxsize=10_000)
+def _range_in_words(language: Language, low: int, high: int) -> str:
+    fmt = Formatter(language)
+    if low == high:
+        return fmt.temperature(high)
+    degrees = fmt.temperature(high)
+    if language.direction == "rtl":  # or the sign would be drawn before its number
+        degrees = _LEFT_TO_RIGHT_MARK + degrees
+    text = fmt.gettext("{low} to {high}").format(low=fmt.number(low), high=degrees)
+    return non_breaking(_BESIDE_IDEOGRAPH.sub(_WORD_JOINER, text))
 
 
 def _pattern(digits: int) -> str:
@@ -117,8 +145,8 @@ class Formatter:
 
     def number(self, value: float, digits: int = 0) -> str:
         """A number with exactly `digits` decimals."""
-        text = _decimal(self.language, round(value, digits) + 0.0, digits)
-        return self._signed(text, value=round(value, digits))
+        value = round(value, digits) + 0.0
+        return self._signed(_decimal(self.language, value, digits), value=value)
 
     def _signed(self, text: str, *, value: float) -> str:
         if value >= 0:
@@ -141,6 +169,10 @@ class Formatter:
         if low < 0:
             return self.range_of(self.temperature(low), self.temperature(high))
         return f"{self.number(low)}{EN_DASH}{self.temperature(high)}"
+
+    def temperatures_in_words(self, low: float, high: float) -> str:
+        """`16 to 22°`, which is not taken for a low and a high as `16–22°` is."""
+        return _range_in_words(self.language, round(low), round(high))
 
     @staticmethod
     def range_of(one: str, other: str) -> str:
@@ -176,16 +208,7 @@ class Formatter:
 
     def money(self, amount: float, currency: str) -> str:
         """An amount, without decimals when it is whole."""
-        whole = amount == int(amount)
-        pattern = self._locale.currency_formats["standard"].pattern
-        text = numbers.format_currency(
-            amount,
-            currency,
-            pattern.replace("0.00", "0") if whole else None,
-            locale=self._locale,
-            currency_digits=not whole,
-        )
-        return non_breaking(text)
+        return _money(self.language, amount, currency)
 
     def weekday(self, day: date) -> str:
         """`Sat`, standing alone."""
@@ -203,8 +226,11 @@ class Formatter:
 
     def date_long(self, day: date) -> str:
         """`Wednesday 12 August`, for what is spoken."""
-        pattern = _YEAR.sub("", self._locale.date_formats["full"].pattern)
-        return _date(self.language, day, pattern)
+        return _date(self.language, day, self._full_date)
+
+    @cached_property
+    def _full_date(self) -> str:
+        return _YEAR.sub("", self._locale.date_formats["full"].pattern)
 
     def dates(self, start: date, end: date) -> str:
         """`Sat, 8 – Sat, 15 Aug 2026`."""
@@ -228,7 +254,7 @@ class Formatter:
         """`07:09–07:49`; within one half of the day `7:09–7:49 PM`."""
         if not self._half_days or (start.hour < 12) != (end.hour < 12):
             return f"{self.time(start)}{EN_DASH}{self.time(end)}"
-        text = dates.format_interval(start, end, "hm", locale=self._locale)
+        text = _interval(self.language, _clock(start), _clock(end), "hm")
         return non_breaking(text).replace(_THIN, "").replace("–", EN_DASH)
 
     @cached_property
@@ -241,7 +267,7 @@ class Formatter:
 
     def moment(self, moment: datetime) -> str:
         """A date with the year and a time: `4 Mar 2026, 09:40`."""
-        text = dates.format_skeleton("yMMMd", moment, locale=self._locale)
+        text = _skeleton(self.language, moment.date(), "yMMMd")
         pattern = str(self._locale.datetime_formats["medium"])
         return pattern.format(self.time(moment), non_breaking(text))
 
@@ -272,7 +298,7 @@ class Formatter:
     @cached_property
     def word_separator(self) -> str:
         """What stands between sentences, and after a colon: nothing in Chinese and Japanese."""
-        return "" if self._locale.language in {"ja", "zh"} else " "
+        return self.language.word_separator
 
     @cached_property
     def comma(self) -> str:
@@ -290,6 +316,10 @@ class Formatter:
     def country(self, code: str) -> str:
         """The name of a country by its ISO 3166-1 code."""
         return str(self._locale.territories.get(code, code))
+
+
+def _clock(moment: datetime) -> time:
+    return time(moment.hour, moment.minute)
 
 
 def non_breaking(text: str) -> str:

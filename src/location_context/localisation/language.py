@@ -39,6 +39,11 @@ class Language:
         """`ltr` or `rtl`."""
         return self.locale.text_direction
 
+    @property
+    def word_separator(self) -> str:
+        """What stands between sentences, and after a colon: nothing in Chinese and Japanese."""
+        return "" if self.locale.language in {"ja", "zh"} else " "
+
     def gettext(self, message: str) -> str:
         return self.translations.gettext(message)
 

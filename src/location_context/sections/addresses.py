@@ -5,9 +5,10 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 _LONGEST = 2000
 _CHARACTERS = r"A-Za-z0-9._~!$&'()*+,;=:@/-"
+_PATH = rf"[{_CHARACTERS}]*(?:%[0-9A-Fa-f]{{2}}[{_CHARACTERS}]*)*"  # in runs, not one by one
+_QUERY = rf"[{_CHARACTERS}?]*(?:%[0-9A-Fa-f]{{2}}[{_CHARACTERS}?]*)*"
 _PLAIN = re.compile(
-    rf"https?://[A-Za-z0-9.-]+(:[0-9]{{1,4}})?(/(?:[{_CHARACTERS}]|%[0-9A-Fa-f]{{2}})*)?"
-    rf"(\?(?:[{_CHARACTERS}?]|%[0-9A-Fa-f]{{2}})*)?(#(?:[{_CHARACTERS}?]|%[0-9A-Fa-f]{{2}})*)?"
+    rf"https?://[A-Za-z0-9.-]+(?::[0-9]{{1,4}})?(?:/{_PATH})?(?:\?{_QUERY})?(?:#{_QUERY})?"
 )
 _BLANK = re.compile(r"[\s\x00-\x1f]")
 _STRAY = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -21,9 +22,11 @@ def web_address(text: str | None) -> str | None:
     A blank inside, a control character and more than 2,000 characters are no address.
     """
     address = (text or "").strip()
-    if len(address) > _LONGEST or _BLANK.search(address):
+    if len(address) > _LONGEST:
         return None
-    return address if _PLAIN.fullmatch(address) else _encoded(address)
+    if _PLAIN.fullmatch(address):
+        return address
+    return None if _BLANK.search(address) else _encoded(address)
 
 
 def _encoded(address: str) -> str | None:

@@ -72,7 +72,11 @@ class CachedSection:
         query = query if self.dated else replace(query, stay=None)
         key, public = _key(query), query.public
         cached = self._cache.peek(key)
-        if cached and cached.serves(public=public) and self._usable(cached, query, REVALIDATE_TTL):
+        if cached and cached.value.superseded:
+            self._cache.entries.pop(key)
+        elif (
+            cached and cached.serves(public=public) and self._usable(cached, query, REVALIDATE_TTL)
+        ):
             if self._clock() >= cached.retry_at:
                 later = Deadline.after(BACKGROUND_SECONDS)
                 self._cache.start(key, lambda: self._fetch(query, later), public=public)

@@ -7,6 +7,7 @@ notices that licences ask for, and how a provider answers.
 """
 
 import hashlib
+from asyncio import Future
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -74,7 +75,7 @@ def degraded_by(error: BaseException) -> DegradedReason:
     return "provider_unavailable"
 
 
-def _meanings(codes: Mapping[Any, str]) -> str:
+def meanings(codes: Mapping[Any, str]) -> str:
     """Codes with their sentences, for the schema."""
     return " ".join(f"`{code}`: {sentence}" for code, sentence in codes.items())
 
@@ -225,7 +226,7 @@ class NotApplicable(
     ] = False
     reason: Annotated[
         NotApplicableReason,
-        Meta(description=f"A code that does not change. {_meanings(NOT_APPLICABLE)}"),
+        Meta(description=f"A code that does not change. {meanings(NOT_APPLICABLE)}"),
     ]
     message: Annotated[Text, Meta(description="One sentence for a person.")]
 
@@ -250,7 +251,7 @@ class Applicable(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
         DegradedReason | None,
         Meta(
             description="Why; null unless degraded. Where several hold, the first of these. "
-            + _meanings(DEGRADED)
+            + meanings(DEGRADED)
         ),
     ] = None
     attribution: Annotated[
@@ -267,17 +268,25 @@ class SectionResult:
     """A section's answer, how long it stays true, and whether it lacked something.
 
     `fresh_until` is never past the local midnight for what depends on today. `whole` counts for
-    what is not applicable alone, which has no field that says that a provider is missing.
+    what is not applicable alone, which has no field that says that a provider is missing. `awaits`
+    is what is fetched behind an answer that is good, but will be better then: once it is done, the
+    answer is given to nobody else.
     """
 
     body: Applicable | NotApplicable
     fresh_until: datetime
     whole: bool = True
+    awaits: Future[None] | None = None
 
     @property
     def complete(self) -> bool:
         """False for what is degraded or lacks a provider: it is cached for a minute only."""
         return not self.body.degraded if isinstance(self.body, Applicable) else self.whole
+
+    @property
+    def superseded(self) -> bool:
+        """Whether what it awaited has come, or failed."""
+        return self.awaits is not None and self.awaits.done()
 
     @cached_property
     def payload(self) -> bytes:

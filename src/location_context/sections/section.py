@@ -9,7 +9,7 @@ this package are registered the same way.
 import inspect
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -46,8 +46,8 @@ class SectionContext:
         settings: the configuration of this process.
         clock: the current time; a section never asks the system for it.
         client: the HTTP client that all providers share.
-        stores: what the database keeps, by name: `climate`, `guide`, `events`, and `answers`
-            (answers of providers that the processes of one installation share).
+        stores: what the database keeps, by name: `climate`, `guide`, `events`, `accuracy`, and
+            `answers` (answers of providers that the processes of one installation share).
         hosts: limits of the hosts that several providers ask.
         environ: where settings of other packages are read from.
     """
@@ -122,6 +122,27 @@ class PlainCard:
     def card(self) -> Card:
         """The card with the template of this package."""
         return Card(template="location_context.widget:plain_card.html", view=self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocsPage:
+    """A page of a section's own beside the API reference, at `/v1/docs/<name>`; it is public.
+
+    Attributes:
+        name: the last part of its path.
+        title: its name in the navigation.
+        description: what it shows, for the API reference.
+        template: the Jinja template of its main part as `package:path`, rendered with `page`.
+        read: gives `page`, what the template shows; it may raise a StorageError.
+        style: CSS besides that of the documents; there are no `style` attributes.
+    """
+
+    name: str
+    title: str
+    description: str
+    template: str
+    read: Callable[[], Awaitable[Any]]
+    style: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,6 +270,10 @@ class Section(ABC, Generic[Body]):
             StorageError: the database does not answer.
         """
         return None
+
+    def docs_pages(self) -> Sequence[DocsPage]:
+        """Its own pages beside the API reference."""
+        return ()
 
     def warnings(self) -> Sequence[str]:
         """Sentences that the operator should see at start, in status and in `doctor`."""

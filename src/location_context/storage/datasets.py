@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, cast
 
 import msgspec
-from sqlalchemy import LargeBinary, delete, func, insert, select, text, update
+from sqlalchemy import LargeBinary, bindparam, delete, func, insert, select, text, update
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -30,7 +30,22 @@ IMPORT_LOCK = 7_236_002  # advisory lock that one import at a time holds on Post
 
 _restaurant = msgspec.json.Decoder(Restaurant)
 _provenance = msgspec.json.Decoder(Provenance)
-_MONTH_COLUMNS = [schema.climate_months.c[name] for name in MonthRow.__struct_fields__]
+_ANSWER = select(schema.provider_answers.c.data).where(
+    schema.provider_answers.c.provider == bindparam("provider"),
+    schema.provider_answers.c.key == bindparam("key"),
+    schema.provider_answers.c.expires_at > bindparam("now"),
+)
+_OLD_ANSWERS = delete(schema.provider_answers).where(
+    schema.provider_answers.c.expires_at <= bindparam("now")
+)
+_MONTHS = select(*(schema.climate_months.c[name] for name in MonthRow.__struct_fields__)).where(
+    schema.climate_months.c.source == bindparam("source"),
+    schema.climate_months.c.cell == bindparam("cell"),
+    schema.climate_months.c.month.in_(bindparam("months", expanding=True)),
+)
+_ELEVATION = select(schema.point_heights.c.metres).where(
+    schema.point_heights.c.lat == bindparam("lat"), schema.point_heights.c.lng == bindparam("lng")
+)
 
 
 class SqlGuideStore:
@@ -166,26 +181,18 @@ class SqlCacheStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-
-    async def load(self, provider: str, key: str, now: datetime) -> bytes | None:
-        table = schema.provider_answers.c
-        query = select(table.data).where(
-            table.provider == provider, table.key == key, table.expires_at > now
-        )
-        return await self._database.scalar(query)
-
-    async def save(self, answers: Sequence[CacheRecord], now: datetime) -> None:
-        insert = self._database.insert(schema.provider_answers)
-        statement = insert.on_conflict_do_update(
+        insert = database.insert(schema.provider_answers)
+        self._insert = insert.on_conflict_do_update(
             index_elements=["provider", "key"],
             set_={name: insert.excluded[name] for name in ("expires_at", "data")},
         )
+
+    async def load(self, provider: str, key: str, now: datetime) -> bytes | None:
+        return await self._database.scalar(_ANSWER, provider=provider, key=key, now=now)
+
+    async def save(self, answers: Sequence[CacheRecord], now: datetime) -> None:
         rows = [msgspec.structs.asdict(answer) for answer in answers]
-        async with self._database.write() as connection:
-            await connection.execute(
-                delete(schema.provider_answers).where(schema.provider_answers.c.expires_at <= now)
-            )
-            await connection.execute(statement, rows)
+        await self._database.execute((_OLD_ANSWERS, {"now": now}), (self._insert, rows))
 
 
 class SqlClimateStore:
@@ -193,33 +200,29 @@ class SqlClimateStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-
-    async def load(self, source: str, cell: str, months: Sequence[int]) -> list[MonthRow]:
-        """Every year stored of these months of a cell."""
-        table = schema.climate_months.c
-        query = select(*_MONTH_COLUMNS).where(
-            table.source == source, table.cell == cell, table.month.in_(months)
-        )
-        return [MonthRow(**row._asdict()) for row in await self._database.rows(query)]
-
-    async def save(self, rows: Sequence[MonthRow]) -> None:
-        """Store rows in one transaction, in place of those stored before."""
-        insert = self._database.insert(schema.climate_months)
+        insert = database.insert(schema.climate_months)
         replaced = ("lat", "lng", "elevation", "fetched_at", "data")
-        statement = insert.on_conflict_do_update(
+        self._insert = insert.on_conflict_do_update(
             index_elements=["source", "cell", "month", "year"],
             set_={name: insert.excluded[name] for name in replaced},
         )
+        self._insert_elevations = database.insert(schema.point_heights).on_conflict_do_nothing()
+
+    async def load(self, source: str, cell: str, months: Sequence[int]) -> list[MonthRow]:
+        """Every year stored of these months of a cell."""
+        rows = await self._database.rows(_MONTHS, source=source, cell=cell, months=list(months))
+        return [MonthRow(**row._asdict()) for row in rows]
+
+    async def save(self, rows: Sequence[MonthRow]) -> None:
+        """Store rows in one transaction, in place of those stored before."""
         values = [msgspec.structs.asdict(row) for row in rows]
-        async with self._database.write() as connection:
-            for start in range(0, len(values), _MONTHS_AT_ONCE):
-                await connection.execute(statement, values[start : start + _MONTHS_AT_ONCE])
+        starts = range(0, len(values), _MONTHS_AT_ONCE)
+        parts = ((self._insert, values[start : start + _MONTHS_AT_ONCE]) for start in starts)
+        await self._database.execute(*parts)
 
     async def load_elevation(self, lat: float, lng: float) -> float | None:
         """The stored elevation of a point in m."""
-        table = schema.point_heights.c
-        query = select(table.metres).where(table.lat == _to_grid(lat), table.lng == _to_grid(lng))
-        return await self._database.scalar(query)
+        return await self._database.scalar(_ELEVATION, lat=_to_grid(lat), lng=_to_grid(lng))
 
     async def save_elevations(self, elevations: Mapping[tuple[float, float], float]) -> None:
         """Store the elevations of points; the first one stored stays."""
@@ -227,9 +230,7 @@ class SqlClimateStore:
             {"lat": _to_grid(lat), "lng": _to_grid(lng), "metres": metres}
             for (lat, lng), metres in elevations.items()
         ]
-        statement = self._database.insert(schema.point_heights).on_conflict_do_nothing()
-        async with self._database.write() as connection:
-            await connection.execute(statement, rows)
+        await self._database.execute((self._insert_elevations, rows))
 
     async def extent(self) -> tuple[int, datetime | None]:
         """How many rows are stored, and when the newest came; counted as they are written."""

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 
 import msgspec
-from sqlalchemy import and_, delete, insert, or_, select, union_all, update
+from sqlalchemy import and_, bindparam, delete, insert, or_, select, union_all, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from location_context.point import Point
@@ -33,6 +33,15 @@ _LEVEL_SHIFTS = (0, 3, 6, 9, 12)  # buckets of 1, 8, 64, 512 and 4,096 days
 MAX_INDEXED_DAYS = 1 << _LEVEL_SHIFTS[-1]
 BATCH_ROWS = 2000
 
+_NEARBY = union_all(
+    *(
+        select(events.c.record).where(
+            events.c.cell.in_(bindparam("cells", expanding=True)),
+            events.c.slot.between(bindparam(f"first_{n}"), bindparam(f"last_{n}")),
+        )
+        for n in range(len(_LEVEL_SHIFTS))
+    )
+).limit(bindparam("most"))
 _event = msgspec.json.Decoder(ProviderEvent)
 _calendar = msgspec.json.Decoder(Calendar)
 
@@ -53,11 +62,11 @@ class SqlEventStore:
         cells = cells_within(point.lat, point.lng, radius)
         if point.country:
             cells.append(country_cell(point.country))
-        near = select(events.c.record).where(events.c.cell.in_(cells))
         ranges = buckets_overlapping(days.start, days.end)
-        selects = (near.where(events.c.slot.between(first, last)) for first, last in ranges)
-        query = union_all(*selects).limit(limit)
-        return [_event.decode(record) for record in await self._database.scalars(query)]
+        bounds = {f"first_{n}": first for n, (first, _) in enumerate(ranges)}
+        bounds |= {f"last_{n}": last for n, (_, last) in enumerate(ranges)}
+        found = await self._database.scalars(_NEARBY, cells=cells, most=limit, **bounds)
+        return [_event.decode(record) for record in found]
 
     async def calendars(self) -> list[Calendar]:
         """All imports and feeds, by id."""

@@ -15,7 +15,13 @@ from typing import Any, TypeAlias
 
 import structlog
 
-from location_context.access.quota import Limits, MemoryCounter, RateLimitResult, Window
+from location_context.access.quota import (
+    Account,
+    Limits,
+    MemoryCounter,
+    RateLimitResult,
+    Window,
+)
 from location_context.settings import Secret
 from location_context.stay import Clock, posix_seconds
 from location_context.upstream.host import Slots
@@ -172,7 +178,7 @@ class RedisCounter:
         """What is counted together takes waiting, unless Redis is gone."""
         return self._local.consume_now(subject, limits) if self._alone else None
 
-    def consume_again(self, subject: str, limits: Limits) -> bytes | None:
+    def consume_again(self, subject: str, limits: Limits) -> Account | None:
         """Likewise."""
         return self._local.consume_again(subject, limits) if self._alone else None
 

@@ -12,6 +12,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     Connection,
+    Date,
     DateTime,
     Double,
     ForeignKey,
@@ -223,5 +224,29 @@ provider_answers = Table(  # what providers answered, until it expires
     _filled("expires_at", UtcDateTime),
     _filled("data", LargeBinary),
     Index("provider_answers_by_expiry", "expires_at"),
+    sqlite_with_rowid=False,
+)
+
+forecast_records = Table(  # the first forecast of a day for a cell, packed
+    "forecast_records",
+    metadata,
+    _key("provider", String(40)),
+    _key("cell", String(80)),
+    _key("issued_on", Date),
+    Column("elevation", Double),
+    _filled("data", LargeBinary),
+    Index("forecast_records_by_day", "issued_on"),
+    sqlite_with_rowid=False,
+)
+
+observed_days = Table(  # what an archive knows of the days that forecasts were given for, packed
+    "observed_days",
+    metadata,
+    _key("source", String(40)),
+    _key("cell", String(80)),
+    _filled("asked_at", UtcDateTime),
+    _filled("first", Date),
+    Column("elevation", Double),
+    _filled("data", LargeBinary),
     sqlite_with_rowid=False,
 )

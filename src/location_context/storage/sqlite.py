@@ -3,18 +3,19 @@
 import asyncio
 import fcntl
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Executable, Row, create_engine, event
+from sqlalchemy import URL, Connection, Engine, Executable, Row, create_engine, event
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from location_context.errors import StorageError
 
+Statement = tuple[Executable, Mapping[str, Any] | Sequence[Mapping[str, Any]]]
 BUSY_TIMEOUT = 15.0  # seconds to wait for other writers of an SQLite file
 MAX_POLL_SECONDS = 0.05
 READERS = 4  # threads, each with a connection of its own
@@ -37,9 +38,15 @@ def sqlite_engine(url: URL, *, writes: bool) -> AsyncEngine:
         max_overflow=0 if writes else 4,
         connect_args={"timeout": BUSY_TIMEOUT},
     )
+    _set_up(engine.sync_engine, writes=writes)
+    return engine
+
+
+def _set_up(engine: Engine, *, writes: bool) -> None:
+    """What each connection begins with, and each transaction."""
     begin = "BEGIN IMMEDIATE" if writes else "BEGIN"
 
-    @event.listens_for(engine.sync_engine, "connect")
+    @event.listens_for(engine, "connect")
     def _on_connect(connection: Any, _: object) -> None:
         connection.isolation_level = None
         cursor = connection.cursor()
@@ -48,11 +55,9 @@ def sqlite_engine(url: URL, *, writes: bool) -> AsyncEngine:
         cursor.execute("PRAGMA journal_mode = WAL" if writes else "PRAGMA query_only = ON")
         cursor.close()
 
-    @event.listens_for(engine.sync_engine, "begin")
+    @event.listens_for(engine, "begin")
     def _on_begin(connection: Connection) -> None:
         connection.exec_driver_sql(begin)
-
-    return engine
 
 
 class SqliteReader:
@@ -73,18 +78,53 @@ class SqliteReader:
         event.listen(self._engine, "connect", _only_reads)
         self._threads = ThreadPoolExecutor(READERS, "sqlite")
 
-    async def rows(self, query: Executable) -> Sequence[Row[Any]]:
-        """All rows of one query."""
+    async def rows(self, query: Executable, values: Mapping[str, Any]) -> Sequence[Row[Any]]:
+        """All rows of one query, with values for its parameters."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, self._rows, query)
+        return await loop.run_in_executor(self._threads, self._rows, query, values)
 
-    def _rows(self, query: Executable) -> Sequence[Row[Any]]:
+    def _rows(self, query: Executable, values: Mapping[str, Any]) -> Sequence[Row[Any]]:
         with self._engine.connect() as connection:
-            return connection.execute(query).all()
+            return connection.execute(query, values).all()
 
     async def close(self) -> None:
         """Close every connection, once the queries that run have ended."""
         await asyncio.to_thread(self._threads.shutdown)
+        self._engine.dispose()
+
+
+class SqliteWriter:
+    """Transactions on an SQLite file, each in one step of a thread; whoever asks holds the lock.
+
+    What is fetched is stored several times a second, which the asynchronous driver does in ten
+    steps each.
+    """
+
+    def __init__(self, url: URL) -> None:
+        arguments = {"timeout": BUSY_TIMEOUT, "check_same_thread": False}
+        self._engine = create_engine(url, pool_size=1, max_overflow=0, connect_args=arguments)
+        _set_up(self._engine, writes=True)
+        self._thread = ThreadPoolExecutor(1, "sqlite-writer")
+
+    async def execute(self, statements: Sequence[Statement]) -> None:
+        """Execute statements with their values, all or none, to the end even if cancelled."""
+        written = asyncio.get_running_loop().run_in_executor(
+            self._thread, self._execute, statements
+        )
+        try:
+            await asyncio.shield(written)
+        except asyncio.CancelledError:
+            await asyncio.wait([written])
+            raise
+
+    def _execute(self, statements: Sequence[Statement]) -> None:
+        with self._engine.begin() as connection:
+            for statement, values in statements:
+                connection.execute(statement, values)
+
+    async def close(self) -> None:
+        """Close the connection, once the transaction that runs has ended."""
+        await asyncio.to_thread(self._thread.shutdown)
         self._engine.dispose()
 
 

@@ -20,14 +20,13 @@ from functools import partial
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlencode, urljoin, urlsplit
 
-import httpx2
 import structlog
 
 from location_context import errors
 from location_context.stay import Clock
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Breaker, Host
-from location_context.upstream.http import CONNECT_TIMEOUT, REDIRECTS, HttpResponse, get_once
+from location_context.upstream.http import REDIRECTS, HttpClient, HttpResponse
 
 T = TypeVar("T")
 RETRY_SHARE = 0.1  # of successes that earn a retry
@@ -105,7 +104,7 @@ class ProviderClient:
         self,
         name: str,
         url: str,
-        client: httpx2.AsyncClient,
+        client: HttpClient,
         clock: Clock,
         *,
         limits: ClientLimits | None = None,
@@ -263,6 +262,7 @@ class ProviderClient:
         if self._waiting >= self._limits.max_waiting:
             raise errors.ProviderBackoff(self.name, "too many calls wait for their turn")
         async with AsyncExitStack() as stack:
+            stack.enter_context(self.host.call())
             self._waiting += 1
             try:
                 async with asyncio.timeout(self._limits.timeout):
@@ -301,6 +301,7 @@ class ProviderClient:
         self, url: str, headers: dict[str, str], units: float, public: bool, accept: tuple[int, ...]
     ) -> HttpResponse:
         """The response; a broken connection or a 429 is worth one more call."""
+        await self._http.open()  # which is no time of the provider's
         sent, call = time.monotonic(), object()
         self._sent_at[call] = sent
         try:
@@ -333,12 +334,11 @@ class ProviderClient:
             ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: none came whole.
         """
         get = partial(
-            get_once,
-            self._http,
+            self._http.get,
             provider=self.name,
             max_bytes=self._limits.max_bytes,
             headers=headers,
-            timeout=httpx2.Timeout(self._limits.timeout, connect=CONNECT_TIMEOUT),
+            timeout=None,  # the whole call has one
         )
         response = await get(url)
         for _ in range(self._limits.redirects):

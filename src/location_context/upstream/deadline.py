@@ -9,7 +9,7 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 T = TypeVar("T")
 ANSWER_RESERVE = (
@@ -104,6 +104,10 @@ class SingleFlight(Generic[T]):
         for task in tasks:
             with contextlib.suppress(BaseException):
                 await task
+
+    def items(self) -> list[tuple[Any, asyncio.Task[T]]]:
+        """What is under way now: keys and tasks."""
+        return list(self._tasks.items())
 
     def __contains__(self, key: Hashable) -> bool:
         return key in self._tasks

@@ -10,11 +10,11 @@ import ipaddress
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-
-import httpx2
+from typing import NamedTuple
+from urllib.parse import urljoin
 
 from location_context import errors
-from location_context.upstream.http import REDIRECTS, get_once
+from location_context.upstream.http import REDIRECTS, HttpClient
 
 _NAME = "download"
 MAX_REDIRECTS = 5
@@ -41,7 +41,7 @@ class Downloaded:
 
 
 async def download(  # noqa: PLR0913  each argument is one bound of this call
-    client: httpx2.AsyncClient,
+    client: HttpClient,
     url: str,
     *,
     allow_private: bool,
@@ -58,16 +58,14 @@ async def download(  # noqa: PLR0913  each argument is one bound of this call
     try:
         async with asyncio.timeout(timeout):
             for _ in range(MAX_REDIRECTS + 1):
-                target, ip = await _check_address(url, allow_private=allow_private)
-                response = await get_once(
-                    client,
-                    target.copy_with(host=ip),
+                target = await _check_address(url, allow_private=allow_private)
+                response = await client.get(
+                    target.url,
                     _NAME,
                     max_bytes,
-                    headers={**(headers or {}), "Host": target.netloc.decode("ascii")},
-                    extensions={"sni_hostname": target.host},
+                    headers={**(headers or {}), "Host": target.host_header},
+                    server_hostname=target.host,
                     only_200=True,
-                    follow_redirects=False,
                 )
                 if response.status >= 400:
                     raise errors.ProviderStatusError(_NAME, response.status)
@@ -81,33 +79,43 @@ async def download(  # noqa: PLR0913  each argument is one bound of this call
 
 def _redirect_target(url: str, location: str) -> str:
     try:
-        return str(httpx2.URL(url).join(location))
-    except httpx2.InvalidURL:
+        return urljoin(url, location)
+    except ValueError:
         raise errors.ProviderResponseInvalid(_NAME, "redirects to no address") from None
 
 
-async def _check_address(url: str, *, allow_private: bool) -> tuple[httpx2.URL, str]:
-    """An address that may be asked: its host's name is for TLS and Host, the IP to connect to."""
+class _Target(NamedTuple):
+    """An address that may be asked: the host's IP in `url`, its name for TLS and `Host`."""
+
+    url: str
+    host: str
+    host_header: str
+
+
+async def _check_address(url: str, *, allow_private: bool) -> _Target:
+    from yarl import URL  # noqa: PLC0415  it comes with the HTTP library, which is imported late
+
     try:
-        parsed = httpx2.URL(url)
-    except (httpx2.InvalidURL, ValueError):
+        parsed = URL(url)
+    except ValueError:
         raise errors.OperatorError(
             "The address is not one; accepted: http://… or https://…"
         ) from None
-    if parsed.scheme not in {"http", "https"} or not parsed.host:
+    if parsed.scheme not in {"http", "https"} or not parsed.raw_host:
         raise errors.OperatorError(
             f"The address has the scheme {parsed.scheme!r}; accepted: http, https"
         )
-    port = parsed.port or {"http": 80, "https": 443}[parsed.scheme]
+    port = parsed.port or 0
     if not 0 < port < 1 << 16:
         raise errors.OperatorError(f"The address has the port {port}; accepted: 1 to 65535")
-    addresses = await _resolve(parsed.host, port)
+    addresses = await _resolve(parsed.raw_host, port)
     if not allow_private and any(not is_public(address) for address in addresses):
         raise errors.OperatorError(
             f"The host {parsed.host} lies in a loopback, link-local or private range; "
             "LOCATION_CONTEXT_FEEDS_ALLOW_PRIVATE=true allows that"
         )
-    return parsed, addresses[0]
+    asked = str(parsed.with_host(addresses[0]))
+    return _Target(asked, parsed.raw_host, parsed.host_port_subcomponent or parsed.raw_host)
 
 
 def is_public(address: str) -> bool:

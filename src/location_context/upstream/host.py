@@ -11,8 +11,8 @@ import os
 import random
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -113,6 +113,11 @@ class Budget:
             window.add(now, units, public=public)
         self.total += units
         return True
+
+    def spent_share(self) -> float:
+        """How much is spent of the window that has the least left, from 0 to 1."""
+        self._drop_old()
+        return max((window.spent / window.limit for window in self._windows), default=0.0)
 
     def wait(self, units: float) -> float:
         """Seconds until `units` may be spent, or a whole window's; 0 when they may be now."""
@@ -219,7 +224,22 @@ class Host:
         self.budget = budget or Budget({})
         self.backoff_until: datetime | None = None
         self.answers = False  # whether the newest call to it succeeded, or was refused in form
+        self.quiet = asyncio.Event()  # set while no call is under way or waits for its turn
+        self.quiet.set()
         self._slots = slots
+        self._calls = 0
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """Counts a call with its wait for a slot until the block ends."""
+        self._calls += 1
+        self.quiet.clear()
+        try:
+            yield
+        finally:
+            self._calls -= 1
+            if not self._calls:
+                self.quiet.set()
 
     def slot(self) -> AbstractAsyncContextManager[None]:
         """Waits until one more call may be in flight, and counts it until the block ends."""

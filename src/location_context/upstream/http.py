@@ -1,37 +1,19 @@
-"""One GET over HTTP, bounded in time, bytes and redirects, whatever a server sends.
-
-The HTTP library itself reads heads (of which a server may send any number with 1xx statuses) and
-bodies without end. A `ByteMeter` bounds what one call receives; `read_body` unpacks one gzip member
-and no more, under a cap on the bytes that came and on what they unpack to.
-"""
+"""HttpClient: one GET over HTTP, bounded in time, bytes and redirects, whatever a server sends."""
 
 import asyncio
-import ssl
-import zlib
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, Self
 from urllib.parse import urlsplit
 
-import httpcore2
-import httpx2
 import msgspec
 
-from location_context.errors import ProviderResponseInvalid, ProviderTimeout, ProviderUnreachable
+from location_context.errors import ProviderError, ProviderResponseInvalid
 
-HttpClient: TypeAlias = httpx2.AsyncClient  # the name other packages know it by
-
-CONNECT_TIMEOUT = 3.0
-MAX_HEAD_BYTES = 256_000  # all heads of one response; the parser itself bounds each at 100 kB
-MAX_FRAMING_BYTES = 64_000  # what chunk sizes and the last read may come to beside a body
-END_SECONDS = 0.02  # the last chunk has no bytes, and comes with those before it or at once after
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_GZIP_MEMBER = 31  # zlib's `wbits` for one member with its header and checksum
+READ_TIMEOUT = 10.0  # seconds between two pieces of a response, where a caller sets no deadline
 
 
 @dataclass(frozen=True)
@@ -60,59 +42,81 @@ class HttpResponse:
             raise ProviderResponseInvalid(self.provider, what) from None
 
 
-async def get_once(  # noqa: PLR0913  a bounded request has these parts
-    client: HttpClient,
-    url: httpx2.URL | str,
-    provider: str,
-    max_bytes: int,
-    *,
-    headers: Mapping[str, str],
-    only_200: bool = False,
-    **options: Any,
-) -> HttpResponse:
-    """One GET without redirects: the response, whatever its status.
+class HttpClient:
+    """The connections all providers share, opened by the first call; see `connections.py`.
 
-    With `only_200` the body of any other status is not read; `options` are those of
-    `httpx2.AsyncClient.stream`.
-
-    Raises:
-        ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: none came whole.
+    Example:
+        async with HttpClient("location-context/1 (a@b.example)") as client:
+            response = await client.get("https://skyline.example/", "skyline", 1_000_000)
     """
-    headers = {"Accept-Encoding": "gzip", **headers}
-    try:
-        with metered() as meter:
-            async with client.stream("GET", url, headers=headers, **options) as response:
-                meter.allow_body(max_bytes)
-                status = response.status_code
-                wanted = status == 200 or not only_200
-                body = await read_body(response, provider, max_bytes) if wanted else b""
-                lower = {name.lower(): value for name, value in response.headers.items()}
-                return HttpResponse(provider, status, lower, body)
-    except httpx2.TimeoutException:
-        raise ProviderTimeout(provider, "did not answer in time") from None
-    except (httpx2.HTTPError, httpx2.InvalidURL):
-        raise ProviderUnreachable(provider, "the connection failed") from None
+
+    def __init__(self, user_agent: str) -> None:
+        self._user_agent = user_agent
+        self._connections: Any = None  # a `Connections`, of the module that is imported late
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._connections is not None:
+            await self._connections.close()
+
+    async def open(self) -> None:
+        """Load the HTTP library and the certificates, which takes 0.15 s once in a process."""
+        if self._connections is None:
+            kind = await asyncio.to_thread(_connections)
+            self._connections = self._connections or kind(self._user_agent)
+
+    async def get(  # noqa: PLR0913  a bounded request has these parts
+        self,
+        url: str,
+        provider: str,
+        max_bytes: int,
+        *,
+        method: str = "GET",
+        headers: Mapping[str, str] | None = None,
+        only_200: bool = False,
+        timeout: float | None = READ_TIMEOUT,  # noqa: ASYNC109  of each single read
+        server_hostname: str | None = None,
+    ) -> HttpResponse:
+        """The response to one GET, whatever its status; redirects are not followed.
+
+        Args:
+            url: what to ask; a word and name in it are sent as Basic authorization.
+            provider: its name, for errors.
+            max_bytes: the most that the body may come to, packed or not.
+            method: GET or HEAD.
+            headers: sent besides the User-Agent.
+            only_200: leave the body of any other status unread.
+            timeout: seconds for each read; None where the caller bounds the whole call.
+            server_hostname: whom TLS must show a certificate of, where the address has an IP.
+
+        Raises:
+            ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: none came whole.
+        """
+        await self.open()
+        received = await self._connections.request(
+            method,
+            url,
+            provider,
+            max_bytes,
+            headers=headers,
+            only_200=only_200,
+            timeout=timeout,
+            server_hostname=server_hostname,
+        )
+        return HttpResponse(provider, *received)
 
 
-@cache
-def trusted() -> ssl.SSLContext:
-    """TLS with the certificates of the system, read once: 30 ms, and forked workers share them."""
-    return httpx2.create_ssl_context(trust_env=False)
+def _connections() -> Any:
+    from location_context.upstream.connections import Connections  # noqa: PLC0415  large, and no start needs it
+
+    return Connections
 
 
 def http_client(user_agent: str) -> HttpClient:
-    """The connection pool all providers share; no redirects, no proxies of the environment."""
-    limits = httpx2.Limits(max_connections=64, max_keepalive_connections=16)
-    transport = httpx2.AsyncHTTPTransport(verify=trusted(), trust_env=False, limits=limits)
-    pool = transport._pool  # noqa: SLF001  it offers no other way to the backend; a test would tell
-    pool._network_backend = MeteredBackend(pool._network_backend)  # noqa: SLF001  see above
-    return httpx2.AsyncClient(
-        headers={"User-Agent": user_agent},
-        timeout=httpx2.Timeout(10.0, connect=CONNECT_TIMEOUT),
-        follow_redirects=False,
-        transport=transport,
-        trust_env=False,
-    )
+    """The client that all providers of a process share."""
+    return HttpClient(user_agent)
 
 
 async def server_time(client: HttpClient, url: str) -> datetime | None:
@@ -125,109 +129,8 @@ async def server_time(client: HttpClient, url: str) -> datetime | None:
     port = f":{parts.port}" if parts.port and parts.scheme == "http" else ""
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     try:
-        response = await client.head(f"http://{host}{port}/")
+        response = await client.get(f"http://{host}{port}/", "clock", 0, method="HEAD")
         moment = parsedate_to_datetime(response.headers["date"])
-    except (httpx2.HTTPError, httpx2.InvalidURL, KeyError, OverflowError, ValueError):
+    except (ProviderError, KeyError, OverflowError, ValueError):
         return None
     return moment if moment.tzinfo else None
-
-
-class ByteMeter:
-    """What one call may still receive, in bytes."""
-
-    def __init__(self) -> None:
-        self._left = MAX_HEAD_BYTES
-
-    def allow_body(self, cap: int) -> None:
-        """The heads are read: from now on a body of `cap` bytes may come."""
-        self._left = cap + MAX_FRAMING_BYTES
-
-    def count(self, received: int) -> None:
-        self._left -= received
-        if self._left < 0:
-            raise httpcore2.ReadError("more came than one call may receive")
-
-
-_METER: ContextVar[ByteMeter | None] = ContextVar("meter", default=None)
-
-
-@contextmanager
-def metered() -> Iterator[ByteMeter]:
-    """Bounds what is received by the HTTP call made inside."""
-    meter = ByteMeter()
-    token = _METER.set(meter)
-    try:
-        yield meter
-    finally:
-        _METER.reset(token)
-
-
-async def read_body(response: httpx2.Response, provider: str, cap: int) -> bytes:
-    """The unpacked body of at most `cap` bytes.
-
-    Raises:
-        ProviderResponseInvalid: it is larger, packed or not, or damaged, or cut off.
-    """
-    packed = response.headers.get("content-encoding", "").lower() == "gzip"
-    unpack = zlib.decompressobj(_GZIP_MEMBER) if packed else None
-    body, came = bytearray(), 0
-    chunks = response.aiter_raw()
-    async for chunk in chunks:
-        came += len(chunk)
-        try:
-            body += unpack.decompress(chunk, cap + 1) if unpack else chunk
-        except zlib.error:
-            raise ProviderResponseInvalid(provider, "the answer is damaged") from None
-        if max(came, len(body)) > cap:
-            raise ProviderResponseInvalid(provider, f"the answer is larger than {cap} bytes")
-        if unpack and unpack.eof:
-            await _end(chunks)
-            break  # whatever follows the first member is no part of the answer
-    if unpack and not unpack.eof:
-        raise ProviderResponseInvalid(provider, "the answer is cut off")
-    return bytes(body)
-
-
-async def _end(chunks: AsyncIterator[bytes]) -> None:
-    """Reads the end of a body, if it is there, without which its connection is not used again."""
-    with suppress(TimeoutError, httpx2.HTTPError):
-        async with asyncio.timeout(END_SECONDS):
-            await anext(chunks, None)
-
-
-class MeteredStream(httpcore2.AsyncNetworkStream):
-    """A connection whose reads count against the meter of the call they are made for."""
-
-    def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
-        self._stream = stream
-
-    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109  the seam's own argument
-        data = await self._stream.read(max_bytes, timeout)
-        if (meter := _METER.get()) is not None:
-            meter.count(len(data))
-        return data
-
-    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109  the seam's own argument
-        await self._stream.write(buffer, timeout)
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-    async def start_tls(self, *args: Any, **options: Any) -> httpcore2.AsyncNetworkStream:
-        return MeteredStream(await self._stream.start_tls(*args, **options))
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)
-
-
-class MeteredBackend(httpcore2.AsyncNetworkBackend):
-    """Connections of another backend, metered."""
-
-    def __init__(self, backend: httpcore2.AsyncNetworkBackend) -> None:
-        self._backend = backend
-
-    async def connect_tcp(self, *args: Any, **options: Any) -> httpcore2.AsyncNetworkStream:
-        return MeteredStream(await self._backend.connect_tcp(*args, **options))
-
-    async def sleep(self, seconds: float) -> None:
-        await self._backend.sleep(seconds)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
+from functools import cache
 from typing import Any
 
 import structlog
@@ -135,11 +136,12 @@ class Application(Starlette):
 def json_routes(service: Service, app: Application, oembed: type) -> list[Route]:
     """The routes of the JSON service; `oembed` is the Struct that `/v1/oembed` answers."""
     sections = [cached.section for cached in service.sections]
-    document = openapi.document(service.settings.public_url, sections, oembed)
+    public_url = service.settings.public_url
+    document = cache(lambda: openapi.document(public_url, sections, oembed))
     return [
         *(section_route(service, section) for section in service.sections),
         status.health_route(lambda: app.draining),
         status.status_route(service),
         openapi.route(document),
-        docs.route(document),
+        *docs.routes(document, sections),
     ]

@@ -92,7 +92,7 @@ class ConditionalResponses:
             coding = choose_coding(asked.get(b"accept-encoding", b""))
         digest = scope["state"].get("digest") or hashlib.blake2b(body, digest_size=12).hexdigest()
         freshness: Freshness | None = scope["state"].get("freshness")
-        kept = freshness is None or freshness.complete
+        kept = freshness is None or freshness.kept
         # other bytes need another ETag
         etag = f'"{digest}-{coding}{"" if kept else "-quick"}"' if coding else f'"{digest}"'
         vary = b"Accept-Encoding"

@@ -1,9 +1,14 @@
-"""The documentation page, rendered once from the OpenAPI document: one file, no script."""
+"""The documentation: the API reference, made once from the OpenAPI document, and sections' pages.
 
+Each page is one file without a script.
+"""
+
+import asyncio
 import base64
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -13,35 +18,74 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from location_context.errors import PUBLIC_ERRORS
+from location_context.errors import PUBLIC_ERRORS, StorageError
 from location_context.sections.contract import DEGRADED, NOT_APPLICABLE
+from location_context.sections.section import DocsPage, Section
 from location_context.web.openapi import Document
 
+PATH = "/v1/docs"
+MAX_AGE = 3600
+PAGE_MAX_AGE = 600  # what sections show there changes by the day
+UNREADABLE = Markup(
+    '<section id="start"><h1>Not now</h1><p>The database does not answer.</p></section>'
+)
 _CODE = re.compile(r"`([^`]+)`")
 
 
-def route(document: Document) -> Route:
-    """`/v1/docs`."""
+def routes(document: Callable[[], Document], sections: Sequence[Section[Any]]) -> list[Route]:
+    """`/v1/docs`, and below it the pages of the sections; each is made once it is asked for."""
+    pages = [page for section in sections for page in section.docs_pages()]
     style = _asset("docs.css")
-    page = render(document, style).encode()
+    reference = cache(lambda: render(document(), style, pages).encode())
+
+    async def handle(_: Request) -> Response:
+        return _response(await asyncio.to_thread(reference), style, MAX_AGE)
+
+    return [Route(PATH, handle), *(_page_route(document, page, pages) for page in pages)]
+
+
+def _page_route(
+    document: Callable[[], Document], page: DocsPage, pages: Sequence[DocsPage]
+) -> Route:
+    """A section's own page, with the frame of the others."""
+    style = _asset("docs.css") + page.style
+    templates = cache(
+        lambda: [
+            _environment().from_string(text)
+            for text in (_template(page.template), _asset("docs_page.html"))
+        ]
+    )
+
+    def made(view: Any | None) -> bytes:
+        main, frame = templates()
+        content = UNREADABLE if view is None else main.render(page=view)
+        info = document()["info"]
+        given = {"info": info, "style": style, "title": page.title, "pages": pages}
+        return frame.render(**given, content=content).encode()
+
+    async def handle(_: Request) -> Response:
+        try:
+            view, max_age = await page.read(), PAGE_MAX_AGE
+        except StorageError:
+            view, max_age = None, 0
+        return _response(await asyncio.to_thread(made, view), style, max_age)
+
+    return Route(f"{PATH}/{page.name}", handle)
+
+
+def _response(page: bytes, style: str, max_age: int) -> Response:
     headers = {
-        "Cache-Control": "public, max-age=3600",
+        "Cache-Control": f"public, max-age={max_age}" if max_age else "no-store",
         "Content-Security-Policy": _policy(style),
         "Referrer-Policy": "no-referrer",
         "X-Frame-Options": "DENY",
     }
-
-    async def handle(_: Request) -> Response:
-        return Response(page, 200, headers, media_type="text/html")
-
-    return Route("/v1/docs", handle)
+    return Response(page, 200, headers, media_type="text/html")
 
 
-def render(document: Document, style: str) -> str:
-    """The page for a document."""
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+def render(document: Document, style: str, pages: Sequence[DocsPage] = ()) -> str:
+    """The API reference for a document, with links to the pages of sections."""
+    environment = _environment()
     environment.filters["resolve"] = lambda value: _resolve(document, value)
     environment.filters["kind"] = lambda schema: _kind(document, schema)
     environment.filters["struct"] = _struct_name
@@ -50,10 +94,23 @@ def render(document: Document, style: str) -> str:
     return template.render(
         document=document,
         style=style,
+        pages=pages,
         errors=PUBLIC_ERRORS,
         degraded=DEGRADED,
         not_applicable=NOT_APPLICABLE,
     )
+
+
+def _environment() -> Environment:
+    return Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+
+
+def _template(name: str) -> str:
+    """The text of a template named as `package:path`."""
+    package, _, path = name.partition(":")
+    return resources.files(package).joinpath(path).read_text(encoding="utf-8")
 
 
 def _asset(name: str) -> str:

@@ -7,10 +7,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from location_context.access.address import TrustedProxies
-from location_context.access.authenticator import Admitted, Authenticator, Grant, refusal
-from location_context.access.gate import Headers
+from location_context.access.authenticator import Admitted, Authenticator, Grant, Headers, refusal
 from location_context.errors import AuthenticationError
 from location_context.freshness import Freshness
+from location_context.lru import LRUCache
 from location_context.parameters import DATED_SECTION, UNDATED_SECTION, decode, parse
 from location_context.sections.cached_section import CachedSection
 from location_context.sections.contract import Query
@@ -21,6 +21,7 @@ from location_context.web.response_cache import CachedRoute
 
 _KEY_PARAMETERS = {"api_key", "apikey", "api-key", "key", "access_token", "token"}
 _KEY_PREFIX = "lc_live_"
+MAX_QUERIES = 256  # that hold no key; to look into one takes as long as the rest of a 401
 
 
 def section_route(service: Service, section: CachedSection) -> CachedRoute:
@@ -56,6 +57,7 @@ class KeyGate:
     def __init__(self, authenticator: Authenticator, proxies: TrustedProxies) -> None:
         self._authenticator = authenticator
         self._proxies = proxies
+        self._without_key = LRUCache[bytes, bool](MAX_QUERIES)
 
     async def admit(self, scope: Mapping[str, Any]) -> Grant:
         """Check the key of a request and count it.
@@ -86,12 +88,19 @@ class KeyGate:
 
     def refusal(self, scope: Mapping[str, Any], headers: Headers) -> AuthenticationError | None:
         """The error for what is no key at all; a query that may hold one is looked into first."""
-        query: bytes = scope["query_string"].lower()
-        if not query.isascii() or b"%" in query or b"\0" in query:
-            return None
-        if b"key" in query or b"token" in query or _KEY_PREFIX.encode() in query:
-            return None
+        query: bytes = scope["query_string"]
+        if not self._without_key.get(query):
+            if _may_hold_key(query):
+                return None
+            self._without_key.put(query, True)
         return refusal(headers.get(b"authorization"))
+
+
+def _may_hold_key(query: bytes) -> bool:
+    """Whether a query, or what is wrong with it, must be looked into."""
+    query = query.lower()
+    odd = not query.isascii() or b"%" in query or b"\0" in query
+    return odd or b"key" in query or b"token" in query or _KEY_PREFIX.encode() in query
 
 
 def key_in_query(query: bytes) -> bool:

@@ -13,7 +13,7 @@ import time
 import traceback
 from collections.abc import MutableMapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import structlog
@@ -27,6 +27,8 @@ GRANIAN = {  # its own lines go the way of all others
 }
 GATHER_SECONDS = 0.02
 MAX_GATHERED = 500  # lines
+# id, method, path, status, milliseconds, near, key's id, and when it was given (Unix nanoseconds)
+Answer: TypeAlias = tuple[str, str, str, int, float, str | None, str | None, int]
 _KEY = re.compile(r"lc_live_[0-9A-Za-z]*")
 
 
@@ -40,8 +42,8 @@ class AccessLogger:
     def __init__(self, settings: Settings) -> None:
         self._silent = getattr(logging, settings.log_level.upper()) > logging.INFO
         self._json = settings.log_format == "json"
-        self._lines: list[str] = []
-        self._second, self._prefix = "", ""  # the time of the last line
+        self._answers: list[Answer] = []
+        self._second, self._prefix = 0, ""  # the time of the last line
 
     def __enter__(self) -> None:
         pass
@@ -75,29 +77,34 @@ class AccessLogger:
                 key_id=key_id,
             )
             return
-        micros = str(time.time_ns() // 1000)
-        if (second := micros[:-6]) != self._second:
-            self._second = second
-            self._prefix = datetime.fromtimestamp(int(second), UTC).isoformat()[:-6]  # no +00:00
-        shown = "0.0" if ms < 0.05 else f"{ms:.1f}"  # most are, and a float takes long to format
-        near = "null" if near is None else f'"{near}"'
-        key_id = "null" if key_id is None else f'"{key_id}"'
-        self._lines.append(
-            f'{{"request_id":"{request_id}","method":"{method}","path":"{path}","status":{status},'
-            f'"ms":{shown},"near":{near},"key_id":{key_id},"event":"answered","level":"info",'
-            f'"timestamp":"{self._prefix}.{micros[-6:]}Z"}}\n'
-        )
-        if len(self._lines) == 1:
+        ended = time.time_ns()
+        self._answers.append((request_id, method, path, status, ms, near, key_id, ended))
+        if len(self._answers) == 1:
             asyncio.get_running_loop().call_later(GATHER_SECONDS, self.flush)
-        elif len(self._lines) >= MAX_GATHERED:
+        elif len(self._answers) >= MAX_GATHERED:
             self.flush()
 
     def flush(self) -> None:
-        """Write what was gathered."""
-        lines, self._lines = self._lines, []
-        if lines:
-            sys.stderr.write("".join(lines))
+        """Write what was gathered; many lines in a row take half of what each alone would."""
+        answers, self._answers = self._answers, []
+        if answers:
+            sys.stderr.write("".join(map(self._line, answers)))
             sys.stderr.flush()
+
+    def _line(self, answer: Answer) -> str:
+        request_id, method, path, status, ms, near, key_id, ended = answer
+        second, micros = divmod(ended // 1000, 1_000_000)
+        if second != self._second:
+            self._second = second
+            self._prefix = datetime.fromtimestamp(second, UTC).isoformat()[:-6]  # no +00:00
+        shown = "0.0" if ms < 0.05 else f"{ms:.1f}"  # most are, and a float takes long to format
+        near = "null" if near is None else f'"{near}"'
+        key_id = "null" if key_id is None else f'"{key_id}"'
+        return (
+            f'{{"request_id":"{request_id}","method":"{method}","path":"{path}","status":{status},'
+            f'"ms":{shown},"near":{near},"key_id":{key_id},"event":"answered","level":"info",'
+            f'"timestamp":"{self._prefix}.{micros:06}Z"}}\n'
+        )
 
 
 def configure(settings: Settings) -> None:

@@ -6,7 +6,10 @@ and `errors` the error responses. In `openapi.json` a list of `headers` holds na
 scripts/examples.py) with the one example after `#`, or all of them.
 """
 
-from collections.abc import Mapping, Sequence
+import asyncio
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -17,8 +20,14 @@ from starlette.routing import Route
 
 from location_context import __version__
 from location_context.errors import PUBLIC_ERRORS
-from location_context.parameters import DATED_SECTION, PARAMETERS, UNDATED_SECTION, WIDGET
-from location_context.sections.section import Section
+from location_context.parameters import (
+    DATED_SECTION,
+    PARAMETERS,
+    SECTIONS,
+    UNDATED_SECTION,
+    WIDGET,
+)
+from location_context.sections.section import DocsPage, Section
 from location_context.web.error_responses import JSON, ErrorEnvelope
 from location_context.web.status import HealthBody, documented_status
 
@@ -27,6 +36,7 @@ Document = dict[str, Any]
 Schema = dict[str, Any]
 _HEADERS = {"Cache-Control": "public, max-age=3600", "Access-Control-Allow-Origin": "*"}
 _TAG = "Which body this is: the section's name, or `not_applicable`; a client may switch on it."
+_TITLE = re.compile(r"<title>[^·]*·")
 _NULL = {"type": "null"}
 _TYPES = {bool: "boolean", str: "string", int: "integer", type(None): "null"}
 _ENUM_NAMES = {  # identifiers for values that hold none
@@ -38,12 +48,12 @@ _ENUM_NAMES = {  # identifiers for values that hold none
 }
 
 
-def route(document: Document) -> Route:
-    """`/v1/openapi.json`."""
-    content = msgspec.json.encode(document)
+def route(document: Callable[[], Document]) -> Route:
+    """`/v1/openapi.json`, made once it is asked for, in a thread."""
+    content = cache(lambda: msgspec.json.encode(document()))
 
     async def handle(_: Request) -> Response:
-        return Response(content, 200, _HEADERS, media_type=JSON)
+        return Response(await asyncio.to_thread(content), 200, _HEADERS, media_type=JSON)
 
     return Route("/v1/openapi.json", handle)
 
@@ -65,12 +75,15 @@ def document(public_url: str, sections: Sequence[Section[Any]], oembed: type) ->
         f"/v1/pulse/{section.name}": {"get": _operation(section, template["operation"])}
         for section in sections
     } | paths
+    for page in (page for section in sections for page in section.docs_pages()):
+        document["paths"][f"/v1/docs/{page.name}"] = {"get": _page(page, paths["/v1/docs"]["get"])}
     bodies = [t for section in sections for t in (section.response, section.not_applicable_type)]
     types = [*dict.fromkeys(bodies), ErrorEnvelope, HealthBody, documented_status(sections), oembed]
     shared["schemas"] = {
         _answer_name(section): _answer(section, template["answer"]) for section in sections
     } | _components(types)
     shared["parameters"] = {one.name: one.documented() for one in PARAMETERS}
+    shared["parameters"][SECTIONS.name]["schema"] = _sections_schema(sections)
     shared["responses"] = {name: _error(**given) for name, given in shared["responses"].items()}
     return document
 
@@ -88,6 +101,30 @@ def _operation(section: Section[Any], template: Document) -> Document:
         "description": section.description,
         "parameters": _parameters(names),
         "responses": template["responses"] | {"200": success},
+    }
+
+
+def _sections_schema(sections: Sequence[Section[Any]]) -> Schema:
+    """The schema of the widget's choice: names of those that are installed."""
+    one = "|".join(section.name for section in sections)
+    return {**SECTIONS.schema, "pattern": f"^(({one})(,({one}))*)?$"}
+
+
+def _page(page: DocsPage, reference: Document) -> Document:
+    """The operation of a section's own page, which is like that of the API reference."""
+    success = reference["responses"]["200"]
+    [(kind, content)] = success["content"].items()
+    examples = {
+        name: {**one, "value": _TITLE.sub(f"<title>{page.title} ·", one["value"])}
+        for name, one in content["examples"].items()
+    }
+    content = {kind: {**content, "examples": examples}}
+    ok = {**success, "description": page.title, "content": content}
+    return reference | {
+        "operationId": f"docs_{page.name}",
+        "summary": page.title,
+        "description": page.description,
+        "responses": reference["responses"] | {"200": ok},
     }
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from location_context.access.gate import Gate
+from location_context.access.authenticator import Gate
 from location_context.errors import PublicError
 from location_context.freshness import Freshness
 from location_context.lru import LRUCache
@@ -144,6 +144,9 @@ class ResponseCache:
         if route is None or not asked or not is_host(headers.get(b"host", b"")):
             await self._app(scope, receive, send)
             return
+        if b"authorization" not in headers and (error := route.gate.refusal(scope, headers)):
+            await self._answer(error, route, began, send)
+            return
         query, coding = scope["query_string"], choose_coding(headers.get(b"accept-encoding", b""))
         found = route.responses.get((query, coding, None))
         if found is None:
@@ -203,7 +206,7 @@ class ResponseCache:
             if message["type"] == "http.response.start":
                 if message["status"] == 200 and "freshness" in state:
                     start.update(message["headers"])
-            elif start and state["freshness"].complete and generation == route.generation:
+            elif start and state["freshness"].kept and generation == route.generation:
                 response = CachedResponse(
                     list(start.items()), message["body"], state["freshness"], state.get("near")
                 )

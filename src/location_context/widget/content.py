@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta
 from functools import lru_cache
+from itertools import groupby
 from typing import Any
 
 import structlog
@@ -126,11 +127,13 @@ class RenderedCard:
 
 
 def rows(cards: Mapping[Section[Any], RenderedCard | None]) -> list[list[RenderedCard]]:
-    """The cards by row; those of half the width are side by side at the end."""
+    """The cards by row; neighbours of half the width are side by side."""
     shown = [(section, card) for section, card in cards.items() if card]
-    whole = [[card] for section, card in shown if not section.half_width]
-    half = [card for section, card in shown if section.half_width]
-    return [*whole, half] if half else whole
+    grouped = list[list[RenderedCard]]()
+    for is_half, neighbours in groupby(shown, key=lambda one: one[0].half_width):
+        row = [card for _, card in neighbours]
+        grouped += [row] if is_half else [[card] for card in row]
+    return grouped
 
 
 def page_data(results: SectionResults) -> dict[str, str]:

@@ -41,7 +41,7 @@
   });
   const lend = (frame) => {
     const place = new URL(frame.src).searchParams.get("place");
-    frame.title ||= "Weather, sky, restaurants and events" + (place ? ": " + place : "");
+    frame.title ||= "About the stay" + (place ? ": " + place : "");
   };
   const ask = (frame) => {
     lend(frame);

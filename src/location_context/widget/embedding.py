@@ -14,7 +14,7 @@ out of sight).
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from functools import cache
 from html import escape
@@ -32,7 +32,7 @@ from location_context.parameters import DEFAULT_ACCENT, Parameters
 from location_context.sections.cached_section import CachedSection
 from location_context.sections.contract import Applicable, Query
 from location_context.sections.section import Section
-from location_context.service import Service
+from location_context.service import Service, chosen
 from location_context.settings import Settings
 from location_context.stay import Stay, horizon
 from location_context.widget.render import minify, read_file
@@ -46,6 +46,8 @@ SCRIPT_HEADERS = {
 }
 SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox"
 DEFAULT_WIDTH = 720  # px, a usual column
+ONE_ROW = 10  # days that a card shows side by side; more are rows of weeks
+NOTICE_AREA = 40_000  # px² that a section takes in the footer
 
 
 def script_routes() -> list[Route]:
@@ -77,12 +79,15 @@ def widget_query(parameters: Parameters) -> str:
         pairs.append(("units", parameters.units))
     if parameters.language is not None:
         pairs.append(("lang", parameters.language.tag))
+    if parameters.sections:
+        pairs.append(("sections", ",".join(parameters.sections)))
     return query(dict(pairs))
 
 
 def query(fields: Mapping[str, str]) -> str:
-    """A query string of the fields that are not empty, with spaces as %20."""
-    return urlencode({name: text for name, text in fields.items() if text}, quote_via=quote)
+    """A query string of the fields that are not empty, with blanks as %20, commas as they are."""
+    given = {name: text for name, text in fields.items() if text}
+    return urlencode(given, quote_via=quote, safe=",")
 
 
 def degrees(value: float) -> str:
@@ -111,7 +116,8 @@ def iframe(
     As wide as its container, and at most `max_width` px unless that is 0.
     """
     address = public_url(settings, f"/v1/pulse?{widget_query(parameters)}")
-    width = f'width="{max_width}" ' if max_width else ""
+    # a content system that takes the style away leaves `frameborder`
+    width = f'width="{max_width}" frameborder="0" ' if max_width else ""
     style = "border:0;max-width:100%" if max_width else "border:0;width:100%"
     return (
         f'<iframe src="{escape(address)}" title="{escape(frame_title)}" {width}height="{height}" '
@@ -135,21 +141,33 @@ def reserved_height(service: Service, parameters: Parameters, width: int = DEFAU
     language = parameters.language or service.languages.english
     query = Query(point, parameters.stay, parameters.units, language, public=True)
     today = point.today(service.clock())
-    shown = [c.section for c in service.sections if _is_shown(c, query, today)]
+    sections = chosen(service.sections, parameters.sections)
+    shown = [cached.section for cached in sections if _is_shown(cached, query, today)]
     days = parameters.stay.days if parameters.stay else 1
     parts = [
         _height(*_part(section, parameters.stay, today), section.card_height, width)
         for section in shown
         if not section.half_width
     ]
-    half = [section for section in shown if section.half_width]
-    side_by_side = "+".join(section.name for section in half)
-    if len(half) > 1 and side_by_side in _measured()[1]:
-        parts.append(_height(side_by_side, days, 0, width))
-    else:
-        parts.append(_height("frame", days, 0, width))
-        parts += [_height(section.name, days, section.card_height, width) for section in half]
+    parts += _half_width_parts(shown, days, width)
     return 10 * round(sum(parts) / 10)
+
+
+def _half_width_parts(shown: Sequence[Section[Any]], days: int, width: int) -> list[float]:
+    """The heights of the cards of half the width, with that of all around the cards."""
+    half = [place for place, section in enumerate(shown) if section.half_width]
+    pair = "+".join(sorted((shown[place].name for place in half), reverse=True))
+    side_by_side = len(half) > 1 and half[-1] - half[0] < len(half)
+    _, parts = _measured()
+    measured = len({name.partition(".")[0] for name in parts if "+" not in name} - {"frame"})
+    if side_by_side and pair in parts:
+        cards = [_height(pair, days, 0, width)]
+    else:
+        measured -= 1  # the frame was measured without one of those of half the width
+        alone = (shown[place] for place in half)
+        cards = [_height(section.name, days, section.card_height, width) for section in alone]
+        cards.append(_height("frame", days, 0, width))
+    return [*cards, -max(0, measured - len(shown)) * NOTICE_AREA / width]
 
 
 def _part(section: Section[Any], stay: Stay | None, today: date) -> tuple[str, float]:
@@ -162,8 +180,11 @@ def _part(section: Section[Any], stay: Stay | None, today: date) -> tuple[str, f
         return f"{section.name}.near", days
     if near == 0:
         return f"{section.name}.far", days
-    # stays that cross the horizon were measured with `split_near_days` days within it
-    return f"{section.name}.split", days - near + _measured()[0]["split_near_days"]
+    # stays that cross the horizon were measured with `split_near_days` days within it, in one week
+    alike = days - near + _measured()[0]["split_near_days"]
+    if days <= ONE_ROW:
+        return f"{section.name}.split", max(days, alike)
+    return f"{section.name}.split", max(ONE_ROW + 1, alike + 7 * ((near - 1) // 7))
 
 
 def _height(part: str, days: float, default: float, width: int) -> float:

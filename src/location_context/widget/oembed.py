@@ -2,9 +2,12 @@
 
 oEmbed 1.0 (oembed.com), type `rich`, JSON only: any other `format` is 501, as its section 2.3.3
 asks. It accepts only addresses under PUBLIC_URL/v1/pulse, makes the snippet from the validated
-parameters and fetches nothing. `discovery` is the link for the head of the widget's page.
+parameters and fetches nothing. WordPress loads its own script, which sizes the frame, only where a
+link in a `blockquote` stands before the iframe; it shows that until the frame speaks. `discovery`
+is the link for the head of the widget's page.
 """
 
+from html import escape
 from typing import Annotated, Literal
 from urllib.parse import quote, urlsplit
 
@@ -18,7 +21,7 @@ from starlette.routing import Route
 from location_context import errors
 from location_context.parameters import WIDGET, Parameters, decode, parse, reject_misspelt, shown
 from location_context.sections.contract import Text, WebAddress
-from location_context.service import Service
+from location_context.service import Service, chosen
 from location_context.settings import Settings
 from location_context.widget import embedding
 
@@ -69,8 +72,11 @@ def read(service: Service, query: bytes) -> OEmbed:
     full_height = embedding.reserved_height(service, widget, width)
     height = min(full_height, _pixels(request, "maxheight"))
     language = widget.language or service.languages.english
-    title = embedding.title(service.sections, widget.place, language)
-    lines = [embedding.iframe(service.settings, widget, title, height, width)]
+    sections = chosen(service.sections, widget.sections)
+    title = embedding.title(sections, widget.place, language)
+    # `hidden` keeps a page from showing both; WordPress strips it and swaps the two itself
+    link = f'<blockquote hidden><a href="{escape(request["url"])}">{escape(title)}</a></blockquote>'
+    lines = [link, embedding.iframe(service.settings, widget, title, height, width)]
     if height == full_height:  # otherwise the script would exceed maxheight
         lines.append(embedding.script(service.settings))
     return OEmbed(
@@ -121,7 +127,8 @@ def _widget(service: Service, address: str) -> Parameters:
     if not is_ours:
         raise errors.NotFound(f"url is {shown(address)}; accepted: an address under {root}.")
     try:
-        return parse(parts.query.encode(), WIDGET, service.languages)
+        names = [cached.name for cached in service.sections]
+        return parse(parts.query.encode(), WIDGET, service.languages, names)
     except errors.InvalidRequest as error:
         raise errors.NotFound(f"url is not a valid widget: {error.message}") from None
 

@@ -15,8 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from location_context.access.authenticator import Admitted
-from location_context.access.gate import Gate, Headers
+from location_context.access.authenticator import Admitted, Gate, Headers
 from location_context.errors import InvalidRequest, PublicError
 from location_context.freshness import Freshness
 from location_context.localisation.formatter import Formatter
@@ -26,7 +25,7 @@ from location_context.parameters import DEFAULT_ACCENT, WIDGET, Parameters, Them
 from location_context.sections.cached_section import CachedSection
 from location_context.sections.contract import Query
 from location_context.sections.section import Section
-from location_context.service import Service
+from location_context.service import Service, chosen
 from location_context.upstream.deadline import Deadline
 from location_context.widget import content, embedding, oembed
 from location_context.widget.builder import page as builder
@@ -58,7 +57,7 @@ class Routes:
 
 def routes(service: Service) -> Routes:
     """`/v1/pulse`; `/`, `/v1/places`, `/v1/embed.js` and `/v1/oembed`."""
-    widget = Widget(service, Renderer())
+    widget = Widget(service, Renderer(service.settings.embed_hosts))
     others = [*builder.routes(service), *embedding.script_routes(), *oembed.routes(service)]
     return Routes([Route(PATH, widget.respond)], others, widget, widget.error_response)
 
@@ -69,6 +68,9 @@ class Widget:
     def __init__(self, service: Service, renderer: Renderer) -> None:
         self._service = service
         self._renderer = renderer
+        # those of half the width come last, so that they stand side by side
+        self._in_rows = sorted(service.sections, key=lambda cached: cached.section.half_width)
+        self._names = [cached.name for cached in service.sections]
         self._cards = LRUCache[Hashable, content.RenderedCard](
             MAX_CARDS_SIZE, lambda card: len(card.html)
         )
@@ -102,7 +104,9 @@ class Widget:
             PublicError: as the contract says; `error_response` makes a page of it.
         """
         service = self._service
-        parameters = parse(request.scope["query_string"], WIDGET, service.languages)
+        query_string = request.scope["query_string"]
+        parameters = parse(query_string, WIDGET, service.languages, self._names)
+        sections = chosen(self._in_rows, parameters.sections)
         language = parameters.language or _accepted_language(request, service.languages)
         point = service.gazetteer.point(parameters.lat, parameters.lng)
         request.state.near = f"{point.lat:.1f},{point.lng:.1f}"
@@ -110,7 +114,7 @@ class Widget:
         deadline = Deadline.after(service.settings.widget_deadline)
         fmt = Formatter(language)
         found = await asyncio.gather(
-            *(self._read_and_render(one, query, deadline, fmt) for one in service.sections)
+            *(self._read_and_render(one, query, deadline, fmt) for one in sections)
         )
         results = content.joined(results for results, _ in found)
         page = self._page(parameters, query, results, [card for _, card in found], fmt)
@@ -156,7 +160,8 @@ class Widget:
         fmt: Formatter,
     ) -> Page:
         service = self._service
-        title = embedding.title(service.sections, parameters.place, query.language)
+        sections = chosen(service.sections, parameters.sections)
+        title = embedding.title(sections, parameters.place, query.language)
         assert query.stay is not None
         rows = content.rows(dict(zip(results.by_section, cards, strict=True)))
         shown = content.Content(
@@ -236,6 +241,7 @@ def error_sentence(error: PublicError, fmt: Formatter) -> str:
         "invalid_place": fmt.gettext("The name of the place is too long."),
         "invalid_theme": fmt.gettext("The theme is not known."),
         "invalid_accent": fmt.gettext("The accent colour is not a colour."),
+        "invalid_sections": fmt.gettext("The choice of sections cannot be read."),
         "malformed_request": fmt.gettext("The address of this widget is damaged."),
         "method_not_allowed": fmt.gettext("This page can only be read."),
         "rate_limit_exceeded": fmt.gettext("Too many pages at once; try again in a moment."),

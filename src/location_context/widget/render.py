@@ -8,7 +8,7 @@ style, script and icons are read from the package once.
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from importlib import resources
@@ -63,14 +63,21 @@ class Page:
 
     @cached_property
     def digest(self) -> str:
-        """A short hash of the page, from which an ETag is made."""
-        return hashlib.blake2b(self.body, digest_size=12).hexdigest()
+        """A short hash of the page and its policy, from which an ETag is made.
+
+        A 304 keeps the policy that the client has, so that another policy needs another ETag.
+        """
+        return hashlib.blake2b(self.body + self.policy.encode(), digest_size=12).hexdigest()
 
 
 class Renderer:
-    """Renders pages from the package's style, script, templates and icons."""
+    """Renders pages from the package's style, script, templates and icons.
 
-    def __init__(self) -> None:
+    `hosts` are the origins whose pages may frame them besides our own; none for any.
+    """
+
+    def __init__(self, hosts: Sequence[str] = ()) -> None:
+        self._ancestors = " ".join(("'self'", *hosts)) if hosts else "*"
         self._style = minify(read_file(f"{_PACKAGE}:style.css"))
         self._script = minify(read_file(f"{_PACKAGE}:resize.js"))
         self._script_digest = digest(self._script)
@@ -117,7 +124,8 @@ class Renderer:
         )
         policy = (
             f"default-src 'none'; style-src {digest(style)}; script-src {self._script_digest}; "
-            "base-uri 'none'; form-action 'none'; frame-ancestors *"
+            "base-uri 'none'; form-action 'none'; "
+            f"frame-ancestors {self._ancestors}"
         )
         return Page(html, policy)
 

@@ -32,9 +32,9 @@ PARIS = Point(48.8566, 2.3522, "Europe/Paris", "FR", "FR-IDF")
 ENGLISH = Languages({}).english
 
 
-def weather_section(settings, clock, client, store, hosts: Hosts | None = None) -> Weather:
-    """The section over a store of climate data."""
-    stores = {"climate": store}
+def weather_section(settings, clock, client, store, hosts=None, **stores) -> Weather:
+    """The section over a store of climate data, and what other `stores` it is given."""
+    stores = {"climate": store, **stores}
     return Weather.build(SectionContext(settings, clock, client, stores, hosts or Hosts()))
 
 

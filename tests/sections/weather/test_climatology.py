@@ -132,6 +132,16 @@ def test_the_chance_of_rain_is_the_share_of_days_with_a_millimetre():
     assert chance == pytest.approx([30, 30, 30])
 
 
+def test_one_day_in_ten_has_more_rain_than_its_p90():
+    values = constant(precipitation_sum=0.0)
+    rain = values[ROW["precipitation_sum"]]
+    rain[:] = np.random.default_rng(2).gamma(0.4, 8.0, rain.shape)
+    rain[2, 5:9] = np.nan
+    found = climatology.summarise(values)["precipitation_sum_p90"]
+    for place, amount in enumerate(found):
+        assert amount == pytest.approx(np.nanquantile(rain[:, place : place + 31], 0.9))
+
+
 def test_a_day_of_2533_mm_is_screened_out_and_heavy_rain_is_not():
     values = constant(precipitation_sum=0.0)
     values[ROW["precipitation_sum"], 0, 16] = 900

@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from location_context.sections import registry
+from location_context.sections.weather import estimate
+from location_context.sections.weather.calibration import Calibration
 from location_context.sections.weather.presenter import Presenter
 from location_context.sections.weather.providers.base import ArchiveProvider, Forecast
 from location_context.sections.weather.records import FORECAST_FIELDS, Grid, WeatherSeries
@@ -34,6 +36,7 @@ class Sparse:
     """A forecast provider that knows highs and lows and nothing else."""
 
     title, model, cell_degrees, at_point, attribution = "Sparse", None, 0.1, False, ()
+    product = "damped"
 
     def __init__(self, world: World) -> None:
         self.client = world.section._forecasts.providers[0].client
@@ -54,6 +57,13 @@ async def test_a_provider_of_highs_and_lows_alone_is_answered_with_nulls(world: 
     assert (body.summary.precipitation_total, body.summary.expected_wet_days) == (None, None)
 
 
+ALONG = {
+    "temperature_mean": {"temperature_max", "temperature_min"},
+    "apparent_temperature_max": {"temperature_max"},
+    "apparent_temperature_min": {"temperature_min"},
+}
+
+
 @given(st.sets(st.sampled_from(FORECAST_FIELDS)), st.integers(1, 16))
 def test_whatever_fields_a_forecast_lacks_they_are_null_and_the_rest_is_answered(missing, days):
     columns = {name: np.full(days, 11.0) for name in FORECAST_FIELDS if name not in missing}
@@ -63,10 +73,13 @@ def test_whatever_fields_a_forecast_lacks_they_are_null_and_the_rest_is_answered
         mode="forecast", kind="forecast", provider="Sparse", model=None, attribution=(),
         columns=forecast.on_stay(NEAR), ttl=timedelta(hours=1), as_of=now, grid=forecast.grid,
     )  # fmt: skip
+    lead = estimate.leads(NEAR, TODAY, TODAY)
+    series = estimate.calibrated(series, None, lead, Calibration.load())
     body = Presenter(query(NEAR), series, 80.0, TODAY).body()
     for place, day in enumerate(body.days):
         for name in FORECAST_FIELDS:
-            known = name not in missing and place < days and name != "weather_code"
+            along = ALONG.get(name, set())  # what an estimate of this field needs besides
+            known = not missing & {name, *along} and place < days and name != "weather_code"
             assert (getattr(day, name) is not None) is known, name
     assert msgspec.json.decode(msgspec.json.encode(body), type=WeatherBody) == body
 

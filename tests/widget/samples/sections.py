@@ -39,6 +39,7 @@ class Sample(Section):
     providers = Section.providers
     dataset = Section.dataset
     warnings = Section.warnings
+    docs_pages = Section.docs_pages
     prepare = Section.prepare
     run = Section.run
     probe = Section.probe

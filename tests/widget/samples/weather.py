@@ -4,8 +4,11 @@ import math
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 
+import numpy as np
+
 from location_context.sections.contract import Query, StayBody, point_notices
 from location_context.sections.units import Measure
+from location_context.sections.weather.calibration import Z90, Calibration
 from location_context.sections.weather.providers.open_meteo import OPEN_METEO, copernicus
 from location_context.sections.weather.response import (
     Basis,
@@ -40,6 +43,7 @@ TYPICAL_SKIES: Sequence[Condition] = (
     "partly_cloudy", "partly_cloudy", "cloudy", "drizzle", "partly_cloudy", "partly_cloudy",
     "partly_cloudy", "rain",
 )  # fmt: skip
+SD = 3.5  # of the highs of a date, in °C
 
 
 def weather(query: Query, now: datetime) -> WeatherBody:
@@ -47,7 +51,7 @@ def weather(query: Query, now: datetime) -> WeatherBody:
     assert stay is not None
     today = query.point.today(now)
     mode: Mode = "forecast" if stay.end <= horizon(today) else "climatology"
-    days = [_day(query, day, mode) for day in stay.dates()]
+    days = [_day(query, day, today, mode) for day in stay.dates()]
     highs = [day.temperature_max or 0.0 for day in days]
     lows = [day.temperature_min or 0.0 for day in days]
     years = list(range(2016, 2026))
@@ -88,6 +92,7 @@ def weather(query: Query, now: datetime) -> WeatherBody:
             grid_elevation=10.0,
             point_elevation=8.0,
             temperature_correction=None,
+            spread=None,
         ),
         history=[] if mode == "forecast" else [_year(year, highs, lows, measure) for year in years],
     )
@@ -100,14 +105,25 @@ def _warmth(lat: float, day: date) -> float:
     return 31 - 0.0052 * lat * lat + side * season * min(13.0, abs(lat) / 5)
 
 
-def _day(query: Query, day: date, mode: Mode) -> Day:
+def calibrated(mean: float, anomaly: float, lead: int) -> tuple[float, float, float]:
+    """What the service makes of a forecast in °C: best, p10 and p90."""
+    issued, usual, sd, days = (np.array([float(x)]) for x in (mean + anomaly, mean, SD, lead))
+    found = Calibration.load().temperature("temperature_max", issued, usual, sd, days, "raw")
+    best, p10, p90 = (float(values[0]) for values in found)
+    return best, p10, p90
+
+
+def _day(query: Query, day: date, today: date, mode: Mode) -> Day:
     measure, warm = Measure(query.units), _warmth(query.point.lat, day)
     number = day.toordinal()
     skies = FORECAST_SKIES if mode == "forecast" else TYPICAL_SKIES
     condition = skies[number % len(skies)]
     if warm < 1:
         condition = SNOWY.get(condition, condition)
-    high = warm + ((number * 7) % 5 - 2) * (1.6 if mode == "forecast" else 0.3)
+    mean = warm + ((number * 7) % 5 - 2) * 0.3
+    high, p10, p90 = mean, mean - Z90 * SD, mean + Z90 * SD
+    if mode == "forecast":
+        high, p10, p90 = calibrated(mean, (number * 7) % 5 * 2.0 - 4.0, (day - today).days)
     chance = CHANCES.get(condition, 10) + (number * 3) % 10
     if mode == "climatology":
         chance = 25 + (number * 13) % 35
@@ -120,13 +136,14 @@ def _day(query: Query, day: date, mode: Mode) -> Day:
         temperature_max=measure.temperature(high),
         temperature_min=measure.temperature(high - 7.5),
         temperature_mean=measure.temperature(high - 3.5),
-        temperature_max_p10=measure.temperature(high - 4) if typical else None,
-        temperature_max_p90=measure.temperature(high + 5) if typical else None,
-        temperature_min_p10=measure.temperature(high - 11) if typical else None,
-        temperature_min_p90=measure.temperature(high - 4.5) if typical else None,
+        temperature_max_p10=measure.temperature(p10),
+        temperature_max_p90=measure.temperature(p90),
+        temperature_min_p10=measure.temperature(p10 - 7.5),
+        temperature_min_p90=measure.temperature(p90 - 7.5),
         apparent_temperature_max=measure.temperature(high + 1),
         apparent_temperature_min=measure.temperature(high - 8),
         precipitation_sum=measure.precipitation(chance / 14),
+        precipitation_sum_p90=None,
         precipitation_probability=float(chance),
         precipitation_hours=1.5,
         snowfall_sum=measure.snowfall(2.0 if condition == "snow" else 0.0),
@@ -137,6 +154,8 @@ def _day(query: Query, day: date, mode: Mode) -> Day:
         cloud_cover_mean=45.0,
         humidity_mean=70.0,
         uv_index_max=None if typical else 6.0,
+        issued=None,
+        typical=None,
     )
 
 

@@ -1,6 +1,8 @@
 """Records of the events section: an event, a calendar of the operator's, and their store.
 
 The fields of `ProviderEvent`, `Place`, `When` and `Calendar` are stored as JSON by these names.
+Those that are cached by the thousand hold nothing that leads back to them (`gc=False`): the search
+for cycles passes over them.
 """
 
 from collections.abc import Sequence
@@ -18,7 +20,7 @@ from location_context.stay import Stay
 _INSTANT = timedelta(microseconds=1)
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A venue: whatever is known of it."""
 
     name: str | None = None
@@ -27,7 +29,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     lng: float | None = None
 
 
-class When(msgspec.Struct, frozen=True, omit_defaults=True):
+class When(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A date, or with `at` a moment on it; a date when all-day or when the time is not known."""
 
     day: date
@@ -49,7 +51,7 @@ class When(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.at.astimezone(zone) if self.at else self.day
 
 
-class ProviderEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ProviderEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One event as one provider describes it.
 
     Attributes:

@@ -40,7 +40,7 @@ DateOrMoment = Annotated[  # some generated clients have no type for a choice of
 ]
 
 
-class Venue(msgspec.Struct, frozen=True, kw_only=True):
+class Venue(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Where an event happens."""
 
     name: Annotated[str | None, Meta(description="The venue's name.")]
@@ -53,7 +53,7 @@ class Venue(msgspec.Struct, frozen=True, kw_only=True):
     ]
 
 
-class Price(msgspec.Struct, frozen=True, kw_only=True):
+class Price(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a ticket costs."""
 
     min: Annotated[float | None, Meta(description="The cheapest ticket.")]
@@ -61,7 +61,7 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
     currency: Annotated[str | None, Meta(description="ISO 4217 code.")]
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True):
+class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One event that touches the stay, merged from every provider that knows it."""
 
     id: Annotated[

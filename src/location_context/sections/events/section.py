@@ -15,7 +15,6 @@ from location_context.localisation.language import Language
 from location_context.sections import contract, registry, section
 from location_context.sections.addresses import web_address
 from location_context.sections.events.card import card
-from location_context.sections.events.deduplication.merge_records import merge_duplicates
 from location_context.sections.events.fields import MAX_TITLE_LENGTH, single_line
 from location_context.sections.events.imports.importer import Feeds
 from location_context.sections.events.providers.base import EventProvider, ProviderResult
@@ -105,7 +104,10 @@ class Events(section.Section[EventsBody]):
         if not found:
             message = query.language.gettext("No event is known around the point during the stay.")
             return NoEvents(reason="no_events", message=message, coverage=coverage)
-        events, omitted = select_events(merge_duplicates(found), stay)
+        # imported here: its vocabulary costs a start 0.03 s
+        from location_context.sections.events.deduplication import merge_records  # noqa: PLC0415  large
+
+        events, omitted = select_events(merge_records.merge_duplicates(found), stay)
         sources = {source for event in events for source in event.sources}
         attributions = [
             one.attribution for one in self._providers if one.attribution and one.name in sources

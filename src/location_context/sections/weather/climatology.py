@@ -96,12 +96,23 @@ def fit(rows: Floats) -> Fit:
 def pooled_samples(rows: Floats, line: Fit | None = None) -> Floats:
     """The values behind each date (… x dates x samples), without the season's slope, widened."""
     line = line or fit(rows)
-    windows = np.moveaxis(sliding_window_view(rows, WIDTH, axis=-1), -3, -2)
+    windows = _windows(rows)
     widened = np.sqrt(1 + 1 / rows.shape[-2])
     middle = line.value[..., None, None]
     on_line = middle + line.slope[..., None, None] * _OFFSETS
     values: Floats = middle + (windows - on_line) * widened
     return values.reshape(*values.shape[:-2], -1)
+
+
+def _windows(rows: Floats) -> Floats:
+    """The values behind each date (… x dates x years x days)."""
+    return np.moveaxis(sliding_window_view(rows, WIDTH, axis=-1), -3, -2)
+
+
+def _pooled(rows: Floats) -> Floats:
+    """The values behind each date (dates x samples) as they are."""
+    windows = _windows(rows)
+    return windows.reshape(len(windows), -1)
 
 
 def quantiles(pooled: Floats, *levels: float) -> list[Floats]:
@@ -129,7 +140,9 @@ def summarise(values: Floats) -> Columns:
     )
     for place, name in enumerate(records.TEMPERATURES[:2]):
         columns[f"{name}_p10"], columns[f"{name}_p90"] = low[place], high[place]
-    columns["precipitation_probability"] = wet_day_probability(values[ROW["precipitation_sum"]])
+    rain = values[ROW["precipitation_sum"]]
+    columns["precipitation_probability"] = wet_day_probability(rain)
+    [columns["precipitation_sum_p90"]] = quantiles(_pooled(rain), 0.9)
     columns["wind_direction_dominant"] = _wind(values)
     columns["weather_code"] = _codes(values[ROW["weather_code"]])
     return columns

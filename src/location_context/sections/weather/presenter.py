@@ -5,7 +5,7 @@ the point, once, as they are read from what is stored.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
 
 import msgspec
@@ -15,19 +15,27 @@ from location_context.point import distance_km
 from location_context.sections import contract
 from location_context.sections.contract import DegradedReason, Query
 from location_context.sections.units import Measure
-from location_context.sections.weather import records
+from location_context.sections.weather import estimate, records
 from location_context.sections.weather.climatology import WET_MM
-from location_context.sections.weather.records import Columns, Floats, Grid, WeatherSeries
-from location_context.sections.weather.response import Basis, Day, Summary, WeatherBody, YearBody
+from location_context.sections.weather.records import Columns, Floats, WeatherSeries
+from location_context.sections.weather.response import (
+    Basis,
+    Day,
+    Issued,
+    Summary,
+    Typical,
+    WeatherBody,
+    YearBody,
+)
 from location_context.sections.weather.retrieval.elevations import DEM
 from location_context.sections.weather.summary_text import SummaryText, condition_text
 from location_context.stay import horizon
 
 Convert = Callable[[float | None], float | None]
 
-LAPSE_K_PER_M = 0.0065
 CONVERSIONS: Mapping[str, str] = {  # by column: the method of `Measure`; else `temperature`
     "precipitation_sum": "precipitation",
+    "precipitation_sum_p90": "precipitation",
     "precipitation_hours": "hours",
     "precipitation_probability": "percent",
     "snowfall_sum": "snowfall",
@@ -41,8 +49,10 @@ CONVERSIONS: Mapping[str, str] = {  # by column: the method of `Measure`; else `
 }
 _TENTHS = tuple(f"temperature_{end}_{level}" for end in ("max", "min") for level in ("p10", "p90"))
 _CORRECTED = frozenset({*records.TEMPERATURES, *_TENTHS})
-_ALL_COLUMNS = (*records.LIMITS, *_TENTHS)
+_ALL_COLUMNS = (*records.LIMITS, *_TENTHS, "precipitation_sum_p90")
 _COLUMNS = tuple(name for name in _ALL_COLUMNS if name != "weather_code")
+_ISSUED = ("temperature_max", "temperature_min", "precipitation_probability")
+_TYPICAL = (*_ISSUED, "temperature_max_p10", "temperature_max_p90")
 
 
 class Presenter:
@@ -65,12 +75,18 @@ class Presenter:
         self._today = today
         self._reason = degraded_reason
         self._measure = Measure(query.units)
-        self._kelvin = correction(series.grid, elevation)
+        self._kelvin = series.grid.correction(elevation) if series.grid else None
         unknown = np.full(self._stay.days, math.nan)  # what a provider does not give is null
         self._columns: Columns = dict.fromkeys(_ALL_COLUMNS, unknown) | series.columns
         if self._kelvin:
             for name in _CORRECTED:
                 self._columns[name] = self._columns[name] + self._kelvin
+        archive = series.typical or series  # whose history is shown, from its own height
+        grid = series.grid
+        ground = elevation if elevation is not None or grid is None else grid.elevation
+        self._archive, self._archive_kelvin = archive, 0.0
+        if archive.grid is not None:
+            self._archive_kelvin = archive.grid.correction(ground) or 0.0
 
     def body(self) -> WeatherBody:
         """The whole answer, in the units asked for."""
@@ -103,6 +119,7 @@ class Presenter:
     def _days(self) -> list[Day]:
         shown = {name: self._converted(name, self._columns[name]) for name in _COLUMNS}
         codes = self._columns["weather_code"]
+        issued, typical = self._issued(), self._typical()
         language = self._query.language
         days = []
         for place, day in enumerate(self._stay.dates()):
@@ -114,10 +131,37 @@ class Presenter:
                     condition=condition,
                     weather_code=int(codes[place]) if condition else None,
                     summary=condition_text(condition, language) if condition else None,
+                    issued=issued[place],
+                    typical=typical[place],
                     **values,
                 )
             )
         return days
+
+    def _issued(self) -> Sequence[Issued | None]:
+        series = self._series
+        if series.kind != "forecast":
+            return [None] * self._stay.days
+        given = self._rows(series.issued or series.columns, _ISSUED, self._kelvin or 0.0)
+        return [Issued(**values) for values in given]
+
+    def _typical(self) -> Sequence[Typical | None]:
+        typical = self._series.typical
+        if typical is None:
+            return [None] * self._stay.days
+        years = list(typical.years)
+        given = self._rows(typical.columns, _TYPICAL, self._archive_kelvin)
+        return [Typical(**values, years=years) for values in given]
+
+    def _rows(
+        self, columns: Columns, names: Sequence[str], kelvin: float
+    ) -> list[dict[str, float | None]]:
+        """The columns of these names at the point, a row for each day, in the units asked for."""
+        shown = [
+            self._converted(name, columns[name] + (kelvin if name in _CORRECTED else 0.0))
+            for name in names
+        ]
+        return [dict(zip(names, row, strict=True)) for row in zip(*shown, strict=True)]
 
     def _converted(self, name: str, values: Floats) -> list[float | None]:
         convert: Convert = getattr(self._measure, CONVERSIONS.get(name, "temperature"))
@@ -144,9 +188,18 @@ class Presenter:
     def _sentence(self, high: float, low: float, wet: float) -> str:
         text = SummaryText(self._query.language, self._measure)
         if self._series.kind != "monthly_mean":
-            return text.daily(high, low, wet, self._stay.days, self._series.years)
+            said = text.daily(high, low, wet, self._stay.days, self._series.years)
+            return text.join(said, self._departure(text))
         rain = _total(self._columns["precipitation_sum"])
         return text.monthly_mean(self._mean("temperature_mean"), rain, self._stay.days)
+
+    def _departure(self, text: SummaryText) -> str:
+        """How unusual a forecast is, where what is usual is held; else nothing."""
+        if self._series.typical is None:
+            return ""
+        highs, kelvin = self._columns["temperature_max"], self._archive_kelvin
+        warmer = estimate.departure(highs, self._series.typical, kelvin)
+        return "" if warmer is None else text.departure(warmer, self._stay.days)
 
     def _chances(self) -> Floats:
         """The chance of a wet day in percent; where a forecast has none, its rain decides."""
@@ -186,11 +239,11 @@ class Presenter:
             grid_elevation=measure.elevation(grid.elevation) if grid else None,
             point_elevation=measure.elevation(self._elevation),
             temperature_correction=measure.temperature_difference(self._kelvin),
+            spread=series.spread,
         )
 
     def _history(self) -> list[YearBody]:
-        measure, grid = self._measure, self._series.history_grid or self._series.grid
-        kelvin = correction(grid, self._elevation) or 0.0
+        measure, kelvin = self._measure, self._archive_kelvin
 
         def degrees(celsius: float | None) -> float | None:
             return None if celsius is None else measure.temperature(celsius + kelvin)
@@ -202,15 +255,8 @@ class Presenter:
                 temperature_min_mean=degrees(year.temperature_min_mean),
                 precipitation_total=measure.precipitation(year.precipitation_total),
             )
-            for year in self._series.history
+            for year in self._archive.history
         ]
-
-
-def correction(grid: Grid | None, elevation: float | None) -> float | None:
-    """Kelvin to add at a point of this elevation in m; None when a height is not known."""
-    if grid is None or grid.elevation is None or elevation is None:
-        return None
-    return (grid.elevation - elevation) * LAPSE_K_PER_M
 
 
 def _total(values: Floats) -> float:

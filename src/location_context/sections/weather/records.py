@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import lru_cache
-from typing import Any, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
 import msgspec
 import numpy as np
@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 
 from location_context.point import Point
 from location_context.sections.contract import Attribution, DegradedReason
-from location_context.sections.weather.response import Condition, Kind, Mode, YearBody
+from location_context.sections.weather.response import Condition, Kind, Mode, Spread, YearBody
 
+Product = Literal["raw", "damped"]  # what a forecast is; see `ForecastProvider.product`
 PAD_DAYS = 15  # a window reaches as far to either side of a date
+LAPSE_K_PER_M = 0.0065  # ICAO standard atmosphere
 
 # Plausible daily values: what lies outside is unknown. The highest ever measured lie inside,
 # but for rain, where 1,000 mm leaves out only a handful of days on Réunion.
@@ -99,6 +101,12 @@ class Grid:
     lat: float
     lng: float
     elevation: float | None
+
+    def correction(self, elevation: float | None) -> float | None:
+        """Kelvin to add at a point of this elevation in m; None when a height is not known."""
+        if self.elevation is None or elevation is None:
+            return None
+        return (self.elevation - elevation) * LAPSE_K_PER_M
 
 
 def plausible(names: tuple[str, ...], values: Floats) -> Floats:
@@ -225,7 +233,11 @@ class WeatherSeries:
         columns: a value for each date, NaN where unknown.
         ttl: how long it is fresh.
         history: the stay's dates in each year of the archive, metric, NaN where unknown.
-        history_grid: where the history comes from another source than the rest.
+        cell: of a forecast, whose points share it.
+        product: of a forecast, what its provider says it is.
+        issued: of a calibrated forecast, the columns as its provider gave them.
+        typical: beside a forecast, the climatology of the same dates.
+        spread: of a calibrated forecast, where its range comes from.
         stale, degraded_reason: as in an answer.
     """
 
@@ -242,6 +254,10 @@ class WeatherSeries:
     samples_per_day: int | None = None
     grid: Grid | None = None
     history: Sequence[YearBody] = field(default=())
-    history_grid: Grid | None = None
+    cell: Cell | None = None
+    product: Product = "raw"
+    issued: Columns | None = None
+    typical: "WeatherSeries | None" = None
+    spread: Spread | None = None
     stale: bool = False
     degraded_reason: DegradedReason | None = None

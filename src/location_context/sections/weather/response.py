@@ -1,12 +1,20 @@
 """What the weather section answers: one shape for forecast and climatology; `mode` tells which."""
 
+from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
-from location_context.sections.contract import Bearing, DatedApplicable, Moment, Quantity, Text
+from location_context.sections.contract import (
+    Bearing,
+    DatedApplicable,
+    Moment,
+    Quantity,
+    Text,
+    meanings,
+)
 
 Mode = Literal["forecast", "climatology"]
 Condition = Literal[
@@ -23,14 +31,21 @@ Condition = Literal[
     "thunderstorm",
 ]
 Kind = Literal["forecast", "reanalysis", "monthly_mean"]
+SpreadClimatology = Literal["archive", "monthly_mean"]
+SPREAD_CLIMATOLOGY: Mapping[SpreadClimatology, str] = {
+    "archive": "Ten years of the same dates, with their own standard deviation.",
+    "monthly_mean": "The fallback grid's monthly mean, with the standard deviation that is usual "
+    "at its latitude and season.",
+}
 
 Temperature = Annotated[float | None, Meta(description="In units.temperature.")]
 TenthLow = Annotated[
-    float | None, Meta(description="One in ten is lower, in units.temperature; null in a forecast.")
+    float | None,
+    Meta(description="One in ten is lower, in units.temperature; null where that is not known."),
 ]
 TenthHigh = Annotated[
     float | None,
-    Meta(description="One in ten is higher, in units.temperature; null in a forecast."),
+    Meta(description="One in ten is higher, in units.temperature; null where that is not known."),
 ]
 Percent = Annotated[float, Meta(ge=0, le=100)]
 Precipitation = Annotated[Quantity | None, Meta(description="In units.precipitation.")]
@@ -38,8 +53,33 @@ Wind = Annotated[Quantity | None, Meta(description="At 10 m, in units.wind_speed
 Hours = Annotated[Quantity | None, Meta(description="Hours.")]
 
 
+class Issued(msgspec.Struct, frozen=True, kw_only=True):
+    """What the provider's forecast says of a date, before it is weighed against the climatology."""
+
+    temperature_max: Temperature
+    temperature_min: Temperature
+    precipitation_probability: Annotated[Percent | None, Meta(description="Percent.")]
+
+
+class Typical(msgspec.Struct, frozen=True, kw_only=True):
+    """What ten years say of a date that is forecast: means, tenths and the share of wet days."""
+
+    temperature_max: Temperature
+    temperature_max_p10: TenthLow
+    temperature_max_p90: TenthHigh
+    temperature_min: Temperature
+    precipitation_probability: Annotated[
+        Percent | None, Meta(description="The share of days with at least 1 mm, in percent.")
+    ]
+    years: Annotated[list[int], Meta(max_length=10, description="Oldest first.")]
+
+
 class Day(msgspec.Struct, frozen=True, kw_only=True):
-    """One local date of the stay. In climatology numbers are means; what is not known is null."""
+    """One local date of the stay; what is not known is null.
+
+    In climatology numbers are means. In a forecast highs, lows and the chance of rain are the best
+    estimate from the provider's forecast and the climatology of the date.
+    """
 
     date: Annotated[date, Meta(description="Local to the point.")]
     condition: Annotated[
@@ -60,6 +100,14 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
     apparent_temperature_max: Temperature
     apparent_temperature_min: Temperature
     precipitation_sum: Precipitation
+    precipitation_sum_p90: Annotated[
+        Quantity | None,
+        Meta(
+            description="One day in ten has more, in units.precipitation; null if not known. In a "
+            "forecast it knows the lead, so that far ahead it may be less than precipitation_sum, "
+            "which is as issued."
+        ),
+    ]
     precipitation_probability: Annotated[
         Percent | None,
         Meta(description="Percent; in climatology the share of days with at least 1 mm."),
@@ -75,6 +123,16 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
     cloud_cover_mean: Annotated[Percent | None, Meta(description="Percent of the sky.")]
     humidity_mean: Annotated[Percent | None, Meta(description="Relative, in percent.")]
     uv_index_max: Annotated[Quantity | None, Meta(description="UV index, 0 and up.")]
+    issued: Annotated[
+        Issued | None, Meta(description="What the provider itself forecasts; null in climatology.")
+    ]
+    typical: Annotated[
+        Typical | None,
+        Meta(
+            description="What is typical of the date where that is held; null in climatology, "
+            "where the day itself is."
+        ),
+    ]
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +148,20 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     wettest_date: Annotated[
         date | None, Meta(description="With the most precipitation; null when dry.")
     ]
+
+
+class Spread(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the estimates of a forecast, and their tenths, come from."""
+
+    method: Annotated[Text, Meta(description="How the forecast was calibrated.")]
+    climatology: Annotated[
+        SpreadClimatology | None,
+        Meta(
+            description="What it was weighed against; null: nothing was held, and the spread is "
+            "the usual one at its lead. " + meanings(SPREAD_CLIMATOLOGY)
+        ),
+    ]
+    judged_on: Annotated[Text, Meta(description="The forecasts that the method was judged on.")]
 
 
 class Basis(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,6 +185,13 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
     temperature_correction: Annotated[
         float | None,
         Meta(description="Added to temperatures for the height; null when none was made."),
+    ]
+    spread: Annotated[
+        Spread | None,
+        Meta(
+            description="Of a calibrated forecast; null in climatology, and where the operator "
+            "has forecasts given as issued."
+        ),
     ]
 
 
@@ -141,5 +220,5 @@ class WeatherBody(DatedApplicable, frozen=True, kw_only=True, tag="weather"):
     basis: Annotated[Basis, Meta(description="What the answer rests on.")]
     history: Annotated[
         list[YearBody],
-        Meta(max_length=10, description="The same dates of each year; empty in a forecast."),
+        Meta(max_length=10, description="The same dates of each year; in a forecast where held."),
     ]

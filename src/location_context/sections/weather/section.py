@@ -11,26 +11,39 @@ from dataclasses import replace
 from datetime import datetime, time, timedelta
 from typing import ClassVar, Self
 
-from location_context.errors import ProviderError, StorageError, UpstreamUnavailable
+import numpy as np
+
+from location_context.errors import StorageError, UpstreamUnavailable
 from location_context.localisation.language import Language
 from location_context.sections import contract, registry, section
-from location_context.sections.weather import summary_text
+from location_context.sections.weather import climatology, estimate, summary_text
+from location_context.sections.weather.accuracy import page as accuracy_page
+from location_context.sections.weather.accuracy.records import LEADS, by_month, given_columns
+from location_context.sections.weather.accuracy.scorekeeper import Scorekeeper
+from location_context.sections.weather.calibration import Calibration
 from location_context.sections.weather.card import card
 from location_context.sections.weather.fallback_grid import MODEL, FallbackGrid
 from location_context.sections.weather.presenter import Presenter
-from location_context.sections.weather.providers.base import ArchiveProvider, ForecastProvider
-from location_context.sections.weather.records import ClimateStore, WeatherSeries
+from location_context.sections.weather.providers.base import (
+    ArchiveProvider,
+    Forecast,
+    ForecastProvider,
+)
+from location_context.sections.weather.records import Cell, ClimateStore, Columns, WeatherSeries
 from location_context.sections.weather.response import WeatherBody
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
 from location_context.sections.weather.retrieval.archives import Archives
 from location_context.sections.weather.retrieval.elevations import Elevations
 from location_context.sections.weather.retrieval.forecasts import Forecasts
+from location_context.sections.weather.retrieval.prefetch import Prefetch
+from location_context.stay import Stay
 from location_context.upstream.deadline import ANSWER_RESERVE, FALLBACK_RESERVE, Deadline
 from location_context.upstream.fallback_chain import Attempt, FallbackChain
 
 ELEVATION_WAIT = 1.0  # seconds for the point's elevation, where temperatures hang on it
 ELEVATION_LOOKUP = 0.05  # seconds to look up whether it is stored, where nothing hangs on it
 FORECAST_SHARE = 0.9  # of the time, before an archive is asked beside a host that answers others
+TYPICAL_WAIT = 1.0  # seconds for the climatology that the rest of the page waits for, if it does
 INCOMPLETE_TTL = timedelta(minutes=1)
 PAST_TTL = timedelta(days=1)
 NO_ARCHIVE = (
@@ -82,10 +95,23 @@ class Weather(section.Section[WeatherBody]):
         repository = ArchiveRepository(self._store, clock)
         self._elevations = Elevations(context, repository)
         self._forecasts = Forecasts(
-            forecast_providers, clock, self._elevations.put, context.shared_cache()
+            forecast_providers,
+            clock,
+            self._elevations.put,
+            self._record,
+            context.shared_cache(),
         )
         self.archives = Archives(archive_providers, repository, clock)
+        self._prefetch = Prefetch(self.archives)
+        self._calibration = Calibration.load() if settings.calibrate_forecast else None
         self._fallback = FallbackGrid(settings.data_dir)
+        self.score = Scorekeeper(
+            context.stores.get("accuracy"),
+            self.archives.providers,
+            clock,
+            cells=settings.accuracy_cells,
+            days=settings.accuracy_days,
+        )
         self._clients = [provider.client for provider in forecast_providers]
         self._clients.insert(1, self._elevations.client)  # beside the forecast that it belongs to
         self._clients += [provider.client for provider in archive_providers]
@@ -129,10 +155,13 @@ class Weather(section.Section[WeatherBody]):
             if elevation is not None:
                 elevation.cancel()
                 await asyncio.gather(elevation, return_exceptions=True)
+        awaits = None
+        if series.kind == "forecast" and self._calibration is not None:
+            series = await self._calibrated(query, series, metres, self._calibration)
+            awaits = self._prefetched(query, series)
         body = Presenter(query, series, metres, today, reason).body()
-        return contract.SectionResult(
-            body, self._fresh_until(query, series, complete=not body.degraded)
-        )
+        fresh_until = self._fresh_until(query, series, complete=not body.degraded)
+        return contract.SectionResult(body, fresh_until, awaits=awaits)
 
     async def _series(self, query: contract.Query, deadline: Deadline) -> WeatherSeries | None:
         """The best that is there by the deadline."""
@@ -152,15 +181,78 @@ class Weather(section.Section[WeatherBody]):
         return series or self._fallback.series(query.point, query.stay)
 
     async def _forecast(self, query: contract.Query, deadline: Deadline) -> WeatherSeries | None:
-        """The forecast, with the history that is stored."""
+        """The forecast, with what is typical of its dates as far as that is stored."""
         series = await self._forecasts.fetch(query, deadline)
         if series is None:
             return None
-        try:
-            stored = await self.archives.load(query)
-        except ProviderError:
-            stored = None
-        return with_history(series, stored) if stored else series
+        typical = await self.archives.load(query, min(TYPICAL_WAIT, deadline.left() / 2))
+        if typical is None:
+            return series
+        return replace(
+            series, typical=typical, attribution=_both(series.attribution, typical.attribution)
+        )
+
+    async def _calibrated(
+        self,
+        query: contract.Query,
+        series: WeatherSeries,
+        metres: float | None,
+        calibration: Calibration,
+    ) -> WeatherSeries:
+        """The forecast weighed against the climatology that is held, or the fallback grid's."""
+        assert query.stay is not None
+        assert series.as_of is not None
+        issued = series.as_of.astimezone(query.point.zone).date()
+        lead = estimate.leads(query.stay, issued, query.point.today(self._clock()))
+        normals = None
+        if series.typical is not None:
+            kelvin = estimate.height_between(series.grid, series.typical.grid, metres)
+            normals = estimate.Normals.of_archive(series.typical, kelvin)
+        elif (monthly := self._fallback.series(query.point, query.stay)) is not None:
+            normals = estimate.Normals.of_grid(monthly, series.columns, query.point, query.stay)
+            series = replace(series, attribution=_both(series.attribution, monthly.attribution))
+        bias = await self.score.bias(series.provider, series.cell)
+        return estimate.calibrated(series, normals, lead, calibration, bias)
+
+    def _record(
+        self, provider: ForecastProvider, query: contract.Query, forecast: Forecast
+    ) -> None:
+        """Keep a forecast of 16 days for the score, as guests of all its days are given it."""
+        issued = (forecast.issued_at or forecast.fetched_at).astimezone(query.point.zone).date()
+        last = min(forecast.last_known, issued + timedelta(LEADS - 1))
+        if last < issued:
+            return
+
+        async def columns() -> Columns:
+            # month by month, since what is typical of one may be held when the next one's is not
+            months = [
+                await self._given(replace(query, stay=stay), provider, forecast)
+                for stay in by_month(Stay(issued, last))
+            ]
+            return {name: np.concatenate([one[name] for one in months]) for name in months[0]}
+
+        cell = Cell.of(query.point, provider.cell_degrees)
+        self.score.record(provider.title, cell, issued, forecast.grid.elevation, columns)
+
+    async def _given(
+        self, query: contract.Query, provider: ForecastProvider, forecast: Forecast
+    ) -> Columns:
+        """What a guest is given of a forecast, as it is kept; nothing is asked for."""
+        series = self._forecasts.part_of(provider, query, forecast)
+        typical = await self.archives.load(query)
+        given = replace(series, typical=typical)
+        if self._calibration is not None:
+            given = await self._calibrated(query, given, None, self._calibration)
+        grid = typical.grid if typical is not None else None
+        return given_columns(given, estimate.height_between(given.grid, grid, None))
+
+    def _prefetched(
+        self, query: contract.Query, series: WeatherSeries
+    ) -> asyncio.Future[None] | None:
+        """What is fetched behind where not all ten years of the dates are held."""
+        if series.typical is not None and len(series.typical.years) == climatology.YEARS:
+            return None
+        return self._prefetch.start(query)
 
     def _ask_elevation(
         self, query: contract.Query, deadline: Deadline
@@ -219,16 +311,19 @@ class Weather(section.Section[WeatherBody]):
         )
 
     async def run(self) -> None:
-        """Writes what could not be written before; ends what is under way when it is cancelled."""
+        """Writes what could not be written before, and verifies forecasts, until cancelled."""
         try:
-            await self.archives.repository.retry_writes()
+            await asyncio.gather(self.archives.repository.retry_writes(), self.score.run())
         finally:
             await self.close()
 
     async def close(self) -> None:
         """End what is under way, and finish writing what is to be stored."""
-        for part in (self._forecasts, self._elevations, self.archives):
+        for part in (self.score, self._prefetch, self._forecasts, self._elevations, self.archives):
             await part.close()
+
+    def docs_pages(self) -> Sequence[section.DocsPage]:
+        return [accuracy_page.docs_page(self.score)]
 
     def label(self, language: Language) -> str:
         return language.pgettext("section", "weather")
@@ -254,15 +349,11 @@ class Weather(section.Section[WeatherBody]):
         return summary_text.terminal_lines(body)
 
 
-def with_history(forecast: WeatherSeries, stored: WeatherSeries) -> WeatherSeries:
-    """The forecast with another source's history, its notices and its own height."""
-    new = [notice for notice in stored.attribution if notice not in forecast.attribution]
-    return replace(
-        forecast,
-        history=stored.history,
-        history_grid=stored.grid,
-        attribution=[*forecast.attribution, *new],
-    )
+def _both(
+    first: Sequence[contract.Attribution], second: Sequence[contract.Attribution]
+) -> list[contract.Attribution]:
+    """The notices of two sources, none twice."""
+    return [*first, *(notice for notice in second if notice not in first)]
 
 
 def forecast_providers() -> list[type[ForecastProvider]]:

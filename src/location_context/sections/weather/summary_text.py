@@ -82,6 +82,17 @@ class SummaryText:
         count = self._number(len(years))
         return typical.format(**numbers, first=years[0], last=years[-1], count=count)
 
+    def departure(self, kelvin: float, days: int) -> str:
+        """How much warmer or cooler than usual; nothing where that rounds to no degree."""
+        degrees = abs(self._measure.temperature_difference(kelvin) or 0.0)
+        if round(degrees) == 0:
+            return ""
+        difference = f"{self._number(degrees)} {self._measure.body.temperature}"
+        return departure_text(self._language, difference, days, warmer=kelvin > 0)
+
+    def join(self, *sentences: str) -> str:
+        return self._language.word_separator.join(one for one in sentences if one)
+
     def monthly_mean(self, mean: float, rain: float, days: int) -> str:
         text = self._language.ngettext(
             "Monthly average: around {mean}, with about {rain} of precipitation on {days} day.",
@@ -104,6 +115,22 @@ class SummaryText:
         text = f"{round(value, digits) + 0.0:.{digits}f}"
         text = text.replace(".", get_decimal_symbol(locale))
         return text.replace("-", get_minus_sign_symbol(locale))
+
+
+def departure_text(language: Language, difference: str, days: int, *, warmer: bool) -> str:
+    """How much warmer or cooler than usual a stay is."""
+    text = language.ngettext(
+        "About {difference} cooler than usual for this date.",
+        "About {difference} cooler than usual for these dates.",
+        days,
+    )
+    if warmer:
+        text = language.ngettext(
+            "About {difference} warmer than usual for this date.",
+            "About {difference} warmer than usual for these dates.",
+            days,
+        )
+    return text.format(difference=difference)
 
 
 def forecast_headline(body: WeatherBody, fmt: Formatter) -> str:

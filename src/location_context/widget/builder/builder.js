@@ -3,7 +3,7 @@
 (() => {
   const form = document.getElementById("form");
   const field = (name) => document.getElementById(name);
-  const place = field("place"), hex = field("hex"), list = field("matches"), copy = field("copy");
+  const choices = field("sections"), place = field("place"), hex = field("hex"), list = field("matches"), copy = field("copy");
 
   // Requesting the page again
   let timer, asking;
@@ -11,11 +11,13 @@
   const query = () => {
     const data = new FormData(form);
     if (!data.get("accent")) data.set("accent", hex.value);
-    for (const name of ["was", "hex"]) data.delete(name);
+    const sections = data.getAll("sections").join();
+    for (const name of ["was", "hex", "sections"]) data.delete(name);
+    if (sections !== choices.dataset.all) data.set("sections", sections);
     if (data.get("theme") === "light") data.delete("theme");
     if (data.get("accent").toLowerCase() === hex.dataset.default) data.delete("accent");
     const pairs = [...data].filter(([name, value]) => value || /^(lat|lng|start|end)$/.test(name));
-    return "?" + new URLSearchParams(pairs);
+    return "?" + String(new URLSearchParams(pairs)).replaceAll("%2C", ",");
   };
   async function refresh() {
     asking?.abort();
@@ -180,6 +182,21 @@
   for (const date of [start, end]) date.addEventListener("input", () => {
     const now = end.valueAsNumber - start.valueAsNumber;
     if (now >= 0) nights = now;
+  });
+
+  // The sections: one at least is ticked, and a button moves its own before the one above
+  choices.addEventListener("input", ({ target }) => {
+    if (!choices.querySelector(":checked")) target.checked = true;
+  });
+  choices.addEventListener("click", (event) => {
+    const button = event.target.closest("button"), item = button?.closest("li");
+    if (!button) return;
+    event.preventDefault();
+    if (item.previousElementSibling) {
+      item.previousElementSibling.before(item);
+      (item.previousElementSibling ? button : item.querySelector("input")).focus();
+    }
+    later(0);
   });
 
   // The other fields

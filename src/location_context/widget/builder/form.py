@@ -3,7 +3,7 @@
 The address is the whole state, so that it can be bookmarked, shared and used without JavaScript. A
 name that was changed while the coordinates were not is searched for; the field `was` remembers the
 previous ones. A swatch goes before the hex field; without dates the stay is one week, a week from
-now.
+now. Each ticked section is a field `sections` of its own; a button `up` moves one before the last.
 """
 
 from collections import Counter
@@ -38,7 +38,7 @@ from location_context.widget.embedding import degrees
 
 SWATCHES = ("#0f766e", "#1d4ed8", "#7c3aed", "#be123c", "#b45309", "#1e3a5f")
 EXAMPLE_PLACE = {"place": "San Sebastián", "lat": "43.3183", "lng": "-1.9812"}
-FIELDS = ("place", "lat", "lng", "start", "end", "theme", "accent", "units", "lang")
+FIELDS = ("place", "lat", "lng", "start", "end", "theme", "accent", "units", "lang", "sections")
 WEEK = timedelta(days=7)
 MAX_PLACES = 6  # of a form
 MAX_MATCHES = 7  # of `/v1/places`
@@ -75,8 +75,10 @@ class Form:
 
 async def read(service: Service, query: bytes, fmt: Formatter) -> Form:
     """The form for a query string; unknown fields are ignored."""
-    raw = dict(decode(query))
+    pairs = decode(query)
+    raw = dict(pairs)
     fields = {name: raw.get(name, "").strip() for name in FIELDS}
+    fields["sections"] = _sections(service, pairs)
     fields["accent"] = fields["accent"] or raw.get("hex", "").strip() or DEFAULT_ACCENT
     if not raw.keys() & {"place", "lat", "lng"}:
         fields |= EXAMPLE_PLACE
@@ -84,6 +86,17 @@ async def read(service: Service, query: bytes, fmt: Formatter) -> Form:
     if search.places:
         fields |= place_fields(search.places[0])
     return _validate(service, fields, search, fmt)
+
+
+def _sections(service: Service, pairs: Sequence[tuple[str, str]]) -> str:
+    """The chosen names, separated by commas; empty if they are all in display order."""
+    text = ",".join(value for name, value in pairs if name == "sections" and value)
+    names = text.split(",") if text else []
+    for up in (value for name, value in pairs if name == "up"):
+        if (place := names.index(up) if up in names else 0) > 0:
+            names[place - 1 : place + 1] = [up, names[place - 1]]
+    every = [cached.name for cached in service.sections]
+    return "" if names == every else ",".join(names)
 
 
 def place_fields(city: City) -> dict[str, str]:
@@ -124,7 +137,8 @@ def _validate(
     if not fields["start"] and not fields["end"]:
         fields |= {"start": str(form.today + WEEK), "end": str(form.today + 2 * WEEK)}
     try:
-        return replace(form, parameters=parse(_query(fields), WIDGET, service.languages))
+        names = [cached.name for cached in service.sections]
+        return replace(form, parameters=parse(_query(fields), WIDGET, service.languages, names))
     except InvalidRequest as error:
         field = _field(error)
         sentence = _error_sentence(error.code, field, error.message, fmt)

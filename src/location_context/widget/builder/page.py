@@ -6,11 +6,13 @@ and snippets come from here. Style and script are in the page and allowed by the
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
+from functools import cached_property
 from typing import Any
 
 from babel import Locale
+from jinja2 import Template
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -19,8 +21,9 @@ from location_context import __version__
 from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Language, Languages
 from location_context.parameters import DEFAULT_ACCENT, Parameters
+from location_context.sections.cached_section import CachedSection
 from location_context.sections.contract import CC_BY
-from location_context.service import Service
+from location_context.service import Service, chosen
 from location_context.stay import Stay, horizon
 from location_context.widget import embedding
 from location_context.widget.builder import form
@@ -43,7 +46,6 @@ class Page:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._style, self._script = _style(), read_file(f"{_PACKAGE}:builder.js")
-        self._template = template_environment().get_template(f"{_PACKAGE}:builder.html")
         self._policy = "; ".join(
             (
                 "default-src 'none'",
@@ -57,6 +59,11 @@ class Page:
                 "frame-ancestors 'none'",
             )
         )
+
+    @cached_property
+    def _template(self) -> Template:
+        """Compiled once it is asked for."""
+        return template_environment().get_template(f"{_PACKAGE}:builder.html")
 
     async def respond(self, request: Request) -> Response:
         language = self._service.languages.accept(request.headers.get("accept-language", ""))
@@ -78,7 +85,8 @@ class Page:
         parameters, fields, language = state.parameters, state.fields, fmt.language
         stay = parameters.stay if parameters else None
         sections = self._service.sections
-        not_past = [cached for cached in sections if not cached.section.answers_past]
+        shown = chosen(sections, parameters.sections if parameters else ())
+        not_past = [cached for cached in shown if not cached.section.answers_past]
         absent = embedding.topics(not_past, language)
         return {
             "_": language.gettext,
@@ -96,6 +104,8 @@ class Page:
             "nights": _nights(stay, fmt) if stay else "",
             "mode": _mode(stay, state.today, fmt, absent) if stay else "",
             "preview_sentences": _preview_sentences(fmt),
+            "choices": _choices(sections, shown, fmt),
+            "all_sections": ",".join(cached.name for cached in sections),
             "alternatives": _alternatives(state, fmt),
             "default_accent": DEFAULT_ACCENT,
             "swatches": form.SWATCHES,
@@ -110,7 +120,8 @@ class Page:
 
 def _embed(service: Service, parameters: Parameters, language: Language) -> dict[str, Any]:
     """The two lines, in parts for their colours, and the preview."""
-    title = embedding.title(service.sections, parameters.place, parameters.language or language)
+    sections = chosen(service.sections, parameters.sections)
+    title = embedding.title(sections, parameters.place, parameters.language or language)
     height = embedding.reserved_height(service, parameters)
     lines = [
         embedding.iframe(service.settings, parameters, title, height),
@@ -123,6 +134,22 @@ def _embed(service: Service, parameters: Parameters, language: Language) -> dict
         "height": height,
         "sandbox": embedding.SANDBOX,
     }
+
+
+def _choices(
+    sections: Sequence[CachedSection], shown: Sequence[CachedSection], fmt: Formatter
+) -> list[dict[str, Any]]:
+    """The sections to tick: those that are shown in their order, then the others."""
+    others = (cached for cached in sections if cached not in shown)
+    return [
+        {
+            "name": cached.name,
+            "label": (label := Formatter.capitalise(cached.section.label(fmt.language))),
+            "shown": cached in shown,
+            "up": fmt.gettext("Move up: {section}").format(section=label),
+        }
+        for cached in (*shown, *others)
+    ]
 
 
 def _alternatives(state: form.Form, fmt: Formatter) -> list[dict[str, str]]:

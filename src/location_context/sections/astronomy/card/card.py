@@ -10,10 +10,9 @@ from datetime import datetime
 from itertools import pairwise
 
 from location_context.localisation.formatter import EN_DASH, Formatter
-from location_context.sections.astronomy.card.drawing import SunPath, lit_part, sun_path, turn
+from location_context.sections.astronomy.card.drawing import SunPath, lit_part, sun_path, turns
 from location_context.sections.astronomy.card.highlights import HighlightView, highlight_views
 from location_context.sections.astronomy.response import AstronomyBody, Day, Planet
-from location_context.sections.contract import PointBody
 
 LITTLE_MOON = 0.25
 NIGHTS_AT_MOST = 35
@@ -109,7 +108,7 @@ class NightView:
     spoken: str
 
 
-def _night(day: Day, point: PointBody, fmt: Formatter) -> NightView:
+def _night(day: Day, turn: int, fmt: Formatter) -> NightView:
     percent = fmt.percent(100 * day.moon.illumination)
     spans = day.night.dark_windows
     times = [(fmt.time(span.start), fmt.time(span.end)) for span in spans]
@@ -120,7 +119,7 @@ def _night(day: Day, point: PointBody, fmt: Formatter) -> NightView:
         weekday=fmt.weekday(day.date),
         day=str(day.date.day),
         lit=lit_part(day.moon.phase_angle, day.moon.illumination),
-        turn=turn(point, day.date),
+        turn=turn,
         percent=percent,
         windows=[
             (start + "–", end + (fmt.comma.strip() if number < len(times) else ""))
@@ -214,7 +213,8 @@ def card(body: AstronomyBody, fmt: Formatter) -> Card:
     nights = body.days[:-1] or body.days
     if len(nights) > NIGHTS_AT_MOST:
         nights = nights[::7]
-    shown = [_night(night, body.point, fmt) for night in nights]
+    leans = turns(body.point, [night.date for night in nights])
+    shown = [_night(night, turn, fmt) for night, turn in zip(nights, leans, strict=True)]
     return Card(
         lead=lead(body, fmt),
         highlights=highlight_views(body, fmt),

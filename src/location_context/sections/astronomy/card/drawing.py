@@ -13,24 +13,31 @@ parallax. What is answered as data comes from the ephemeris instead.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from typing import Self
 from zoneinfo import ZoneInfo
 
+import numpy as np
+from numpy.typing import NDArray
+
 from location_context.localisation.formatter import Formatter
-from location_context.sections.astronomy.response import Day, Span
+from location_context.sections.astronomy.response import Day
 from location_context.sections.contract import PointBody
 
+Floats = NDArray[np.float64]
+
 WIDTH, HEIGHT, FOOT, HEAD = 600.0, 150.0, 3.0, 10.0
-_STEPS = 48
+_SHARES = np.arange(49) / 48  # of the time that is drawn
 _MARGIN = 0.14  # of the day's length before sunrise and after sunset: crossings at 11 and 89 %
 RADIUS, LEAST_LIT = 15.0, 0.003
 SEEN_ABOVE, DARK_BELOW = 5.0, -6.0  # altitudes of Moon and Sun in degrees
-STEP, STEPS = timedelta(minutes=30), 20  # moments looked at on either side of midnight
+# moments looked at on either side of midnight: half an hour apart, ten hours of them
+_NEAREST_FIRST = np.array([0, *(side * n for n in range(1, 21) for side in (-1, 1))]) / 48
 _J2000, _DAY = datetime(2000, 1, 1, 12, tzinfo=UTC), timedelta(days=1)
 
-Place = tuple[float, float]  # right ascension and declination in radians
+Place = tuple[Floats, Floats]  # right ascension and declination in radians
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,22 +56,23 @@ class SunPath:
 
 @dataclass(frozen=True)
 class _Frame:
-    """Turns a moment and an altitude into a point of the drawing."""
+    """Turns moments, in hours from noon, and altitudes into points of the drawing."""
 
-    begin: datetime
-    hours: float
+    begin: float
+    end: float
     top: float
     bottom: float
 
-    def x(self, moment: datetime) -> float:
-        return WIDTH * (moment - self.begin).total_seconds() / 3600 / self.hours
+    def line(self, hours: Floats, altitudes: Floats) -> str:
+        """Points as path data, to a tenth of a unit."""
+        x = WIDTH * (hours - self.begin) / (self.end - self.begin)
+        share = (altitudes - self.bottom) / (self.top - self.bottom)
+        y = HEIGHT - FOOT - share * (HEIGHT - FOOT - HEAD)
+        places = tuple(np.column_stack((x, y)).ravel().tolist())
+        return ("L%.1f %.1f" * x.size % places)[1:].replace(".0", "")
 
-    def y(self, altitude: float) -> float:
-        share = (altitude - self.bottom) / (self.top - self.bottom)
-        return HEIGHT - FOOT - share * (HEIGHT - FOOT - HEAD)
-
-    def point(self, moment: datetime, altitude: float) -> str:
-        return f"{_short(self.x(moment))} {_short(self.y(altitude))}"
+    def point(self, hours: float, altitude: float) -> list[str]:
+        return self.line(np.array([hours]), np.array([altitude])).split(" ")
 
 
 def sun_path(day: Day, lat: float, fmt: Formatter) -> SunPath | None:
@@ -72,38 +80,37 @@ def sun_path(day: Day, lat: float, fmt: Formatter) -> SunPath | None:
     sun, noon = day.sun, day.sun.solar_noon
     if noon is None or sun.noon_altitude is None:
         return None
-    declination = _declination(day.date, lat, sun.noon_altitude)
-    begin, end = noon - timedelta(hours=12), noon + timedelta(hours=12)
-    sunrise = sunset = ""
+    delta = _declination(day.date, lat, sun.noon_altitude)
+    begin, end, sunrise, sunset = -12.0, 12.0, "", ""
     if sun.sunrise is not None and sun.sunset is not None and sun.sunset > sun.sunrise:
-        margin = (sun.sunset - sun.sunrise) * _MARGIN
-        begin, end = sun.sunrise - margin, sun.sunset + margin
+        begin, end = (_hours(moment, noon) for moment in (sun.sunrise, sun.sunset))
+        margin = (end - begin) * _MARGIN
+        begin, end = begin - margin, end + margin
         sunrise, sunset = fmt.time(sun.sunrise), fmt.time(sun.sunset)
-
-    def height(moment: datetime) -> float:
-        return altitude(lat, declination, math.radians((moment - noon).total_seconds() / 240))
-
-    moments = [begin + (end - begin) * n / _STEPS for n in range(_STEPS + 1)]
-    heights = [height(moment) for moment in moments]
-    frame = _Frame(
-        begin, (end - begin).total_seconds() / 3600, max(*heights, 3.0), min(*heights, -3.0)
-    )
-    curve = [frame.point(m, h) for m, h in zip(moments, heights, strict=True)]
+    moments = begin + (end - begin) * _SHARES
+    heights = altitude(lat, delta, np.radians(15 * moments))
+    at_noon = float(altitude(lat, delta, np.zeros(1))[0])
+    frame = _Frame(begin, end, max(heights.max(), 3.0), min(heights.min(), -3.0))
     golden = [
-        _piece(span, frame, height)
+        _piece(_hours(span.start, noon), _hours(span.end, noon), frame, lat, delta)
         for span in (sun.golden_hour_morning, sun.golden_hour_evening)
         if span is not None
     ]
+    x, y = frame.point(0.0, at_noon)
     return SunPath(
-        curve="M" + "L".join(curve),
+        curve="M" + frame.line(moments, heights),
         area=_area(moments, heights, frame),
-        horizon=_short(frame.y(0.0)),
+        horizon=frame.point(0.0, 0.0)[1],
         golden=[piece for piece in golden if piece],
-        noon=(_short(frame.x(noon)), _short(frame.y(height(noon)))) if height(noon) > 0 else None,
+        noon=(x, y) if at_noon > 0 else None,
         sunrise=sunrise,
         sunset=sunset,
         spoken=_spoken(day, fmt),
     )
+
+
+def _hours(moment: datetime, noon: datetime) -> float:
+    return (moment - noon) / timedelta(hours=1)
 
 
 def _declination(day: date, lat: float, noon_altitude: float) -> float:
@@ -113,34 +120,31 @@ def _declination(day: date, lat: float, noon_altitude: float) -> float:
     return math.radians(min(lat - zenith, lat + zenith, key=lambda d: abs(d - season)))
 
 
-def altitude(lat: float, delta: float, turn: float) -> float:
+def altitude(lat: float, delta: Floats | float, turn: Floats) -> Floats:
     """Degrees, at a declination and hour angle in radians."""
     phi = math.radians(lat)
-    sine = math.sin(phi) * math.sin(delta) + math.cos(phi) * math.cos(delta) * math.cos(turn)
-    return math.degrees(math.asin(max(-1.0, min(1.0, sine))))
+    sine = math.sin(phi) * np.sin(delta) + math.cos(phi) * np.cos(delta) * np.cos(turn)
+    degrees: Floats = np.degrees(np.arcsin(np.minimum(np.maximum(sine, -1.0), 1.0)))
+    return degrees
 
 
-def _area(moments: Iterable[datetime], heights: Iterable[float], frame: _Frame) -> str:
+def _area(moments: Floats, heights: Floats, frame: _Frame) -> str:
     """What lies between the curve and the horizon by day."""
-    above = [(m, max(h, 0.0)) for m, h in zip(moments, heights, strict=True)]
-    lit = [n for n, (_, h) in enumerate(above) if h > 0]
-    if not lit:
+    lit = np.flatnonzero(heights > 0)
+    if not lit.size:
         return ""
-    first, last = max(0, lit[0] - 1), min(len(above) - 1, lit[-1] + 1)
-    shown = above[first : last + 1]
-    line = "L".join(frame.point(m, h) for m, h in shown)
-    foot = [frame.point(shown[-1][0], 0.0), frame.point(shown[0][0], 0.0)]
-    return f"M{line}L{'L'.join(foot)}Z"
+    shown = slice(max(0, lit[0] - 1), lit[-1] + 2)
+    hours, above = moments[shown], np.maximum(heights[shown], 0.0)
+    return f"M{frame.line(np.append(hours, hours[[-1, 0]]), np.append(above, [0.0, 0.0]))}Z"
 
 
-def _piece(span: Span, frame: _Frame, height: Callable[[datetime], float]) -> str:
-    """The part of the curve within a span, as far as it is drawn."""
-    start = max(span.start, frame.begin)
-    end = min(span.end, frame.begin + timedelta(hours=frame.hours))
+def _piece(start: float, end: float, frame: _Frame, lat: float, delta: float) -> str:
+    """The part of the curve from `start` to `end`, as far as it is drawn."""
+    start, end = max(start, frame.begin), min(end, frame.end)
     if end <= start:
         return ""
-    moments = [start + (end - start) * n / 6 for n in range(7)]
-    return "M" + "L".join(frame.point(m, height(m)) for m in moments)
+    moments = start + (end - start) * _SHARES[::8]
+    return "M" + frame.line(moments, altitude(lat, delta, np.radians(15 * moments)))
 
 
 def _spoken(day: Day, fmt: Formatter) -> str:
@@ -168,103 +172,118 @@ def lit_part(phase_angle: float, illumination: float) -> str:
     return f"M0-{radius}A{radius} {radius} 0 0 1 0 {radius}A{half} {radius} 0 0 {side} 0-{radius}Z"
 
 
-def turn(point: PointBody, evening: date) -> int:
-    """Degrees clockwise by which the disc is turned from "lit on the right"."""
-    midnight = datetime.combine(evening + timedelta(days=1), time(), ZoneInfo(point.timezone))
-    seen = _seen(point, midnight.astimezone(UTC))
-    return round(moon_tilt(point.lat, point.lng, seen) - 90) % 360
-
-
-def _seen(point: PointBody, midnight: datetime) -> datetime:
-    """The moment nearest to midnight at which the Moon stands in a dark sky; midnight if none."""
-    for steps in range(STEPS + 1):
-        for moment in (midnight - steps * STEP, midnight + steps * STEP):
-            up = moon_altitude(point.lat, point.lng, moment) > SEEN_ABOVE
-            if up and sun_altitude(point.lat, point.lng, moment) < DARK_BELOW:
-                return moment
-    return midnight
+def turns(point: PointBody, evenings: Sequence[date]) -> list[int]:
+    """Degrees clockwise by which each night's disc is turned from "lit on the right"."""
+    zone, one_day = ZoneInfo(point.timezone), timedelta(days=1)
+    midnights = [datetime.combine(evening + one_day, time(), zone) for evening in evenings]
+    days = np.array([days_of(midnight) for midnight in midnights])[:, None] + _NEAREST_FIRST
+    sky = Bodies.at(point.lng, days).seen(point.lat)
+    tilts: list[float] = sky.moon_tilt(point.lat).tolist()
+    return [round(tilt - 90) % 360 for tilt in tilts]
 
 
 def _short(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def sun_altitude(lat: float, lng: float, moment: datetime) -> float:
-    """True altitude of the Sun's centre in degrees."""
-    return _altitude_of(lat, lng, moment, _sun(moment))
+def days_of(moment: datetime) -> float:
+    """Days since J2000, as the functions below take them, one or an array of them."""
+    return (moment - _J2000) / _DAY
 
 
-def moon_altitude(lat: float, lng: float, moment: datetime) -> float:
-    """True altitude of the Moon's centre in degrees, seen from the centre of the Earth."""
-    return _altitude_of(lat, lng, moment, _moon(moment))
+@dataclass(frozen=True)
+class Bodies:
+    """Right ascension and declination of Sun and Moon at moments, with the local sidereal time."""
+
+    sidereal: Floats
+    sun: Place
+    moon: Place
+
+    @classmethod
+    def at(cls, lng: float, days: Floats) -> Self:
+        """At each moment; in radians."""
+        return cls(_sidereal(days) + math.radians(lng), _sun(days), _moon(days))
+
+    def sun_altitude(self, lat: float) -> Floats:
+        """True altitude of the Sun's centre in degrees."""
+        return altitude(lat, self.sun[1], self.sidereal - self.sun[0])
+
+    def moon_altitude(self, lat: float) -> Floats:
+        """True altitude of the Moon's centre in degrees, seen from the centre of the Earth."""
+        return altitude(lat, self.moon[1], self.sidereal - self.moon[0])
+
+    def seen(self, lat: float) -> Self:
+        """In each row the first moment with the Moon in a dark sky; the first where none is."""
+        fit = (self.moon_altitude(lat) > SEEN_ABOVE) & (self.sun_altitude(lat) < DARK_BELOW)
+        chosen = np.arange(len(fit)), fit.argmax(axis=1)
+        sun, moon = ((place[0][chosen], place[1][chosen]) for place in (self.sun, self.moon))
+        return type(self)(self.sidereal[chosen], sun, moon)
+
+    def moon_tilt(self, lat: float) -> Floats:
+        """Where the middle of the Moon's bright limb lies, in degrees clockwise from the top.
+
+        90 is to the right (a waxing half Moon in the north), 270 to the left, 180 below. It is the
+        position angle of the bright limb less the parallactic angle (Meeus, chapters 14 and 48).
+        """
+        phi, (sun, sun_delta), (moon, delta) = math.radians(lat), self.sun, self.moon
+        sine, cosine, apart = np.sin(delta), np.cos(delta), sun - moon
+        limb = np.arctan2(
+            np.cos(sun_delta) * np.sin(apart),
+            np.sin(sun_delta) * cosine - np.cos(sun_delta) * sine * np.cos(apart),
+        )
+        turn = self.sidereal - moon
+        parallactic = np.arctan2(
+            math.cos(phi) * np.sin(turn),
+            math.sin(phi) * cosine - math.cos(phi) * sine * np.cos(turn),
+        )
+        tilt: Floats = np.degrees(parallactic - limb) % 360
+        return tilt
 
 
-def _altitude_of(lat: float, lng: float, moment: datetime, place: Place) -> float:
-    alpha, delta = place
-    return altitude(lat, delta, _sidereal(moment) + math.radians(lng) - alpha)
+def _sidereal(days: Floats) -> Floats:
+    return np.radians((280.46061837 + 360.98564736629 * days) % 360)
 
 
-def moon_tilt(lat: float, lng: float, moment: datetime) -> float:
-    """Where the middle of the Moon's bright limb lies, in degrees clockwise from the top.
-
-    90 is to the right (a waxing half Moon in the north), 270 to the left, 180 below. It is the
-    position angle of the bright limb less the parallactic angle (Meeus, chapters 14 and 48).
-    """
-    phi, (sun, sun_delta), (moon, delta) = math.radians(lat), _sun(moment), _moon(moment)
-    limb = math.atan2(
-        math.cos(sun_delta) * math.sin(sun - moon),
-        math.sin(sun_delta) * math.cos(delta)
-        - math.cos(sun_delta) * math.sin(delta) * math.cos(sun - moon),
-    )
-    turn = _sidereal(moment) + math.radians(lng) - moon
-    parallactic = math.atan2(
-        math.cos(phi) * math.sin(turn),
-        math.sin(phi) * math.cos(delta) - math.cos(phi) * math.sin(delta) * math.cos(turn),
-    )
-    return math.degrees(parallactic - limb) % 360
-
-
-def _sidereal(moment: datetime) -> float:
-    return math.radians((280.46061837 + 360.98564736629 * (moment - _J2000) / _DAY) % 360)
-
-
-def _sun(moment: datetime) -> Place:
-    days = (moment - _J2000) / _DAY
-    anomaly = math.radians(357.528 + 0.9856003 * days)
+def _sun(days: Floats) -> Place:
+    anomaly = np.radians(357.528 + 0.9856003 * days)
     longitude = 280.460 + 0.9856474 * days
-    longitude += 1.915 * math.sin(anomaly) + 0.020 * math.sin(2 * anomaly)
-    return _equatorial(longitude, 0.0, days)
+    longitude += 1.915 * np.sin(anomaly) + 0.020 * np.sin(2 * anomaly)
+    return _equatorial(np.radians(longitude), np.zeros_like(longitude), days)
 
 
-_MOON_LONGITUDE = (
+# size in degrees, argument at J2000 and its rate a century in degrees
+_MOON_LONGITUDE = np.array([
     (6.29, 135.0, 477198.87),
     (-1.27, 259.3, -413335.36),
     (0.66, 235.7, 890534.22),
     (0.21, 269.9, 954397.74),
     (-0.19, 357.5, 35999.05),
     (-0.11, 186.5, 966404.03),
-)
-_MOON_LATITUDE = (
+])  # fmt: skip
+_MOON_LATITUDE = np.array([
     (5.13, 93.3, 483202.02),
     (0.28, 228.2, 960400.89),
     (-0.28, 318.3, 6003.15),
     (-0.17, 217.6, -407332.21),
-)
+])  # fmt: skip
 
 
-def _moon(moment: datetime) -> Place:
-    days = (moment - _J2000) / _DAY
-    longitude, latitude = (
-        sum(size * math.sin(math.radians(at + rate * days / 36525)) for size, at, rate in terms)
-        for terms in (_MOON_LONGITUDE, _MOON_LATITUDE)
-    )
-    return _equatorial(218.32 + 481267.881 * days / 36525 + longitude, latitude, days)
+def _moon(days: Floats) -> Place:
+    longitude, latitude = (_sum(terms, days) for terms in (_MOON_LONGITUDE, _MOON_LATITUDE))
+    mean = 218.32 + 481267.881 * days / 36525
+    return _equatorial(np.radians(mean + longitude), np.radians(latitude), days)
 
 
-def _equatorial(longitude: float, latitude: float, days: float) -> Place:
-    lam, beta = math.radians(longitude), math.radians(latitude)
-    tilt = math.radians(23.439 - 0.0000004 * days)
-    x = math.cos(beta) * math.cos(lam)
-    y = math.cos(tilt) * math.cos(beta) * math.sin(lam) - math.sin(tilt) * math.sin(beta)
-    z = math.sin(tilt) * math.cos(beta) * math.sin(lam) + math.cos(tilt) * math.sin(beta)
-    return math.atan2(y, x), math.asin(max(-1.0, min(1.0, z)))
+def _sum(terms: Floats, days: Floats) -> Floats:
+    size, at, rate = terms.T
+    total: Floats = np.sin(np.radians(at + rate / 36525 * np.asarray(days)[..., None])) @ size
+    return total
+
+
+def _equatorial(longitude: Floats, latitude: Floats, days: Floats) -> Place:
+    tilt = np.radians(23.439 - 0.0000004 * days)
+    flat = np.cos(latitude)
+    along, x, z = flat * np.sin(longitude), flat * np.cos(longitude), np.sin(latitude)
+    sine, cosine = np.sin(tilt), np.cos(tilt)
+    delta = np.arcsin(np.minimum(np.maximum(sine * along + cosine * z, -1.0), 1.0))
+    return np.arctan2(cosine * along - sine * z, x), delta

@@ -52,7 +52,7 @@ _POINTS = 8
 _LEFT, _RIGHT = 3, 4  # nodes kept before and after a month, for the polynomials
 _TURN = 2 * np.pi
 _SIDEREAL_RATE = _TURN * 1.00273790935 / local_days.DAY
-MONTHS_KEPT = 60
+MONTHS_KEPT = 36  # of 0.5 MB; fourteen around now are made ahead
 
 Month = tuple[int, int]  # year and month, UTC
 

@@ -24,7 +24,7 @@ Body = TypeVar("Body")
 # what JSON holds beside an object, and beside a list: types of rows take whatever stands there
 Other = list[Any] | str | int | float | bool | None
 NoList = dict[str, Any] | str | int | float | bool | None
-MAX_CACHED_EVENTS = 50_000  # of all results of a provider together, about 60 MB
+MAX_CACHED_EVENTS = 20_000  # of all results of a provider together, about 22 MB
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ PAGE_SIZE, MAX_PAGES = 200, 5  # size × page must stay below 1,000
 MAX_PAGED_EVENTS = PAGE_SIZE * MAX_PAGES
 TARGET_EVENTS_PER_WINDOW = 800  # since days are not equally full
 MAX_CALLS = 30  # for one stay
+ROWS_AT_ONCE = 60  # which are read in 1 ms
 MIN_INTERVAL_SECONDS = 0.26  # between calls: four a second
 MAX_WAIT_SECONDS = 2.0
 LOGO_WARNING = (
@@ -184,7 +185,10 @@ class Ticketmaster(base.HttpEventProvider):
             call, room = calls.popleft(), room - 1
             await self.limiter.acquire()
             body = await self.get_body(query, self._call_params(query, call), Body)
-            yield self.parse_events(body.embedded.events, query)
+            rows = body.embedded.events
+            for start in range(0, max(1, len(rows)), ROWS_AT_ONCE):
+                await asyncio.sleep(0)  # other requests go on meanwhile
+                yield self.parse_events(rows[start : start + ROWS_AT_ONCE], query)
             if call.page == 0:
                 further = _further_calls(call.days, body.total, room - len(calls))
                 crowded |= body.total > MAX_PAGED_EVENTS and all(one.page for one in further)
@@ -298,7 +302,8 @@ def parse_event(row: Any, default_zone: ZoneInfo) -> ProviderEvent | None:
     title, names = fields.required_text(row["name"]), _names(kind)
     if _is_add_on(title, kind, names):
         return None
-    venue = fields.value_at(row, "_embedded.venues.0") or {}
+    venues = fields.value_of(row.get("_embedded"), "venues")
+    venue = venues[0] or {} if venues and isinstance(venues, list) else {}
     zones = map(fields.optional_zone, (dates.get("timezone"), venue.get("timezone")))
     zone = next(filter(None, zones), default_zone)
     certain: EventStatus = "estimated" if dates["start"].get("dateTBA") else "confirmed"
@@ -334,16 +339,19 @@ def _when(start: dict[str, Any], zone: ZoneInfo) -> When:
 
 def _names(kind: dict[str, Any]) -> dict[str, str]:
     """The name of each part of a classification, in lower case; empty where it has none."""
-    return {
-        part: (fields.optional_text(fields.value_of(kind.get(part), "name")) or "").lower()
-        for part in _PARTS
-    }
+    names = dict.fromkeys(_PARTS, "")
+    for part in names.keys() & kind.keys():
+        name = fields.value_of(kind[part], "name")
+        names[part] = name.strip().lower() if isinstance(name, str) else ""
+    return names
 
 
 def _category(names: dict[str, str]) -> Category:
     """That of a genre, which says more, else that of the segment."""
-    found = next((_GENRES[name] for part in _GENRE_PARTS if (name := names[part]) in _GENRES), None)
-    return found or _SEGMENTS.get(names["segment"], "other")
+    for part in _GENRE_PARTS:
+        if names[part] in _GENRES:
+            return _GENRES[names[part]]
+    return _SEGMENTS.get(names["segment"], "other")
 
 
 def _is_add_on(title: str, kind: dict[str, Any], names: dict[str, str]) -> bool:

@@ -13,9 +13,17 @@ from zoneinfo import ZoneInfo
 
 from location_context.localisation.formatter import Formatter
 from location_context.sections.weather import summary_text
-from location_context.sections.weather.card.strips import DayView, Scale, Years, day_views, years
+from location_context.sections.weather.card.strips import (
+    DayView,
+    Scale,
+    Years,
+    day_views,
+    high_tenths,
+    years,
+)
+from location_context.sections.weather.estimate import unusual
 from location_context.sections.weather.response import Day, WeatherBody
-from location_context.sections.weather.summary_text import mean
+from location_context.sections.weather.summary_text import departure_text, mean
 
 MAX_COLUMNS = 10
 
@@ -49,7 +57,7 @@ class Card:
     side: bool
     weeks: bool
     monthly: bool
-    spread: bool
+    ranges: bool
     snow: bool
     years: Years | None
     style: str
@@ -60,11 +68,11 @@ def card(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter, now: date
     near = near if near and near.mode == "forecast" and whole.mode == "climatology" else None
     parts = _parts(whole, near)
     days = [day for _, found in parts for day in found]
-    bounds = ("temperature_max", "temperature_min", "temperature_max_p90", "temperature_min_p10")
+    bounds = ("temperature_max", "temperature_min", "temperature_max_p10", "temperature_max_p90")
     scale = Scale.over(getattr(day, name) for day in days for name in bounds)
     groups: list[Group] = []
     for kind, found in parts:
-        shown = day_views(kind, found, scale, whole.units.precipitation, fmt)
+        shown = day_views(found, scale, whole.units, fmt)
         label, detail = _label(whole, kind, shown, fmt) if len(parts) > 1 else ("", "")
         first = sum(len(group.days) for group in groups)
         groups.append(Group(kind=kind, label=label, detail=detail, first=first, days=shown))
@@ -81,7 +89,7 @@ def card(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter, now: date
         side=len(parts) > 1 and len(views) <= MAX_COLUMNS,
         weeks=len(views) < len(days),
         monthly=whole.basis.kind == "monthly_mean",
-        spread=any(view.spread for view in views),
+        ranges=any(view.range for view in views),
         snow=any((day.snowfall_sum or 0) > 0 for day in days),
         years=ten,
         style=_style(groups, views) + (ten.style if ten else ""),
@@ -170,16 +178,32 @@ def note(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
         text = fmt.gettext(
             "The forecast reaches {date}; later days show what past years were like."
         )
-        return text.format(date=fmt.date_short(near.stay.end))
+        reach = text.format(date=fmt.date_short(near.stay.end))
+        return fmt.join_sentences([reach, _forecast_range(near.days, fmt)])
     if whole.basis.kind == "monthly_mean":
         averages = fmt.gettext("Long-term averages of the month; no daily records are at hand.")
         return fmt.join_sentences([_rain(whole, fmt), averages])
     said = [_sun(whole, fmt), _rain(whole, fmt)]
     if whole.mode == "climatology":
-        said += [_spread(whole, fmt), _few_years(whole, fmt)]
+        said += [_typical_range(whole.days, fmt), _few_years(whole, fmt)]
     else:
-        said += [_wind(whole, fmt), _uv(whole.days, fmt)]
+        said = [_departure(whole, fmt), *said, _wind(whole, fmt), _uv(whole.days, fmt)]
+        said.append(_forecast_range(whole.days, fmt))
     return fmt.join_sentences(said)
+
+
+def _departure(body: WeatherBody, fmt: Formatter) -> str:
+    """How much warmer or cooler than usual, where the summary says it."""
+    highs = [day.temperature_max for day in body.days]
+    usual = mean(day.typical.temperature_max if day.typical else None for day in body.days)
+    average = mean(highs)
+    if average is None or usual is None or None in highs:
+        return ""
+    warmer = unusual(average, usual, body.history)
+    if warmer is None or round(warmer) == 0:
+        return ""
+    difference = fmt.temperature(abs(warmer))
+    return departure_text(fmt.language, difference, len(highs), warmer=warmer > 0)
 
 
 def _sun(body: WeatherBody, fmt: Formatter) -> str:
@@ -216,13 +240,22 @@ def _near_frost(body: WeatherBody) -> bool:
     return unknown and bool(means) and min(means) < freezing + 2
 
 
-def _spread(body: WeatherBody, fmt: Formatter) -> str:
-    low = mean(day.temperature_max_p10 for day in body.days)
-    high = mean(day.temperature_max_p90 for day in body.days)
-    if low is None or high is None or round(low) == round(high):
+def _typical_range(days: Sequence[Day], fmt: Formatter) -> str:
+    """Where the highs lie, on the mean of the days."""
+    tenths = high_tenths(days)
+    if tenths is None or round(tenths[0]) == round(tenths[1]):
         return ""
-    text = fmt.gettext("Afternoons reach {range} in 8 years of 10.")
-    return text.format(range=fmt.temperatures(low, high))
+    text = fmt.gettext("Highs of {range}, 8 days in 10.")
+    return text.format(range=fmt.temperatures_in_words(*tenths))
+
+
+def _forecast_range(days: Sequence[Day], fmt: Formatter) -> str:
+    """Where the high of the last day lies, of which the least is known."""
+    tenths = high_tenths(days[-1:])
+    if tenths is None:
+        return ""
+    text = fmt.gettext("High on {date}: {range}, 8 days in 10.")
+    return text.format(date=fmt.day(days[-1].date), range=fmt.temperatures_in_words(*tenths))
 
 
 def _few_years(body: WeatherBody, fmt: Formatter) -> str:

@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Self
 
-from location_context.localisation.formatter import Formatter
+from location_context.localisation.formatter import NO_BREAK, Formatter
+from location_context.sections.contract import UnitsBody
 from location_context.sections.weather.response import Day, WeatherBody, YearBody
 from location_context.sections.weather.summary_text import mean
 
 LIKELY_PERCENT = 50
 MAX_DAYS = 35  # shown one by one; beyond, by weeks
 MAX_DOTS = 16
+_FIRM, _VAGUE = 4.0, 11.0  # kelvin from p10 to p90: of tomorrow's forecast, of a temperate climate
+_PALEST = 0.9  # of the bar's inside; its outline keeps the full colour
 _DROP_LEVELS = (20, 40, 65)  # percent of chance for one, two and three drops
 
 
@@ -40,7 +43,12 @@ class Scale:
 
 @dataclass(frozen=True, kw_only=True)
 class DayView:
-    """One day as it is shown; `bar` are the custom properties of its bars, empty when unknown."""
+    """One day as it is shown.
+
+    Attributes:
+        range: where its high lies 8 days in 10, in words; empty when unknown.
+        bar: the custom properties of what is drawn, empty when unknown.
+    """
 
     first: date
     last: date
@@ -48,52 +56,62 @@ class DayView:
     day: str
     icon: str
     high: str
+    range: str
     low: str
     chance: str
     drop: int
     likely: bool
-    spread: bool
     bar: str
     spoken: str
 
 
-def day_views(
-    kind: str, days: Sequence[Day], scale: Scale, unit: str, fmt: Formatter
-) -> list[DayView]:
+def day_views(days: Sequence[Day], scale: Scale, units: UnitsBody, fmt: Formatter) -> list[DayView]:
     """Each day, or each week when there are too many days."""
     length = 1 if len(days) <= MAX_DAYS else 7
     shown = [days[n : n + length] for n in range(0, len(days), length)]
-    return [_view(kind, some, scale, unit, fmt) for some in shown]
+    return [_view(some, scale, units, fmt) for some in shown]
 
 
-def _view(kind: str, days: Sequence[Day], scale: Scale, unit: str, fmt: Formatter) -> DayView:
+def _view(days: Sequence[Day], scale: Scale, units: UnitsBody, fmt: Formatter) -> DayView:
     """One day, or the mean of several."""
     high, low = mean(d.temperature_max for d in days), mean(d.temperature_min for d in days)
     chance = mean(d.precipitation_probability for d in days)
-    tails = (
-        mean(d.temperature_min_p10 for d in days),
-        mean(d.temperature_max_p90 for d in days),
-    )
+    tenths = None if high is None else high_tenths(days)
     first, last = days[0].date, days[-1].date
     week = len(days) > 1
     if high is None and low is None:
         high = mean(d.temperature_mean for d in days)
-    rain = _rain(days, chance, unit, fmt)
+    rain = _rain(days, chance, units.precipitation, fmt)
+    span = fmt.temperatures_in_words(*tenths) if tenths else ""
+    values = ["" if value is None else fmt.temperature(value) for value in (high, low)]
     return DayView(
         first=first,
         last=last,
         weekday="" if week else fmt.weekday(first),
         day=fmt.date_range(first, last) if week else str(first.day),
         icon=_condition(days) or "unknown",
-        high="" if high is None else fmt.temperature(high),
-        low="" if low is None else fmt.temperature(low),
+        high=values[0],
+        range=" ".join(span.rsplit(NO_BREAK, 1)),  # a narrow column breaks it once
+        low=values[1],
         chance=rain,
         drop=sum((chance or 0) >= level for level in _DROP_LEVELS),
         likely=(chance or 0) >= LIKELY_PERCENT,
-        spread=kind == "typical" and None not in tails,
-        bar=_bar(scale, (low, high), tails if kind == "typical" else (None, None)),
-        spoken=_spoken(days, (high, low), rain, fmt),
+        bar=_bar(scale, (low, high), tenths, units),
+        spoken=_spoken(days, values, span, rain, fmt),
     )
+
+
+def high_tenths(days: Iterable[Day]) -> tuple[float, float] | None:
+    """The mean p10 and p90 of the highs; None where they are not known."""
+    known = [
+        (day.temperature_max_p10, day.temperature_max_p90)
+        for day in days
+        if day.temperature_max_p10 is not None and day.temperature_max_p90 is not None
+    ]
+    if not known:
+        return None
+    lows, highs = zip(*known, strict=True)
+    return sum(lows) / len(known), sum(highs) / len(known)
 
 
 def _rain(days: Sequence[Day], chance: float | None, unit: str, fmt: Formatter) -> str:
@@ -107,31 +125,44 @@ def _rain(days: Sequence[Day], chance: float | None, unit: str, fmt: Formatter) 
 def _bar(
     scale: Scale,
     solid: tuple[float | None, float | None],
-    pale: tuple[float | None, float | None],
+    tenths: tuple[float, float] | None,
+    units: UnitsBody,
 ) -> str:
-    text = ""
-    for (low, high), (begin, size) in ((solid, "ab"), (pale, "cd")):
-        if low is not None and high is not None:
-            start, length = scale.span(low, high)
-            text += f"--{begin}:{start:g}%;--{size}:{length:g}%;"
-    return text.rstrip(";")
+    """The bar from low to high; the dots of the high's range, and how pale it makes the bar."""
+    low, high = solid
+    if low is None or high is None:
+        return ""
+    start, length = scale.span(low, high)
+    text = f"--a:{start:g}%;--b:{length:g}%"
+    if tenths is None:
+        return text
+    start, length = scale.span(*tenths)
+    return f"{text};--c:{start:g}%;--d:{length:g}%;--f:{_paleness(tenths, units):g}"
+
+
+def _paleness(tenths: tuple[float, float], units: UnitsBody) -> float:
+    """0 for a range that is as good as known, up to `_PALEST`."""
+    kelvin = (tenths[1] - tenths[0]) / (1.8 if units.temperature == "°F" else 1)
+    return round(min(1.0, max(0.0, (kelvin - _FIRM) / (_VAGUE - _FIRM))) * _PALEST, 2)
 
 
 def _spoken(
-    days: Sequence[Day], values: tuple[float | None, float | None], rain: str, fmt: Formatter
+    days: Sequence[Day], values: Sequence[str], span: str, rain: str, fmt: Formatter
 ) -> str:
-    """The day as one sentence."""
-    high, low = ("" if value is None else fmt.temperature(value) for value in values)
-    unknown = fmt.gettext("not known")
+    """The day as one sentence; `values` are its high and low."""
+    high, low = (value or fmt.gettext("not known") for value in values)
     facts = [days[0].summary] if len(days) == 1 and days[0].summary else []
-    facts += [
-        fmt.gettext("high {temperature}").format(temperature=high or unknown),
-        fmt.gettext("low {temperature}").format(temperature=low or unknown),
-    ]
+    if span:
+        text = fmt.gettext("high {temperature} ({range}, 8 days in 10)")
+        facts.append(text.format(temperature=high, range=span))
+    else:
+        facts.append(fmt.gettext("high {temperature}").format(temperature=high))
+    facts.append(fmt.gettext("low {temperature}").format(temperature=low))
     if rain and all(day.precipitation_probability is None for day in days):
         facts.append(fmt.gettext("rain {amount}").format(amount=rain))
     else:
-        facts.append(fmt.gettext("chance of rain {percent}").format(percent=rain or unknown))
+        chance = rain or fmt.gettext("not known")
+        facts.append(fmt.gettext("chance of rain {percent}").format(percent=chance))
     when = fmt.date_long(days[0].date)
     if len(days) > 1:
         when = fmt.dates(days[0].date, days[-1].date)

@@ -8,7 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple, Self, TypeGuard
@@ -83,6 +83,17 @@ def read_columns(
         >>> columns["temperature_max"].tolist(), columns["wind_speed_max"].tolist()
         ([10.0, nan], [nan, nan])
     """
+    first, values = read_table(native, dates, table, fields)
+    return first, dict(zip(fields, values, strict=True))
+
+
+def read_table(
+    native: Mapping[str, Any],
+    dates: Sequence[date],
+    table: Mapping[str, Native],
+    fields: Sequence[str],
+) -> tuple[date, records.Floats]:
+    """Likewise, with the columns as the rows of one array, in the order of `fields`."""
     ordinals = [day.toordinal() for day in dates]
     if not ordinals or len(set(ordinals)) != len(ordinals):
         raise ValueError("no dates, or one twice")
@@ -105,7 +116,7 @@ def read_columns(
         values = numbers.reshape(len(given), len(dates)) * factors + offsets
         rows, days = [position[name] for name in given], [day - first for day in ordinals]
         columns[np.ix_(rows, days)] = records.plausible(tuple(given), values)
-    return date.fromordinal(first), dict(zip(fields, columns, strict=True))
+    return date.fromordinal(first), columns
 
 
 @lru_cache(maxsize=64)
@@ -149,6 +160,13 @@ class Forecast:
         for name, values in self.columns.items():
             records.copy_days(values, self.first, columns[name], stay.start)
         return columns
+
+    @property
+    def last_known(self) -> date:
+        """The last date of which both high and low are known; the day before `first` if none is."""
+        known = np.isfinite(self.columns["temperature_max"] + self.columns["temperature_min"])
+        days = np.flatnonzero(known)
+        return self.first + timedelta(int(days[-1]) if days.size else -1)
 
     def pack(self) -> bytes:
         """As it is shared with other processes."""
@@ -199,6 +217,11 @@ class ForecastProvider(Provider):
 
     Attributes:
         attribution: the notices its licence asks for.
+        product: what its highs and lows are. `raw`: a model's run as it is, or the best one of
+            several, whose anomalies are as large as the weather's at every lead; they are weighed
+            by how much of them usually comes true. `damped`: the mean of an ensemble, or output
+            of statistics, which shrinks toward what is usual as it knows less, and keeps its
+            weight for as long as it has skill. In doubt `raw`: the wrong `damped` is too sure.
         cell_degrees: points within a cell of so many degrees share a forecast.
         at_point: whether it is asked for at the first point of a cell, whose height the grid of
             the forecast names; else at the cell's centre.
@@ -210,6 +233,7 @@ class ForecastProvider(Provider):
         >>> class Skyline(ForecastProvider):
         ...     name, title = "skyline", "Skyline"
         ...     attribution = ()  # the notices that its licence asks for
+        ...     product = "damped"  # its numbers are an ensemble's mean
         ...     TABLE = {
         ...         "temperature_max": Native("tmax", "K"),
         ...         "temperature_min": Native("tmin", "K"),
@@ -243,6 +267,7 @@ class ForecastProvider(Provider):
     """
 
     attribution: Sequence[Attribution]
+    product: records.Product = "raw"
     cell_degrees: float = FORECAST_DEGREES
     at_point: bool = False
 

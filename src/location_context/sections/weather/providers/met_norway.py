@@ -95,6 +95,7 @@ class MetNorway(ForecastProvider):
     model = "Locationforecast 2.0"
     order = 200
     attribution = (MET_NORWAY,)
+    product = "damped"  # from day 2 or 3 on 51 members of ECMWF's ensemble, post-processed
 
     def __init__(self, context: SectionContext) -> None:
         super().__init__(context)

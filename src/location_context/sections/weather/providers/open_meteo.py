@@ -20,8 +20,8 @@ from location_context.errors import ProviderResponseInvalid, ProviderStatusError
 from location_context.sections.contract import CC_BY, Attribution
 from location_context.sections.open_meteo import NAME, reason, weight
 from location_context.sections.section import SectionContext
-from location_context.sections.weather.providers.base import Native, is_number, read_columns
-from location_context.sections.weather.records import Cell, Columns, Grid
+from location_context.sections.weather.providers.base import Native, is_number, read_table
+from location_context.sections.weather.records import Cell, Floats, Grid
 from location_context.upstream.client import ProviderClient
 
 T = TypeVar("T")
@@ -186,8 +186,8 @@ def _checked(body: Any) -> Any:
     return body
 
 
-def read_daily(body: Any, fields: Sequence[str]) -> tuple[date, Columns]:
-    """The first date and the columns of an answer, a value for each date that follows.
+def read_daily(body: Any, fields: Sequence[str]) -> tuple[date, Floats]:
+    """The first date of an answer, and a row for each field with a value for each date from it on.
 
     Raises:
         ProviderResponseInvalid: dates or columns are not what they should be.
@@ -195,12 +195,13 @@ def read_daily(body: Any, fields: Sequence[str]) -> tuple[date, Columns]:
     try:
         block = body["daily"]
         dates = [date.fromisoformat(day) for day in block["time"]]
-        first, columns = read_columns(block, dates, TABLE, fields)
+        first, values = read_table(block, dates, TABLE, fields)
     except (AttributeError, KeyError, TypeError, ValueError):
         raise ProviderResponseInvalid(NAME, "the answer is not one of days and columns") from None
-    if "precipitation_hours" in columns:  # 0, not null, where there is no precipitation data
-        columns["precipitation_hours"][np.isnan(columns["precipitation_sum"])] = math.nan
-    return first, columns
+    if "precipitation_hours" in fields:  # 0, not null, where there is no precipitation data
+        hours, total = fields.index("precipitation_hours"), fields.index("precipitation_sum")
+        values[hours, np.isnan(values[total])] = math.nan
+    return first, values
 
 
 def read_elevation(value: Any) -> float | None:

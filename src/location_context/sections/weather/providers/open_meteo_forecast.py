@@ -26,6 +26,7 @@ class OpenMeteoForecast(ForecastProvider):
     model = "best_match"
     order = 100
     at_point = True
+    product = "raw"  # the best of its models at the place, each as it ran
     attribution = (open_meteo.OPEN_METEO,)
 
     def __init__(self, context: SectionContext) -> None:
@@ -56,7 +57,8 @@ class OpenMeteoForecast(ForecastProvider):
         )
 
     def _read(self, body: Any, cell: Cell) -> Forecast:
-        first, columns = open_meteo.read_daily(body, FORECAST_FIELDS)
+        first, values = open_meteo.read_daily(body, FORECAST_FIELDS)
+        columns = dict(zip(FORECAST_FIELDS, values, strict=True))
         if not np.isfinite(columns["temperature_max"]).any():
             raise ProviderResponseInvalid(NAME, "not one day of the forecast is known")
         now = self._clock()

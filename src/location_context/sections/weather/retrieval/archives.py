@@ -5,6 +5,7 @@ fifth of its window is replaced by the next older one, as far as two more reques
 `ArchiveBuilder` fills the store for many places ahead of their guests, as far as the budget allows.
 """
 
+import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +30,7 @@ from location_context.upstream.fallback_chain import Attempt, FallbackChain
 SETTLE_WINDOW = 0.5  # seconds for which a climatology waits for one of a preferred provider
 SERIES_TTL = timedelta(days=1)
 MAX_OLDER_REQUESTS = 2
+MIN_HELD_YEARS = 8  # of ten, where no more may be asked for
 MAX_CACHED_SERIES = 300  # points of one cell share them
 PAUSE_SECONDS = 30.0
 MAX_ATTEMPTS = 3
@@ -52,12 +54,22 @@ class Archives:
         self._fetches: CachedSource[FetchKey, None] = CachedSource(
             clock, fresh=timedelta(0), stale=timedelta(0), max_size=0
         )
+        self._under_way: dict[asyncio.Future[None], set[Cell]] = {}  # calls of `fetch`
 
     async def fetch(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
         """The climatology of the stay; None when none can be had."""
+        ended = asyncio.get_running_loop().create_future()
+        self._under_way[ended] = self._cells(query)
+        try:
+            return await self._fetch(query, deadline)
+        finally:
+            del self._under_way[ended]
+            ended.set_result(None)
+
+    async def _fetch(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
         attempts = [
             Attempt(partial(archive.series, deadline), archive.provider.client)
-            for archive in self._queries(query)
+            for archive in self.queries(query)
         ]
         chain = FallbackChain(attempts, deadline, SETTLE_WINDOW)
         best, failure = await chain.run(), chain.first_failure
@@ -65,14 +77,30 @@ class Archives:
             return best  # what the plan lacks was never due
         return replace(best, degraded_reason=degraded_by(failure))
 
-    async def load(self, query: Query) -> WeatherSeries | None:
-        """The climatology from what is stored alone; None when something is missing."""
-        for archive in self._queries(query):
-            if (series := await archive.series(None)) is not None:
-                return series
+    def _cells(self, query: Query) -> set[Cell]:
+        return {provider.cell(query.point) for provider in self.providers}
+
+    async def load(self, query: Query, patience: float = 0.0) -> WeatherSeries | None:
+        """The climatology from what is stored alone; None when something is missing.
+
+        `patience` is how many seconds to wait for what `fetch` is asked for in this cell just now.
+        """
+        series = await self._load_stored(query)
+        if series is None:
+            cells = self._cells(query)
+            if others := [ended for ended, own in self._under_way.items() if own & cells]:
+                await asyncio.wait(others, timeout=patience)
+                series = await self._load_stored(query)
+        return series
+
+    async def _load_stored(self, query: Query) -> WeatherSeries | None:
+        for archive in self.queries(query):
+            with contextlib.suppress(errors.ProviderError):  # it has no data for this cell
+                if (series := await archive.series(None)) is not None:
+                    return series
         return None
 
-    def _queries(self, query: Query) -> list["ArchiveQuery"]:
+    def queries(self, query: Query) -> list["ArchiveQuery"]:
         """A query for each provider, in order of preference.
 
         An archive that the plan behind the key lacks comes last, until its day of backoff is over:
@@ -98,6 +126,24 @@ class Archives:
 
         key = (provider.source, cell.key, tuple(months))
         await self._fetches.get_fresh(key, fetch, deadline, public=public)
+
+    async def fetch_missing(
+        self, archive: "ArchiveQuery", wanted: Sequence[YearMonth], deadline: Deadline
+    ) -> None:
+        """Ask for those of the months that are not at hand, once, if any; guests' calls first.
+
+        Raises:
+            ProviderError, TimeoutError: they did not come.
+        """
+        source, cell = archive.provider.source, archive.cell.key
+        flights = self._fetches.in_flight
+        while under_way := [
+            task for (key, _), task in flights.items() if key[:2] == (source, cell)
+        ]:
+            await asyncio.wait(under_way)
+        held = await self.repository.get(source, cell, wanted)
+        if missing := [month for month in wanted if month not in held]:
+            await self.fetch_months(archive, missing, deadline)
 
     async def probe(self, query: Query) -> None:
         """Ask every provider for one month of last year; what fails shows in its client."""
@@ -138,7 +184,8 @@ class ArchiveQuery:
             if found is None:
                 return None
             series = self.summarise(*found)
-            self._archives.series.put(key, series)
+            if deadline is not None or len(series.years) == climatology.YEARS:
+                self._archives.series.put(key, series)  # else more years may be asked for
         return series
 
     async def years(self, deadline: Deadline | None) -> tuple[list[int], Floats] | None:
@@ -148,7 +195,11 @@ class ArchiveQuery:
         asked = list(climatology.latest(climatology.last_year(self.today)))
         for _ in range(1 + MAX_OLDER_REQUESTS):
             if not await self._gather(asked, deadline):
-                return None
+                asked = [year for year in asked if self._holds(year)]  # which has to do
+                if len(years) + len(asked) < MIN_HELD_YEARS:
+                    return None
+                if not asked:
+                    break
             values = climatology.windows(
                 self.stay, asked, lambda year, month: self._months.get((year, month))
             )
@@ -173,6 +224,9 @@ class ArchiveQuery:
             await self._archives.fetch_months(self, absent, deadline)
             self._months |= await repository.get(source, self.cell.key, absent)
         return not absent or deadline is not None
+
+    def _holds(self, year: int) -> bool:
+        return all(month in self._months for month in climatology.months_of(self.stay, year))
 
     def summarise(self, years: Sequence[int], values: Floats) -> WeatherSeries:
         """The climatology from the windows of these years."""

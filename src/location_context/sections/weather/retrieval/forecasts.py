@@ -35,6 +35,7 @@ class Forecasts:
         providers: those that are not configured are left out.
         clock: the time, UTC.
         on_elevation: called with a point and the elevation in m that came with its forecast.
+        on_forecast: called with each forecast that was fetched, whose it is and who asked.
         shared: shares forecasts with other processes.
     """
 
@@ -43,11 +44,13 @@ class Forecasts:
         providers: Sequence[ForecastProvider],
         clock: Clock,
         on_elevation: Callable[[Spot, float], None],
+        on_forecast: Callable[[ForecastProvider, Query, Forecast], None],
         shared: SharedCache,
     ) -> None:
         self.providers = [one for one in providers if one.client.configured]
         self.clock = clock
         self.on_elevation = on_elevation
+        self.on_forecast = on_forecast
         self.cache: CachedSource[Key, Forecast] = CachedSource(
             clock,
             fresh=_fresh_until,
@@ -121,6 +124,7 @@ class Forecasts:
             forecast = await provider.fetch_forecast(cell, today, past_days, public=public)
             if provider.at_point and forecast.grid.elevation is not None:
                 self.on_elevation((point.lat, point.lng), forecast.grid.elevation)
+            self.on_forecast(provider, query, forecast)
             return forecast
 
         entry = await self.cache.get_fresh(key, fetch, deadline, public=public)
@@ -137,7 +141,8 @@ class Forecasts:
         """The stay's part; None when it ends too early to serve the stay."""
         assert query.stay is not None
         stay, now = query.stay, self.clock()
-        columns = forecast.on_stay(stay)
+        series = self.part_of(provider, query, forecast, stale=stale)
+        columns = series.columns
         known = np.isfinite(columns["temperature_max"]) & np.isfinite(columns["temperature_min"])
         if not known.any():
             return None
@@ -145,17 +150,26 @@ class Forecasts:
         last = stay.start + timedelta(int(np.flatnonzero(known)[-1]))
         if last < min(stay.end, query.point.today(now) + timedelta(SURE_DAYS - 1)):
             return None
+        return series
+
+    def part_of(
+        self, provider: ForecastProvider, query: Query, forecast: Forecast, *, stale: bool = False
+    ) -> WeatherSeries:
+        """What a forecast says of the stay's dates, as far as it knows them."""
+        assert query.stay is not None
         return WeatherSeries(
             mode="forecast",
             kind="forecast",
             provider=provider.title,
             model=provider.model,
-            columns=columns,
+            columns=forecast.on_stay(query.stay),
             attribution=provider.attribution,
-            ttl=forecast.fresh_until - now,
+            ttl=forecast.fresh_until - self.clock(),
             as_of=forecast.issued_at or forecast.fetched_at,
             issued_at=forecast.issued_at,
             grid=forecast.grid,
+            cell=Cell.of(query.point, provider.cell_degrees),
+            product=provider.product,
             stale=stale,
         )
 

@@ -1,0 +1,228 @@
+"""The report: how good the forecasts of this installation were, by provider and lead.
+
+It pools all cells that are kept. What a day was like is what the archive says of it, brought to the
+height that the forecast is for. Errors are in °C, forecast minus observed; chances in percent.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from itertools import groupby
+from typing import Annotated
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+
+from location_context.sections.weather.accuracy import statistics
+from location_context.sections.weather.accuracy.records import (
+    LEADS,
+    OBSERVED_COLUMNS,
+    ForecastRow,
+    ObservedDays,
+    unpack_forecasts,
+)
+from location_context.sections.weather.climatology import WET_MM
+from location_context.sections.weather.records import LAPSE_K_PER_M, Floats
+
+LEAD_BANDS = (
+    (0, 2),
+    (3, 5),
+    (6, 9),
+    (10, 15),
+)  # of the reliability of rain: few pairs fall on one lead
+
+Share = Annotated[float | None, Meta(description="0 to 1; null without pairs.")]
+Degrees = Annotated[float | None, Meta(description="°C; null without pairs.")]
+
+
+class TemperatureScore(msgspec.Struct, frozen=True, kw_only=True):
+    """Highs or lows at one lead.
+
+    Attributes:
+        lead: days from the day of issue; 0 is the same day.
+        pairs: forecasts of which the day is known.
+        coverage: share of days within the 80 % band.
+        mean_error, mae, rmse: of the best estimate.
+        issued_mean_error, issued_rmse: of what the provider said.
+        typical_pairs: those pairs for which the climatology was held.
+        typical_mae, typical_rmse: of the climatology, over `typical_pairs`.
+    """
+
+    lead: int
+    pairs: int
+    coverage: Share
+    mean_error: Degrees
+    mae: Degrees
+    rmse: Degrees
+    issued_mean_error: Degrees
+    issued_rmse: Degrees
+    typical_pairs: int
+    typical_mae: Degrees
+    typical_rmse: Degrees
+
+
+class RainScore(msgspec.Struct, frozen=True, kw_only=True):
+    """The chance of a wet day at one lead, by its Brier score (0 is perfect)."""
+
+    lead: int
+    pairs: int
+    wet_share: Share
+    brier: Share
+    issued_brier: Share
+    typical_pairs: int
+    typical_brier: Share
+
+
+class ReliabilityBin(msgspec.Struct, frozen=True, kw_only=True):
+    """Chances of one bin: their mean, and on how many of the days it rained, in percent."""
+
+    pairs: int
+    chance: float
+    wet_share: float
+
+
+class Reliability(msgspec.Struct, frozen=True, kw_only=True):
+    """The bins of some leads together."""
+
+    first_lead: int
+    last_lead: int
+    bins: list[ReliabilityBin]
+
+
+class ProviderScore(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything about one provider's forecasts."""
+
+    provider: str
+    cells: int
+    forecasts: int
+    first_issued: date
+    last_issued: date
+    temperature_max: list[TemperatureScore]
+    temperature_min: list[TemperatureScore]
+    rain: list[RainScore]
+    reliability: list[Reliability]
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """The score of an installation; without providers nothing was kept yet."""
+
+    wet_mm: float
+    band_percent: int
+    providers: list[ProviderScore]
+
+    @property
+    def verified(self) -> bool:
+        """Whether anything is known yet of how it came."""
+        return any(score.pairs for one in self.providers for score in one.temperature_max)
+
+
+FindDays = Callable[[str], ObservedDays | None]  # by the key of a forecast's cell
+
+
+def make_report(rows: Sequence[ForecastRow], find: FindDays) -> Report:
+    """The report of forecasts; `rows` are in order of provider."""
+    providers = [
+        _provider_score(provider, list(group), find)
+        for provider, group in groupby(rows, lambda row: row.provider)
+    ]
+    return Report(wet_mm=WET_MM, band_percent=80, providers=providers)
+
+
+def observed_at(rows: Sequence[ForecastRow], find: FindDays) -> Mapping[str, Floats]:
+    """What came of the forecasts: highs and lows at the forecast's height, and rain, by lead."""
+    known: dict[str, ObservedDays | None] = {}
+    values = np.full((len(rows), len(OBSERVED_COLUMNS), LEADS), np.nan)
+    for place, row in enumerate(rows):
+        if row.cell not in known:
+            known[row.cell] = find(row.cell)
+        days = known[row.cell]
+        if days is not None:
+            values[place] = days.on(row.issued_on, LEADS)
+            values[place, :2] += lift(days.elevation, row.elevation)
+    return {name: values[:, place] for place, name in enumerate(OBSERVED_COLUMNS)}
+
+
+def lift(archive: float | None, forecast: float | None) -> float:
+    """Kelvin to add to the archive's temperatures at the forecast's height; 0 if one is unknown."""
+    if archive is None or forecast is None:
+        return 0.0
+    return (archive - forecast) * LAPSE_K_PER_M
+
+
+def _provider_score(provider: str, rows: Sequence[ForecastRow], find: FindDays) -> ProviderScore:
+    given, came = unpack_forecasts(rows), observed_at(rows, find)
+    issued = [row.issued_on for row in rows]
+    wet = np.where(np.isfinite(came["rain"]), came["rain"] >= WET_MM, np.nan)
+    return ProviderScore(
+        provider=provider,
+        cells=len({row.cell for row in rows}),
+        forecasts=len(rows),
+        first_issued=min(issued),
+        last_issued=max(issued),
+        temperature_max=_temperature_scores("max", given, came["max"]),
+        temperature_min=_temperature_scores("min", given, came["min"]),
+        rain=_rain_scores(given, wet),
+        reliability=_reliability(given["chance"], wet),
+    )
+
+
+def _temperature_scores(
+    name: str, given: Mapping[str, Floats], observed: Floats
+) -> list[TemperatureScore]:
+    best = statistics.errors(given[name], observed)
+    issued = statistics.errors(given[f"issued_{name}"], observed)
+    typical = statistics.errors(given[f"typical_{name}"], observed)
+    _, inside = statistics.coverage(given[f"{name}_p10"], given[f"{name}_p90"], observed)
+    return [
+        TemperatureScore(
+            lead=lead,
+            pairs=int(best.pairs[lead]),
+            coverage=_number(inside[lead]),
+            mean_error=_number(best.mean[lead]),
+            mae=_number(best.absolute[lead]),
+            rmse=_number(best.rmse[lead]),
+            issued_mean_error=_number(issued.mean[lead]),
+            issued_rmse=_number(issued.rmse[lead]),
+            typical_pairs=int(typical.pairs[lead]),
+            typical_mae=_number(typical.absolute[lead]),
+            typical_rmse=_number(typical.rmse[lead]),
+        )
+        for lead in range(LEADS)
+    ]
+
+
+def _rain_scores(given: Mapping[str, Floats], wet: Floats) -> list[RainScore]:
+    pairs, brier = statistics.brier(given["chance"], wet)
+    _, issued = statistics.brier(given["issued_chance"], wet)
+    typical_pairs, typical = statistics.brier(given["typical_chance"], wet)
+    known = np.where(np.isfinite(given["chance"]), wet, np.nan)
+    share = statistics.errors(known, np.zeros_like(known)).mean
+    return [
+        RainScore(
+            lead=lead,
+            pairs=int(pairs[lead]),
+            wet_share=_number(share[lead]),
+            brier=_number(brier[lead]),
+            issued_brier=_number(issued[lead]),
+            typical_pairs=int(typical_pairs[lead]),
+            typical_brier=_number(typical[lead]),
+        )
+        for lead in range(LEADS)
+    ]
+
+
+def _reliability(chance: Floats, wet: Floats) -> list[Reliability]:
+    found = []
+    for first, last in LEAD_BANDS:
+        leads = slice(first, last + 1)
+        bins = [
+            ReliabilityBin(pairs=pairs, chance=round(mean, 1), wet_share=round(share, 1))
+            for pairs, mean, share in statistics.reliability(chance[:, leads], wet[:, leads])
+        ]
+        found.append(Reliability(first_lead=first, last_lead=last, bins=bins))
+    return found
+
+
+def _number(value: float) -> float | None:
+    """Rounded for people and JSON; None for NaN."""
+    return round(float(value), 4) if np.isfinite(value) else None

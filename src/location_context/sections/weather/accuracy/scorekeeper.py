@@ -1,0 +1,287 @@
+"""Scorekeeper: keeps forecasts as they were given, and says how they came out.
+
+The first forecast of a day for a cell is kept, behind its guest. So many cells have a place as the
+setting says; a place is given up after a week in which nobody asked for its cell. Forecasts are
+kept for as many days as the setting says. A store that cannot be read or written costs the score,
+never an answer.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import NamedTuple
+
+import numpy as np
+import structlog
+
+from location_context.errors import StorageError
+from location_context.lru import LRUCache
+from location_context.sections.weather.accuracy import statistics
+from location_context.sections.weather.accuracy.records import (
+    LEADS,
+    AccuracyStore,
+    CellExtent,
+    ForecastRow,
+    ObservedDays,
+    unpack_forecasts,
+)
+from location_context.sections.weather.accuracy.report import Report, make_report, observed_at
+from location_context.sections.weather.accuracy.verification import LAG_DAYS, Verification
+from location_context.sections.weather.providers.base import ArchiveProvider
+from location_context.sections.weather.records import Cell, Columns, Floats
+from location_context.stay import Clock
+from location_context.upstream.deadline import SingleFlight, WriteBehind
+
+IDLE_DAYS = 7  # a cell that is asked for weekly keeps its place
+PASS_SECONDS = 3600.0  # one cell is verified in each
+MAX_PENDING = 2_000  # rows of half a kB; a store that is slower loses the oldest
+MAX_WAITING = 500  # forecasts of some kB that came within a quarter of a second
+MAX_REMEMBERED = 5_000  # cells whose forecast of the day is known to be kept
+MAX_BIASES = 2_000  # cells in memory, a quarter of a kB each
+BIAS_TTL = timedelta(hours=1)
+RETRY_TTL = timedelta(minutes=1)  # for a store that could not be read
+REPORT_TTL = timedelta(minutes=10)
+BIAS_WAIT = 0.05  # seconds that a guest may wait for a look into the store
+
+GetColumns = Callable[[], Awaitable[Columns]]
+FirstForecast = tuple[str, str, date]  # provider, cell and day of issue
+
+
+class Bias(NamedTuple):
+    """°C to subtract from highs and lows as issued, by lead from 0 to 15."""
+
+    temperature_max: Floats
+    temperature_min: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class _CachedBias:
+    """A bias, None where too little is known, and when to work it out again."""
+
+    bias: Bias | None
+    fresh_until: datetime
+
+
+class Scorekeeper:
+    """The score of one installation.
+
+    Args:
+        store: where forecasts and observed days are kept; without one no score is kept.
+        archives: the archives that know, the preferred one first.
+        clock: the time, UTC.
+        cells: how many cells have a place; 0 keeps no score.
+        days: for how many days forecasts are kept.
+    """
+
+    def __init__(
+        self,
+        store: AccuracyStore | None,
+        archives: Sequence[ArchiveProvider],
+        clock: Clock,
+        *,
+        cells: int,
+        days: int,
+    ) -> None:
+        self._store: AccuracyStore = store  # type: ignore[assignment]  # not used without a cell
+        self._has_store = store is not None
+        self._clock = clock
+        self.max_cells = cells if store is not None else 0
+        self.days = days
+        self.verification = Verification(self._store, archives, clock, days)
+        self._cells: dict[str, CellExtent] | None = None  # those with a place, once read
+        self._seen: LRUCache[FirstForecast, bool] = LRUCache(MAX_REMEMBERED)
+        self._waiting: dict[FirstForecast, tuple[float | None, GetColumns]] = {}
+        self._pending: list[ForecastRow] = []
+        self._writes = WriteBehind(self._write)
+        self._biases: LRUCache[tuple[str, str], _CachedBias] = LRUCache(MAX_BIASES)
+        self._bias_reads: SingleFlight[None] = SingleFlight()
+        self._report: tuple[Report, datetime] | None = None
+        self._report_lock = asyncio.Lock()
+
+    def record(
+        self,
+        provider: str,
+        cell: Cell,
+        issued_on: date,
+        elevation: float | None,
+        columns: GetColumns,
+    ) -> None:
+        """Keep the first forecast of a day for a cell, soon.
+
+        Args:
+            provider: its title.
+            cell: the forecast's own.
+            issued_on: the local date there, which is lead 0.
+            elevation: the height in m that the temperatures are for.
+            columns: gives `FORECAST_COLUMNS` for the 16 leads; it is called behind the guest.
+        """
+        key = (provider, cell.key, issued_on)
+        if self.max_cells and key not in self._seen and len(self._waiting) < MAX_WAITING:
+            self._waiting.setdefault(key, (elevation, columns))
+            self._writes.start()
+
+    async def _has_place(self, cell: str, today: date) -> bool:
+        """Whether forecasts of a cell are kept, which takes a place if there is one."""
+        if self._cells is None and not await self._read_cells():
+            return False
+        assert self._cells is not None
+        extent = self._cells.get(cell)
+        if extent is None:
+            taken = sum(one.last >= today - timedelta(IDLE_DAYS) for one in self._cells.values())
+            if taken >= self.max_cells:
+                return False
+            extent = CellExtent(today, today, 0)
+        last = max(extent.last, today)
+        self._cells[cell] = CellExtent(extent.first, last, extent.rows + 1)
+        return True
+
+    async def _read_cells(self) -> bool:
+        try:
+            self._cells = await self._store.cells()
+        except StorageError as error:
+            structlog.get_logger().warning("score_not_read", why=error.message)
+            return False
+        return True
+
+    async def _write(self) -> bool:
+        """Make rows of the forecasts that wait, and write them with those pending."""
+        waiting, self._waiting = self._waiting, {}
+        for (provider, cell, issued_on), (elevation, columns) in waiting.items():
+            if await self._has_place(cell, issued_on):
+                self._seen.put((provider, cell, issued_on), value=True)
+                try:
+                    given = await columns()
+                except Exception:  # noqa: BLE001  whatever it is, the others are written
+                    structlog.get_logger().exception("forecast_not_recorded")
+                    continue
+                row = ForecastRow.pack(provider, cell, issued_on, elevation, given)
+                self._pending = [*self._pending, row][-MAX_PENDING:]
+        rows = self._pending
+        try:
+            if rows:
+                await self._store.save_forecasts(rows)
+        except StorageError as error:
+            structlog.get_logger().warning("score_not_written", why=error.message)
+            return False
+        self._pending = []
+        return bool(self._waiting)
+
+    async def bias(self, provider: str, cell: Cell | None) -> Bias | None:
+        """What the provider's errors of the last 30 verified days here call for; None for nothing.
+
+        From memory, where an hour old is as good as new; else a look into the store, which a guest
+        waits for no longer than `BIAS_WAIT`.
+        """
+        if cell is None or not self.max_cells:
+            return None
+        if self._cells is not None and cell.key not in self._cells:
+            return None
+        key = (provider, cell.key)
+        cached = self._biases.get(key)
+        if cached is None or self._clock() >= cached.fresh_until:
+            task = self._bias_reads.start(key, lambda: self._read_bias(*key))
+            await asyncio.wait([task], timeout=BIAS_WAIT)
+            cached = self._biases.get(key)
+        return cached.bias if cached is not None else None
+
+    async def _read_bias(self, provider: str, cell: str) -> None:
+        now = self._clock()
+        since = now.date() - timedelta(LAG_DAYS + 2 * statistics.BIAS_DAYS + LEADS)
+        try:
+            days = await self.verification.find(cell)
+            rows = await self._store.load_forecasts(since, provider, cell) if days else []
+        except StorageError as error:
+            structlog.get_logger().warning("score_not_read", why=error.message)
+            before = self._biases.get((provider, cell))
+            former = before.bias if before is not None else None
+            self._biases.put((provider, cell), _CachedBias(former, now + RETRY_TTL))
+            return
+        found = bias_of(rows, days) if days and rows else None
+        self._biases.put((provider, cell), _CachedBias(found, now + BIAS_TTL))
+
+    async def report(self) -> Report:
+        """The score of all cells, at most ten minutes old.
+
+        Raises:
+            StorageError: the store cannot be read.
+        """
+        async with self._report_lock:
+            now = self._clock()
+            if self._report is None or now >= self._report[1]:
+                self._report = (await self._make_report(), now + REPORT_TTL)
+            return self._report[0]
+
+    async def _make_report(self) -> Report:
+        if not self.max_cells:
+            return make_report([], lambda _: None)
+        rows = await self._store.load_forecasts(self._clock().date() - timedelta(self.days))
+        cells = sorted({row.cell for row in rows})
+        found = await self.verification.find_all(cells)
+        return await asyncio.to_thread(make_report, rows, found.get)
+
+    async def run(self) -> None:
+        """Verify and prune until cancelled; the workers of one start begin at different times."""
+        if not self._has_store:
+            return
+        await asyncio.sleep(PASS_SECONDS * random.uniform(0.1, 1))  # noqa: S311  spread, no secret
+        while True:
+            try:
+                await self.pass_once()
+            except Exception:  # noqa: BLE001  whatever it is, guests are answered all the same
+                structlog.get_logger().exception("score_failed")
+            await asyncio.sleep(PASS_SECONDS)
+
+    async def pass_once(self) -> bool:
+        """Write what is pending, prune, and verify one cell; whether one was asked about."""
+        await self.flush()
+        try:
+            cells = await self._prune()
+            return bool(self.max_cells) and await self.verification.verify_next(cells)
+        except StorageError as error:
+            structlog.get_logger().warning("score_not_kept", why=error.message)
+            return False
+
+    async def _prune(self) -> dict[str, CellExtent]:
+        """Delete what is too old or has lost its place; the cells that are left.
+
+        Where more have come than there is room for (several workers at once), those that are asked
+        for and have the longest record stay.
+        """
+        now = self._clock()
+        oldest = now.date() - timedelta(self.days)
+        idle = now.date() - timedelta(IDLE_DAYS)
+        cells = {key: one for key, one in (await self._store.cells()).items() if one.last >= oldest}
+        ranked = sorted(cells, key=lambda key: (cells[key].last >= idle, cells[key].rows))
+        dropped = ranked[: -self.max_cells] if self.max_cells else []  # those go with their age
+        await self._store.prune(oldest, dropped, now - timedelta(self.days))
+        self._cells = {key: cells[key] for key in ranked[len(dropped) :]}
+        return self._cells
+
+    async def flush(self) -> None:
+        """Write what is recorded, as far as that is possible now."""
+        if self._waiting or self._pending or self._writes.active:
+            await self._writes.flush()
+
+    async def close(self) -> None:
+        """End what is under way, and write what is to be kept."""
+        await self._bias_reads.close()
+        await self.flush()
+
+
+def bias_of(rows: Sequence[ForecastRow], days: ObservedDays) -> Bias:
+    """The bias of one provider's forecasts of one cell over its last 30 verified days."""
+    given, came = unpack_forecasts(rows), observed_at(rows, lambda _: days)
+    known = days.known_on(days.first, days.values.shape[1])
+    counted = statistics.last_days(known, statistics.BIAS_DAYS)
+    first = days.first.toordinal()
+    valid = np.array([row.issued_on.toordinal() for row in rows])[:, None] + np.arange(LEADS)
+    place = np.clip(valid - first, 0, len(counted) - 1)
+    recent = counted[place] & (valid >= first) & (valid < first + len(counted))
+
+    def of(name: str) -> Floats:
+        wrong = given[f"issued_{name}"] - came[name]
+        return statistics.bias(np.where(recent, wrong, np.nan))
+
+    return Bias(of("max"), of("min"))

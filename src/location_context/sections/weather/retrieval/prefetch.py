@@ -1,0 +1,145 @@
+"""Prefetch: the climatology of a forecast's dates, fetched behind its guest for the next one.
+
+A cell is asked for once: all the months that forecasts can be asked for now, in one call of the
+first archive that may be asked. Calls are made one after the other, when nobody else has asked the
+provider for a moment, and only while half of its budget is left for guests who wait.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+import structlog
+
+from location_context.errors import ProviderBackoff, ProviderError
+from location_context.lru import LRUCache
+from location_context.sections.contract import Query
+from location_context.sections.weather import climatology
+from location_context.sections.weather.records import YearMonth, month_span
+from location_context.sections.weather.retrieval.archives import ArchiveQuery, Archives
+from location_context.stay import Stay, horizon
+from location_context.upstream.deadline import GATHER_SECONDS, Deadline
+from location_context.upstream.host import Host
+
+MAX_QUEUED = 50  # cells; a free archive gives one in a second or two
+LONGEST_SECONDS = 60.0  # of one call with its turn in the queue
+LONGEST_WAIT = 10.0  # seconds for a host that guests keep busy; then they share it
+BUDGET_SHARE = 0.5  # spent by whomever in any window: what is left is for who waits
+AGAIN = timedelta(hours=1)  # after a call that left something missing
+AGAIN_AFTER_FAILURE = timedelta(minutes=10)
+AGAIN_AFTER_REFUSAL = timedelta(minutes=1)  # by our budget or queue, or a backoff without its end
+MAX_REMEMBERED = 5_000
+SETTLED_DAYS = 6  # until an archive has a day for good
+
+CellMonths = tuple[str, str, tuple[int, ...]]  # source, cell, months of the year
+
+
+@dataclass(frozen=True)
+class _Queued:
+    archive: ArchiveQuery
+    wanted: Sequence[YearMonth]
+    done: "asyncio.Future[None]"
+
+
+class Prefetch:
+    """What is to be fetched behind, and when what failed may be tried again."""
+
+    def __init__(self, archives: Archives) -> None:
+        self._archives = archives
+        self._queue: dict[CellMonths, _Queued] = {}
+        self._again_at: LRUCache[CellMonths, datetime] = LRUCache(MAX_REMEMBERED)
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self, query: Query) -> "asyncio.Future[None] | None":
+        """Fetch the climatology of the stay soon, with that of other stays until the horizon.
+
+        Returns:
+            What is done once it has come or failed; None where nothing may be asked now.
+        """
+        archive = next(filter(_may_be_asked, self._archives.queries(query)), None)
+        if archive is None:
+            return None
+        assert query.stay is not None
+        wanted = months_wanted(query.stay, archive.today)
+        key = (archive.provider.source, archive.cell.key, tuple(sorted({m for _, m in wanted})))
+        if (queued := self._queue.get(key)) is not None:
+            return queued.done
+        again_at = self._again_at.get(key)
+        if len(self._queue) >= MAX_QUEUED or (again_at and self._archives.clock() < again_at):
+            return None
+        done = asyncio.get_running_loop().create_future()
+        self._queue[key] = _Queued(archive, wanted, done)
+        if self._task is None or self._task.done():
+            self._task = asyncio.ensure_future(self._run())
+        return done
+
+    async def _run(self) -> None:
+        """Fetch what is queued, the oldest first."""
+        while self._queue:
+            key, queued = next(iter(self._queue.items()))
+            await _quiet(queued.archive.provider.client.host)
+            try:
+                pause = await self._fetch(queued)
+            except Exception:  # noqa: BLE001  it costs this cell, not those behind it
+                structlog.get_logger().exception("prefetch_failed")
+                pause = AGAIN_AFTER_FAILURE
+            self._again_at.put(key, self._archives.clock() + pause)
+            del self._queue[key]
+            queued.done.set_result(None)
+
+    async def _fetch(self, queued: _Queued) -> timedelta:
+        """Ask once for what is missing; how long to leave the cell alone then."""
+        if not _may_be_asked(queued.archive):
+            return AGAIN_AFTER_REFUSAL
+        try:
+            if await self._archives.load(queued.archive.query, LONGEST_WAIT) is not None:
+                return timedelta(0)  # a guest who waited for it has had it fetched
+            await self._archives.fetch_missing(
+                queued.archive, queued.wanted, Deadline.after(LONGEST_SECONDS)
+            )
+        except ProviderBackoff as backoff:
+            if backoff.until is None:
+                return AGAIN_AFTER_REFUSAL
+            return backoff.until - self._archives.clock()
+        except (ProviderError, TimeoutError):
+            return AGAIN_AFTER_FAILURE
+        return AGAIN
+
+    async def close(self) -> None:
+        """End what is under way, and forget what is queued."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        for queued in self._queue.values():
+            queued.done.cancel()
+        self._queue.clear()
+
+
+async def _quiet(host: Host) -> None:
+    """Wait until nobody asked the host for a moment: who waits for an answer comes first."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LONGEST_WAIT):
+            await asyncio.sleep(GATHER_SECONDS)
+            while not host.quiet.is_set():
+                await host.quiet.wait()
+                await asyncio.sleep(GATHER_SECONDS)
+
+
+def _may_be_asked(archive: ArchiveQuery) -> bool:
+    """Whether its provider answers, as far as is known, and budget is left for who waits."""
+    client = archive.provider.client
+    return client.available and client.host.budget.spent_share() <= BUDGET_SHARE
+
+
+def months_wanted(stay: Stay, today: date) -> list[YearMonth]:
+    """The months of ten years behind the stay, and behind any that may be a forecast today.
+
+    A stay over New Year takes its January from the year after: those years are wanted besides.
+    """
+    whole = Stay(min(stay.start, today), max(stay.end, horizon(today)))
+    years = climatology.latest(climatology.last_year(today))
+    wanted = {month for year in years for month in climatology.months_of(whole, year)}
+    wanted |= {(year, name) for year in years for _, name in wanted}
+    return sorted(one for one in wanted if (today - month_span(*one)[1]).days > SETTLED_DAYS)

@@ -1,0 +1,157 @@
+"""Connections: GET and HEAD through aiohttp, bounded in time, bytes and redirects.
+
+The HTTP library itself reads heads (of which a server may send any number with 1xx statuses) and
+bodies without end. A `MeteredProtocol` bounds what one call receives; `_read_body` unpacks one gzip
+member and no more, under a cap on the bytes that came and on what they unpack to.
+
+`http.py` imports this module when the first call is made: the library and its certificates take
+0.15 s, which no start has to wait for.
+"""
+
+import asyncio
+import ssl
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import aiohttp
+import truststore
+from aiohttp.client_proto import ResponseHandler
+from yarl import URL
+from zlib_ng import zlib_ng
+
+from location_context.errors import ProviderResponseInvalid, ProviderTimeout, ProviderUnreachable
+
+MAX_CONNECTIONS = 64
+CONNECT_TIMEOUT = 3.0
+# beside a body: heads, chunk sizes, and the 400 kB that are read ahead of whoever takes them
+MAX_OTHER_BYTES = 1_000_000
+END_SECONDS = 0.02  # the last chunk has no bytes, and comes with those before it or at once after
+_GZIP_MEMBER = 31  # zlib's `wbits` for one member with its header and checksum
+
+
+class MeteredProtocol(ResponseHandler):
+    """A connection that is ended when more comes than the call it is used for may receive."""
+
+    _left = MAX_OTHER_BYTES
+
+    def set_response_params(self, **params: Any) -> None:
+        self._left = MAX_OTHER_BYTES  # the next call begins
+        super().set_response_params(**params)
+
+    def allow_body(self, cap: int) -> None:
+        """The heads are read: from now on a body of `cap` bytes may come."""
+        self._left = cap + MAX_OTHER_BYTES
+
+    def data_received(self, data: bytes) -> None:
+        self._left -= len(data)
+        if self._left >= 0:
+            super().data_received(data)
+        elif self.transport is not None:
+            self.transport.abort()  # whoever reads is told by `connection_lost`
+
+
+class Connections:
+    """The connection pool all providers share; no redirects, no cookies, no proxies."""
+
+    def __init__(self, user_agent: str) -> None:
+        connector = aiohttp.TCPConnector(limit=MAX_CONNECTIONS, ssl=_certificates())
+        # it offers no other way to its protocol, and none to leave retries to us; tests would tell
+        protocol: Any = partial(MeteredProtocol, loop=asyncio.get_running_loop())
+        connector._factory = protocol  # noqa: SLF001  see above
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            headers={"User-Agent": user_agent, "Accept-Encoding": "gzip"},
+            auto_decompress=False,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trust_env=False,
+        )
+        self._session._retry_connection = False  # noqa: SLF001  see above
+
+    async def request(  # noqa: PLR0913  a bounded request has these parts
+        self,
+        method: str,
+        url: str,
+        provider: str,
+        max_bytes: int,
+        *,
+        headers: Mapping[str, str],
+        only_200: bool,
+        timeout: float | None,  # noqa: ASYNC109  of each single read, as the library has it
+        server_hostname: str | None,
+    ) -> tuple[int, dict[str, str], bytes]:
+        """Status, headers with names in lower case, and the unpacked body; see `HttpClient.get`.
+
+        Raises:
+            ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: none came whole.
+        """
+        limits = aiohttp.ClientTimeout(sock_connect=CONNECT_TIMEOUT, sock_read=timeout)
+        try:
+            async with self._session.request(
+                method,
+                URL(url),
+                headers=headers,
+                allow_redirects=False,
+                timeout=limits,
+                server_hostname=server_hostname,
+            ) as response:
+                if response.connection is not None:  # what came whole has given its back
+                    response.connection.protocol.allow_body(max_bytes)  # type: ignore[union-attr]  # ours
+                wanted = response.status == 200 or not only_200
+                body = await _read_body(response, provider, max_bytes) if wanted else b""
+                lower = {name.lower(): value for name, value in response.headers.items()}
+                return response.status, lower, body
+        except TimeoutError:
+            raise ProviderTimeout(provider, "did not answer in time") from None
+        except (aiohttp.ClientError, OSError, ValueError):  # a ValueError: the address is none
+            raise ProviderUnreachable(provider, "the connection failed") from None
+
+    async def close(self) -> None:
+        await self._session.close()
+
+
+def _certificates() -> ssl.SSLContext | bool:
+    """TLS with the certificates of the system: those of OpenSSL, which the library has read."""
+    paths = ssl.get_default_verify_paths()
+    if sys.platform != "darwin" and (paths.cafile or paths.capath):
+        return True
+    context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+async def _read_body(response: aiohttp.ClientResponse, provider: str, cap: int) -> bytes:
+    """The unpacked body of at most `cap` bytes.
+
+    Raises:
+        ProviderResponseInvalid: it is larger, packed or not, or damaged, or cut off.
+    """
+    packed = response.headers.get("Content-Encoding", "").lower() == "gzip"
+    unpack = zlib_ng.decompressobj(_GZIP_MEMBER) if packed else None
+    parts, size, came = list[bytes](), 0, 0
+    while chunk := await response.content.readany():
+        came += len(chunk)
+        try:
+            parts.append(unpack.decompress(chunk, cap + 1) if unpack else chunk)
+        except zlib_ng.error:  # type: ignore[misc]  # its types take the class for an instance
+            raise ProviderResponseInvalid(provider, "the answer is damaged") from None
+        size += len(parts[-1])
+        if max(came, size) > cap:
+            raise ProviderResponseInvalid(provider, f"the answer is larger than {cap} bytes")
+        if unpack and unpack.eof:
+            await _end(response.content)
+            break  # whatever follows the first member is no part of the answer
+    if unpack and not unpack.eof:
+        raise ProviderResponseInvalid(provider, "the answer is cut off")
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+async def _end(content: aiohttp.StreamReader) -> None:
+    """Reads the end of a body, if it is there, without which its connection is not used again."""
+    if content.at_eof():
+        return
+    with suppress(TimeoutError, aiohttp.ClientError):
+        async with asyncio.timeout(END_SECONDS):
+            await content.readany()

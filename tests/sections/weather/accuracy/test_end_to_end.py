@@ -1,0 +1,135 @@
+"""The score of a running section: forecasts of 40 days that are 2 °C too warm are put right."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+import msgspec
+import numpy as np
+import pytest
+
+from location_context.sections.weather.accuracy.records import unpack_forecasts
+from location_context.sections.weather.section import Weather
+from location_context.stay import Stay
+from location_context.storage.accuracy import SqlAccuracyStore
+from location_context.storage.database import Database
+from location_context.storage.datasets import SqlClimateStore
+from location_context.upstream.deadline import Deadline
+from location_context.upstream.host import Hosts
+from location_context.upstream.http import http_client
+from tests.fakes.open_meteo import ARCHIVE, FORECAST
+from tests.sections.weather.conftest import PARIS, query, weather_section
+
+pytestmark = pytest.mark.anyio
+ERROR = 2.0
+
+
+@dataclass
+class Scored:
+    """A section that keeps score, and what stands around it."""
+
+    section: Weather
+    clock: object
+    open_meteo: object
+    database: Database
+
+    async def read(self, first: int = 0, last: int = 15, point=PARIS, **more):
+        """The answer for the days from `first` to `last` days ahead."""
+        today = self.clock().date()
+        stay = Stay(today + timedelta(first), today + timedelta(last))
+        reading = await self.section.read(query(stay, point, **more), Deadline.after(20))
+        if reading.awaits is not None:
+            await reading.awaits
+        return reading.body
+
+    async def days(self, count: int) -> None:
+        """Guests ask for so many days, one a day."""
+        for _ in range(count):
+            await self.read(1, 3)
+            await self.section.score.flush()
+            self.clock.advance(86_400)
+
+    async def rows(self):
+        since = self.clock().date() - timedelta(400)
+        return await SqlAccuracyStore(self.database).load_forecasts(since)
+
+
+@pytest.fixture
+async def scored(clock, fakes, weather_settings):
+    settings = msgspec.structs.replace(weather_settings, met_norway_url="", nasa_power_url="")
+    async with (
+        await Database.open(settings) as database,
+        http_client(settings.user_agent) as client,
+    ):
+        store = SqlClimateStore(database)
+        accuracy = SqlAccuracyStore(database)
+        hosts = Hosts(now=clock.seconds)  # whose budgets a day gives back
+        section = weather_section(settings, clock, client, store, hosts, accuracy=accuracy)
+        yield Scored(section, clock, fakes[0], database)
+        await section.close()
+
+
+async def test_a_constant_error_is_known_after_a_month_and_taken_off(scored: Scored):
+    scored.open_meteo.forecast_error = ERROR
+    await scored.days(40)
+    before = await scored.read()
+    assert await scored.section.score.pass_once()
+    scored.clock.advance(3_700)
+    after = await scored.read()
+    truth = {day.date: day for day in before.days}
+    for lead, day in enumerate(after.days):
+        former = truth[day.date]
+        assert day.issued.temperature_max == former.issued.temperature_max
+        taken = former.temperature_max - day.temperature_max
+        if lead <= 3:  # the nearer the day, the more of what was issued stands in the estimate
+            assert 0.6 * ERROR < taken < 1.1 * ERROR
+            came = former.issued.temperature_max - ERROR
+            assert abs(day.temperature_max - came) < abs(former.temperature_max - came)
+        assert -0.11 <= taken < 1.1 * ERROR
+        assert day.temperature_min <= day.temperature_mean <= day.temperature_max
+
+
+async def test_what_is_kept_is_what_guests_were_given_on_all_sixteen_days(scored: Scored):
+    await scored.read()  # the climatology comes behind
+    scored.clock.advance(86_400)
+    body = await scored.read(units="metric")
+    await scored.section.score.flush()
+    row = (await scored.rows())[-1]
+    given = {name: values[0] for name, values in unpack_forecasts([row]).items()}
+    kelvin = body.basis.temperature_correction
+    for lead, day in enumerate(body.days):
+        for short in ("max", "min"):
+            name = f"temperature_{short}"
+            for column, value in (
+                (f"issued_{short}", getattr(day.issued, name)),
+                (short, getattr(day, name)),
+                (f"{short}_p10", getattr(day, f"{name}_p10")),
+                (f"{short}_p90", getattr(day, f"{name}_p90")),
+                (f"typical_{short}", getattr(day.typical, name)),
+            ):
+                assert given[column][lead] + kelvin == pytest.approx(value, abs=0.11), column
+        assert given["chance"][lead] == pytest.approx(day.precipitation_probability, abs=0.51)
+        assert given["issued_chance"][lead] == day.issued.precipitation_probability
+
+
+async def test_the_score_costs_a_guest_no_call_to_any_provider(scored: Scored):
+    await scored.read()
+    scored.clock.advance(86_400)
+    before = len(scored.open_meteo.asked)
+    await scored.read()
+    await scored.section.score.flush()
+    assert [one.path for one in scored.open_meteo.asked[before:]] == [FORECAST]
+
+
+async def test_the_report_shows_the_error_and_what_climatology_would_have_missed(scored: Scored):
+    scored.open_meteo.forecast_error = ERROR
+    await scored.days(40)
+    archive_calls = len(scored.open_meteo.calls(ARCHIVE))
+    await scored.section.score.pass_once()
+    assert len(scored.open_meteo.calls(ARCHIVE)) == archive_calls + 1
+    (score,) = (await scored.section.score.report()).providers
+    nearest = score.temperature_max[0]
+    assert nearest.pairs == 35
+    assert nearest.issued_mean_error == pytest.approx(ERROR, abs=0.15)
+    assert nearest.typical_pairs >= 33  # the first day had no climatology yet
+    assert nearest.typical_rmse > 1
+    assert np.isfinite([one.brier for one in score.rain]).all()

@@ -1,0 +1,202 @@
+"""The page of the score and the command: what they show follows from the rows in the database."""
+
+import asyncio
+import json
+import math
+from datetime import timedelta
+from functools import partial
+from html.parser import HTMLParser
+
+import httpx2
+import pytest
+
+from location_context import app
+from location_context.cli import accuracy as accuracy_command
+from location_context.errors import StorageError
+from location_context.sections.weather.accuracy.records import ObservedRow
+from location_context.settings import Settings
+from location_context.storage.accuracy import SqlAccuracyStore
+from location_context.storage.database import Database
+from tests.fakes.open_meteo import ARCHIVE
+from tests.moved_clock import NOON, MovedClock
+from tests.sections.weather.accuracy.drawn import drawn
+from tests.sections.weather.accuracy.test_report import unpacked
+from tests.serving import serve
+from tests.web.full_app import OFF
+
+SOURCE = "open_meteo_era5_seamless_terrain"
+ARCHIVE_CELLS = {
+    "48.9000": "49.0000,2.5000,Europe/Paris",
+    "52.5000": "52.5000,13.5000,Europe/Berlin",
+}
+
+
+class Tables(HTMLParser):
+    """The rows of every table, cell by cell, and the tags of the page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tables, self.tags, self._cell = [], [], None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in {"td", "th"}:
+            self._cell = ""
+
+    def handle_endtag(self, tag):
+        if tag in {"td", "th"}:
+            self.tables[-1][-1].append(self._cell)
+            self._cell = None
+
+    def handle_data(self, data):
+        if self._cell is not None:
+            self._cell += data
+
+
+@pytest.fixture(scope="module")
+def score_settings(tmp_path_factory):
+    """An installation with 150 days of forecasts, of which 120 are not too old."""
+    archive = "http://127.0.0.1:9/v1/archive"  # which nobody asks
+    settings = Settings(
+        data_dir=tmp_path_factory.mktemp("score"), log_level="error",
+        **{**OFF, "open_meteo_archive_url": archive},
+    )  # fmt: skip
+    rows, came = drawn(150)
+
+    async def fill():
+        async with await Database.open(settings) as database:
+            store = SqlAccuracyStore(database)
+            await store.save_forecasts(rows)
+            for cell, days in came.items():
+                key = ARCHIVE_CELLS[cell.partition(",")[0]]
+                await store.save_observed(ObservedRow.pack(SOURCE, key, NOON, days))
+
+    asyncio.run(fill())
+    return settings
+
+
+@pytest.fixture(scope="module")
+def page(score_settings):
+    with (
+        serve(score_settings, clock=MovedClock()) as served,
+        httpx2.Client(trust_env=False, timeout=20) as http,
+    ):
+        yield http.get(f"{served.url}/v1/docs/accuracy")
+
+
+def pairs_at(lead):
+    """Columns of the highs and what came, of forecasts that are not too old."""
+    rows, came = drawn(150)
+    for row in rows:
+        place = (row.issued_on + timedelta(lead) - came[row.cell].first).days
+        values = came[row.cell].values
+        if row.issued_on >= NOON.date() - timedelta(120) and place < values.shape[1]:
+            yield [column[lead] for column in unpacked(row.data)], float(values[0, place]) + 0.65
+
+
+def test_the_table_of_highs_is_recomputed_from_the_stored_rows(page):
+    highs = Tables(page.text).tables[0][2:]
+    assert [row[0] for row in highs] == [str(lead) for lead in range(16)]
+    for lead, row in enumerate(highs):
+        pairs = list(pairs_at(lead))
+        wrong = [columns[3] - came for columns, came in pairs]
+        issued = [columns[0] - came for columns, came in pairs]
+        usual = [columns[10] - came for columns, came in pairs]
+        inside = sum(columns[4] <= came <= columns[5] for columns, came in pairs)
+        expected = [
+            lead, len(pairs), 100 * inside / len(pairs), mean(wrong), mean(map(abs, wrong)),
+            root(wrong), mean(issued), root(issued), len(pairs), mean(map(abs, usual)), root(usual),
+        ]  # fmt: skip
+        shown = [float(cell.removesuffix("%")) for cell in row]
+        for name, (one, other) in enumerate(zip(shown, expected, strict=True)):
+            assert one == pytest.approx(other, abs=0.51 if name == 2 else 0.052), (lead, name)
+
+
+def mean(values):
+    found = list(values)
+    return sum(found) / len(found)
+
+
+def root(values):
+    return math.sqrt(mean(value * value for value in values))
+
+
+def test_a_database_that_does_not_answer_is_said_and_not_kept(score_settings, monkeypatch):
+    async def fail(*_given):
+        raise StorageError("The database cannot be used: the disk is full.")
+
+    monkeypatch.setattr(SqlAccuracyStore, "load_forecasts", fail)
+    with (
+        serve(score_settings, clock=MovedClock()) as served,
+        httpx2.Client(trust_env=False, timeout=20) as http,
+    ):
+        answer = http.get(f"{served.url}/v1/docs/accuracy")
+    assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
+    assert "The database does not answer." in answer.text
+
+
+def test_the_page_has_no_script_loads_nothing_and_its_style_is_allowed_by_its_hash(page):
+    tags = Tables(page.text).tags
+    assert not {"script", "link", "img", "iframe", "form"} & {tag for tag, _ in tags}
+    assert not [given for _, given in tags if "style" in given]
+    assert page.headers["content-security-policy"].startswith("default-src 'none'; style-src 'sha")
+    assert len(page.content) < 100_000
+
+
+def test_every_drawing_says_in_words_what_it_shows(page):
+    drawings = [given for tag, given in Tables(page.text).tags if tag == "svg" and "role" in given]
+    assert len(drawings) == 8
+    assert all(given["role"] == "img" and len(given["aria-label"]) > 30 for given in drawings)
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    """Runs the command with the settings given, and gives what it prints."""
+    given = partial(app.open_service, clock=MovedClock())
+    monkeypatch.setattr(accuracy_command, "open_service", given)
+
+    def run(settings, *, as_json=False, verify=False):
+        monkeypatch.setattr(accuracy_command.console, "settings", lambda: settings)
+        accuracy_command.accuracy(verify=verify, json=as_json)
+        return capsys.readouterr().out
+
+    return run
+
+
+def test_an_operator_reads_the_same_figures_with_the_command(score_settings, page, command):
+    (score,) = json.loads(command(score_settings, as_json=True))["providers"]
+    text = command(score_settings, as_json=False)
+    highs = Tables(page.text).tables[0][2:]
+    for row, one in zip(highs, score["temperature_max"], strict=True):
+        assert (int(row[0]), int(row[1])) == (one["lead"], one["pairs"])
+        assert float(row[5]) == pytest.approx(one["rmse"], abs=0.051)
+    assert f"Open-Meteo: {score['forecasts']} forecasts of 2 cells" in text
+    lines = [line.split() for line in text.splitlines()]
+    assert [cell for part in highs[0] for cell in part.split()] in lines
+
+
+def test_without_forecasts_the_command_says_so(tmp_path, command):
+    settings = Settings(data_dir=tmp_path, log_level="error", **OFF)
+    assert command(settings, as_json=False) == "No forecasts are kept yet.\n"
+    assert json.loads(command(settings, as_json=True))["providers"] == []
+
+
+def test_an_operator_can_have_every_cell_verified_now(weather_settings, fakes, command):
+    """Two cells, with forecasts as old as they may be and a day after the other."""
+    rows, _ = drawn(150)
+
+    async def fill():
+        async with await Database.open(weather_settings) as database:
+            await SqlAccuracyStore(database).save_forecasts(rows)
+
+    asyncio.run(fill())
+    assert "No day is known yet" in command(weather_settings)
+    assert "80 % range" in command(weather_settings, verify=True)
+    assert len(fakes[0].calls(ARCHIVE)) == 2
+    command(weather_settings, verify=True)
+    assert len(fakes[0].calls(ARCHIVE)) == 2

@@ -1,0 +1,137 @@
+"""The report: recomputed from the stored rows in plain Python, with an arithmetic of its own."""
+
+import math
+import struct
+from collections import defaultdict
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from location_context.sections.weather.accuracy.report import LEAD_BANDS, make_report
+from tests.sections.weather.accuracy.drawn import drawn
+
+COLUMNS = 13
+ISSUED, BEST, P10, P90, TYPICAL = (
+    {"max": 0, "min": 1},
+    {"max": 3, "min": 6},
+    1,
+    2,
+    {"max": 10, "min": 11},
+)
+ISSUED_CHANCE, CHANCE, TYPICAL_CHANCE = 2, 9, 12
+
+
+def unpacked(data):
+    """13 columns of 16 values in hundredths, None where unknown."""
+    numbers = struct.unpack(f"<{len(data) // 2}h", data)
+    values = [None if number == -32768 else number / 100 for number in numbers]
+    return [values[start : start + 16] for start in range(0, len(values), 16)]
+
+
+@pytest.fixture(scope="module")
+def world():
+    rows, came = drawn(60)
+    more, _ = drawn(40, "MET Norway", seed=2)
+    return rows + more, came
+
+
+@pytest.fixture(scope="module")
+def report(world):
+    rows, came = world
+    return make_report(rows, came.get)
+
+
+def outcomes(world, provider):
+    """Each forecast value with what came, as (lead, columns at it, high, low, rain)."""
+    rows, came = world
+    for row in rows:
+        if row.provider != provider:
+            continue
+        columns, days = unpacked(row.data), came[row.cell]
+        for lead in range(16):
+            place = (row.issued_on + timedelta(lead) - days.first).days
+            if not 0 <= place < days.values.shape[1]:
+                continue
+            high, low, rain = (float(value) for value in days.values[:, place])
+            lift = 0.0065 * (days.elevation - row.elevation)
+            yield lead, [column[lead] for column in columns], high + lift, low + lift, rain
+
+
+@pytest.mark.parametrize("provider", ["Open-Meteo", "MET Norway"])
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_every_figure_of_highs_and_lows_follows_from_the_stored_rows(world, report, provider, name):
+    wrong, issued, typical, inside = (defaultdict(list) for _ in range(4))
+    for lead, at, high, low, _ in outcomes(world, provider):
+        came = high if name == "max" else low
+        wrong[lead].append(at[BEST[name]] - came)
+        issued[lead].append(at[ISSUED[name]] - came)
+        typical[lead].append(at[TYPICAL[name]] - came)
+        inside[lead].append(at[BEST[name] + P10] <= came <= at[BEST[name] + P90])
+    (score,) = (one for one in report.providers if one.provider == provider)
+    for one in getattr(score, f"temperature_{name}"):
+        errors = wrong[one.lead]
+        assert one.pairs == one.typical_pairs == len(errors) > 0
+        assert one.mean_error == pytest.approx(sum(errors) / len(errors), abs=0.002)
+        assert one.mae == pytest.approx(sum(map(abs, errors)) / len(errors), abs=0.002)
+        assert one.rmse == pytest.approx(root_mean_square(errors), abs=0.002)
+        assert one.issued_mean_error == pytest.approx(
+            sum(issued[one.lead]) / len(errors), abs=0.002
+        )
+        assert one.issued_rmse == pytest.approx(root_mean_square(issued[one.lead]), abs=0.002)
+        assert one.typical_rmse == pytest.approx(root_mean_square(typical[one.lead]), abs=0.002)
+        assert one.coverage == pytest.approx(sum(inside[one.lead]) / len(errors), abs=0.002)
+
+
+def root_mean_square(errors):
+    return math.sqrt(sum(error * error for error in errors) / len(errors))
+
+
+def test_every_figure_of_rain_follows_from_the_stored_rows(world, report):
+    pairs = defaultdict(list)
+    for lead, at, _, _, rain in outcomes(world, "Open-Meteo"):
+        pairs[lead].append(
+            (at[CHANCE] / 100, at[ISSUED_CHANCE] / 100, at[TYPICAL_CHANCE] / 100, rain >= 1.0)
+        )
+    score = report.providers[0]
+    for one in score.rain:
+        given = pairs[one.lead]
+        assert one.pairs == len(given)
+        assert one.wet_share == pytest.approx(sum(wet for *_, wet in given) / len(given), abs=0.001)
+        for place, name in enumerate(("brier", "issued_brier", "typical_brier")):
+            brier = sum((pair[place] - pair[3]) ** 2 for pair in given) / len(given)
+            assert getattr(one, name) == pytest.approx(brier, abs=0.001)
+    for band, (first, last) in zip(score.reliability, LEAD_BANDS, strict=True):
+        given = [
+            (100 * pair[0], pair[3]) for lead in range(first, last + 1) for pair in pairs[lead]
+        ]
+        assert sum(one.pairs for one in band.bins) == len(given)
+        for one in band.bins:
+            low, high = next(
+                edges for edges in ((0, 10), (10, 30), (30, 50), (50, 70), (70, 90), (90, 100.1))
+                if edges[0] <= one.chance < edges[1]
+            )  # fmt: skip
+            held = [wet for chance, wet in given if low <= chance < high]
+            assert one.pairs == len(held)
+            assert one.wet_share == pytest.approx(100 * sum(held) / len(held), abs=0.06)
+
+
+def test_the_drawn_world_comes_out_as_it_was_drawn(report):
+    """80 % of days in the band, the bias of 1 °C in what was issued, climatology's error 4 °C."""
+    score = report.providers[0]
+    for one in (*score.temperature_max, *score.temperature_min):
+        assert one.coverage == pytest.approx(0.8, abs=0.12)
+        assert one.issued_mean_error - one.mean_error == pytest.approx(1.0, abs=1.2)
+        assert one.typical_rmse == pytest.approx(4.0, abs=0.8)
+
+
+def test_without_observed_days_there_are_forecasts_and_no_pairs(world):
+    rows, _ = world
+    report = make_report(rows, lambda _: None)
+    assert not report.verified
+    assert [one.forecasts for one in report.providers] == [120, 80]
+    assert {one.pairs for one in report.providers[0].rain} == {0}
+    assert (
+        msgspec.json.decode(msgspec.json.encode(report))["providers"][0]["rain"][0]["brier"] is None
+    )
+    assert make_report([], lambda _: None).providers == []

@@ -1,0 +1,350 @@
+"""The scorekeeper: what it keeps and asks the archive, and that no fault of its own matters."""
+
+import asyncio
+import itertools
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+from location_context.errors import StorageError
+from location_context.sections.weather.accuracy import scorekeeper
+from location_context.sections.weather.accuracy.records import ObservedDays, unpack_forecasts
+from location_context.sections.weather.accuracy.verification import merge, months_around
+from location_context.sections.weather.records import Cell, month_span
+from location_context.storage.accuracy import SqlAccuracyStore
+from tests.fakes.open_meteo import ARCHIVE
+from tests.fakes.server import Answered
+from tests.sections.weather.accuracy.conftest import HERE, PROVIDER
+
+pytestmark = pytest.mark.anyio
+THERE = Cell(52.5, 13.4, "Europe/Berlin")
+
+
+async def stored(kept):
+    return await SqlAccuracyStore(kept.database).load_forecasts(kept.today - timedelta(400))
+
+
+async def test_the_first_forecast_of_a_day_is_kept_whatever_worker_has_another(kept):
+    other = kept.another()
+    for wrong in (1.0, 2.0):
+        kept.record(wrong=wrong)
+        kept.record(wrong=wrong + 10, keeper=other)
+        await kept.keeper.flush()
+        await other.flush()
+    (row,) = await stored(kept)
+    came = [kept.came(kept.today + timedelta(lead))["max"] for lead in range(16)]
+    assert np.allclose(unpack_forecasts([row])["issued_max"][0], np.array(came) + 1, atol=0.006)
+    await kept.next_day()
+    kept.record()
+    await kept.keeper.flush()
+    assert [one.issued_on for one in await stored(kept)] == [row.issued_on, kept.today]
+
+
+async def test_a_forecast_that_is_asked_for_all_day_is_written_once(sqlite_kept, monkeypatch):
+    written, save = [], SqlAccuracyStore.save_forecasts
+
+    def counted(store, rows):
+        written.append(rows)
+        return save(store, rows)
+
+    monkeypatch.setattr(SqlAccuracyStore, "save_forecasts", counted)
+    for _ in range(48):
+        sqlite_kept.record()
+        await sqlite_kept.keeper.flush()
+    assert len(written) == 1
+
+
+async def test_no_more_cells_are_kept_than_have_a_place_and_idle_ones_give_it_up(sqlite_kept):
+    kept = sqlite_kept
+    keeper = kept.another(cells=2)
+    cells = [Cell(float(lat), 2.0, "Europe/Paris") for lat in range(40, 44)]
+
+    async def day(*asked):
+        for cell in asked:
+            kept.record(cells[cell], keeper=keeper)
+            await keeper.flush()
+
+    await day(0, 1, 2)
+    assert {row.cell for row in await stored(kept)} == {cells[0].key, cells[1].key}
+    for _ in range(scorekeeper.IDLE_DAYS + 1):
+        kept.clock.advance(86_400)
+        await day(0)
+    await day(3, 2)
+    await keeper.pass_once()
+    assert {row.cell for row in await stored(kept)} == {cells[0].key, cells[3].key}
+
+
+async def test_forecasts_older_than_the_setting_go(kept):
+    keeper = kept.another(days=60)
+    kept.record(keeper=keeper)
+    await keeper.flush()
+    kept.clock.advance(86_400 * 60)
+    kept.record(keeper=keeper)
+    await keeper.flush()
+    await keeper.pass_once()
+    assert len(await stored(kept)) == 2
+    kept.clock.advance(86_400)
+    await keeper.pass_once()
+    assert [row.issued_on for row in await stored(kept)] == [kept.today - timedelta(1)]
+
+
+async def test_one_request_verifies_a_cell_and_the_next_comes_five_days_later(kept):
+    for _ in range(8):
+        kept.record()
+        await kept.next_day()
+    assert await kept.keeper.pass_once()
+    assert not await kept.keeper.pass_once()
+    assert not await kept.another().pass_once()
+    assert kept.asked == 1
+    (call,) = kept.open_meteo.calls(ARCHIVE)
+    assert "," not in call.query["start_date"]
+    assert kept.open_meteo.units[-1] < 8
+    for _ in range(4):
+        await kept.next_day()
+        assert not await kept.keeper.pass_once()
+    await kept.next_day()
+    assert await kept.keeper.pass_once()
+    assert kept.asked == 2
+
+
+async def test_what_came_is_brought_to_the_height_of_the_forecast(kept):
+    for _ in range(20):
+        kept.record(wrong=0.5)
+        await kept.next_day()
+    await kept.keeper.pass_once()
+    (score,) = (await kept.keeper.report()).providers
+    assert score.temperature_max[0].pairs == 15  # all but the last five and today
+    for one in (*score.temperature_max[:10], *score.temperature_min[:10]):
+        assert one.mean_error == pytest.approx(0.5, abs=0.011)
+        assert (one.coverage, one.mae) == (1.0, pytest.approx(0.5, abs=0.011))
+    assert {one.brier for one in score.rain[:10]} == {0.0}
+
+
+async def test_a_cell_that_the_archive_fails_for_is_asked_again_the_next_day(kept):
+    for _ in range(8):
+        kept.record()
+        await kept.next_day()
+    kept.open_meteo.faults[ARCHIVE] = Answered(b"down", 502)
+    assert await kept.keeper.pass_once()
+    assert not await kept.keeper.pass_once()
+    kept.open_meteo.faults.clear()
+    assert not (await kept.keeper.report()).verified
+    await kept.next_day()
+    assert await kept.keeper.pass_once()
+    assert (await kept.keeper.report()).verified
+
+
+async def test_a_day_that_the_archive_never_has_is_given_up(sqlite_kept):
+    kept = sqlite_kept
+    kept.open_meteo.missing = {kept.today + timedelta(1)}
+    for _ in range(60):
+        kept.record()
+        await kept.next_day()
+        await kept.keeper.pass_once()
+    first = kept.open_meteo.calls(ARCHIVE)[-1].query["start_date"]
+    assert first > str(kept.today - timedelta(60))
+    assert kept.asked <= 12
+    (score,) = (await kept.keeper.report()).providers
+    assert score.temperature_max[0].pairs >= 50
+
+
+async def test_nothing_is_asked_while_guests_have_spent_half_of_the_budget(sqlite_kept):
+    kept = sqlite_kept
+    for _ in range(8):
+        kept.record()
+        await kept.next_day()
+    budget = kept.archive.client.host.budget
+    while budget.spent_share() <= 0.5:
+        assert budget.take(10)
+    assert not await kept.keeper.pass_once()
+    assert kept.asked == 0
+
+
+async def test_the_cell_asked_for_last_is_verified_first_and_one_at_a_time(sqlite_kept):
+    kept = sqlite_kept
+    kept.record(THERE)
+    await kept.next_day()
+    for _ in range(8):
+        kept.record(HERE)
+        await kept.next_day()
+    for cell, lat in ((HERE, "49.0000"), (THERE, "52.5000")):
+        assert await kept.keeper.pass_once(), cell
+        assert kept.open_meteo.calls(ARCHIVE)[-1].query["latitude"] == lat
+    assert not await kept.keeper.pass_once()
+
+
+async def test_a_constant_error_of_a_month_becomes_the_bias_of_the_cell(kept):
+    for _ in range(40):
+        kept.record(wrong=2.0)
+        await kept.next_day()
+    assert await kept.keeper.bias(PROVIDER, HERE) is None
+    await kept.keeper.pass_once()
+    bias = await kept.another().bias(PROVIDER, HERE)
+    assert bias is not None
+    assert np.allclose(bias.temperature_max, 2.0, atol=0.05)
+    assert np.allclose(bias.temperature_min, 2.0, atol=0.05)
+    assert await kept.another().bias("MET Norway", HERE) is None
+    assert await kept.another().bias(PROVIDER, THERE) is None
+
+
+async def test_a_bias_is_that_of_the_last_thirty_verified_days(sqlite_kept):
+    kept = sqlite_kept
+    for day in range(80):
+        kept.record(wrong=5.0 if day < 43 else -1.0)
+        await kept.next_day()
+    await kept.keeper.pass_once()
+    bias = await kept.keeper.bias(PROVIDER, HERE)
+    assert bias is not None
+    assert bias.temperature_max[0] == pytest.approx(-1.0, abs=0.02)
+    assert bias.temperature_max[15] > 0  # 15 days ahead half of them are of the former kind
+
+
+async def test_nine_verified_days_say_nothing_of_a_bias(sqlite_kept):
+    kept = sqlite_kept
+    for _ in range(14):
+        kept.record(wrong=2.0)
+        await kept.next_day()
+    await kept.keeper.pass_once()
+    bias = await kept.keeper.bias(PROVIDER, HERE)
+    assert bias is not None
+    assert bias.temperature_max.tolist() == [0.0] * 16
+    assert (await kept.keeper.report()).providers[0].temperature_max[0].pairs == 9
+
+
+class Failing(SqlAccuracyStore):
+    """A store that can be neither read nor written until it is `well`."""
+
+    well = False
+
+    async def save_forecasts(self, rows):
+        self._fail()
+        await super().save_forecasts(rows)
+
+    async def load_forecasts(self, *given):
+        self._fail()
+        return await super().load_forecasts(*given)
+
+    async def load_observed(self, *given):
+        self._fail()
+        return await super().load_observed(*given)
+
+    async def cells(self):
+        self._fail()
+        return await super().cells()
+
+    def _fail(self):
+        if not self.well:
+            raise StorageError("The database cannot be used: the disk is full.")
+
+
+async def test_a_store_that_fails_costs_the_score_and_nothing_else(sqlite_kept):
+    kept = sqlite_kept
+    store = Failing(kept.database)
+    keeper = kept.another(store)
+    kept.record(keeper=keeper)
+    await keeper.flush()
+    assert not await keeper.pass_once()
+    assert await keeper.bias(PROVIDER, HERE) is None
+    assert await stored(kept) == []
+    store.well = True
+    kept.record(keeper=keeper)
+    await keeper.flush()
+    assert len(await stored(kept)) == 1
+
+
+async def test_a_forecast_that_cannot_be_worked_out_costs_no_other(sqlite_kept):
+    kept = sqlite_kept
+
+    async def broken():
+        raise ZeroDivisionError
+
+    kept.keeper.record(PROVIDER, HERE, kept.today, None, broken)
+    kept.record(THERE)
+    await kept.keeper.flush()
+    assert [row.cell for row in await stored(kept)] == [THERE.key]
+
+
+async def test_nothing_is_worked_out_before_the_guest_has_the_answer(sqlite_kept):
+    kept, worked = sqlite_kept, []
+
+    async def columns():
+        worked.append(True)
+        return kept.forecast()
+
+    kept.keeper.record(PROVIDER, HERE, kept.today, None, columns)
+    for _ in range(20):  # as many turns of others
+        await asyncio.sleep(0)
+    assert not worked
+    await kept.keeper.flush()
+    assert worked
+
+
+async def test_what_could_not_be_written_is_written_with_the_next_pass(sqlite_kept):
+    kept = sqlite_kept
+    store = Failing(kept.database)
+    store.well = True
+    keeper = kept.another(store)
+    await keeper.report()
+    await keeper._read_cells()
+    store.well = False
+    kept.record(keeper=keeper)
+    await keeper.flush()
+    assert await stored(kept) == []
+    store.well = True
+    await keeper.pass_once()
+    assert len(await stored(kept)) == 1
+
+
+async def test_a_guest_does_not_wait_for_a_store_that_hangs(sqlite_kept):
+    kept = sqlite_kept
+
+    class Hanging(SqlAccuracyStore):
+        async def load_observed(self, *given):
+            await asyncio.Event().wait()
+
+    keeper = kept.another(Hanging(kept.database))
+    async with asyncio.timeout(20):
+        assert await keeper.bias(PROVIDER, HERE) is None
+
+
+async def test_without_places_nothing_is_kept_or_asked_and_what_was_kept_goes_with_its_age(
+    sqlite_kept,
+):
+    kept = sqlite_kept
+    keeper = kept.another(cells=0)
+    for _ in range(8):
+        kept.record()
+        await kept.next_day()
+    before = len(await stored(kept))
+    kept.record(keeper=keeper)
+    await keeper.flush()
+    assert not await keeper.pass_once()
+    assert len(await stored(kept)) == before
+    kept.clock.advance(120 * 86_400)
+    assert not await keeper.pass_once()
+    assert await stored(kept) == []
+    assert kept.asked == 0
+    assert (await keeper.report()).providers == []
+    assert await keeper.bias(PROVIDER, HERE) is None
+
+
+def test_the_months_asked_for_cover_the_days_and_hardly_more(clock):
+    for ahead, length in itertools.product(range(0, 400, 3), (1, 10, 31, 120)):
+        first = clock().date() + timedelta(ahead)
+        last = first + timedelta(length - 1)
+        spans = [month_span(*month) for month in months_around(first, last)]
+        assert spans[0][0] <= first
+        assert last <= spans[-1][1]
+        for before, after in itertools.pairwise(spans):
+            assert after[0] <= before[1] + timedelta(1)
+        assert len(spans) <= 1 + length // 30
+
+
+def test_days_that_are_known_stay_known_when_the_archive_has_a_gap(clock):
+    today = clock().date()
+    before = ObservedDays(today - timedelta(10), 80.0, np.ones((3, 5)))
+    after = merge(before, [], today - timedelta(30), today - timedelta(6))
+    assert after.values.shape == (3, 25)
+    assert np.isfinite(after.values[0]).sum() == 5
+    assert after.elevation == 80.0

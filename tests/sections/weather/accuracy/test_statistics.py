@@ -1,0 +1,110 @@
+"""The statistics of the score: against plain loops, and the laws they obey."""
+
+import math
+import statistics as plain
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from location_context.sections.weather.accuracy import statistics
+
+KNOWN = st.floats(-40, 45, allow_nan=False).map(lambda value: round(value, 2))
+VALUES = arrays(float, (12, 3), elements=st.one_of(KNOWN, st.just(math.nan)))
+
+
+def pairs(forecast, observed, lead):
+    """The pairs at a lead that are known on both sides."""
+    both = zip(forecast[:, lead].tolist(), observed[:, lead].tolist(), strict=True)
+    return [(f, o) for f, o in both if not (math.isnan(f) or math.isnan(o))]
+
+
+@given(VALUES, VALUES)
+def test_errors_are_those_of_a_plain_loop_over_the_known_pairs(forecast, observed):
+    found = statistics.errors(forecast, observed)
+    for lead in range(3):
+        wrong = [f - o for f, o in pairs(forecast, observed, lead)]
+        assert found.pairs[lead] == len(wrong)
+        if not wrong:
+            assert np.isnan([found.mean[lead], found.absolute[lead], found.rmse[lead]]).all()
+            continue
+        assert found.mean[lead] == pytest.approx(plain.fmean(wrong))
+        assert found.absolute[lead] == pytest.approx(plain.fmean(map(abs, wrong)))
+        assert found.rmse[lead] ** 2 == pytest.approx(plain.fmean(e * e for e in wrong))
+
+
+@given(VALUES, VALUES)
+def test_no_mean_error_is_larger_than_the_absolute_one_nor_that_than_the_rmse(forecast, observed):
+    found = statistics.errors(forecast, observed)
+    known = found.pairs > 0
+    assert (np.abs(found.mean[known]) <= found.absolute[known] + 1e-9).all()
+    assert (found.absolute[known] <= found.rmse[known] + 1e-9).all()
+
+
+def test_a_normal_band_of_80_percent_holds_80_percent_of_normal_days():
+    generator = np.random.default_rng(15)
+    observed = generator.normal(0, 3, (200_000, 1))
+    half = np.full_like(observed, 1.2815515655 * 3)
+    count, share = statistics.coverage(-half, half, observed)
+    assert count.tolist() == [200_000]
+    assert share[0] == pytest.approx(0.8, abs=0.004)
+
+
+def test_a_day_on_the_edge_of_the_band_is_inside_and_one_without_a_band_does_not_count():
+    low = np.array([[10.0], [10.0], [np.nan], [10.0]])
+    observed = np.array([[10.0], [12.1], [11.0], [np.nan]])
+    count, share = statistics.coverage(low, low + 2, observed)
+    assert (count.tolist(), share.tolist()) == ([2], [0.5])
+
+
+@given(arrays(float, (40, 1), elements=st.floats(0, 100)), st.data())
+def test_the_brier_score_is_uncertainty_and_reliability_less_resolution(chance, data):
+    """Murphy's decomposition (1973), exact where all chances of a bin are equal."""
+    chance = np.round(chance / 25) * 25
+    wet = data.draw(arrays(float, (40, 1), elements=st.sampled_from([0.0, 1.0])))
+    _, score = statistics.brier(chance, wet)
+    base = float(wet.mean())
+    bins = statistics.reliability(chance, wet)
+    assert sum(one.pairs for one in bins) == 40
+    reliability = sum(one.pairs * (one.chance - one.wet_share) ** 2 for one in bins) / 40e4
+    resolution = sum(one.pairs * (one.wet_share / 100 - base) ** 2 for one in bins) / 40
+    assert score[0] == pytest.approx(base * (1 - base) + reliability - resolution)
+
+
+def test_each_chance_falls_into_one_bin_and_both_ends_belong_to_one():
+    chance = np.array([[0.0], [9.9], [10.0], [99.0], [100.0], [np.nan]])
+    found = statistics.reliability(chance, np.zeros_like(chance))
+    assert [one.pairs for one in found] == [2, 1, 2]
+
+
+def test_a_constant_error_is_a_bias_as_a_whole_from_ten_days_on():
+    wrong = np.full((30, 2), np.nan)
+    wrong[:9, 0] = wrong[:10, 1] = 2.0
+    assert statistics.bias(wrong).tolist() == [0.0, 2.0]
+
+
+@given(arrays(float, (30, 1), elements=KNOWN))
+def test_a_bias_is_never_more_than_the_mean_error_and_has_its_sign(wrong):
+    mean, found = float(wrong.mean()), float(statistics.bias(wrong)[0])
+    assert abs(found) <= abs(mean) + 1e-9
+    assert found * mean >= -1e-9
+
+
+def test_the_bias_is_the_best_guess_where_biases_are_drawn_from_the_prior():
+    """With n errors around a bias from N(0, τ²) no multiple of their mean has a smaller error."""
+    generator = np.random.default_rng(3)
+    true = generator.normal(0, math.sqrt(statistics.PRIOR_VARIANCE), 20_000)
+    wrong = true + generator.normal(0, 3, (statistics.BIAS_DAYS, 20_000))
+    found = statistics.bias(wrong)
+    mean = wrong.mean(axis=0)
+    missed = float(((found - true) ** 2).mean())
+    others = [float(((share * mean - true) ** 2).mean()) for share in np.linspace(0, 1, 41)]
+    assert missed <= min(others) * 1.02
+
+
+def test_the_last_days_are_those_known_last():
+    known = np.array([True, True, False, True, True, False])
+    assert statistics.last_days(known, 3).tolist() == [False, True, False, True, True, False]
+    assert statistics.last_days(known, 30).tolist() == known.tolist()

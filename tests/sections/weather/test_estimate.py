@@ -1,0 +1,258 @@
+"""The estimate of each day: heights, leads, past days, and what goes along."""
+
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from location_context.localisation.formatter import Formatter
+from location_context.localisation.language import Languages
+from location_context.sections.units import Measure
+from location_context.sections.weather import estimate
+from location_context.sections.weather.calibration import Z90, Calibration
+from location_context.sections.weather.card import card as weather_card
+from location_context.sections.weather.records import FORECAST_FIELDS, Grid, WeatherSeries
+from location_context.sections.weather.response import YearBody
+from location_context.sections.weather.summary_text import SummaryText
+from location_context.stay import Stay
+from tests.fakes.open_meteo import FORECAST
+from tests.fakes.server import Answered
+from tests.sections.weather.conftest import World, query, write_grid
+
+TODAY = date(2026, 11, 21)
+NEAR = Stay(TODAY + timedelta(2), TODAY + timedelta(8))
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+CALIBRATION = Calibration.load()
+degrees = st.floats(-40, 45)
+
+
+def forecast(days: int, **columns) -> WeatherSeries:
+    """As issued, all unknown but these columns."""
+    unknown = dict.fromkeys(FORECAST_FIELDS, np.full(days, np.nan))
+    given_ = {name: np.broadcast_to(np.asarray(one, float), days) for name, one in columns.items()}
+    return WeatherSeries(
+        mode="forecast", kind="forecast", provider="Skyline", model=None, attribution=(),
+        columns=unknown | given_, ttl=timedelta(hours=1), as_of=NOW, grid=Grid(48.9, 2.4, 80.0),
+    )  # fmt: skip
+
+
+def normals(days: int, high: float, low: float, sd: float = 4.0) -> estimate.Normals:
+    def row(value: float) -> np.ndarray:
+        return np.full(days, float(value))
+
+    return estimate.Normals(
+        climatology="archive", mean=(row(high), row(low)), sd=(row(sd), row(sd)),
+        wet_share=row(30.0), wet_mean=row(5.0),
+    )  # fmt: skip
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(degrees, degrees, degrees), min_size=1, max_size=18), degrees, degrees)
+def test_the_low_is_never_above_the_mean_nor_the_mean_above_the_high(issued, one, other):
+    lows, means, highs = np.array([sorted(day) for day in issued]).T
+    held = normals(len(issued), max(one, other), min(one, other))
+    series = forecast(
+        len(issued), temperature_max=highs, temperature_min=lows, temperature_mean=means
+    )
+    lead = np.arange(len(issued), dtype=float)
+    found = estimate.calibrated(series, held, lead, CALIBRATION).columns
+    low, mean, high = (found[f"temperature_{name}"] for name in ("min", "mean", "max"))
+    assert (low <= mean + 1e-9).all()
+    assert (mean <= high + 1e-9).all()
+    for name in estimate.VARIABLES:
+        assert (found[f"{name}_p10"] < found[name]).all()
+        assert (found[name] < found[f"{name}_p90"]).all()
+
+
+def test_past_days_stay_as_they_are_without_a_range():
+    stay = Stay(TODAY - timedelta(3), TODAY + timedelta(1))
+    series = forecast(stay.days, temperature_max=20.0, temperature_min=10.0, temperature_mean=14.0)
+    lead = estimate.leads(stay, TODAY, TODAY)
+    assert lead.tolist() == [-1, -1, -1, 0, 1]
+    bias = (np.full(16, 2.0), np.full(16, -1.0))
+    found = estimate.calibrated(series, normals(5, 5, -2), lead, CALIBRATION, bias).columns
+    assert found["temperature_max"][:3].tolist() == [20.0] * 3
+    assert found["temperature_mean"][:3] == pytest.approx([14.0] * 3)
+    assert np.isnan(found["temperature_max_p10"]).tolist() == [True] * 3 + [False] * 2
+    assert np.isnan(found["precipitation_sum_p90"][:3]).all()
+    assert (found["temperature_max"][3:] < 18).all()
+
+
+def test_a_forecast_of_yesterday_is_a_day_further_ahead():
+    stay = Stay(TODAY, TODAY + timedelta(2))
+    assert estimate.leads(stay, TODAY - timedelta(1), TODAY).tolist() == [1, 2, 3]
+
+
+def test_a_bias_is_taken_off_before_the_climatology_is_weighed():
+    series = forecast(3, temperature_max=[20.0, 21.0, 22.0], temperature_min=10.0)
+    lead, held = np.array([1.0, 2.0, 3.0]), normals(3, 15, 8)
+    shifted = forecast(3, temperature_max=[18.0, 18.0, 18.0], temperature_min=10.0)
+    bias = (np.array([0.0, 2.0, 3.0, 4.0]), np.zeros(4))
+    found = estimate.calibrated(series, held, lead, CALIBRATION, bias)
+    same = estimate.calibrated(shifted, held, lead, CALIBRATION)
+    assert found.columns["temperature_max"] == pytest.approx(same.columns["temperature_max"])
+    assert found.issued["temperature_max"].tolist() == [20.0, 21.0, 22.0]
+
+
+@pytest.mark.parametrize(
+    ("forecast_height", "point_height", "kelvin"),
+    [(300.0, 100.0, 3.25), (300.0, None, 3.25), (None, 100.0, 4.55), (None, None, 0.0)],
+)
+def test_the_climatology_is_brought_to_the_height_that_the_forecast_is_for(
+    forecast_height, point_height, kelvin
+):
+    grids = Grid(48.9, 2.4, forecast_height), Grid(48.75, 2.25, 800.0)
+    assert estimate.height_between(*grids, point_height) == pytest.approx(kelvin)
+
+
+def test_where_highs_and_lows_would_cross_both_are_what_lies_between():
+    series = forecast(9, temperature_max=30.0, temperature_min=29.5)
+    lead = np.full(9, 8.0)
+    found = estimate.calibrated(series, normals(9, 1.0, 0.8), lead, CALIBRATION).columns
+    assert (found["temperature_max"] >= found["temperature_min"]).all()
+
+
+def test_a_date_of_which_nothing_is_held_has_the_usual_spread_of_its_lead():
+    held = normals(3, 15, 8)
+    held.mean[0][1] = np.nan
+    series = forecast(3, temperature_max=20.0, temperature_min=10.0)
+    lead = np.array([5.0, 6.0, 7.0])
+    found = estimate.calibrated(series, held, lead, CALIBRATION).columns
+    alone = estimate.calibrated(series, None, lead, CALIBRATION).columns
+    assert found["temperature_max_p90"][1] == alone["temperature_max_p90"][1]
+    assert found["temperature_max"][0] != alone["temperature_max"][0]
+
+
+def test_the_usual_spread_is_least_at_the_equator_and_largest_in_winter_far_from_it():
+    january, july = (Stay(date(2027, m, 15), date(2027, m, 15)) for m in (1, 7))
+    for name in estimate.VARIABLES:
+        equator, north, summer, south = (
+            estimate.usual_sd(name, lat, stay).item()
+            for lat, stay in ((0, january), (60, january), (60, july), (-60, july))
+        )
+        assert 1.5 < equator < 2.5
+        assert equator < summer < north < 6
+        assert south == pytest.approx(north, abs=0.05)
+
+
+@pytest.mark.anyio
+async def test_the_answer_is_the_weighed_sum_at_the_points_own_height(world: World):
+    await (await world.read(query(NEAR))).awaits
+    body = (await world.read(query(NEAR))).body
+    lead = estimate.leads(NEAR, TODAY, TODAY)
+    cell = next(iter(world.section.archives.series.items()))[1]
+    shift = cell.grid.correction(body.basis.point_elevation)
+    mean, tenths = (
+        cell.columns[name] + shift for name in ("temperature_max", "temperature_max_p90")
+    )
+    sd = (tenths - cell.columns["temperature_max_p10"] - shift) / (2 * Z90)
+    issued = np.array([day.issued.temperature_max for day in body.days])
+    expected = CALIBRATION.temperature("temperature_max", issued, mean, sd, lead, "raw")
+    assert [day.temperature_max for day in body.days] == pytest.approx(expected.best, abs=0.11)
+    assert [day.temperature_max_p90 for day in body.days] == pytest.approx(expected.p90, abs=0.11)
+    assert [day.typical.temperature_max for day in body.days] == pytest.approx(mean, abs=0.06)
+    highs = [day.temperature_max for day in body.days]
+    assert body.summary.temperature_max_mean == pytest.approx(np.mean(highs), abs=0.06)
+    wet = sum(day.precipitation_probability for day in body.days) / 100
+    assert body.summary.expected_wet_days == pytest.approx(wet, abs=0.06)
+
+
+@pytest.mark.anyio
+async def test_a_stale_forecast_knows_less_than_a_new_one(world: World):
+    write_grid(world.settings.data_dir)
+    world.clock.now = datetime(2026, 11, 21, 21, tzinfo=UTC)
+    new = (await world.read(query(NEAR))).body
+    world.open_meteo.faults = {FORECAST: Answered(b"", 502)}
+    world.clock.advance(4 * 3600)  # after midnight in Paris
+    old = (await world.read(query(NEAR))).body
+    assert old.stale
+    assert old.days[3].issued == new.days[3].issued
+    assert old.days[3].temperature_max_p90 == new.days[3].temperature_max_p90  # issued then too
+    world.open_meteo.faults = {}
+    newer = (await world.read(query(NEAR))).body
+    width = [
+        body.days[3].temperature_max_p90 - body.days[3].temperature_max_p10 for body in (newer, old)
+    ]
+    assert width[0] < width[1]
+
+
+def typical(means: list[float], high: float, days: int = 3) -> WeatherSeries:
+    """Ten years whose means over the stay were these."""
+    history = [
+        YearBody(
+            year=2016 + n, temperature_max_mean=mean, temperature_min_mean=None,
+            precipitation_total=None, wet_days=None,
+        )
+        for n, mean in enumerate(means)
+    ]  # fmt: skip
+    return replace(forecast(days, temperature_max=high), history=history, years=range(2016, 2026))
+
+
+def test_a_stay_is_unusual_once_in_five_where_its_highs_are_drawn_as_the_years_are():
+    """Whatever the days' own spread: what counts is how the mean of such a stay varies."""
+    random = np.random.default_rng(5)
+    unusual = 0
+    for _ in range(3000):
+        *years, now = random.normal(20.0, 2.0, 11)
+        mean = float(np.mean(years))
+        unusual += estimate.departure(np.full(3, now), typical(years, mean), 0.0) is not None
+    assert 0.17 < unusual / 3000 < 0.23
+
+
+def test_what_is_unusual_is_judged_at_the_points_height_and_of_whole_stays_alone():
+    years = [19.0, 21.0] * 5
+    held = typical(years, 20.0)
+    assert estimate.departure(np.full(3, 24.0), held, 0.0) == pytest.approx(4.0)
+    assert estimate.departure(np.full(3, 24.0), held, 4.0) is None
+    assert estimate.departure(np.full(3, 16.0), held, 0.0) == pytest.approx(-4.0)
+    assert estimate.departure(np.array([24.0, np.nan, 24.0]), held, 0.0) is None
+    assert estimate.departure(np.full(3, 24.0), typical(years[:4], 20.0), 0.0) is None
+
+
+@pytest.mark.parametrize(
+    ("tag", "units", "warmer", "cooler"),
+    [
+        ("en", "metric", "About 4 °C warmer than usual for these dates.", "cooler"),
+        ("en", "imperial", "About 7 °F warmer than usual for these dates.", "cooler"),
+        ("de", "metric", "Etwa 4 °C wärmer als an diesen Tagen üblich.", "kühler"),
+        ("ja", "metric", "この時期としては例年より約4 °C高めです。", "低め"),
+    ],
+)
+def test_the_sentence_tells_a_difference_which_has_no_offset(tag, units, warmer, cooler):
+    text = SummaryText(Languages.load().choose(tag), Measure(units))
+    assert text.departure(4.1, 3) == warmer
+    assert cooler in text.departure(-4.1, 3)
+    assert text.departure(0.2, 3) == ""
+    for language in Languages.load().tags:
+        other = SummaryText(Languages.load().choose(language), Measure(units))
+        for days in (1, 2, 3, 11):
+            assert "4" in other.departure(4.1, days) or "7" in other.departure(4.1, days)
+            assert other.departure(4.1, days) != other.departure(-4.1, days)
+
+
+@pytest.mark.anyio
+async def test_an_answer_ends_with_what_is_unusual_of_it(world: World):
+    await (await world.read(query(NEAR))).awaits
+    plain = (await world.read(query(NEAR))).body.summary.text
+    assert "usual" not in plain
+    world.open_meteo.warmer = 12.0
+    world.clock.advance(3600)
+    body = (await world.read(query(NEAR, units="imperial"))).body
+    usual = [day.typical.temperature_max for day in body.days]
+    warmer = body.summary.temperature_max_mean - sum(usual) / len(usual)
+    assert f" About {warmer:.0f} °F warmer than usual for these dates." in body.summary.text
+    words = Formatter(Languages.load().english)
+    card = weather_card.card(body, None, words, NOW)
+    assert card.note.startswith(f"About {warmer:.0f}° warmer than usual for these dates. ")
+    assert all(day.range for group in card.groups for day in group.days)
+
+
+def test_what_is_not_estimated_stays_as_issued():
+    series = forecast(4, temperature_max=20.0, temperature_min=10.0, wind_speed_max=30.0)
+    series = replace(series, columns={**series.columns, "precipitation_sum": np.full(4, 7.0)})
+    found = estimate.calibrated(series, normals(4, 10, 2), np.arange(4.0), CALIBRATION)
+    for name in ("wind_speed_max", "precipitation_sum", "sunshine_hours", "weather_code"):
+        assert found.columns[name] is series.columns[name]

@@ -1,0 +1,166 @@
+"""The benchmark of calibrated forecasts, as strangers run it: a command over files of pairs."""
+
+import csv
+import gzip
+import io
+import os
+import subprocess
+import sys
+from datetime import date, timedelta
+
+import numpy as np
+import pytest
+from benchmarks import forecast_pairs, forecast_spread
+
+from location_context.sections.weather.calibration import Calibration
+from tests.conftest import ROOT
+
+HEADER = (*forecast_pairs.COLUMNS[:-2], "forecast", "ensemble_mean", "observed")
+
+
+def season(day: date) -> float:
+    return 15 - 9 * float(np.cos(2 * np.pi * day.timetuple().tm_yday / 365.25))
+
+
+def rows(days: int, leads=(0, 2, 5, 9, 14), station: str = "Hill, North"):
+    """Made-up pairs: a season, its weather, and forecasts that know less of it further ahead."""
+    drawn = np.random.default_rng(4)
+    weather = drawn.normal(0, 4, days + 30)
+    for number in range(days):
+        issued = date(2023, 3, 1) + timedelta(number)
+        for lead in leads:
+            valid, ahead = issued + timedelta(lead), np.exp(-lead / 6)
+            anomaly = weather[number + lead]
+            wet = float(anomaly > 3)
+            said = ahead * anomaly + np.sqrt(1 - ahead**2) * drawn.normal(0, 4)
+            of = {
+                "tmax": (season(valid) + said, season(valid) + anomaly),
+                "pop": (round(float(np.clip(0.2 + ahead * (wet - 0.2), 0, 1)), 2), wet),
+                "precip24": (6 * wet * ahead, 6 * wet),
+            }
+            for variable, (forecast, observed) in of.items():
+                yield ("made_up", station, issued, valid, lead, variable, forecast, "", observed)
+
+
+def write(path, lines, header=HEADER) -> None:
+    text = io.StringIO()
+    csv.writer(text).writerows([header, *lines])
+    packed = path.suffix == ".gz"
+    path.write_bytes(
+        gzip.compress(text.getvalue().encode()) if packed else text.getvalue().encode()
+    )
+
+
+def run(*options, name: str = "forecast_spread") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, f"benchmarks/{name}.py", *map(str, options)],
+        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_files_kept_back_are_judged_and_written_with_the_shipped_coefficients(tmp_path):
+    packed, plain, out = (tmp_path / name for name in ("a.csv.gz", "b.csv", "out.csv"))
+    write(packed, rows(760))
+    gap = [row for row in rows(40, leads=(1, 3), station="Shore") if row[3].day % 5]
+    write(plain, [*gap, ("made_up", "Shore", "2023-03-01", "2023-03-02", 1, "tmax", "", "", 9)])
+    done = run("--pairs", packed, plain, "--out", out, "--product", "damped", "--wet-mm", 0.5)
+    assert done.returncode == 0, done.stderr
+    for part in ("tmax", "4-7", "pass", "Chance of rain", "Reliability", "9 days in 10"):
+        assert part in done.stdout
+    with out.open() as file:
+        written = list(csv.DictReader(file))
+    assert tuple(written[0]) == forecast_spread.OUT
+    assert len(written) == 760 * 5 * 3 + len(gap)
+    for row in written:
+        if row["variable"] == "tmax":
+            assert float(row["p10"]) < float(row["best"]) < float(row["p90"])
+            if row["climatology_mean"]:
+                forecast = Calibration.load().temperature(
+                    "temperature_max",
+                    *(np.array([float(row[name])]) for name in ("best", "climatology_mean")),
+                    np.array([float(row["climatology_sd"])]),
+                    np.array([float(row["lead_days"])]),
+                    "damped",
+                )
+                width = float(row["p90"]) - float(row["p10"])
+                assert width == pytest.approx(float(forecast.p90[0] - forecast.p10[0]), abs=0.001)
+        if row["variable"] == "pop":
+            assert 0 <= float(row["best"]) <= 1
+            assert [row[name] for name in forecast_spread.OUT[7:11]] == [""] * 4
+
+
+def test_the_recent_bias_is_subtracted_only_when_asked_and_from_days_known_at_issue():
+    pairs = forecast_pairs.Pairs(
+        *map(np.array, (["s"] * 60, ["p"] * 60)),
+        np.datetime64("2024-01-01") + np.arange(60),
+        np.datetime64("2024-01-03") + np.arange(60),
+        np.full(60, 2.0),
+        np.array(["tmax"] * 60),
+        np.full(60, 12.0),
+        np.full(60, 9.0),
+    )
+    corrected = forecast_spread.without_bias(pairs)
+    assert (corrected[:12] == 12).all()  # ten days must be verified before the day of issue
+    assert corrected[-1] == pytest.approx(9, abs=0.2)
+
+
+def test_a_climatology_comes_from_other_years_and_else_from_all_but_the_fortnight():
+    days = np.datetime64("2021-01-01") + np.arange(2 * 365)
+    warm = np.where(days < np.datetime64("2022-01-01"), 10.0, 20.0)
+    mean, _, years = forecast_pairs.Series(days, warm).climate()
+    assert mean[100] == pytest.approx(20)
+    assert mean[500] == pytest.approx(10)
+    assert set(years[20:340]) == {1}
+    alone = np.zeros(365)
+    alone[100:115] = 50.0  # a hot fortnight is not its own climatology
+    mean, sd, years = forecast_pairs.Series(days[:365], alone).climate()
+    assert mean[107] == pytest.approx(0, abs=0.5)
+    assert not years.any()
+    assert (sd[90:125] > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "header", "said"),
+    [
+        ("none.csv", None, HEADER, "none.csv cannot be read: No such file or directory"),
+        ("short.csv", [], HEADER[:-1], "has no column observed"),
+        ("empty.csv", [], HEADER, "no row with a forecast and an observation"),
+        (
+            "words.csv",
+            [("s", "p", "2023-01-01", "2023-01-02", 1, "tmax", "warm", "", 3)],
+            HEADER,
+            "row 2: could not convert string to float: 'warm'",
+        ),
+        (
+            "dates.csv",
+            [("s", "p", "01.01.2023", "2023-01-02", 1, "tmax", 4, "", 3)],
+            HEADER,
+            "row 2: Invalid isoformat string",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_judged_is_refused_with_a_sentence(
+    tmp_path, name, lines, header, said
+):
+    if lines is not None:
+        write(tmp_path / name, lines, header)
+    done = run("--pairs", tmp_path / name)
+    assert done.returncode == 1
+    assert said in done.stderr.replace("\n", " ")
+    assert "Traceback" not in done.stderr
+    assert name in done.stderr
+
+
+def test_coefficients_are_fitted_only_on_sources_of_which_product_and_weight_are_stated(tmp_path):
+    write(tmp_path / "pairs.csv", rows(3))
+    done = run("--pairs", tmp_path / "pairs.csv", name="fit_forecast_calibration")
+    assert done.returncode == 1
+    assert done.stderr == "SOURCES must say what product and weight made_up has\n"
+
+
+def test_a_chance_in_percent_is_refused(tmp_path):
+    write(tmp_path / "a.csv", [("s", "p", "2023-01-01", "2023-01-02", 1, "pop", 40, "", 1)])
+    done = run("--pairs", tmp_path / "a.csv")
+    assert done.returncode == 1
+    assert "row 2: a chance of rain is 0 to 1, not 40" in done.stderr

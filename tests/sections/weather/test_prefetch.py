@@ -1,0 +1,231 @@
+"""The climatology behind a forecast: fetched once, behind its guest, and there for the next."""
+
+import asyncio
+import threading
+from datetime import UTC, date, datetime, timedelta
+
+import msgspec
+import pytest
+
+from location_context.point import Point
+from location_context.sections.cached_section import CachedSection
+from location_context.sections.weather.records import month_span
+from location_context.sections.weather.retrieval.prefetch import months_wanted
+from location_context.stay import Stay
+from location_context.storage.datasets import SqlClimateStore
+from location_context.upstream.deadline import Deadline
+from location_context.upstream.host import Hosts
+from location_context.upstream.http import http_client
+from tests.fakes.nasa_power import PATH as POWER
+from tests.fakes.open_meteo import ARCHIVE, FORECAST
+from tests.fakes.server import Answered, Asked
+from tests.sections.weather.conftest import PARIS, World, query, weather_section, write_grid
+
+pytestmark = pytest.mark.anyio
+TODAY = date(2026, 11, 21)
+NEAR = Stay(TODAY + timedelta(2), TODAY + timedelta(8))
+DOWN = Answered(b"<html>Bad Gateway</html>", 502)
+
+
+async def fetched_behind(world: World, stay: Stay = NEAR, point: Point = PARIS, **more) -> None:
+    """A guest's answer, and the end of what it set going."""
+    reading = await world.read(query(stay, point, **more))
+    if reading.awaits is not None:
+        await reading.awaits
+
+
+async def test_a_guests_own_answer_waits_for_no_archive_and_the_next_one_has_it(world: World):
+    first = await world.read(query(NEAR))
+    assert not world.open_meteo.calls(ARCHIVE)
+    assert first.complete
+    assert not first.body.degraded
+    assert first.body.days[0].typical is None
+    assert first.body.basis.spread.climatology is None
+    await first.awaits
+    assert first.superseded
+    second = await world.read(query(NEAR))
+    assert second.awaits is None
+    assert second.body.basis.spread.climatology == "archive"
+    for day in second.body.days:
+        assert day.typical.years == list(range(2016, 2026))
+        assert day.typical.temperature_max_p10 < day.typical.temperature_max_p90
+    assert len(second.body.history) == 10
+
+
+async def test_one_archive_call_serves_every_forecast_of_the_cell_until_the_horizon(world: World):
+    await asyncio.gather(*(fetched_behind(world) for _ in range(20)))
+    before = len(world.open_meteo.asked)
+    for days in range(16):
+        stay = Stay(TODAY + timedelta(days), TODAY + timedelta(15))
+        near_by = Point(48.83, 2.36, "Europe/Paris", "FR", "FR-IDF")
+        reading = await world.read(query(stay, near_by))
+        assert reading.awaits is None
+        assert reading.body.basis.spread.climatology == "archive"
+    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+    assert not world.power.asked
+    assert [one.path for one in world.open_meteo.asked[before:]] == [FORECAST]  # of its own cell
+
+
+async def test_a_guest_whose_climatology_is_held_costs_the_forecast_alone(world: World):
+    far = Stay(date(2027, 11, 3), date(2027, 11, 9))
+    await world.read(query(far))
+    before = len(world.open_meteo.asked)
+    reading = await world.read(query(NEAR))
+    assert reading.awaits is None
+    assert reading.body.basis.spread.climatology == "archive"
+    assert [one.path for one in world.open_meteo.asked[before:]] == [FORECAST]
+
+
+async def test_a_second_archives_years_are_used_where_they_are_held(world: World):
+    world.open_meteo.faults = {ARCHIVE: DOWN}
+    await world.read(query(Stay(date(2027, 11, 3), date(2027, 11, 9))))
+    world.open_meteo.faults = {}
+    reading = await world.read(query(NEAR))
+    assert reading.awaits is None
+    assert "NASA POWER" in {notice.name for notice in reading.body.attribution}
+    assert reading.body.basis.spread.climatology == "archive"
+
+
+async def test_a_page_across_the_horizon_costs_one_archive_call_and_both_its_parts_know_it(
+    world: World,
+):
+    whole = Stay(date(2026, 12, 3), date(2026, 12, 9))
+    near = Stay(whole.start, date(2026, 12, 6))
+    first, _ = await asyncio.gather(world.read(query(near)), world.read(query(whole)))
+    assert first.awaits is None
+    assert first.body.basis.spread.climatology == "archive"
+    await asyncio.gather(*(fetched_behind(world, stay) for stay in (near, whole)))
+    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+
+
+async def test_what_a_guest_has_fetched_meanwhile_is_not_fetched_behind(world: World):
+    near = Stay(date(2026, 12, 3), date(2026, 12, 6))
+    first = await world.read(query(near))
+    await world.read(query(Stay(date(2027, 12, 3), date(2027, 12, 9))))
+    await first.awaits
+    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+
+
+async def test_nobody_waits_for_what_is_fetched_behind_another_guest(world: World):
+    asked, may_answer = threading.Event(), threading.Event()
+    respond = world.open_meteo.server.respond
+
+    def held(request: Asked) -> Answered:
+        if request.path == ARCHIVE:
+            asked.set()
+            assert may_answer.wait(20)
+        return respond(request)
+
+    world.open_meteo.server.respond = held
+    first = await world.read(query(NEAR))
+    await asyncio.to_thread(asked.wait, 20)
+    second = await world.read(query(NEAR))
+    may_answer.set()
+    assert second.awaits is not None
+    await first.awaits
+
+
+async def test_an_archive_that_fails_is_left_alone_for_ten_minutes_and_then_asked_once(
+    world: World,
+):
+    world.open_meteo.faults = {ARCHIVE: DOWN}
+    await fetched_behind(world)
+    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+    for minutes in (1, 8):
+        world.clock.advance(60 * minutes)
+        assert (await world.read(query(NEAR))).awaits is None
+    world.clock.advance(61)
+    await fetched_behind(world)
+    assert len(world.open_meteo.calls(ARCHIVE)) == 2
+
+
+async def test_beside_an_archive_that_asked_for_quiet_the_next_one_is_asked(world: World):
+    said = b'{"error":true,"reason":"Daily API request limit exceeded."}'
+    world.open_meteo.faults = {ARCHIVE: Answered(said, 429)}
+    await fetched_behind(world)
+    world.open_meteo.faults = {}
+    world.clock.advance(60)
+    await fetched_behind(world)
+    assert [one.path for one in world.power.asked] == [POWER]
+    assert (await world.read(query(NEAR))).body.basis.spread.climatology == "archive"
+
+
+async def test_half_of_a_budget_is_left_for_guests_who_wait_and_the_next_archive_is_asked(
+    world: World,
+):
+    settings = msgspec.structs.replace(world.settings, open_meteo_per_day=90)
+    async with http_client("test") as client:
+        store = SqlClimateStore(world.database)
+        section = weather_section(settings, world.clock, client, store, Hosts())
+        while section.archives.providers[0].client.host.budget.spent_share() <= 0.5:
+            point = Point(40 + len(world.open_meteo.asked) / 5, 2.0, "Europe/Paris")
+            await section.read(query(NEAR, point), Deadline.after(4))
+        await (await section.read(query(NEAR), Deadline.after(4))).awaits
+        reading = await section.read(query(NEAR), Deadline.after(4))
+        await section.close()
+    assert reading.body.basis.provider == "Open-Meteo"
+    assert reading.body.basis.spread.climatology == "archive"
+    assert not world.open_meteo.calls(ARCHIVE)
+    assert [one.query["latitude"] for one in world.power.asked].count("49.0000") == 1
+
+
+async def test_without_calibration_values_are_as_issued_and_no_archive_is_asked(world: World):
+    settings = msgspec.structs.replace(world.settings, calibrate_forecast=False)
+    async with http_client("test") as client:
+        store = SqlClimateStore(world.database)
+        section = weather_section(settings, world.clock, client, store, Hosts())
+        reading = await section.read(query(NEAR), Deadline.after(4))
+        await section.close()
+    assert reading.awaits is None
+    assert reading.body.basis.spread is None
+    for day in reading.body.days:
+        assert day.issued.temperature_max == day.temperature_max
+        assert day.issued.precipitation_probability == day.precipitation_probability
+        assert day.temperature_max_p10 is day.temperature_min_p90 is None
+        assert day.precipitation_sum_p90 is None
+
+
+async def test_the_fallback_grid_stands_in_and_says_so(world: World):
+    write_grid(world.settings.data_dir)
+    body = (await world.read(query(NEAR))).body
+    assert body.basis.spread.climatology == "monthly_mean"
+    assert "ITU-R" in {notice.name for notice in body.attribution}
+    assert all(day.typical is None for day in body.days)
+    assert all(day.temperature_max_p10 < day.temperature_max_p90 for day in body.days)
+
+
+async def test_a_cached_answer_is_given_until_the_climatology_has_come_and_not_after(world: World):
+    kept = CachedSection(world.section, world.clock)
+    first = await kept.read(query(NEAR), Deadline.after(4))
+    assert await kept.read(query(NEAR), Deadline.after(4)) is first
+    await first.awaits
+    second = await kept.read(query(NEAR), Deadline.after(4))
+    assert second.body.days[0].typical is not None
+    assert await kept.read(query(NEAR), Deadline.after(4)) is second
+
+
+async def test_closing_ends_what_is_fetched_behind(world: World):
+    world.open_meteo.faults = {ARCHIVE: Answered(fault="hang")}
+    reading = await world.read(query(NEAR))
+    other = await world.read(query(NEAR, Point(45.76, 4.84, "Europe/Paris")))
+    while not world.open_meteo.calls(ARCHIVE):  # noqa: ASYNC110  the loop itself is waited for
+        await asyncio.sleep(0)
+    await world.section.close()
+    assert reading.awaits.cancelled()
+    assert other.awaits.cancelled()
+    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+
+
+@pytest.mark.parametrize(
+    "today", [date(2026, 11, 21), date(2026, 12, 28), date(2027, 1, 5), date(2028, 2, 20)]
+)
+async def test_the_months_wanted_serve_every_stay_within_the_horizon(world: World, today: date):
+    """Over New Year too, where a stay that begins in January has its Januaries a year earlier."""
+    world.clock.now = datetime(today.year, today.month, today.day, 12, tzinfo=UTC)
+    await fetched_behind(world, Stay(today, today))
+    for first in range(16):
+        for last in (first, 15):
+            stay = Stay(today + timedelta(first), today + timedelta(last))
+            assert await world.section.archives.load(query(stay)) is not None, stay
+    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+    assert all(month_span(*month)[1] < today for month in months_wanted(Stay(today, today), today))

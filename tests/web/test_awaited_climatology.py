@@ -1,0 +1,39 @@
+"""Over HTTP: a forecast whose climatology is on its way is kept by nobody for long."""
+
+import asyncio
+import re
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.sections.weather.conftest import clock, fakes, weather_settings  # noqa: F401  fixtures
+from tests.serving import serve
+from tests.web.conftest import Client, make_key
+from tests.web.full_app import load_sample_guide
+
+NEAR = {"lat": "48.8566", "lng": "2.3522", "start": "2026-11-24", "end": "2026-11-28"}
+MANY = 20_000  # answers, of which a quarter of a second holds far fewer
+
+
+def max_age(answer: Any) -> int:
+    return int(re.search(r"max-age=(\d+)", answer.headers["cache-control"])[1])
+
+
+@pytest.mark.parametrize("path", ["/v1/pulse/weather", "/v1/pulse"])
+def test_the_next_caller_has_what_is_typical_once_it_has_come(weather_settings, clock, path):  # noqa: F811
+    settings = msgspec.structs.replace(
+        weather_settings, open_holidays_url="", widget_per_minute=10 * MANY
+    )
+    asyncio.run(load_sample_guide(settings, clock))  # without one a page is kept for a minute only
+    key = make_key(settings, per_minute=10 * MANY)
+    with serve(settings, clock=clock) as served:
+        client = Client(served, key)
+        first = client.get(path, NEAR)
+        assert "max-age=60, stale-while-revalidate" in first.headers["cache-control"]
+        answers = (client.get(path, NEAR) for _ in range(MANY))
+        final = next(one for one in answers if max_age(one) > 60)
+        assert final.headers["etag"] != first.headers["etag"]
+        assert client.get(path, NEAR).headers["etag"] == final.headers["etag"]
+        typical = client.get("/v1/pulse/weather", NEAR).json()["days"][0]["typical"]
+        assert typical["years"] == list(range(2016, 2026))

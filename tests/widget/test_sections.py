@@ -1,0 +1,109 @@
+"""The widget's parameter `sections`: which cards stand on the page, in which order."""
+
+import re
+
+import pytest
+
+from location_context.sections.contract import NotApplicable
+from tests.widget.full_app import STAY
+from tests.widget.test_heights import BOTH, FAR, NEAR, misses
+
+CARD = re.compile(r'<section class="card (\w+)"')
+ALL = ["weather", "astronomy", "guide", "events"]
+
+
+def cards(full, sections: str, **more: str) -> list[str]:
+    answer = full.get(sections=sections, **more)
+    assert answer.status_code == 200
+    return CARD.findall(answer.text)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["weather", "guide"],
+        ["guide", "weather"],
+        ["events"],
+        ["events", "astronomy", "guide", "weather"],
+        ALL,
+    ],
+    ids=",".join,
+)
+def test_the_page_has_the_chosen_cards_in_their_order(full, names):
+    assert cards(full, ",".join(names)) == names
+    assert cards(full, "") == ALL
+
+
+def test_a_section_named_twice_stands_where_it_was_named_first(full):
+    assert cards(full, "guide,weather,guide") == ["guide", "weather"]
+
+
+def test_neighbours_of_half_the_width_stand_side_by_side(full):
+    def pairs(names):
+        return full.get(sections=names).text.count('class="pair"')
+
+    assert pairs("events,guide,weather") == 1
+    assert pairs("guide,weather,events") == 0
+
+
+def test_only_the_chosen_sections_are_read(full):
+    asked = []
+    makers = {name: full.sample(name).make for name in ("weather", "guide", "events")}
+
+    def noted(name):
+        return lambda query: asked.append(name) or makers[name](query)
+
+    try:
+        for name in makers:
+            full.sample(name).make = noted(name)
+        full.get(sections="guide,astronomy", lat="45.01")
+    finally:
+        for name, make in makers.items():
+            full.sample(name).make = make
+    assert asked == ["guide"]
+
+
+def test_title_footer_and_discovery_are_those_of_the_chosen_sections(full):
+    text = full.get(sections="guide,weather").text
+    assert "<title>Restaurants and weather in San Sebastián</title>" in text
+    assert "sections%3Dguide%2Cweather" in re.search(r'href="(\S+oembed\S+)"', text)[1]
+    footer = text.partition("<footer>")[2]
+    assert "Restaurants:" in footer
+    assert "Sky:" not in footer
+    assert footer.index("Restaurants:") < footer.index("Weather:")
+
+
+def test_each_choice_is_kept_by_itself(full):
+    pages = [full.get(sections=names) for names in ("", "guide", "guide,events", "events,guide")]
+    again = [full.get(sections=names) for names in ("", "guide", "guide,events", "events,guide")]
+    assert len({page.headers["etag"] for page in pages}) == 4
+    assert [page.content for page in pages] == [page.content for page in again]
+
+
+def test_oembed_shows_and_names_the_chosen_sections(full):
+    address = full.address(sections="events,weather")
+    body = full.http.get(f"{full.url}/v1/oembed", params={"url": address}).json()
+    assert body["title"] == "Events and weather in San Sebastián"
+    assert "sections=events,weather" in body["html"]
+
+
+def test_the_sentence_stands_alone_if_no_chosen_section_has_something_to_say(full):
+    events = full.sample("events")
+    make, events.make = events.make, lambda _: NotApplicable(reason="no_events", message="None.")
+    try:
+        text = full.get(sections="events", lat="45.02").text
+    finally:
+        events.make = make
+    assert CARD.findall(text) == []
+    assert "There is nothing to show for these dates." in text
+
+
+@pytest.mark.parametrize(
+    "sections",
+    ["weather", "guide", "events", "weather,guide", "events,guide", "weather,astronomy"],
+)
+def test_what_is_reserved_is_within_15_percent_of_the_chosen_sections(full, open_page, sections):
+    page = open_page("about:blank").page
+    where = {"sections": sections, "lat": STAY["lat"]}
+    stays = [(NEAR, 8), (BOTH, 10), (FAR, 8), (FAR, 30)]
+    assert [miss for stay in stays for miss in misses(full, page, *stay, **where)] == []

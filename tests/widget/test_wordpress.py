@@ -1,0 +1,143 @@
+"""The widget in an untouched WordPress: what its oEmbed consumer keeps, what its script does.
+
+Played after WordPress 6.1: from a provider it does not trust, it keeps `a`, `blockquote` and
+`iframe` with a few attributes, needs the `blockquote` to load its script, hides the iframe until it
+speaks, and sets its height, 200 to 1000 px, on `{secret, message: "height", value}` from its own
+window. `python benchmarks/wordpress.py` tries the real one.
+"""
+
+import re
+from html import escape, unescape
+from html.parser import HTMLParser
+
+import pytest
+
+from tests.widget.browser import host, until
+from tests.widget.full_app import FORECAST, STAY
+
+KEPT = {
+    "a": {"href"},
+    "blockquote": set(),
+    "iframe": {"src", "width", "height", "frameborder", "marginwidth", "marginheight", "scrolling",
+               "title"},
+}  # fmt: skip
+SECRET = "aB3dE6gH9k"
+DEFAULT_SIZE = "&maxwidth=500&maxheight=750&dnt=1&format=json"
+SCRIPT = """<script>
+addEventListener("message", ({data, source}) => {
+  if (!data || /[^a-zA-Z0-9]/.test(data.secret)) return;
+  for (const one of document.querySelectorAll("blockquote[data-secret]"))
+    one.style.display = "none";
+  for (const frame of document.querySelectorAll(`iframe[data-secret="${data.secret}"]`)) {
+    if (source !== frame.contentWindow) continue;
+    frame.removeAttribute("style");
+    if (data.message === "height")
+      frame.height = Math.min(1000, Math.max(200, parseInt(data.value, 10)));
+  }
+});
+addEventListener("load", () => {
+  for (const frame of document.querySelectorAll("iframe.wp-embedded-content"))
+    frame.contentWindow.postMessage({message: "ready", secret: frame.dataset.secret}, "*");
+});
+</script>"""
+
+
+class Filtered(HTMLParser):
+    """What is left of a snippet: allowed tags with allowed attributes, and the text in them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.left: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in KEPT:
+            kept = (f' {name}="{escape(v or "")}"' for name, v in attrs if name in KEPT[tag])
+            self.left.append(f"<{tag}{''.join(kept)}>")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.left += [f"</{tag}>"] if tag in KEPT else []
+
+    def handle_data(self, data: str) -> None:
+        self.left.append(escape(data))
+
+
+def embedded(full, address: str) -> str:
+    """What stands on the blog's page for an address on a line of its own."""
+    page = full.http.get(address).text
+    link = re.search(r'<link rel="alternate" type="application/json\+oembed" href="([^"]+)"', page)
+    answer = full.http.get(unescape(link[1]) + DEFAULT_SIZE).json()
+    left = "".join(Filtered(answer["html"]).left)
+    found = re.search(r"(<blockquote>.*?</blockquote>)?.*(<iframe.*?></iframe>)", left, re.DOTALL)
+    quote, frame = found.groups()
+    assert quote, "without it WordPress does not load its script"
+    frame = re.sub(r' src="([^"]*)"', rf' src="\1#?secret={SECRET}" data-secret="{SECRET}"', frame)
+    hidden = 'style="position: absolute; clip: rect(1px, 1px, 1px, 1px);"'
+    wordpress = (
+        f'class="wp-embedded-content" sandbox="allow-scripts" security="restricted" {hidden}'
+    )
+    quote = quote.replace("<blockquote", f'<blockquote data-secret="{SECRET}"')
+    return quote + frame.replace("<iframe", f"<iframe {wordpress}")
+
+
+def blog(body: str, script: str = SCRIPT) -> str:
+    return (
+        f"<!doctype html><html lang=en><title>A blog</title>{script}<p>Before</p>{body}<p>After</p>"
+    )
+
+
+@pytest.mark.parametrize("script_first", [True, False], ids=["script first", "script late"])
+def test_a_short_widget_is_as_tall_as_its_content(full, open_page, script_first):
+    body = embedded(full, full.address(FORECAST, sections="weather"))
+    page = blog(body) if script_first else blog(body, "") + SCRIPT
+    with host({"/": page}) as origin:
+        watched = open_page(origin)
+        frame = watched.page.frames[1]
+        until(watched.page, "document.querySelector('blockquote').style.display === 'none'")
+        until(frame, "Math.abs(innerHeight - document.getElementById('w').clientHeight) < 1")
+        assert frame.evaluate("innerWidth === document.documentElement.clientWidth")
+        assert watched.page.is_visible("iframe")
+        assert watched.page.query_selector("iframe").bounding_box()["width"] == 500, "no border"
+        assert watched.complaints == []
+
+
+def test_a_tall_widget_gets_1000_px_and_scrolls(full, open_page):
+    with host({"/": blog(embedded(full, full.address(STAY)))}) as origin:
+        page = open_page(origin).page
+        until(page, "document.querySelector('iframe').clientHeight === 1000")
+        until(page.frames[1], "innerWidth > document.documentElement.clientWidth")
+
+
+def test_an_error_page_speaks_too(full, open_page):
+    body = embedded(full, full.address(STAY)).replace("lat=43.3183", "lat=north")
+    with host({"/": blog(body)}) as origin:
+        page = open_page(origin).page
+        until(page, "document.querySelector('iframe').clientHeight < 500")
+        assert page.is_visible("iframe")
+
+
+def test_without_javascript_the_reader_gets_the_link(full, open_page):
+    with host({"/": blog(embedded(full, full.address(STAY)))}) as origin:
+        page = open_page(origin, java_script_enabled=False).page
+        link = page.query_selector("blockquote a")
+        assert link.is_visible()
+        assert "lat=43.3183" in link.get_attribute("href")
+        assert link.inner_text() == "Weather, sky, restaurants and events in San Sebastián"
+
+
+@pytest.mark.parametrize("ending", ["", "#?secret=a%22b", "#?secret=", "#secret=abc"])
+def test_without_a_secret_nothing_is_said_to_wordpress(full, open_page, ending):
+    address = escape(full.address(FORECAST))
+    heard = (
+        "<script>var heard = []; addEventListener('message', ({data}) => heard.push(data))</script>"
+    )
+    with host({"/": f'{heard}<iframe title="x" src="{address}{ending}"></iframe>'}) as origin:
+        page = open_page(origin).page
+        until(page, "heard.length >= 2")
+        assert not page.evaluate("heard.some((one) => one.secret !== undefined)")
+
+
+def test_a_page_that_shows_what_oembed_gives_as_it_is_hides_the_link(full, open_page):
+    html = full.http.get(f"{full.url}/v1/oembed", params={"url": full.address(STAY)}).json()["html"]
+    with host({"/": f"<!doctype html><html lang=en><title>x</title>{html}"}) as origin:
+        assert open_page(origin).page.is_hidden("blockquote")
