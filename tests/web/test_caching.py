@@ -6,6 +6,7 @@ import http.client
 import brotli
 import pytest
 
+from location_context.settings import Settings
 from location_context.web.caching import choose_coding, compress
 from tests.serving import serve
 from tests.web.conftest import STAY, Client, make_key
@@ -135,13 +136,18 @@ def test_max_age_is_what_is_left_and_a_minute_alone_when_something_is_missing(we
         assert control == "private, max-age=60"
 
 
-def test_head_has_the_headers_of_get_and_no_body(client: Client) -> None:
-    for path, params in ((TIDES, STAY), ("/v1/health", {}), ("/v1/docs", {}), ("/nothing", {})):
-        got, head = client.get(path, params), client.get(path, params, method="HEAD")
-        assert head.status_code == got.status_code
-        assert head.content == b""
-        for name in ("content-type", "content-length", "etag", "cache-control", "vary"):
-            assert head.headers.get(name) == got.headers.get(name), (path, name)
+def test_head_has_the_headers_of_get_and_no_body(web_settings: Settings) -> None:
+    # max-age counts seconds, so both are asked at one moment.
+    tides = FakeSection(clock := FakeClock(), fresh=900)
+    key = make_key(web_settings)
+    with serve(web_settings, clock=clock, sections=[tides]) as served:
+        client = Client(served, key)
+        for path, params in ((TIDES, STAY), ("/v1/health", {}), ("/v1/docs", {}), ("/nothing", {})):
+            got, head = client.get(path, params), client.get(path, params, method="HEAD")
+            assert head.status_code == got.status_code
+            assert head.content == b""
+            for name in ("content-type", "content-length", "etag", "cache-control", "vary"):
+                assert head.headers.get(name) == got.headers.get(name), (path, name)
 
 
 def test_head_counts_against_the_quota(client: Client) -> None:
