@@ -177,7 +177,7 @@ def create_app(
             routes = [*json_routes(service, app, OEmbed), *pages, *widget.others]
             app.serve(routes, {page.path: widget.error_response for page in pages})
             async with background(service), drain.with_parent():
-                with app.log, drain.on_sigterm(app, filter_accepts=settings.accept_filter):
+                with app.log, drain.on_sigterm(app, settings):
                     if own_process:
                         gc.freeze()
                     yield

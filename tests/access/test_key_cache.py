@@ -160,3 +160,24 @@ async def test_a_caller_that_goes_away_leaves_the_look_up_to_the_next(
     found = await asyncio.gather(*callers, return_exceptions=True)
     assert isinstance(found[0], asyncio.CancelledError)
     assert found[1:] == [minted.record, minted.record]
+
+
+async def test_keys_are_awaited_until_they_are_read_and_the_database_once_it_is_gone_too_long(
+    store: MemoryKeys, clock: MovedClock
+) -> None:
+    held = ApiKeyCache(store, now=clock.seconds, hold=30)
+    store.gone = True
+    assert await held.awaited() == "keys"
+    store.gone = False
+    clock.advance(2)
+    assert await held.awaited() is None
+    store.gone = True
+    clock.advance(29)
+    assert await held.awaited() is None
+    clock.advance(2)
+    assert await held.awaited() == "database"
+    with pytest.raises(ServiceOverloaded):
+        await held.find(b"")
+    store.gone = False
+    clock.advance(2)
+    assert await held.awaited() is None

@@ -33,6 +33,7 @@ WIDGET = f"{PUBLIC}/v1/pulse?lat=48.8566&lng=2.3522&start=2026-11-28&end=2026-12
 PUBLIC_ANSWERS = [
     # operation, name of the example, path, parameters
     ("health", "ok", "/v1/health", {}),
+    ("ready", "ready", "/v1/ready", {}),
     ("status", "operational", "/v1/status", {}),
     ("embed", "script", "/v1/embed.js", {}),
     ("oembed", "widget", "/v1/oembed", {"url": WIDGET}),
@@ -74,7 +75,8 @@ def made(folder: Path) -> dict[str, Any]:
         files["widget"] = {"head": _head(client.get("/v1/pulse", STAY, key=None))}
         files["status"]["operational"]["version"] = begin["version"] = VERSION
         client.served.app.draining = True
-        files["health"]["draining"] = _body(client.get("/v1/health"))
+        for probe in ("health", "ready"):
+            files[probe]["draining"] = _body(client.get(f"/v1/{probe}"))
     for code, answer in _errors(folder):
         assert answer.json()["error"]["code"] == code, answer.text
         files["errors"][code] = _body(answer)

@@ -8,8 +8,10 @@ import jsonschema_rs
 import pytest
 
 from location_context.errors import PUBLIC_ERRORS, PublicError
-from tests.web.conftest import STAY, Client
+from tests.serving import serve
+from tests.web.conftest import HTTP, STAY, Client
 from tests.web.full_app import full_app
+from tests.web.sections import FakeSection
 
 PATHS = {"/", "/v1/openapi.json"}  # of ours, that pages link to
 
@@ -26,11 +28,37 @@ def test_health_says_ok_to_anybody_and_is_never_kept(client: Client) -> None:
     assert "ratelimit" not in response.headers
 
 
-def test_while_draining_health_is_503_and_everything_else_still_answers(client: Client) -> None:
+class Late(FakeSection):
+    """Has read what it answers from once it is told to."""
+
+    name, loaded = "late", False
+
+    @property
+    def is_ready(self) -> bool:
+        return self.loaded
+
+
+def test_ready_is_503_until_a_section_has_read_what_it_answers_from(web_settings) -> None:
+    late = Late()
+    with serve(web_settings, sections=[FakeSection(), late]) as served:
+        waiting = HTTP.get(f"{served.url}/v1/ready")
+        assert HTTP.get(f"{served.url}/v1/health").status_code == 200
+        late.loaded = True
+        ready = HTTP.get(f"{served.url}/v1/ready")
+    assert (waiting.status_code, waiting.json()) == (
+        503, {"status": "waiting", "awaited": ["late"]}
+    )  # fmt: skip
+    assert (ready.status_code, ready.json()) == (200, {"status": "ready", "awaited": []})
+    assert ready.headers["cache-control"] == "no-store"
+
+
+def test_while_draining_probes_are_503_and_everything_else_still_answers(client: Client) -> None:
     client.served.app.draining = True
     try:
         health = client.get("/v1/health", key=None)
         assert (health.status_code, health.json()) == (503, {"status": "draining"})
+        ready = client.get("/v1/ready", key=None)
+        assert (ready.status_code, ready.json()["status"]) == (503, "draining")
         section = client.get("/v1/pulse/tides", STAY)
         assert section.status_code == 200
         assert section.headers["connection"] == "close"

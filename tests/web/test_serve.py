@@ -162,6 +162,18 @@ def wait_until_it_drains(port: int) -> None:
     assert told == (503, "close", {"status": "draining"})
 
 
+def test_a_server_that_ends_serves_for_as_long_as_it_is_told_to(house) -> None:
+    folder, _ = house
+    longer = {"LOCATION_CONTEXT_DRAIN_AT_LEAST": "3"}  # the default is 1 s
+    with serving(folder, more=longer) as served:
+        served.signal(signal.SIGTERM)
+        wait_until_it_drains(served.port)
+        told = time.monotonic()
+        printed = served.printed()
+        assert time.monotonic() - told > 2.5
+    assert served.process.returncode == 0, printed
+
+
 @LINUX
 def test_sigterm_under_load_answers_every_connection_drains_and_ends_cleanly(house) -> None:
     folder, key = house

@@ -124,6 +124,10 @@ class Authenticator:
         """Read the keys, so that no request waits for it."""
         await self._key_cache.prepare()
 
+    async def awaited(self) -> str | None:
+        """What must come before keys can be checked: `keys` or `database`; None if they can."""
+        return await self._key_cache.awaited()
+
     def warnings(self) -> list[str]:
         """Sentences for the operator."""
         damaged = self._key_cache.damaged

@@ -3,7 +3,7 @@
 The store is asked for its version at most every two seconds, and read again only when that has
 changed: a key that is revoked anywhere stops here within five seconds. A key that is not known is
 looked for again, since it may be new; concurrent requests share one look-up. While the store does
-not answer, the cached keys stay valid for a minute: nobody can revoke a key then either.
+not answer, the cached keys stay valid for a while: nobody can revoke a key then either.
 """
 
 import asyncio
@@ -18,7 +18,6 @@ from location_context.errors import ServiceOverloaded, StorageError
 REFRESH_SECONDS = 2.0
 MAX_AGE_SECONDS = 4.5  # a revoked key must stop within five seconds
 SLOWED_REFRESH_SECONDS = 0.05  # twenty look-ups a second for all slowed clients
-MAX_OUTAGE_SECONDS = 60.0
 READ_TIMEOUT = 1.0
 RETRY_AFTER_FAILURE_SECONDS = 2.0
 
@@ -31,9 +30,13 @@ class ApiKeyCache:
         read_at: when the store last told these keys.
     """
 
-    def __init__(self, store: KeyStore, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, store: KeyStore, now: Callable[[], float] = time.monotonic, *, hold: float = 60.0
+    ) -> None:
+        """`hold`: seconds for which keys are valid while the store does not answer."""
         self._store = store
         self._now = now
+        self._hold = hold
         self._keys: Mapping[bytes, ApiKey] = {}
         self.damaged: Sequence[str] = ()
         self._version: str | None = None
@@ -62,7 +65,7 @@ class ApiKeyCache:
         """The key with this digest, as it was in the store at most five seconds ago.
 
         Raises:
-            ServiceOverloaded: the store has not answered for a minute.
+            ServiceOverloaded: the store has not answered for `hold` seconds.
         """
         if not self._is_being_refreshed():
             await self._refresh(self._now() - REFRESH_SECONDS)
@@ -90,8 +93,15 @@ class ApiKeyCache:
     def _failing(self) -> bool:
         return self._tried_at > self.read_at
 
+    async def awaited(self) -> str | None:
+        """What must come before keys can be checked: the `keys`, or the `database` again."""
+        await self._refresh(self._now() - REFRESH_SECONDS)
+        if self._now() - self.read_at <= self._hold:
+            return None
+        return "keys" if self._version is None else "database"
+
     def _require_recent(self) -> None:
-        if self._now() - self.read_at > MAX_OUTAGE_SECONDS:
+        if self._now() - self.read_at > self._hold:
             raise _unavailable()
 
     async def _refresh(self, since: float) -> None:

@@ -7,6 +7,7 @@ Workers that are forked, as on Linux, find all modules imported, and share their
 
 import asyncio
 import gc
+import math
 import os
 import socket
 from collections.abc import Sequence
@@ -29,7 +30,7 @@ from location_context.web.status import status
 APPLICATION = "location_context.app:serve_app"
 HEADER_READ_TIMEOUT = 15_000  # milliseconds in which a client must have sent its headers
 MAX_CONNECTIONS = 2048  # waiting or open; far above what the concurrency limit admits
-WORKER_KILL_TIMEOUT = 20  # seconds a worker may take to end
+ENDING_SECONDS = 15  # that a worker may take to end once it has drained
 
 Host = Annotated[str, typer.Option(help="Address to listen on.")]
 Port = Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")]
@@ -55,7 +56,8 @@ def serve(
     _announce(settings, [console.hint(notice) for notice in notices])
     os.environ[PREFIX + "BUDGET_SHARE"] = str(settings.budget_share / workers)
     gc.freeze()  # a collection in a worker would write on pages that all processes share
-    server(APPLICATION, host, port, workers).serve()
+    drained = max(settings.drain_at_least, settings.drain_at_most)
+    server(APPLICATION, host, port, workers, math.ceil(drained) + ENDING_SECONDS).serve()
 
 
 def _announce(settings: Settings, notices: Sequence[str]) -> None:
@@ -87,8 +89,11 @@ def local_address(host: str, port: int) -> str:
     return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
 
 
-def server(factory: str, host: str, port: int, workers: int) -> MPServer:
-    """The server; each worker makes its application with the factory, `module:function`."""
+def server(factory: str, host: str, port: int, workers: int, kill_after: int = 20) -> MPServer:
+    """The server; each worker makes its application with the factory, `module:function`.
+
+    A worker that has not ended so many seconds after it was told to is killed.
+    """
     return MPServer(
         factory,
         address=host,
@@ -105,7 +110,7 @@ def server(factory: str, host: str, port: int, workers: int) -> MPServer:
         log_level=LogLevels.warning,
         log_dictconfig=logs.GRANIAN,
         respawn_failed_workers=True,
-        workers_kill_timeout=WORKER_KILL_TIMEOUT,
+        workers_kill_timeout=kill_after,
     )
 
 

@@ -282,6 +282,11 @@ class Section(ABC, Generic[Body]):
     async def prepare(self) -> None:
         """Read what the section answers from, before the first request."""
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether it has read what it answers from; `/v1/ready` says 503 until then."""
+        return True
+
     async def run(self) -> None:
         """Work in the background while the server runs; returns, or is cancelled at the end."""
 

@@ -68,6 +68,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "On SIGTERM, keep new connections out in the kernel, so that all that were opened are "
         "answered (Linux); without it, those of clients that follow /v1/health are.",
     ] = False
+    drain_at_least: Annotated[
+        Seconds, "Seconds for which a server that ends still serves, with /v1/ready at 503."
+    ] = 1.0
+    drain_at_most: Annotated[
+        Seconds, "Seconds after which it ends even if requests go on coming."
+    ] = 5.0
+    key_hold: Annotated[
+        Seconds, "Seconds for which API keys are valid while the database does not answer."
+    ] = 60.0
     embed_hosts: Annotated[
         Origins,
         "Origins whose pages may show the widget, such as https://www.example.org,"

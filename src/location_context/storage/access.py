@@ -156,7 +156,7 @@ async def open_authenticator(
     counter: Counter = RedisCounter(redis, clock) if redis else MemoryCounter(clock)
     try:
         yield Authenticator(
-            key_cache=ApiKeyCache(store),
+            key_cache=ApiKeyCache(store, hold=settings.key_hold),
             pepper=pepper,
             counter=counter,
             pseudonymiser=ClientPseudonymiser(counter, clock),

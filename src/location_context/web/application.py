@@ -74,7 +74,7 @@ class Application(Starlette):
 
     @property
     def draining(self) -> bool:
-        """Whether clients are asked to close their connections and health answers 503."""
+        """Whether clients are asked to close their connections and probes answer 503."""
         return self._responses.paused
 
     @draining.setter
@@ -91,10 +91,10 @@ class Application(Starlette):
     ) -> None:
         """Serve these routes; `error_pages` has the paths whose errors are not the JSON envelope.
 
-        All but health are refused when too many requests are in flight.
+        All but probes are refused when too many requests are in flight.
         """
         for route in routes:
-            limiter = None if route.path == status.HEALTH_PATH else self.limiter
+            limiter = None if route.path in status.PROBES else self.limiter
             admit = None
             if isinstance(route, CachedRoute):
                 self._cached_routes[route.path] = route
@@ -141,6 +141,7 @@ def json_routes(service: Service, app: Application, oembed: type) -> list[Route]
     return [
         *(section_route(service, section) for section in service.sections),
         status.health_route(lambda: app.draining),
+        status.ready_route(service, lambda: app.draining),
         status.status_route(service),
         openapi.route(document),
         *docs.routes(document, sections),

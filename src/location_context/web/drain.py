@@ -1,10 +1,10 @@
 """Drain: how a server process ends on SIGTERM without losing a request.
 
-First it goes on answering and says 503 on health, until the clients and load balancers that follow
-it send no more; then SIGINT ends the server's own loop. Clients that do not follow health can lose
-a connection in that moment, unless an `AcceptFilter` (a setting) first keeps new connections out
-and waits for those that are open. A worker whose parent was killed ends the same way, so that it
-does not hold the port for ever.
+First it goes on answering and says 503 on health and readiness, until the clients and load
+balancers that follow them send no more; then SIGINT ends the server's own loop. Clients that follow
+neither can lose a connection in that moment, unless an `AcceptFilter` (a setting) first keeps new
+connections out and waits for those that are open. A worker whose parent was killed ends the same
+way, so that it does not hold the port for ever.
 """
 
 import asyncio
@@ -15,24 +15,24 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 
+from location_context.settings import Settings
 from location_context.web import accept_filter
 from location_context.web.application import Application
 
 PARENT_CHECK_SECONDS = 0.5
 IDLE_SECONDS = 0.5  # without a request
-HEALTH_MIN_SECONDS, HEALTH_MAX_SECONDS = 1.0, 5.0  # for others to see that it drains
 OPEN_MIN_SECONDS, OPEN_MAX_SECONDS = 0.5, 4.0  # for open connections; a handshake ends in half a s
 
 
 @contextmanager
-def on_sigterm(app: Application, *, filter_accepts: bool) -> Iterator[None]:
+def on_sigterm(app: Application, settings: Settings) -> Iterator[None]:
     """Drain on SIGTERM; to be entered in the event loop of the server."""
     loop, tasks = asyncio.get_running_loop(), set[asyncio.Task[None]]()
 
     def begin() -> None:
         if not app.draining:
             app.draining = True
-            tasks.add(loop.create_task(_drain(app, filter_accepts=filter_accepts)))
+            tasks.add(loop.create_task(_drain(app, settings)))
 
     # outside of the main thread whoever embeds the server ends it
     with suppress(RuntimeError, ValueError, NotImplementedError):
@@ -60,9 +60,10 @@ async def _end_with(parent: int) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-async def _drain(app: Application, *, filter_accepts: bool) -> None:
-    await _until(lambda: _is_idle(app), HEALTH_MIN_SECONDS, HEALTH_MAX_SECONDS)
-    if filter_accepts and accept_filter.refuse_new_connections():
+async def _drain(app: Application, settings: Settings) -> None:
+    at_least, at_most = settings.drain_at_least, settings.drain_at_most
+    await _until(lambda: _is_idle(app), at_least, max(at_least, at_most))
+    if settings.accept_filter and accept_filter.refuse_new_connections():
         await _until(
             lambda: _is_idle(app) and not accept_filter.unanswered_connections(),
             OPEN_MIN_SECONDS,

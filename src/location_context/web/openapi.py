@@ -29,7 +29,7 @@ from location_context.parameters import (
 )
 from location_context.sections.section import DocsPage, Section
 from location_context.web.error_responses import JSON, ErrorEnvelope
-from location_context.web.status import HealthBody, documented_status
+from location_context.web.status import HealthBody, ReadyBody, documented_status
 
 REF = "#/components/schemas/{name}"
 Document = dict[str, Any]
@@ -78,7 +78,14 @@ def document(public_url: str, sections: Sequence[Section[Any]], oembed: type) ->
     for page in (page for section in sections for page in section.docs_pages()):
         document["paths"][f"/v1/docs/{page.name}"] = {"get": _page(page, paths["/v1/docs"]["get"])}
     bodies = [t for section in sections for t in (section.response, section.not_applicable_type)]
-    types = [*dict.fromkeys(bodies), ErrorEnvelope, HealthBody, documented_status(sections), oembed]
+    types = [
+        *dict.fromkeys(bodies),
+        ErrorEnvelope,
+        HealthBody,
+        ReadyBody,
+        documented_status(sections),
+        oembed,
+    ]
     shared["schemas"] = {
         _answer_name(section): _answer(section, template["answer"]) for section in sections
     } | _components(types)

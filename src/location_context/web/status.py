@@ -1,4 +1,4 @@
-"""Health and status: whether the process serves, and how the sections and their providers are."""
+"""Health, readiness and status: whether the process serves, and how sections and providers are."""
 
 import asyncio
 import time
@@ -19,7 +19,8 @@ from location_context.sections.section import Section
 from location_context.service import Service
 from location_context.web.error_responses import JSON
 
-HEALTH_PATH = "/v1/health"
+HEALTH_PATH, READY_PATH = "/v1/health", "/v1/ready"
+PROBES = frozenset({HEALTH_PATH, READY_PATH})  # asked every few seconds: never refused, at debug
 Overall = Literal["operational", "degraded", "outage"]
 _HEADERS = {"Cache-Control": "no-store", "Access-Control-Allow-Origin": "*"}
 DATABASE_TIMEOUT = 1.0  # seconds
@@ -31,6 +32,22 @@ class HealthBody(msgspec.Struct, frozen=True, kw_only=True):
 
     status: Annotated[
         Literal["ok", "draining"], Meta(description="`draining` while the process ends.")
+    ]
+
+
+class ReadyBody(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether this process should get requests."""
+
+    status: Annotated[
+        Literal["ready", "waiting", "draining"],
+        Meta(description="`draining` while the process ends; `waiting`: see `awaited`."),
+    ]
+    awaited: Annotated[
+        list[Text],
+        Meta(
+            description="What must come first: `keys` and the names of sections, until they are "
+            "read; `database`, if it has not answered for as long as keys are held."
+        ),
     ]
 
 
@@ -69,6 +86,28 @@ def health_route(is_draining: Callable[[], bool]) -> Route:
         return Response(ok, 200, _HEADERS, media_type=JSON)
 
     return Route(HEALTH_PATH, handle)
+
+
+def ready_route(service: Service, is_draining: Callable[[], bool]) -> Route:
+    """`/v1/ready`, which also sees whether the database answers: every 2 s, for a second."""
+
+    async def handle(_: Request) -> Response:
+        body = await readiness(service, draining=is_draining())
+        status = 200 if body.status == "ready" else 503
+        return Response(msgspec.json.encode(body), status, _HEADERS, media_type=JSON)
+
+    return Route(READY_PATH, handle)
+
+
+async def readiness(service: Service, *, draining: bool) -> ReadyBody:
+    """Whether this process should get requests now."""
+    if draining:
+        return ReadyBody(status="draining", awaited=[])
+    sections = [one.section for one in service.sections]
+    awaited = [section.name for section in sections if not section.is_ready]
+    if (access := await service.authenticator.awaited()) is not None:
+        awaited.insert(0, access)
+    return ReadyBody(status="waiting" if awaited else "ready", awaited=awaited)
 
 
 def status_route(service: Service) -> Route:

@@ -242,8 +242,10 @@ async def test_a_database_that_fails_is_503_only_as_long_as_nothing_was_ever_loa
         guide = Guide.build(SectionContext(Settings(), MovedClock(), client, {"guide": faulty}))
         with pytest.raises(UpstreamUnavailable):
             await guide.read(query(), Deadline.after(4))
+        assert not guide.is_ready
         faulty.failing = False
         assert (await guide.read(query(), Deadline.after(4))).body.applicable
+        assert guide.is_ready
         faulty.failing = True
         with pytest.raises(StorageError):
             await guide.refresh()

@@ -163,6 +163,10 @@ class Guide(section.Section[GuideBody]):
         """Load the guide, so that no request waits for it; a failing database is logged."""
         await self._follow()
 
+    @property
+    def is_ready(self) -> bool:
+        return self._loaded
+
     async def run(self) -> None:
         """Follow the active version until cancelled."""
         while True:
