@@ -8,6 +8,7 @@ import typer
 
 from location_context.cli import console
 from location_context.storage import backup as backups
+from location_context.storage import schema
 from location_context.storage.database import Database
 
 
@@ -35,11 +36,40 @@ def restore(
     console.emit({"data_dir": str(folder), "holds": contents}, text, json=json)
 
 
-def migrate(*, json: console.Json = False) -> None:
+def migrate(
+    *,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Change nothing; exit with 1 if a migration is pending."),
+    ] = False,
+    json: console.Json = False,
+) -> None:
     """Bring the database schema up to date; safe to run again after an interruption."""
+    if check:
+        _check(json=json)
+        return
     before, after = asyncio.run(Database.upgrade(console.settings()))
     if before == after:
         text = f"The database already has schema {after}."
     else:
         text = f"The database now has schema {after} (before: {before or 'none'})."
     console.emit({"before": before, "after": after}, text, json=json)
+
+
+def _check(*, json: bool) -> None:
+    """What `migrate` would do.
+
+    Raises:
+        OperatorError: the schema is that of a newer version, which this one cannot use.
+    """
+    held = asyncio.run(Database.held_revision(console.settings()))
+    pending, needed = schema.pending(held), schema.head()
+    if held is None:
+        text = f"There is no database yet; the service makes it, with schema {needed}."
+    elif pending:
+        text = f"The database has schema {held}; migrate would apply {', '.join(pending)}."
+    else:
+        text = f"The database has schema {held}, which this version can use."
+    console.emit({"held": held, "needed": needed, "pending": pending}, text, json=json)
+    if pending:
+        raise typer.Exit(1)

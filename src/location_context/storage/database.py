@@ -70,10 +70,11 @@ class Database:
         database = cls._connect(make_url(settings.database))
         try:
             await database.ensure_file()
-            if (revision := await database.revision()) is None:
+            if await database.revision() is None:
                 await database.migrate()
             else:
-                schema.require_current(revision)
+                async with database.read() as connection:
+                    await connection.run_sync(schema.require_usable)
             await database.check()
         except BaseException:
             await database.close()
@@ -82,12 +83,28 @@ class Database:
 
     @classmethod
     async def upgrade(cls, settings: Settings) -> tuple[str | None, str]:
-        """Bring the schema up to date; the revisions before and after."""
+        """Bring the schema up to date; the revisions before and after.
+
+        Raises:
+            StorageError: it cannot be reached or is damaged.
+            OperatorError: the schema is that of a newer version, which this one cannot use.
+        """
         async with cls._connect(make_url(settings.database)) as database:
             await database.ensure_file()
             before = await database.revision()
             await database.migrate()
-        return before, schema.head()
+            return before, await database.revision() or schema.head()
+
+    @classmethod
+    async def held_revision(cls, settings: Settings) -> str | None:
+        """The revision of the schema; None if there is no database yet.
+
+        Raises:
+            StorageError: it cannot be reached or is damaged.
+            OperatorError: the schema is that of a newer version, which this one cannot use.
+        """
+        async with cls._connect(make_url(settings.database)) as database:
+            return await database.usable_revision()
 
     @classmethod
     def _connect(cls, url: URL) -> Self:
@@ -197,6 +214,20 @@ class Database:
         """The revision of the schema; None for a new database."""
         async with self.read() as connection:
             return await connection.run_sync(schema.current)
+
+    async def usable_revision(self) -> str | None:
+        """The revision of the schema, if this version can use it or migrate it; None for none.
+
+        Raises:
+            OperatorError: it is that of a newer version, and not usable.
+        """
+        if self._path and not self._path.exists():
+            return None
+        revision = await self.revision()
+        if revision is not None and not schema.pending(revision):
+            async with self.read() as connection:
+                await connection.run_sync(schema.require_usable)
+        return revision
 
     async def migrate(self) -> None:
         """Bring the schema up to date in one transaction."""

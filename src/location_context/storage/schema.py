@@ -5,7 +5,7 @@ The stores query the tables; the migrations create the same ones (a test compare
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
     BigInteger,
@@ -23,6 +23,8 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    delete,
+    insert,
     inspect,
     select,
     table,
@@ -33,7 +35,11 @@ from sqlalchemy.types import TypeDecorator
 
 from location_context.errors import OperatorError
 
+if TYPE_CHECKING:
+    from alembic.config import Config
+
 VERSION_TABLE = "schema_version"
+OLDEST_USABLE = "schema_usable_from"  # in `facts`, written by each migration
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 
@@ -51,9 +57,30 @@ def current(connection: Connection) -> str | None:
     return revision
 
 
+def pending(revision: str | None) -> list[str]:
+    """The revisions that `upgrade` would apply to a database that holds `revision`, in order.
+
+    None of them if it is a newer version's.
+    """
+    revisions = _revisions()
+    if revision is None:
+        return revisions
+    return revisions[revisions.index(revision) + 1 :] if revision in revisions else []
+
+
 def upgrade(connection: Connection) -> None:
-    """Migrate within the caller's transaction."""
+    """Migrate within the caller's transaction.
+
+    Raises:
+        OperatorError: the schema is that of a newer version.
+    """
+    if (revision := current(connection)) is not None and revision not in _revisions():
+        require_usable(connection)
+        return
     _alembic("upgrade", connection, "head")
+    name = metadata_kv.c.name
+    connection.execute(delete(metadata_kv).where(name == OLDEST_USABLE))
+    connection.execute(insert(metadata_kv), {"name": OLDEST_USABLE, "value": _usable_from()})
 
 
 def downgrade(connection: Connection, target: str) -> None:
@@ -61,23 +88,35 @@ def downgrade(connection: Connection, target: str) -> None:
     _alembic("downgrade", connection, target)
 
 
-def require_current(revision: str | None) -> None:
-    """Reject a schema that is not the needed one.
+def require_usable(connection: Connection) -> None:
+    """Reject a schema that this version cannot use.
+
+    A newer version's can be used if its migrations say so, so that the servers of both may run side
+    by side during an upgrade.
 
     Raises:
-        OperatorError: it is older (with the command to run) or from a newer version.
+        OperatorError: it is older (with the command to run), or newer and not usable.
     """
+    revision = current(connection)
     if revision == head():
         return
-    if revision is not None and revision not in _revisions():
+    if revision in _revisions():
         raise OperatorError(
-            f"The database has schema {revision}, which this version does not know: it was created "
-            "by a newer version. Install that version, or restore an older copy of the database."
+            f"The database has schema {revision}, and this version needs {head()}. "
+            "Make a copy of it, then run: location-context migrate"
         )
-    raise OperatorError(
-        f"The database has schema {revision}, and this version needs {head()}. "
-        "Make a copy of it, then run: location-context migrate"
-    )
+    if _oldest_usable(connection) not in _revisions():
+        raise OperatorError(
+            f"The database has schema {revision}, which this version cannot use: it was created by "
+            "a newer version. Install that version, or restore a copy from before its migration."
+        )
+
+
+def _oldest_usable(connection: Connection) -> str | None:
+    """The oldest revision whose version of the service can use the schema as it is."""
+    name, value = metadata_kv.c.name, metadata_kv.c.value
+    found: str | None = connection.scalar(select(value).where(name == OLDEST_USABLE))
+    return found
 
 
 def _revisions() -> list[str]:
@@ -85,15 +124,30 @@ def _revisions() -> list[str]:
     return sorted(file.stem for file in (MIGRATIONS / "versions").glob("[0-9]*.py"))
 
 
+def _usable_from() -> str:
+    """The oldest revision whose version can use the newest schema: the newest that one names."""
+    from alembic.script import ScriptDirectory  # noqa: PLC0415  large, and rare
+
+    scripts = ScriptDirectory.from_config(_config()).walk_revisions()
+    return max(str(getattr(one.module, "usable_from", one.revision)) for one in scripts)
+
+
 def _alembic(direction: str, connection: Connection, target: str) -> None:
     # imported here: it costs a start 0.1 s and 10 MB, and only a migration needs it
     from alembic import command  # noqa: PLC0415  large, and rare
+
+    config = _config()
+    config.attributes["connection"] = connection
+    getattr(command, direction)(config, target)
+
+
+def _config() -> "Config":
     from alembic.config import Config  # noqa: PLC0415  large, and rare
 
-    config = Config(attributes={"connection": connection})
+    config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     config.set_main_option("path_separator", "os")
-    getattr(command, direction)(config, target)
+    return config
 
 
 class UtcDateTime(TypeDecorator[datetime]):

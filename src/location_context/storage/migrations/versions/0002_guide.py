@@ -5,6 +5,7 @@ from alembic import op
 
 revision = "0002_guide"
 down_revision = "0001_keys"
+usable_from = "0001_keys"  # it only adds tables
 
 
 def upgrade() -> None:

@@ -5,6 +5,7 @@ from alembic import op
 
 revision = "0003_events"
 down_revision = "0002_guide"
+usable_from = "0001_keys"  # it only adds tables
 
 
 def upgrade() -> None:

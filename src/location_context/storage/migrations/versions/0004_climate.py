@@ -5,6 +5,7 @@ from alembic import op
 
 revision = "0004_climate"
 down_revision = "0003_events"
+usable_from = "0001_keys"  # it only adds tables
 
 
 def upgrade() -> None:

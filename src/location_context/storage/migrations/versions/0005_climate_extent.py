@@ -8,6 +8,7 @@ from alembic import op
 
 revision = "0005_climate_extent"
 down_revision = "0004_climate"
+usable_from = "0001_keys"  # it only adds a table, and triggers that fill it
 
 _COUNTED = (
     "INSERT INTO climate_extent (id, rows, newest) "

@@ -5,6 +5,7 @@ from alembic import op
 
 revision = "0006_answers"
 down_revision = "0005_climate_extent"
+usable_from = "0001_keys"  # it only adds tables
 
 
 def upgrade() -> None:

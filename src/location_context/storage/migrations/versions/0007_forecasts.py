@@ -5,6 +5,7 @@ from alembic import op
 
 revision = "0007_forecasts"
 down_revision = "0006_answers"
+usable_from = "0001_keys"  # it only adds tables
 
 
 def upgrade() -> None:
