@@ -5,7 +5,7 @@ The stores query the tables; the migrations create the same ones (a test compare
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
@@ -34,9 +34,6 @@ from sqlalchemy.schema import SchemaItem
 from sqlalchemy.types import TypeDecorator
 
 from location_context.errors import OperatorError
-
-if TYPE_CHECKING:
-    from alembic.config import Config
 
 VERSION_TABLE = "schema_version"
 OLDEST_USABLE = "schema_usable_from"  # in `facts`, written by each migration
@@ -141,7 +138,8 @@ def _alembic(direction: str, connection: Connection, target: str) -> None:
     getattr(command, direction)(config, target)
 
 
-def _config() -> "Config":
+def _config() -> Any:
+    """Alembic's configuration."""
     from alembic.config import Config  # noqa: PLC0415  large, and rare
 
     config = Config()
