@@ -1,0 +1,254 @@
+"""The snippets of docs/embedding.md on hosts in Chromium, as they stand there.
+
+Those for React, Vue and Shopify's Liquid need npm.
+"""
+
+import re
+from html import escape, unescape
+
+import pytest
+
+from tests.serving import free_port
+from tests.widget.browser import host, until
+from tests.widget.embedding_page import blocks, code, snippet
+from tests.widget.full_app import STAY
+
+NEED_NPM = {"React", "Vue", "Shopify"}
+RUN_HERE = {
+    "Plain HTML", "Without our script", "Another stay, theme or language",
+    "Other single-page apps", "AMP", "Security policies", "Good to know",
+}  # fmt: skip
+RUN_BY_TEST_BREAKAGES = {"What breaks it"}
+FRAME = "document.querySelector('iframe')"
+OUTER = "innerWidth - document.documentElement.clientWidth"
+AMP_IFRAME = """<script>
+customElements.define("amp-iframe", class extends HTMLElement {
+  connectedCallback() {
+    addEventListener("DOMContentLoaded", () => {
+      const frame = document.createElement("iframe");
+      for (const name of ["sandbox", "title", "frameborder"])
+        frame.setAttribute(name, this.getAttribute(name) ?? "");
+      frame.src = this.getAttribute("src") + "#amp=1";
+      frame.scrolling = "no";
+      frame.style = "width:100%;height:100%";
+      this.style = `display:block;height:${this.getAttribute("height")}px`;
+      const overflow = this.querySelector("[overflow]");
+      overflow.hidden = true;
+      addEventListener("message", ({source, data}) => {
+        if (source !== frame.contentWindow || data.sentinel !== "amp") return;
+        if (data.type !== "embed-size" || data.height < 100) return;
+        if (!this.hasAttribute("resizable") || !overflow) return;
+        this.resize = () => { this.style.height = data.height + "px"; overflow.hidden = true; };
+        if (this.getBoundingClientRect().top > innerHeight) this.resize();
+        else overflow.hidden = false;
+      });
+      overflow.onclick = () => this.resize();
+      frame.onload = () => this.querySelector("[placeholder]").remove();
+      this.append(frame);
+    });
+  }
+});
+</script>"""
+
+
+def page(body: str) -> dict[str, str]:
+    return {"/": f"<!doctype html><html lang=en><title>A host</title>{body}"}
+
+
+def fits(page) -> None:
+    """Wait until the last frame is as tall as its content, without a scrollbar."""
+    until(page, "document.querySelectorAll('iframe').length > 0")
+    frame = page.frames[-1]
+    until(frame, "document.getElementById('w') !== null")
+    until(
+        frame,
+        f"Math.abs(innerHeight - document.getElementById('w').clientHeight) < 1 && {OUTER} === 0",
+    )
+
+
+def comes(page, ending: str) -> None:
+    """Wait until the last frame shows an address that ends so."""
+    for _ in range(500):
+        if page.frames[-1].url.endswith(ending):
+            return
+        page.wait_for_timeout(20)
+    pytest.fail(f"in vain: {ending}")
+
+
+def test_every_snippet_is_run_by_a_test():
+    assert set(blocks()) == RUN_HERE | NEED_NPM | RUN_BY_TEST_BREAKAGES
+
+
+def test_the_two_lines_size_the_widget(full, open_page):
+    frame, script = snippet(full.url)
+    with host(page(frame + script)) as origin:
+        watched = open_page(origin)
+        fits(watched.page)
+        assert watched.complaints == []
+        assert watched.elsewhere(full.url, origin) == []
+        assert watched.page.context.cookies() == []
+
+
+def test_the_two_lines_are_those_of_the_page_that_makes_them(full):
+    text = full.http.get(f"{full.url}/", params=STAY).text
+    made = re.search(r"<pre[^>]*><code>(.*?)</code></pre>", text, re.DOTALL)[1]
+    made = unescape(re.sub(r"</?[bi][^>]*>", "", made))
+    names = r"\b([a-z-]+)=\""
+    for shown, own in zip(made.split("\n"), snippet(full.url), strict=True):
+        assert sorted(re.findall(names, shown)) == sorted(re.findall(names, own))
+        for name in ("sandbox", "style", "loading"):
+            value = rf'{name}="[^"]*"'
+            assert re.findall(value, shown) == re.findall(value, own)
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["at once", "after the widget spoke"])
+def test_a_page_that_listens_itself_sizes_the_widget(full, open_page, late):
+    frame, _ = snippet(full.url)
+    listener = code("Without our script", full.url)
+    with host(page(frame + ("" if late else listener))) as origin:
+        watched = open_page(origin)
+        if late:
+            until(watched.page.frames[-1], "document.readyState === 'complete'")
+            watched.page.evaluate(re.sub(r"</?script>", "", listener))
+        fits(watched.page)
+        assert watched.complaints == []
+
+
+def test_another_stay_theme_and_language_leave_the_back_button_alone(full, open_page):
+    change = code("Another stay, theme or language", full.url)
+    frame, script = snippet(full.url)
+    with host({**page("before"), "/stay": page(frame + script)["/"]}) as origin:
+        there = open_page(origin).page
+        there.goto(f"{origin}/stay")
+        fits(there)
+        there.add_script_tag(content=change)
+        for choices, said in (
+            ({"start": "2027-09-03", "end": "2027-09-10"}, "start=2027-09-03&end=2027-09-10"),
+            ({"theme": "dark"}, "end=2027-09-10&theme=dark"),
+            ({"lang": "de"}, "theme=dark&lang=de"),
+        ):
+            there.evaluate(f"(choices) => change({FRAME}, choices)", choices)
+            comes(there, said)
+            fits(there)
+        there.go_back()
+        assert there.url == f"{origin}/"
+
+
+def test_a_changed_src_adds_an_entry_to_the_history(full, open_page):
+    frame, script = snippet(full.url)
+    with host(page(frame + script)) as origin:
+        there = open_page(origin).page
+        fits(there)
+        before = there.evaluate("history.length")
+        there.evaluate(f"{FRAME}.src += '&theme=dark'")
+        comes(there, "theme=dark")
+        assert there.evaluate("history.length") == before + 1
+
+
+def test_an_iframe_that_moves_or_comes_back_is_sized_again(full, open_page):
+    frame, script = snippet(full.url)
+    with host(page(f"<main></main><div>{frame}</div>{script}")) as origin:
+        there = open_page(origin).page
+        fits(there)
+        for turn in (
+            "document.querySelector('main').append(frame)",
+            "frame.remove(); frame.style.height = ''; document.querySelector('div').append(frame)",
+        ):
+            with there.expect_event("framenavigated", lambda one: "/v1/pulse" in one.url):
+                there.evaluate(f"{{ const frame = {FRAME}; {turn} }}")
+            fits(there)
+
+
+def test_a_custom_element_sizes_the_widget_in_its_shadow_root(full, open_page):
+    define = code("Other single-page apps", full.url)
+    address = escape(full.address(STAY))
+    body = f'<stay-widget title="A stay" src="{address}"></stay-widget><script>{define}</script>'
+    with host(page(body)) as origin:
+        watched = open_page(origin)
+        until(watched.page, "document.querySelector('stay-widget').shadowRoot !== null")
+        frame = watched.page.frames[-1]
+        until(frame, f"document.getElementById('w')?.clientHeight === innerHeight && {OUTER} === 0")
+        assert watched.complaints == []
+
+
+def test_code_in_an_iframe_of_the_system_scrolls_in_one_place(full, open_page):
+    """As in Wix: a box of a fixed size on another origin, which the code inside cannot change."""
+    sandbox = 'sandbox="allow-scripts allow-same-origin allow-popups" width="700" height="600"'
+    pages = {"/": ""}
+    with host(page("".join(snippet(full.url)))) as block, host(pages) as origin:
+        pages |= page(f'<iframe title="x" {sandbox} src="{block}"></iframe>')
+        watched = open_page(origin)
+        until(watched.page, "frames.length === 1 && frames[0].length === 1")
+        fits(watched.page)
+        assert watched.page.frames[1].evaluate(OUTER) > 0
+        assert watched.page.evaluate(OUTER) == 0
+        assert watched.complaints == []
+
+
+def test_the_address_in_an_iframe_of_the_system_scrolls_inside(full, open_page):
+    box = f'<iframe title="x" src="{escape(full.address(STAY))}" width="700" height="600"></iframe>'
+    with host(page(box)) as origin:
+        watched = open_page(origin)
+        until(watched.page, "frames.length === 1")
+        until(watched.page.frames[-1], f"{OUTER} > 0")
+        assert watched.complaints == []
+
+
+@pytest.mark.parametrize("place", ["in view", "below"])
+def test_amp_gives_the_height_or_offers_it(full, open_page, place):
+    """A stand-in for AMP's runtime that keeps the documented rules of `amp-iframe`."""
+    above = '<div style="height:3000px">Above</div>' if place == "below" else ""
+    with host(page(AMP_IFRAME + above + code("AMP", full.url))) as origin:
+        watched = open_page(origin)
+        there = watched.page
+        until(there, "document.querySelector('amp-iframe iframe') !== null")
+        if place == "in view":
+            button = there.get_by_role("button", name="Show the whole widget")
+            button.wait_for()
+            assert there.evaluate(f"{FRAME}.clientHeight") == 600
+            button.click()
+        else:
+            until(there, f"{FRAME}.clientHeight > 1000")
+        there.query_selector("iframe").scroll_into_view_if_needed()
+        fits(there)
+        assert there.frames[-1].url.endswith("#amp=1")
+        assert there.query_selector("[placeholder]") is None
+        assert watched.complaints == []
+
+
+def test_a_strict_policy_needs_only_the_service(full, open_page):
+    name, _, policy = code("Security policies", full.url).strip().partition(": ")
+    frame, script = snippet(full.url)
+    bare = re.sub(r' style="[^"]*"', ' class="stay"', frame)
+    body = f'<link rel="stylesheet" href="/style.css">{bare}{script}'
+    denied = "camera=(), geolocation=(), clipboard-write=(), fullscreen=(), microphone=()"
+    headers = {name: policy, "Permissions-Policy": denied}
+    with host({**page(body), "/style.css": ".stay { border: 0; width: 100% }"}, headers) as origin:
+        watched = open_page(origin)
+        fits(watched.page)
+        assert watched.complaints == []
+
+
+def test_a_nonce_with_strict_dynamic_loads_the_script(full, open_page):
+    frame, script = snippet(full.url)
+    policy = "script-src 'nonce-abc' 'strict-dynamic'"
+    body = frame + script.replace("<script", '<script nonce="abc"')
+    with host(page(body), {"Content-Security-Policy": policy}) as origin:
+        watched = open_page(origin)
+        fits(watched.page)
+        assert watched.complaints == []
+
+
+@pytest.mark.parametrize("up", [True, False])
+def test_a_widget_whose_service_is_down_can_be_hidden(full, open_page, up):
+    service = full.url if up else f"http://127.0.0.1:{free_port()}"
+    frame, _ = snippet(service)
+    _, _, script = code("Good to know", service).partition("<script>")
+    there = open_page("about:blank").page
+    there.clock.install()
+    with host(page(f"{frame}<script>{script}")) as origin:
+        there.goto(origin)
+        assert there.is_visible("iframe")
+        there.clock.fast_forward(5001)
+        until(there, f"{FRAME}.hidden === {'false' if up else 'true'}")
+        assert there.is_visible("iframe") == up
