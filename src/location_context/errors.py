@@ -293,17 +293,23 @@ class ProviderNotInPlan(ProviderStatusError):
 
 
 class ProviderBackoff(ProviderError):
-    """Not asked, because it asked for quiet, its breaker is open or too many calls wait."""
+    """Not asked; `reason` is `off`, `quiet` (as it asked), `breaker`, `queue` or `budget`."""
 
     code = "quiet"
 
-    def __init__(self, provider: str, message: str, until: datetime | None = None) -> None:
+    def __init__(
+        self, provider: str, message: str, until: datetime | None = None, *, reason: str = "queue"
+    ) -> None:
         super().__init__(provider, message)
         self.until = until
+        self.reason = reason
 
 
 class ProviderBudgetSpent(ProviderBackoff):
     """Not asked, because our budget for it is spent."""
+
+    def __init__(self, provider: str, message: str) -> None:
+        super().__init__(provider, message, reason="budget")
 
 
 class ProviderResponseInvalid(ProviderError):

@@ -1,8 +1,10 @@
 """The key_cache: revoked keys stop in time, floods cost little, and a lost store is ridden out."""
 
 import asyncio
+from datetime import timedelta
 
 import pytest
+from structlog.testing import capture_logs
 
 from location_context.access.key_cache import REFRESH_SECONDS, ApiKeyCache
 from location_context.access.keys import ApiKeys, digest, mint
@@ -181,3 +183,27 @@ async def test_keys_are_awaited_until_they_are_read_and_the_database_once_it_is_
     store.gone = False
     clock.advance(2)
     assert await held.awaited() is None
+
+
+async def test_keys_made_rotated_and_revoked_are_logged_by_their_ids(
+    key_cache: ApiKeyCache, store: MemoryKeys, keys: ApiKeys, clock: MovedClock
+) -> None:
+    first = await keys.create("Hotel")
+    with capture_logs() as lines:
+        await key_cache.find(b"")  # what was there before is no news
+        second = await keys.create("Inn")
+        clock.advance(3)
+        await key_cache.find(b"")
+        await keys.revoke(first.record.id)
+        clock.advance(3)
+        await key_cache.find(b"")
+        third = await keys.rotate(second.record.id, timedelta(hours=24))
+        clock.advance(3)
+        await key_cache.find(b"")
+    assert [(line["event"], line["key_id"]) for line in lines] == [
+        ("key_made", second.record.id),
+        ("key_revoked", first.record.id),
+        ("key_rotated", second.record.id),
+        ("key_made", third.record.id),
+    ]
+    assert first.secret not in str(lines)

@@ -8,7 +8,9 @@ import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from structlog.testing import capture_logs
 
+from location_context.counters import ProviderCalls
 from location_context.errors import (
     ProviderBackoff,
     ProviderError,
@@ -28,6 +30,7 @@ from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import DAY, Breaker, Budget, Host, Hosts
 from location_context.upstream.http import http_client
 from tests.fakes.server import Answered, StandIn
+from tests.moved_clock import MovedClock
 
 pytestmark = pytest.mark.anyio
 SECRET = "k3y-that-must-not-show"
@@ -392,3 +395,66 @@ async def test_what_some_waited_in_vain_is_not_waited_again_but_others_may(clien
     assert provider.is_suspect(0.3)  # it took longer than that
     await ask(provider)
     assert not provider.is_suspect(0.3)
+
+
+async def test_a_provider_that_answers_500_for_everything_is_logged_at_once_then_each_minute(
+    client, standin
+):
+    moved, seconds = MovedClock(), MovedClock()
+    standin.respond = lambda _: Answered({}, 500)
+    provider = upstream(client, standin.url, breaker=Breaker(threshold=10_000), clock=moved)
+    provider.calls = ProviderCalls("Provider", seconds.seconds)
+
+    async def fail(times: int) -> None:
+        for _ in range(times):
+            with pytest.raises(ProviderStatusError):
+                await ask(provider)
+
+    with capture_logs() as lines:
+        await fail(20)
+        seconds.advance(60)
+        await fail(20)
+        standin.respond = lambda _: Answered({})
+        for _ in range(3):
+            await ask(provider)
+    assert [(line["event"], line.get("status"), line.get("failures")) for line in lines] == [
+        ("provider_failed", 500, 1),
+        ("provider_failed", 500, 20),
+        ("provider_back", None, None),
+    ]
+    assert provider.calls.outcomes == {"status_5xx": 40, "ok": 3}
+    assert sum(provider.calls.seconds.counts) == 43
+
+
+async def test_a_provider_that_fails_every_second_time_fills_no_log(client, standin):
+    answers = [Answered({}, 500), Answered({})] * 50
+    standin.respond = lambda _: answers.pop(0)
+    provider = upstream(client, standin.url)
+    with capture_logs() as lines:
+        for _ in range(50):
+            with pytest.raises(ProviderStatusError):
+                await ask(provider)
+            await ask(provider)
+    assert [line["event"] for line in lines] == ["provider_failed", "provider_back"]
+
+
+async def test_a_breaker_is_logged_when_it_opens_and_closes_and_what_it_holds_back_is_counted(
+    client, standin
+):
+    standin.respond = lambda _: Answered({}, 500)
+    provider = upstream(client, standin.url, breaker=Breaker(pause=0.001, longest=0.001))
+    with capture_logs() as lines:
+        for _ in range(3):
+            with pytest.raises(ProviderStatusError):
+                await ask(provider)
+        provider.breaker.longest = provider.breaker.pause = 1000
+        provider.breaker.fail()
+        with pytest.raises(ProviderBackoff):
+            await ask(provider)
+        provider.breaker._until = 0.0  # its pause is over
+        standin.respond = lambda _: Answered({})
+        await ask(provider)
+    events = [line["event"] for line in lines if line["event"].startswith("breaker")]
+    assert events == ["breaker_opened", "breaker_closed"]
+    assert provider.calls.breaker_opened == 1
+    assert provider.calls.refused == {"breaker": 1}

@@ -3,7 +3,9 @@
 import contextlib
 import io
 import json
+import os
 import sys
+import threading
 
 import pytest
 
@@ -11,7 +13,7 @@ from location_context.settings import Settings
 from location_context.web import logs
 from tests.serving import serve
 from tests.web.conftest import STAY, Client, make_key
-from tests.web.sections import Broken, Empty, FakeSection
+from tests.web.sections import Broken, Empty, FakeClock, FakeSection, Slow
 
 CANARY = "lc_live_CANARYcanaryCANARYcanaryCANARYcanaryCANARYcanary1"
 
@@ -92,3 +94,110 @@ def test_messages_of_exceptions_are_left_out_however_they_are_handed_over() -> N
             assert event["error"] == "ValueError"
             assert CANARY not in str(event)
     assert logs.without_messages(None, "", {"event": "x"}) == {"event": "x"}
+
+
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+TRACEPARENT = f"00-{TRACE}-00f067aa0ba902b7-01"
+
+
+def answers(settings: Settings, sections: list, work, **more) -> list[dict]:
+    """The lines about answers that are written while `work` asks a server."""
+    written = io.StringIO()
+    key = make_key(settings)
+    with contextlib.redirect_stderr(written), serve(settings, sections=sections, **more) as served:
+        logs.configure(settings)
+        work(Client(served, key))
+    lines = [json.loads(line) for line in written.getvalue().splitlines()]
+    return [line for line in lines if line["event"] == "answered"]
+
+
+def test_a_line_tells_the_error_the_cache_and_the_process(tmp_path) -> None:
+    clock = FakeClock()
+    tides, lacking = FakeSection(clock), Empty(clock)
+
+    def work(client: Client) -> None:
+        for moved in (0, 0, 930, 61):  # kept whole, too old, read anew behind that
+            clock.forward(moved)
+            client.get("/v1/pulse/tides", STAY)
+        client.get("/v1/pulse/empty", STAY)
+        client.get("/v1/pulse/tides", {**STAY, "lat": "91"})
+        client.get("/v1/pulse/tides", STAY, key=None)
+        client.get("/v1/pulse", STAY, key=None)
+
+    settings = Settings(data_dir=tmp_path)
+    lines = answers(settings, [tides, lacking], work, clock=clock)
+    assert [(line["cache"], line["code"]) for line in lines] == [
+        ("miss", None),
+        ("response", None),
+        ("revalidating", None),
+        ("fresh", None),
+        (None, "upstream_unavailable"),
+        (None, "invalid_latitude"),
+        (None, "missing_api_key"),
+        ("failed", None),
+    ]
+    assert {line["worker"] for line in lines} == {os.getpid()}
+
+
+def test_who_waits_for_a_read_under_way_has_joined_it(tmp_path) -> None:
+    slow = Slow()
+
+    def work(client: Client) -> None:
+        first = threading.Thread(target=client.get, args=("/v1/pulse/slow", STAY))
+        first.start()
+        assert slow.entered.wait(10)
+        second = threading.Thread(target=client.get, args=("/v1/pulse/slow", STAY))
+        second.start()
+        while client.served.app.limiter.in_flight < 2:
+            pass
+        slow.let_go()
+        first.join()
+        second.join()
+
+    lines = answers(Settings(data_dir=tmp_path), [slow], work)
+    assert sorted(line["cache"] for line in lines) == ["joined", "miss"]
+
+
+def test_a_trace_is_told_if_its_header_has_the_right_form(tmp_path) -> None:
+    wrong = (
+        "",
+        TRACE,
+        TRACEPARENT.upper(),
+        TRACEPARENT + "-more",  # of version 00
+        TRACEPARENT.replace("00-4", "ff-4"),
+        TRACEPARENT.replace(TRACE, "0" * 32),
+        TRACEPARENT.replace("00f067aa0ba902b7", "0" * 16),
+        TRACEPARENT + '"',
+    )
+
+    def work(client: Client) -> None:
+        for path in ("/v1/pulse/tides", "/v1/pulse/tides", "/v1/docs", "/nothing"):
+            client.get(path, STAY, headers={"traceparent": TRACEPARENT})
+        client.get("/v1/docs", headers={"traceparent": "01" + TRACEPARENT[2:] + "-more"})
+        for one in wrong:
+            client.get("/v1/docs", headers={"traceparent": one})
+
+    lines = answers(Settings(data_dir=tmp_path), [FakeSection()], work)
+    assert [line["trace_id"] for line in lines] == [TRACE] * 5 + [None] * len(wrong)
+
+
+@pytest.mark.parametrize(
+    ("level", "told"), [("debug", ["debug"] * 2 + ["info"]), ("info", ["info"])]
+)
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_probes_are_logged_at_debug(tmp_path, level: str, told: list[str], form: str) -> None:
+    def work(client: Client) -> None:
+        for path in ("/v1/health", "/v1/ready", "/v1/status"):
+            client.get(path)
+
+    settings = Settings(data_dir=tmp_path, log_level=level, log_format=form)
+    if form == "json":
+        lines = [one for one in answers(settings, [], work) if one["path"] != "/v1/health"]
+        assert [line["level"] for line in lines] == told[-2:]
+        return
+    written = io.StringIO()
+    with contextlib.redirect_stderr(written), serve(settings, sections=[]) as served:
+        logs.configure(settings)
+        work(Client(served, "none"))
+    assert ("/v1/ready" in written.getvalue()) is (level == "debug")
+    assert "/v1/status" in written.getvalue()

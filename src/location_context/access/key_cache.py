@@ -128,10 +128,25 @@ class ApiKeyCache:
     async def _read(self) -> None:
         version = await self._store.version()
         if version != self._version:
-            self._keys = {key.digest: key for key in await self._store.all()}
+            keys = {key.digest: key for key in await self._store.all()}
+            if self._version is not None:
+                _log_changes(self._keys, keys)
+            self._keys = keys
             self._version, self.damaged = version, tuple(self._store.damaged)
             if self.damaged:
                 structlog.get_logger().error("key_records_damaged", key_ids=self.damaged)
+
+
+def _log_changes(before: Mapping[bytes, ApiKey], now: Mapping[bytes, ApiKey]) -> None:
+    """A line for each key that was made or revoked since, whoever did it where."""
+    for digest, key in now.items():
+        former = before.get(digest)
+        if former is None:
+            structlog.get_logger().info("key_made", key_id=key.id, expires_at=key.expires_at)
+        elif key.revoked_at is not None and former.revoked_at is None:
+            structlog.get_logger().info("key_revoked", key_id=key.id, at=key.revoked_at)
+        elif key.replaced_by != former.replaced_by:
+            structlog.get_logger().info("key_rotated", key_id=key.id, ends_at=key.expires_at)
 
 
 def _unavailable() -> ServiceOverloaded:

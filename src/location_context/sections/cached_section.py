@@ -10,13 +10,13 @@ read apart, since how patient a read is hangs on its caller.
 from collections.abc import Hashable
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import structlog
 
 from location_context import errors
-from location_context.sections.contract import Applicable, Query, SectionResult
+from location_context.sections.contract import Applicable, Query, ReadKind, SectionResult
 from location_context.sections.section import Section
 from location_context.stay import Clock
 from location_context.upstream.cached_source import CachedSource, Entry
@@ -37,11 +37,13 @@ class CachedSection:
     Attributes:
         section: what answers; all it says of itself is asked of it.
         last_read_failed: whether the last read had nothing to give.
+        reads: how often it came by a result in each way.
     """
 
     def __init__(self, section: Section[Any], clock: Clock, *, max_bytes: int = MAX_BYTES) -> None:
         self.section = section
         self.last_read_failed = False
+        self.reads: dict[ReadKind, int] = dict.fromkeys(get_args(ReadKind), 0)
         self._clock = clock
         self._cache: CachedSource[Hashable, SectionResult] = CachedSource(
             clock,
@@ -80,21 +82,32 @@ class CachedSection:
             if self._clock() >= cached.retry_at:
                 later = Deadline.after(BACKGROUND_SECONDS)
                 self._cache.start(key, lambda: self._fetch(query, later), public=public)
+                self._count("revalidating", query)
+            else:
+                self._count("fresh", query)
             return cached.value
+        kind: ReadKind = "joined" if (key, public) in self._cache.in_flight else "miss"
         try:
             entry = await self._cache.get_fresh(
                 key, lambda: self._fetch(query, deadline), deadline, public=public
             )
         except (errors.LocationContextError, TimeoutError) as error:
             if cached and self._usable(cached, query, STALE_IF_ERROR_TTL):
+                self._count("stale", query)
                 return _stale(cached.value)
             self.last_read_failed = True
+            self._count("failed", query)
             if isinstance(error, TimeoutError | errors.ProviderError | errors.StorageError):
                 raise errors.UpstreamUnavailable(
                     f"The {self.name} section could not be read in time and holds nothing.", 5
                 ) from None
             raise
+        self._count(kind, query)
         return entry.value
+
+    def _count(self, kind: ReadKind, query: Query) -> None:
+        self.reads[kind] += 1
+        query.reads.append(kind)
 
     def peek(self, query: Query) -> SectionResult | None:
         """The result cached for a query, fresh or not; nothing is read for it."""

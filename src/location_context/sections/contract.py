@@ -9,10 +9,10 @@ notices that licences ask for, and how a provider answers.
 import hashlib
 from asyncio import Future
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import Meta
@@ -80,15 +80,31 @@ def meanings(codes: Mapping[Any, str]) -> str:
     return " ".join(f"`{code}`: {sentence}" for code, sentence in codes.items())
 
 
+ReadKind = Literal["fresh", "revalidating", "stale", "joined", "miss", "failed"]  # worst last
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is asked of a section. `public` marks widget traffic, which may spend half a budget."""
+    """What is asked of a section.
+
+    Attributes:
+        public: widget traffic, which may spend half of a budget.
+        reads: how each `CachedSection` came by its result, for log and metrics: `fresh` or `stale`
+            from its cache; `revalidating`: from it while a new one is read; `joined`: another's
+            read was under way; `miss`: it was read.
+    """
 
     point: Point
     stay: Stay | None
     units: UnitSystem
     language: Language
     public: bool = False
+    reads: list[ReadKind] = field(default_factory=list, compare=False)
+
+    @property
+    def read_as(self) -> ReadKind | None:
+        """The worst of `reads`; None where nothing was read."""
+        return max(self.reads, key=get_args(ReadKind).index, default=None)
 
 
 class PointBody(msgspec.Struct, frozen=True, kw_only=True):

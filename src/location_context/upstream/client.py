@@ -23,6 +23,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 import structlog
 
 from location_context import errors
+from location_context.counters import ProviderCalls
 from location_context.stay import Clock
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Breaker, Host
@@ -92,6 +93,7 @@ class ProviderClient:
     Attributes:
         last_success_at: when a response was last read, UTC.
         last_error: the newest failure since, or None.
+        calls: what came of them.
         answered_at: when it last answered well, on the monotonic clock.
         wasted_wait: seconds that callers waited for nothing, until it answers in less; else 0.
 
@@ -113,6 +115,7 @@ class ProviderClient:
         backoff: Callable[[HttpResponse], Backoff] = backoff_from_headers,
     ) -> None:
         self.name = name
+        self.calls = ProviderCalls(name)
         self.last_success_at: datetime | None = None
         self.last_error: errors.ProviderError | None = None
         self.answered_at = -math.inf
@@ -225,19 +228,21 @@ class ProviderClient:
         Raises:
             ProviderError: nothing usable came; see the tree in `errors`.
         """
-        self._check_available()
         url = self._url + path + ("?" + urlencode(params, safe=",") if params else "")
         try:
+            self._check_available()
             async with self._slot():
                 self._admit(units, public=public)
                 response = await self._call(url, dict(headers or {}), units, public, accept)
             parsed = self._parse(response, parse)
-        except errors.ProviderBackoff:
+        except errors.ProviderBackoff as error:
+            self.calls.refuse(error)
             raise
         except errors.ProviderError as error:
             self._record_failure(error)
             raise
-        self.breaker.succeed()
+        self._close_breaker()
+        self.calls.succeed()
         self.host.answers = True
         self.last_success_at, self.last_error = self._clock(), None
         self.answered_at = time.monotonic()
@@ -246,9 +251,9 @@ class ProviderClient:
 
     def _check_available(self) -> None:
         if not self.configured:
-            raise errors.ProviderBackoff(self.name, "is not configured")
+            raise errors.ProviderBackoff(self.name, "is not configured", reason="off")
         if (until := self.backoff_until) is not None:
-            raise errors.ProviderBackoff(self.name, "asked for quiet", until)
+            raise errors.ProviderBackoff(self.name, "asked for quiet", until, reason="quiet")
         if self.breaker.state == "open":
             raise self._breaker_backoff()
 
@@ -285,17 +290,25 @@ class ProviderClient:
 
     def _breaker_backoff(self) -> errors.ProviderBackoff:
         until = self._clock() + timedelta(seconds=self.breaker.retry_in())
-        return errors.ProviderBackoff(
-            self.name, "does not answer and is left alone for a while", until
-        )
+        sentence = "does not answer and is left alone for a while"
+        return errors.ProviderBackoff(self.name, sentence, until, reason="breaker")
 
     def _record_failure(self, error: errors.ProviderError) -> None:
         self.last_error = error
+        self.calls.fail(error)
         if isinstance(error, errors.ProviderStatusError) and error.status in range(400, 500):
-            self.breaker.succeed()  # it is alive; this call was wrong, or it asked for quiet
-        else:
-            self.breaker.fail()
-            self.host.answers = False
+            self._close_breaker()  # it is alive; this call was wrong, or it asked for quiet
+            return
+        was_closed = self.breaker.state == "closed"
+        self.breaker.fail()
+        self.host.answers = False
+        if was_closed and self.breaker.state == "open":
+            self.calls.open_breaker(self.breaker.retry_in())
+
+    def _close_breaker(self) -> None:
+        if self.breaker.state != "closed":
+            self.calls.close_breaker()
+        self.breaker.succeed()
 
     async def _call(
         self, url: str, headers: dict[str, str], units: float, public: bool, accept: tuple[int, ...]
@@ -322,6 +335,7 @@ class ProviderClient:
             raise errors.ProviderTimeout(self.name, "did not answer in time") from None
         finally:
             del self._sent_at[call]
+            self.calls.seconds.add(time.monotonic() - sent)
         if time.monotonic() - sent < self.wasted_wait:
             self.wasted_wait = 0.0
         self._check_status(response, accept)

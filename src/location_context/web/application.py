@@ -61,7 +61,7 @@ class Application(Starlette):
         self.failure: BaseException | None = None
         self._error_pages: dict[str, ErrorResponse] = {}
         self._cached_routes: dict[str, CachedRoute] = {}
-        self.log = AccessLogger(settings)
+        self.log = AccessLogger(settings, status.PROBES)
         self._request_ids = middleware.RequestIds()
         self._responses = ResponseCache(
             super().__call__,

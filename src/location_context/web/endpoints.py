@@ -37,6 +37,8 @@ def section_route(service: Service, section: CachedSection) -> CachedRoute:
         scope["state"]["near"] = f"{point.lat:.1f},{point.lng:.1f}"
         query = Query(point, given.stay, given.units, language)
         result = await section.read(query, Deadline.after(service.settings.json_deadline))
+        scope["state"]["mode"] = getattr(result.body, "mode", None)
+        scope["state"]["cache"] = query.read_as
         freshness = scope["state"]["freshness"] = Freshness.of([result], "private")
         scope["state"]["digest"] = result.digest
         left = freshness.seconds_left(service.clock().timestamp())

@@ -7,11 +7,12 @@ quote what came from outside.
 
 import asyncio
 import logging
+import os
 import re
 import sys
 import time
 import traceback
-from collections.abc import MutableMapping
+from collections.abc import Collection, MutableMapping
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
@@ -27,9 +28,53 @@ GRANIAN = {  # its own lines go the way of all others
 }
 GATHER_SECONDS = 0.02
 MAX_GATHERED = 500  # lines
-# id, method, path, status, milliseconds, near, key's id, and when it was given (Unix nanoseconds)
-Answer: TypeAlias = tuple[str, str, str, int, float, str | None, str | None, int]
 _KEY = re.compile(r"lc_live_[0-9A-Za-z]*")
+_TRACEPARENT = re.compile(  # of W3C Trace Context: version, trace, parent, flags, and what follows
+    rb"(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?"
+)
+
+
+class Facts:
+    """What equal requests have in common in their lines; `json` is that part of the line.
+
+    Attributes:
+        code: of the error.
+        mode: of the weather.
+        cache: `response` for a kept response, else the worst of its sections' `ReadKind`s.
+        near: the point at one decimal.
+    """
+
+    __slots__ = ("cache", "code", "json", "mode", "near")
+
+    def __init__(
+        self,
+        *,
+        code: str | None = None,
+        mode: str | None = None,
+        cache: str | None = None,
+        near: str | None = None,
+    ) -> None:
+        self.code, self.mode, self.cache, self.near = code, mode, cache, near
+        self.json = (
+            f'"code":{_quoted(code)},"mode":{_quoted(mode)},"cache":{_quoted(cache)},'
+            f'"near":{_quoted(near)}'
+        )
+
+
+# id, method, path, status, milliseconds, facts, key's id, traceparent, and when (Unix nanoseconds)
+Answer: TypeAlias = tuple[str, str, str, int, float, Facts, str | None, bytes | None, int]
+
+
+def _quoted(text: str | None) -> str:
+    return "null" if text is None else f'"{text}"'
+
+
+def trace_id(traceparent: bytes | None) -> str | None:
+    """The trace that a request says it belongs to; None where it says none in the right form."""
+    found = _TRACEPARENT.fullmatch(traceparent) if traceparent else None
+    if found is None or (found[1] == b"00" and found[3]):  # only later versions may be longer
+        return None
+    return found[2].decode()
 
 
 class AccessLogger:
@@ -39,9 +84,13 @@ class AccessLogger:
     killed by the kernel loses lines: those of the last `GATHER_SECONDS`.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, probes: Collection[str] = ()) -> None:
+        """`probes`: paths whose lines are at debug."""
         self._silent = getattr(logging, settings.log_level.upper()) > logging.INFO
         self._json = settings.log_format == "json"
+        self._probes = probes
+        self._unlogged = () if settings.log_level == "debug" else probes
+        self._worker = os.getpid()
         self._answers: list[Answer] = []
         self._second, self._prefix = 0, ""  # the time of the last line
 
@@ -58,27 +107,35 @@ class AccessLogger:
         path: str,
         status: int,
         began: float,
-        near: str | None,
-        key_id: str | None,
+        facts: Facts,
+        key_id: str | None = None,
+        traceparent: bytes | None = None,
     ) -> None:
         """Log an answer; `began` is on `time.perf_counter`. None of it needs escaping in JSON."""
-        if self._silent:
+        if self._silent or path in self._unlogged:
             return
         ms = (time.perf_counter() - began) * 1000
         if not self._json:
-            structlog.get_logger().info(
+            log = structlog.get_logger()
+            (log.debug if path in self._probes else log.info)(
                 "answered",
                 request_id=request_id,
                 method=method,
                 path=path,
                 status=status,
                 ms=round(ms, 1),
-                near=near,
+                code=facts.code,
+                mode=facts.mode,
+                cache=facts.cache,
+                near=facts.near,
                 key_id=key_id,
+                trace_id=trace_id(traceparent),
             )
             return
         ended = time.time_ns()
-        self._answers.append((request_id, method, path, status, ms, near, key_id, ended))
+        self._answers.append(
+            (request_id, method, path, status, ms, facts, key_id, traceparent, ended)
+        )
         if len(self._answers) == 1:
             asyncio.get_running_loop().call_later(GATHER_SECONDS, self.flush)
         elif len(self._answers) >= MAX_GATHERED:
@@ -92,17 +149,19 @@ class AccessLogger:
             sys.stderr.flush()
 
     def _line(self, answer: Answer) -> str:
-        request_id, method, path, status, ms, near, key_id, ended = answer
+        request_id, method, path, status, ms, facts, key_id, traceparent, ended = answer
         second, micros = divmod(ended // 1000, 1_000_000)
         if second != self._second:
             self._second = second
             self._prefix = datetime.fromtimestamp(second, UTC).isoformat()[:-6]  # no +00:00
         shown = "0.0" if ms < 0.05 else f"{ms:.1f}"  # most are, and a float takes long to format
-        near = "null" if near is None else f'"{near}"'
+        trace = "null" if traceparent is None else _quoted(trace_id(traceparent))
         key_id = "null" if key_id is None else f'"{key_id}"'
+        level = "debug" if path in self._probes else "info"
         return (
             f'{{"request_id":"{request_id}","method":"{method}","path":"{path}","status":{status},'
-            f'"ms":{shown},"near":{near},"key_id":{key_id},"event":"answered","level":"info",'
+            f'"ms":{shown},{facts.json},"key_id":{key_id},"trace_id":{trace},'
+            f'"worker":{self._worker},"event":"answered","level":"{level}",'
             f'"timestamp":"{self._prefix}.{micros:06}Z"}}\n'
         )
 
@@ -122,6 +181,7 @@ def _configure(level: int, log_format: str) -> None:
     shared: list[structlog.typing.Processor] = [
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
+        with_worker,
         without_messages,
         without_keys,
     ]
@@ -149,6 +209,12 @@ def _configure(level: int, log_format: str) -> None:
 
 def _json(event: object, **_: object) -> str:
     return msgspec.json.encode(event, enc_hook=repr).decode()
+
+
+def with_worker(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """The process that writes the line, as its lines about answers have it too."""
+    event["worker"] = os.getpid()
+    return event
 
 
 def without_messages(

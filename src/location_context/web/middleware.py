@@ -1,8 +1,8 @@
 """The middleware around every endpoint: small ASGI applications, each with one task.
 
 `application.py` has their order. What one learns of a request stands in `scope["state"]`:
-`request_id`, `grant` (of the authenticator), `near` (the point at one decimal), `digest` (of the
-body).
+`request_id`, `grant` (of the authenticator), `digest` (of the body), and what its line in the log
+tells (`web.logs.Facts`): `near`, `mode`, `cache` and the error's `code`.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from location_context import errors
 from location_context.access.authenticator import Grant
 from location_context.parameters import decode
 from location_context.web.error_responses import ErrorResponse
-from location_context.web.logs import AccessLogger
+from location_context.web.logs import AccessLogger, Facts
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 Admit: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Grant | None]]
@@ -101,8 +101,9 @@ class AccessLog:
             path if path in self._known_paths else "other",
             status,
             began,
-            state.get("near"),
+            Facts(**{name: state.get(name) for name in ("code", "mode", "cache", "near")}),
             grant.key_id if grant else None,
+            next((value for name, value in scope["headers"] if name == b"traceparent"), None),
         )
 
 
@@ -149,6 +150,7 @@ class ErrorResponses:
             error = errors.InternalError("Something went wrong on our side.")
         else:
             return
+        scope["state"]["code"] = error.code
         response = self._response(error, Request(scope, receive))
         await response(scope, receive, send)
 

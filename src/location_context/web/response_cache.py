@@ -22,7 +22,7 @@ from location_context.sections.cached_section import CachedSection
 from location_context.stay import Clock, posix_seconds
 from location_context.web.caching import ON_304, Headers, choose_coding, etag_matches
 from location_context.web.error_responses import PreparedErrors
-from location_context.web.logs import AccessLogger
+from location_context.web.logs import AccessLogger, Facts
 from location_context.web.middleware import RequestIds, is_host
 
 MAX_BYTES = 8_000_000  # of one path; plain bodies are shared with the section's own cache
@@ -43,21 +43,22 @@ class CachedResponse:
         "_freshness",
         "body",
         "etag",
+        "facts",
         "fresh_until",
         "headers",
-        "near",
         "on_304",
     )
 
     def __init__(
-        self, headers: Headers, body: bytes, freshness: Freshness, near: str | None
+        self, headers: Headers, body: bytes, freshness: Freshness, state: Mapping[str, Any]
     ) -> None:
+        """`state`: of the request that it answered."""
         self.headers = [pair for pair in headers if pair[0] not in _OF_ONE_REQUEST]
         self.on_304 = [pair for pair in self.headers if pair[0] in _IN_304]
         self.fresh_until = freshness.fresh_until
         self.etag = dict(headers)[b"etag"]
         self.body = body
-        self.near = near
+        self.facts = Facts(cache="response", mode=state.get("mode"), near=state.get("near"))
         self._freshness = freshness
         self._control = (-1, (b"cache-control", b""))
 
@@ -132,6 +133,7 @@ class ResponseCache:
         self._request_ids = request_ids
         self._log = log
         self._errors = PreparedErrors()
+        self._refused: dict[str, Facts] = {}  # by the error's code
         self.paused = False
         self.last_request_at = time.perf_counter()
 
@@ -139,13 +141,14 @@ class ResponseCache:
         began = self.last_request_at = time.perf_counter()
         route = self._routes.get(scope["path"])
         headers = dict(scope["headers"])
+        trace = headers.get(b"traceparent")
         single = len(headers) == len(scope["headers"])  # a header given twice is checked elsewhere
         asked = route is not None and single and scope["method"] == "GET" and not self.paused
         if route is None or not asked or not is_host(headers.get(b"host", b"")):
             await self._app(scope, receive, send)
             return
         if b"authorization" not in headers and (error := route.gate.refusal(scope, headers)):
-            await self._answer(error, route, began, send)
+            await self._answer(error, route, began, trace, send)
             return
         query, coding = scope["query_string"], choose_coding(headers.get(b"accept-encoding", b""))
         found = route.responses.get((query, coding, None))
@@ -157,13 +160,13 @@ class ResponseCache:
             if (error := route.gate.refusal(scope, headers)) is None:
                 await self._app(scope, receive, self._storing(route, scope, headers, send))
             else:
-                await self._answer(error, route, began, send)
+                await self._answer(error, route, began, trace, send)
             return
         try:
             admitted = route.gate.admit_now(scope, headers)
             if admitted is None:
                 if (refused := route.gate.refusal(scope, headers)) is not None:
-                    await self._answer(refused, route, began, send)
+                    await self._answer(refused, route, began, trace, send)
                     return
                 grant = await route.gate.admit(scope)
                 admitted = (grant.key_id, grant.headers) if grant else (None, [])
@@ -182,10 +185,15 @@ class ResponseCache:
         start = {"type": START, "status": status, "headers": [*kept, *own, *quota]}
         await send(start)
         await send({"type": BODY, "body": body})
-        self._log.answered(request_id, "GET", route.path, status, began, found.near, key_id)
+        self._log.answered(request_id, "GET", route.path, status, began, found.facts, key_id, trace)
 
     async def _answer(
-        self, error: PublicError, route: CachedRoute, began: float, send: Send
+        self,
+        error: PublicError,
+        route: CachedRoute,
+        began: float,
+        trace: bytes | None,
+        send: Send,
     ) -> None:
         """The answer that the long way would give."""
         request_id = self._request_ids.next()
@@ -193,7 +201,9 @@ class ResponseCache:
         own = (b"x-request-id", request_id.encode())
         await send({"type": START, "status": error.status, "headers": [*headers, own, NOSNIFF]})
         await send({"type": BODY, "body": body})
-        self._log.answered(request_id, "GET", route.path, error.status, began, None, None)
+        if (facts := self._refused.get(error.code)) is None:
+            facts = self._refused[error.code] = Facts(code=error.code)
+        self._log.answered(request_id, "GET", route.path, error.status, began, facts, None, trace)
 
     def _storing(
         self, route: CachedRoute, scope: Scope, asked: Mapping[bytes, bytes], send: Send
@@ -208,7 +218,7 @@ class ResponseCache:
                     start.update(message["headers"])
             elif start and state["freshness"].kept and generation == route.generation:
                 response = CachedResponse(
-                    list(start.items()), message["body"], state["freshness"], state.get("near")
+                    list(start.items()), message["body"], state["freshness"], state
                 )
                 vary = start.get(b"vary", b"")
                 route.store(scope["query_string"], asked, vary, response)

@@ -119,6 +119,9 @@ class Widget:
         results = content.joined(results for results, _ in found)
         page = self._page(parameters, query, results, [card for _, card in found], fmt)
         request.state.digest = page.digest
+        modes = (getattr(body, "mode", None) for body in results.bodies)
+        request.state.mode = next((mode for mode in modes if mode), None)
+        request.state.cache = query.read_as
         freshness = request.state.freshness = Freshness.of(results.all, "public")
         left = freshness.seconds_left(service.clock().timestamp())
         headers = {"Cache-Control": freshness.cache_control(left)}

@@ -152,8 +152,9 @@ class Guide(section.Section[GuideBody]):
         self._active, self._loaded = guide, True
         for listener in self._listeners:
             listener()
-        number = guide.version.number if guide else None
-        structlog.get_logger().info("guide_changed_over", version=number)
+        version = guide.version if guide else None
+        number, rows = (version.number, version.rows) if version else (None, 0)
+        structlog.get_logger().info("guide_changed_over", version=number, rows=rows)
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call `listener` whenever another version is activated: cached answers are out of date."""

@@ -118,7 +118,7 @@ class Feeds:
                 f"{source} holds no event from a month back to three years ahead, and gave "
                 f"{former} before. Nothing was changed. {_HOW_TO_EMPTY[calendar.kind]}"
             )
-        await self._store.replace(imported.calendar, imported.events, imported.since)
+        await self._keep(imported)
         return imported
 
     async def calendars(self) -> list[Calendar]:
@@ -206,7 +206,14 @@ class Feeds:
         if not imported.events and calendar.rows and not calendar.came_empty:
             reason = "it came without events; those it gave before stay unless it comes so again"
             return await self._record_failure(calendar, reason, came_empty=True)
-        return await self._store.replace(imported.calendar, imported.events, imported.since)
+        return await self._keep(imported)
+
+    async def _keep(self, imported: ImportedCalendar) -> None:
+        await self._store.replace(imported.calendar, imported.events, imported.since)
+        rows, rejected = len(imported.events), len(imported.rejected)
+        structlog.get_logger().info(
+            "import_done", kind="events", feed=imported.calendar.id, rows=rows, rejected=rejected
+        )
 
     async def _read(
         self, calendar: Calendar, downloaded: Downloaded, progress: Progress | None = None

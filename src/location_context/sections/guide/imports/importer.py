@@ -10,6 +10,7 @@ from datetime import date
 from importlib import resources
 
 import msgspec
+import structlog
 
 from location_context.errors import OperatorError
 from location_context.sections import registry
@@ -125,6 +126,9 @@ class Importer:
             self._provenance(metadata, table.kind),
             matching.assign_ids(restaurants, own_ids, former),
             self._clock(),
+        )
+        structlog.get_logger().info(
+            "import_done", kind="guide", version=version.number, rows=version.rows
         )
         return version, msgspec.structs.replace(report, version=version.number)
 

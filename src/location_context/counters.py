@@ -1,0 +1,100 @@
+"""Counters: plain numbers, cheap to add to, that the metrics read when somebody asks for them."""
+
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+
+import structlog
+
+from location_context.errors import ProviderBackoff, ProviderError, ProviderStatusError
+
+LOG_SECONDS = 60.0  # between two lines about one provider that fails
+
+
+class Histogram:
+    """How many values were at most as high as each bound, not counting those below the one before.
+
+    Attributes:
+        bounds: upper ones, rising.
+        counts: by bound; the last one is above all of them.
+        total: the sum of all values.
+    """
+
+    __slots__ = ("bounds", "counts", "total")
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self.bounds = bounds
+        self.counts = [0] * (len(bounds) + 1)
+        self.total = 0.0
+
+    def add(self, value: float) -> None:
+        self.counts[bisect_left(self.bounds, value)] += 1
+        self.total += value
+
+
+class ProviderCalls:
+    """What came of the calls of one provider's address, counted and logged.
+
+    While it fails the log has a line a minute with the number of failures, and one when it is back.
+
+    Attributes:
+        outcomes: calls by `ok`, the error's code, or the class of status such as `status_5xx`.
+        seconds: how long they took.
+        refused: calls that were not made, by reason; see `ProviderBackoff`.
+        breaker_opened: how often.
+    """
+
+    BOUNDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # a call of 10 s has timed out
+
+    def __init__(self, provider: str, now: Callable[[], float] = time.monotonic) -> None:
+        self.outcomes: dict[str, int] = {}
+        self.seconds = Histogram(self.BOUNDS)
+        self.refused: dict[str, int] = {}
+        self.breaker_opened = 0
+        self._provider = provider
+        self._now = now
+        self._logged_at = float("-inf")
+        self._unlogged = 0  # failures since the last line
+        self._told = False  # that it fails
+
+    def succeed(self) -> None:
+        self._count("ok")
+        if self._told:
+            self._told = False
+            structlog.get_logger().info("provider_back", provider=self._provider)
+
+    def fail(self, error: ProviderError) -> None:
+        status, outcome = None, error.code
+        if isinstance(error, ProviderStatusError):
+            status = error.status
+            if type(error) is ProviderStatusError:  # its code does not tell 4xx from 5xx
+                outcome = f"status_{status // 100}xx"
+        self._count(outcome)
+        self._unlogged += 1
+        if (now := self._now()) - self._logged_at >= LOG_SECONDS:
+            structlog.get_logger().warning(
+                "provider_failed",
+                provider=self._provider,
+                code=error.code,
+                status=status,
+                failures=self._unlogged,
+            )
+            self._logged_at, self._unlogged, self._told = now, 0, True
+
+    def refuse(self, error: ProviderBackoff) -> None:
+        """A call was not made."""
+        self.refused[error.reason] = self.refused.get(error.reason, 0) + 1
+
+    def open_breaker(self, seconds: float) -> None:
+        """It is left alone for so many seconds."""
+        self.breaker_opened += 1
+        structlog.get_logger().warning(
+            "breaker_opened", provider=self._provider, seconds=round(seconds, 1)
+        )
+
+    def close_breaker(self) -> None:
+        """It is asked again."""
+        structlog.get_logger().info("breaker_closed", provider=self._provider)
+
+    def _count(self, outcome: str) -> None:
+        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
