@@ -237,19 +237,20 @@ events = Table(  # clustered by its key on SQLite: a query reads neighbouring pa
     sqlite_with_rowid=False,
 )
 
-climate_months = Table(  # a month of one year of a cell's archive, packed
-    "climate_months",
-    metadata,
-    _key("source", String(40)),
-    _key("cell", String(80)),
-    _key("month", Integer),
-    _key("year", Integer),
-    _filled("lat", Double),
-    _filled("lng", Double),
-    Column("elevation", Double),
-    _filled("fetched_at", UtcDateTime),
-    _filled("data", LargeBinary),
-    sqlite_with_rowid=False,
+climate_months = (
+    Table(  # a month of one year of a cell's archive, packed in a kB: too long for a tree of keys
+        "climate_months",
+        metadata,
+        _key("source", String(40)),
+        _key("cell", String(80)),
+        _key("month", Integer),
+        _key("year", Integer),
+        _filled("lat", Double),
+        _filled("lng", Double),
+        Column("elevation", Double),
+        _filled("fetched_at", UtcDateTime),
+        _filled("data", LargeBinary),
+    )
 )
 
 climate_extent = Table(  # one row that triggers maintain: the number of rows of climate_months

@@ -1,10 +1,19 @@
 """What is kept of the archive: on both databases, over restarts, and never trusted when damaged."""
 
 import asyncio
+import math
+import zlib
+from dataclasses import replace
 from datetime import UTC, date, datetime
+from itertools import product
+from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from sqlalchemy import delete, update
 
 from location_context.errors import StorageError
@@ -12,6 +21,7 @@ from location_context.sections.weather.records import FIELDS, Grid, Month, Month
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
 from location_context.stay import Stay
 from location_context.storage import schema
+from location_context.storage.database import Database
 from location_context.storage.datasets import SqlClimateStore
 from location_context.storage.schema import climate_months
 from location_context.upstream.deadline import Deadline
@@ -48,6 +58,41 @@ async def test_months_come_back_as_they_were_kept(database):
     assert await store.load("a", "cell", [3]) == []
     assert await store.load("b", "cell", [2]) == []
     assert await store.extent() == (10, FETCHED)
+
+
+DECIMALS = st.integers(-40_000, 40_000).map(lambda number: number / 100)
+VALUES = st.one_of(DECIMALS, st.floats(width=32), st.just(math.nan))
+
+
+@given(arrays(np.float32, (15, 58), elements=VALUES, fill=DECIMALS))
+@settings(suppress_health_check=list(HealthCheck), max_examples=50)
+async def test_every_value_of_a_month_comes_back_as_it_was(values):
+    row = MonthRow.pack("a", "b", replace(month(2021, 2), values=values))
+    assert np.array_equal(row.unpack().values, values, equal_nan=True)
+
+
+async def test_months_of_older_versions_are_read():
+    old = zlib.compress(month(2021, 2).values.tobytes(), 1)
+    row = msgspec.structs.replace(MonthRow.pack("a", "cell", month(2021, 2)), data=old)
+    assert np.array_equal(row.unpack().values, month(2021, 2).values, equal_nan=True)
+
+
+async def test_a_month_of_noise_takes_at_most_2100_bytes_of_an_sqlite_file(sqlite_settings):
+    """Fields as providers round them; 4,800 before rows had numbers and fields units."""
+    database, random = await Database.open(sqlite_settings), np.random.default_rng(1)
+    path = Path(sqlite_settings.database.removeprefix("sqlite:///"))
+    store, rows = SqlClimateStore(database), []
+    for year, name in product(range(1980, 2030), range(1, 13)):
+        one = month(year, name)
+        one.values[:] = random.normal(15, 8, one.values.shape).round(1)
+        one.values[12] = (
+            random.normal(25_000, 9_000, one.values.shape[1]).round(2) / 3600
+        )  # sunshine
+        rows.append(MonthRow.pack("a source", "48.7500,2.2500,Europe/Paris", one))
+    before = path.stat().st_size
+    await store.save(rows)
+    await database.close()  # what stands in the log goes into the file
+    assert (path.stat().st_size - before) / len(rows) <= 2100
 
 
 async def test_a_month_fetched_again_takes_the_place_of_the_old(database):

@@ -66,6 +66,10 @@ CONDITION_CODES: Mapping[Condition, tuple[int, ...]] = {
 }
 _CONDITION_OF = {code: name for name, codes in CONDITION_CODES.items() for code in codes}
 
+_PACKED = b"\x01"  # no zlib stream, as older versions stored, begins with it
+_UNITS = np.array([1, 1, 10, 100, 3600])  # of which a field has whole numbers; the first: none fits
+_MAX_COUNT, _UNKNOWN = 2**30, -(2**31)
+
 Floats = NDArray[np.float64]
 Columns = dict[str, Floats]
 YearMonth = tuple[int, int]
@@ -174,8 +178,7 @@ class MonthRow(msgspec.Struct, frozen=True):
 
     @classmethod
     def pack(cls, source: str, cell: str, month: Month) -> Self:
-        data = zlib.compress(np.ascontiguousarray(month.values, "<f4").tobytes(), 1)
-        grid = month.grid
+        data, grid = _pack(month.values), month.grid
         return cls(
             source, cell, month.year, month.month, grid.lat, grid.lng, grid.elevation,
             month.fetched_at, data,
@@ -186,12 +189,52 @@ class MonthRow(msgspec.Struct, frozen=True):
         first, last = month_span(self.year, self.month)
         shape = (len(FIELDS), (last - first).days + 1)
         try:
-            raw = zlib.decompress(self.data)
-            values = np.frombuffer(raw, "<f4").reshape(shape)
-        except (zlib.error, ValueError):
+            values = _unpack(self.data, shape)
+        except (zlib.error, ValueError, IndexError):
             return None
         grid = Grid(self.lat, self.lng, self.elevation)
         return Month(self.year, self.month, grid, self.fetched_at, values)
+
+
+def _pack(values: NDArray[np.float32]) -> bytes:
+    """Fields by days, exactly, in 1.1 kB where plain numbers take 1.8 (a month with its pad).
+
+    Providers round, so most fields are whole numbers of a unit: their steps from day to day are
+    small, and are compressed byte by byte, those of equal weight together. Behind `_PACKED` stands
+    each field's unit as a place in `_UNITS`; a field without one is packed as the numbers' bits.
+    """
+    known = np.where(np.isnan(values), 0, values.astype(float)) + 0.0  # no -0, whose bits are taken
+    units = np.zeros(len(values), np.uint8)
+    whole = np.ascontiguousarray(known, "<f4").view("<i4").copy()
+    for place in range(len(_UNITS) - 1, 0, -1):  # the coarsest that fits comes last and stays
+        counted = np.rint(known * _UNITS[place])
+        fits = (counted / _UNITS[place]).astype("f4") == known.astype("f4")
+        rows = (fits & (abs(counted) < _MAX_COUNT)).all(axis=1)
+        units[rows], whole[rows] = place, counted[rows]
+    whole[np.isnan(values)] = _UNKNOWN
+    steps = np.diff(whole, axis=1, prepend=np.int32(0))
+    folded = (steps << 1) ^ (steps >> 31)  # small numbers of either sign have high bytes of 0
+    by_weight = np.ascontiguousarray(folded).view(np.uint8).reshape(-1, 4).T
+    return _PACKED + units.tobytes() + zlib.compress(by_weight.tobytes(), 1)
+
+
+def _unpack(data: bytes, shape: tuple[int, int]) -> NDArray[np.float32]:
+    """What `_pack` packed, or an older version as plain numbers.
+
+    Raises:
+        zlib.error, ValueError, IndexError: the data are damaged or of another shape.
+    """
+    if not data.startswith(_PACKED):
+        return np.frombuffer(zlib.decompress(data), np.float32).reshape(shape)
+    units = np.frombuffer(data, np.uint8, shape[0], len(_PACKED))
+    by_weight = np.frombuffer(zlib.decompress(data[len(_PACKED) + shape[0] :]), np.uint8)
+    folded = np.ascontiguousarray(by_weight.reshape(4, -1).T).view("<u4").reshape(shape)
+    steps = (folded >> 1).view("<i4") ^ -(folded & 1).view("<i4")
+    whole = np.cumsum(steps, axis=1, dtype="<i4")
+    values: NDArray[np.float32] = (whole / _UNITS[units][:, None]).astype(np.float32)
+    values[units == 0] = whole[units == 0].view("f4")
+    values[whole == _UNKNOWN] = np.nan
+    return values
 
 
 def month_span(year: int, month: int) -> tuple[date, date]:
