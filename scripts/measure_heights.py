@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 from tests.moved_clock import MovedClock  # noqa: E402
 from tests.serving import free_port, serve  # noqa: E402
 from tests.widget.browser import chromium_path  # noqa: E402
-from tests.widget.samples.sections import Sample, sample_sections  # noqa: E402
+from tests.widget.samples.sections import sample_sections  # noqa: E402
 
 from location_context.sections.section import Section  # noqa: E402
 from location_context.settings import Settings  # noqa: E402  the path comes first
@@ -72,37 +72,23 @@ def measured(page: "Page", url: str, sections: "Sequence[Section]") -> dict[str,
     near = Open(page, url, NEAR)
     straddling = Open(page, url, NEAR + timedelta(days=16 - SPLIT_NEAR_DAYS))
     far = Open(page, url, FAR)
-    whole = [one for one in sections if not one.half_width]
-    half = [one for one in sections if one.half_width]
-    names = [one.name for one in whole]
-    for one in whole:
+    for one in sections:
         if one.splits_at_horizon:
             found[f"{one.name}.near"] = [near.part(min(n, 15), one.name) for n in DAYS]
             found[f"{one.name}.split"] = [straddling.part(n, one.name) for n in DAYS]
             found[f"{one.name}.far"] = [far.part(n, one.name) for n in DAYS]
         else:
             found[one.name] = [far.part(n, one.name) for n in DAYS]
-    found["+".join(one.name for one in half)] = [far.rest(n, *names) for n in DAYS]
-    for alone in half:
-        others = [one for one in half if one is not alone]
-        for other in others:
-            assert isinstance(other, Sample)
-            other.broken = True
-        shown = Open(page, url, FAR, place=alone.name)  # another point than those kept
-        found[alone.name] = [shown.part(n, alone.name) for n in DAYS]
-        found.setdefault("frame", [shown.rest(n, *names, alone.name) for n in DAYS])
-        for other in others:
-            other.broken = False
+    found["frame"] = [far.rest(n, *(one.name for one in sections)) for n in DAYS]
     return found
 
 
 class Open:
     """Widgets of stays that begin on a day, measured once for each number of days."""
 
-    def __init__(self, page: "Page", url: str, start: date, place: str = "San Sebastián") -> None:
+    def __init__(self, page: "Page", url: str, start: date) -> None:
         self._page, self._start = page, start
-        self._address = f"{url}/v1/pulse?lang=en&lng=-1.9812&place={place}"
-        self._lat = 43.3183 + len(place) / 1000
+        self._address = f"{url}/v1/pulse?lang=en&lat=43.3183&lng=-1.9812&place=San%20Sebastián"
         self._seen: dict[int, list[dict[str, float]]] = {}
 
     def part(self, days: int, name: str) -> list[int]:
@@ -118,7 +104,7 @@ class Open:
     def _measured(self, days: int) -> list[dict[str, float]]:
         if days not in self._seen:
             end = self._start + timedelta(days=days - 1)
-            self._page.goto(f"{self._address}&lat={self._lat}&start={self._start}&end={end}")
+            self._page.goto(f"{self._address}&start={self._start}&end={end}")
             self._seen[days] = self._page.evaluate(MEASURE, list(WIDTHS))
         return self._seen[days]
 

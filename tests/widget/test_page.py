@@ -134,7 +134,6 @@ def test_a_section_that_holds_nothing_is_left_out_and_the_page_kept_a_minute(ful
     assert answer.headers["cache-control"] == "public, max-age=60"
     assert 'aria-labelledby="h-guide"' not in answer.text
     assert 'aria-labelledby="h-events"' in answer.text
-    assert 'class="pair"' not in answer.text
 
 
 def test_a_section_that_does_not_apply_is_left_out_without_a_word(full):

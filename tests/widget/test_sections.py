@@ -38,14 +38,6 @@ def test_a_section_named_twice_stands_where_it_was_named_first(full):
     assert cards(full, "guide,weather,guide") == ["guide", "weather"]
 
 
-def test_neighbours_of_half_the_width_stand_side_by_side(full):
-    def pairs(names):
-        return full.get(sections=names).text.count('class="pair"')
-
-    assert pairs("events,guide,weather") == 1
-    assert pairs("guide,weather,events") == 0
-
-
 def test_only_the_chosen_sections_are_read(full):
     asked = []
     makers = {name: full.sample(name).make for name in ("weather", "guide", "events")}

@@ -187,7 +187,6 @@ class Section(ABC, Generic[Body]):
         answers_past: whether it has something to say of a stay that is over.
         splits_at_horizon: whether the widget asks twice of a stay that reaches over the forecast's
             horizon: for the whole stay, and for the days within.
-        half_width: whether its card stands beside another one where there is room.
         card_height: the height in px to reserve for its card until it is drawn.
 
     Example:
@@ -231,7 +230,6 @@ class Section(ABC, Generic[Body]):
     dataset_info: DatasetInfo | None = None
     answers_past: bool = True
     splits_at_horizon: bool = False
-    half_width: bool = False
     card_height: int = 150
 
     @classmethod

@@ -322,7 +322,7 @@ def _check_looks(section: Section[Any], body: Applicable, trial: _Trial) -> None
             _check_label(section, language, trial)
             if card := section.card(body, CardContext(fmt=fmt, now=trial.clock())):
                 content = Content(
-                    title=section.name, rows=[[renderer.card(section.name, card, fmt)]]
+                    title=section.name, cards=[renderer.card(section.name, card, fmt)]
                 )
                 html = renderer.page(content, fmt, Appearance()).html
                 if f'id="h-{section.name}"' not in html:

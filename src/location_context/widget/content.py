@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta
 from functools import lru_cache
-from itertools import groupby
 from typing import Any
 
 import structlog
@@ -124,16 +123,6 @@ class RenderedCard:
     html: Markup
     icons: Sequence[str]
     style: str
-
-
-def rows(cards: Mapping[Section[Any], RenderedCard | None]) -> list[list[RenderedCard]]:
-    """The cards by row; neighbours of half the width are side by side."""
-    shown = [(section, card) for section, card in cards.items() if card]
-    grouped = list[list[RenderedCard]]()
-    for is_half, neighbours in groupby(shown, key=lambda one: one[0].half_width):
-        row = [card for _, card in neighbours]
-        grouped += [row] if is_half else [[card] for card in row]
-    return grouped
 
 
 def page_data(results: SectionResults) -> dict[str, str]:
@@ -324,7 +313,7 @@ class Content:
 
     title: str
     header: Header | None = None
-    rows: Sequence[Sequence[RenderedCard]] = ()
+    cards: Sequence[RenderedCard] = ()
     sentence: str = ""
     footer: Footer | None = None
     problem: ErrorView | None = None

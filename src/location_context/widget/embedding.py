@@ -14,7 +14,7 @@ out of sight).
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import date
 from functools import cache
 from html import escape
@@ -147,27 +147,10 @@ def reserved_height(service: Service, parameters: Parameters, width: int = DEFAU
     parts = [
         _height(*_part(section, parameters.stay, today), section.card_height, width)
         for section in shown
-        if not section.half_width
     ]
-    parts += _half_width_parts(shown, days, width)
-    return 10 * round(sum(parts) / 10)
-
-
-def _half_width_parts(shown: Sequence[Section[Any]], days: int, width: int) -> list[float]:
-    """The heights of the cards of half the width, with that of all around the cards."""
-    half = [place for place, section in enumerate(shown) if section.half_width]
-    pair = "+".join(sorted((shown[place].name for place in half), reverse=True))
-    side_by_side = len(half) > 1 and half[-1] - half[0] < len(half)
-    _, parts = _measured()
-    measured = len({name.partition(".")[0] for name in parts if "+" not in name} - {"frame"})
-    if side_by_side and pair in parts:
-        cards = [_height(pair, days, 0, width)]
-    else:
-        measured -= 1  # the frame was measured without one of those of half the width
-        alone = (shown[place] for place in half)
-        cards = [_height(section.name, days, section.card_height, width) for section in alone]
-        cards.append(_height("frame", days, 0, width))
-    return [*cards, -max(0, measured - len(shown)) * NOTICE_AREA / width]
+    measured = len({name.partition(".")[0] for name in _measured()[1]} - {"frame"})
+    left_out = max(0, measured - len(shown)) * NOTICE_AREA / width
+    return 10 * round((sum(parts) + _height("frame", days, 0, width) - left_out) / 10)
 
 
 def _part(section: Section[Any], stay: Stay | None, today: date) -> tuple[str, float]:

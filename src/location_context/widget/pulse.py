@@ -68,8 +68,6 @@ class Widget:
     def __init__(self, service: Service, renderer: Renderer) -> None:
         self._service = service
         self._renderer = renderer
-        # those of half the width come last, so that they stand side by side
-        self._in_rows = sorted(service.sections, key=lambda cached: cached.section.half_width)
         self._names = [cached.name for cached in service.sections]
         self._cards = LRUCache[Hashable, content.RenderedCard](
             MAX_CARDS_SIZE, lambda card: len(card.html)
@@ -106,7 +104,7 @@ class Widget:
         service = self._service
         query_string = request.scope["query_string"]
         parameters = parse(query_string, WIDGET, service.languages, self._names)
-        sections = chosen(self._in_rows, parameters.sections)
+        sections = chosen(service.sections, parameters.sections)
         language = parameters.language or _accepted_language(request, service.languages)
         point = service.gazetteer.point(parameters.lat, parameters.lng)
         request.state.near = f"{point.lat:.1f},{point.lng:.1f}"
@@ -166,12 +164,12 @@ class Widget:
         sections = chosen(service.sections, parameters.sections)
         title = embedding.title(sections, parameters.place, query.language)
         assert query.stay is not None
-        rows = content.rows(dict(zip(results.by_section, cards, strict=True)))
+        rendered = [card for card in cards if card]
         shown = content.Content(
             title=title,
             header=content.header(parameters, query.stay, query.point, service.gazetteer, fmt),
-            rows=rows,
-            sentence="" if rows else fmt.gettext("There is nothing to show for these dates."),
+            cards=rendered,
+            sentence="" if rendered else fmt.gettext("There is nothing to show for these dates."),
             footer=content.footer(results, fmt),
             data=content.page_data(results),
             discovery=oembed.discovery(service.settings, parameters, title),

@@ -109,7 +109,7 @@ class Renderer:
         }
 
     def page(self, content: Content, fmt: Formatter, appearance: Appearance) -> Page:
-        card_styles = "".join(card.style for row in content.rows for card in row)
+        card_styles = "".join(card.style for card in content.cards)
         style = f"{appearance.style}{self._style}{card_styles}"
         sprite = Sprite(self._icons)
         html = self._template.render(

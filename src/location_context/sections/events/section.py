@@ -64,7 +64,6 @@ class Events(section.Section[EventsBody]):
         required=False,
     )
     answers_past = False
-    half_width = True
 
     def __init__(
         self, providers: Sequence[EventProvider], feeds: Feeds, *, radius: float, clock: Clock

@@ -62,7 +62,6 @@ class Guide(section.Section[GuideBody]):
         description="The restaurant guide.",
         hint="none: location-context guide import FILE",
     )
-    half_width = True
 
     def __init__(
         self, store: GuideStore, clock: Clock, radii: Sequence[float], router: Router

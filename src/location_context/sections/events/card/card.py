@@ -42,6 +42,7 @@ class Card:
     """What the template shows."""
 
     lead: str
+    in_view: int
     dates: Sequence[DateView]
     more: Sequence[DateView]
     more_label: str
@@ -63,6 +64,7 @@ def card(body: EventsBody, fmt: Formatter, names: Mapping[str, str]) -> Card:
     label = fmt.ngettext("{count} more event", "{count} more events", len(hidden))
     return Card(
         lead=headline(body, fmt),
+        in_view=len(shown),
         dates=_dates(shown, body, fmt),
         more=_dates(hidden, body, fmt),
         more_label=label.format(count=fmt.number(len(hidden))),

@@ -1,4 +1,4 @@
-"""The restaurants card: the nearest two of each tier in view, the rest a click away."""
+"""The restaurants card: the nearest of each tier in view, the rest a click away."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from location_context.localisation.formatter import Formatter
 from location_context.sections.guide.response import GuideBody, RestaurantBody, TierBody
 
-MAX_SHOWN_PER_TIER, MAX_SHOWN = 2, 8  # the rest is a click away
+MAX_SHOWN = 8  # the rest is a click away
 SIGNS = ("€", "£", "$", "¥")
 
 
@@ -69,9 +69,9 @@ def card(body: GuideBody, fmt: Formatter) -> Card:
 
 
 def _in_view(sizes: Sequence[int]) -> list[int]:
-    """How many of each tier: one of each first, then a second, from the highest tier on."""
+    """How many of each tier: one of each first, then a second and so on, from the highest on."""
     counts = [0] * len(sizes)
-    for _ in range(MAX_SHOWN_PER_TIER):
+    for _ in range(MAX_SHOWN):
         for tier, size in enumerate(sizes):
             if counts[tier] < size and sum(counts) < MAX_SHOWN:
                 counts[tier] += 1
