@@ -40,7 +40,9 @@ def hint(text: str, name: str) -> str:
 
 
 def values(text: str) -> dict[str, str]:
-    fields = re.findall(r'<input id="\w+" name="(\w+)"(?: [\w-]+="[^"]*")*? value="([^"]*)"', text)
+    fields = re.findall(
+        r'<input id="\w+" type="\w+" name="(\w+)"(?: [\w-]+="[^"]*")*? value="([^"]*)"', text
+    )
     return {name: html.unescape(value) for name, value in fields}
 
 

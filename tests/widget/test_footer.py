@@ -26,7 +26,7 @@ HOLIDAYS = Holidays.attribution
 
 def footer_of(full, given=STAY, **more: str) -> str:
     [found] = re.findall(r"<footer>.*</footer>", full.get(given, **more).text, flags=re.DOTALL)
-    return re.sub(r'<span class="vh">.*?</span>', "", unescape(found))
+    return re.sub(r'<span class="vh"[^>]*>.*?</span>', "", unescape(found))
 
 
 def words_of(html: str) -> str:

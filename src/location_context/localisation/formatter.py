@@ -175,6 +175,11 @@ class Formatter:
         return _range_in_words(self.language, round(low), round(high))
 
     @staticmethod
+    def spoken(text: str) -> str:
+        """A text for a voice, which may stumble over what only keeps a line from ending."""
+        return text.replace(_WORD_JOINER, "")
+
+    @staticmethod
     def range_of(one: str, other: str) -> str:
         """A range of two texts that themselves hold blanks or signs."""
         return f"{one}{NO_BREAK}{EN_DASH}{NO_BREAK}{other}"
@@ -243,7 +248,14 @@ class Formatter:
 
     def date_range(self, start: date, end: date) -> str:
         """`8–15` within a month, else with the months' names."""
-        skeleton = "d" if (start.year, start.month) == (end.year, end.month) else "MMMd"
+        within = (start.year, start.month) == (end.year, end.month)
+        return self._days(start, end, "d" if within else "MMMd")
+
+    def date_range_long(self, start: date, end: date) -> str:
+        """`8–15 Aug`, for what is spoken."""
+        return self._days(start, end, "MMMd")
+
+    def _days(self, start: date, end: date, skeleton: str) -> str:
         text = _interval(self.language, start, end, skeleton)
         return non_breaking(text).replace("–", EN_DASH)
 

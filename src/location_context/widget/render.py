@@ -167,19 +167,23 @@ def _icon(name: str, size: str) -> Markup:
     )
 
 
-def external_link(new_tab_note: str) -> Callable[[str, str], Markup]:
+def external_link(new_tab_note: str) -> Callable[..., Markup]:
     """A function that makes links which open in a new tab and say so to screen readers.
 
-    An address that is not http or https gives the text without a link.
+    An address that is not http or https gives the text without a link. `note_language` is for links
+    inside text of another language than the page's.
     """
     note = escape(new_tab_note)
 
-    def link(address: str, text: str) -> Markup:
+    def of(language: str) -> str:
+        return f' lang="{escape(language)}"' if language else ""
+
+    def link(address: str, text: str, note_language: str = "") -> Markup:
         if urlsplit(address).scheme not in {"http", "https"}:
             return escape(text)
         return Markup(  # noqa: S704  each part is escaped
             f'<a href="{escape(address)}" target="_blank" rel="noopener noreferrer nofollow">'
-            f'{escape(text)}<span class="vh"> {note}</span></a>'
+            f'{escape(text)}<span class="vh"{of(note_language)}> {note}</span></a>'
         )
 
     return link

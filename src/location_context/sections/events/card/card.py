@@ -111,7 +111,7 @@ def _whole_stay(views: Sequence[EventView], body: EventsBody, fmt: Formatter) ->
     span, above = fmt.date_range(first, last), fmt.gettext("Whole stay")
     months = (first.year, first.month) != (last.year, last.month)
     day = span.replace(NO_BREAK, " ").replace(EN_DASH, "–") if months else span
-    spoken = f"{above}, {span}"
+    spoken = f"{above}, {fmt.date_range_long(first, last)}"
     return DateView(above=above, day=day, below="", spoken=spoken, months=months, events=views)
 
 

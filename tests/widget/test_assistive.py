@@ -1,0 +1,207 @@
+"""What no engine judges of the widget's page: what is heard, its order, how it is operated."""
+
+import itertools
+import re
+
+import pytest
+
+from tests.widget.full_app import FORECAST, LANGUAGES, STAY, STRADDLING
+
+LONG = {**STAY, "start": "2027-07-01", "end": "2027-07-28"}
+OPEN = "document.querySelectorAll('details').forEach((one) => one.open = true)"
+TARGETS = "a[href], summary, button, input, select, [tabindex='0']"
+# WCAG 2.5.8: smaller targets are allowed in a sentence, and where a circle of 24 px around each
+# does not meet another target or another small target's circle.
+SMALL_TARGETS = f"""() => {{
+  const boxes = [...document.querySelectorAll("{TARGETS}")]
+    .filter((one) => one.checkVisibility() && one.getBoundingClientRect().width > 1)
+    .map((one) => ({{one, box: one.getBoundingClientRect()}}));
+  const inSentence = (one) => [...one.parentElement.childNodes].some((beside) =>
+    beside.nodeType === Node.TEXT_NODE && /[\\p{{L}}\\p{{N}}]/u.test(beside.data))
+    || one.closest("footer p");
+  const small = boxes.filter(({{box}}) => box.width < 24 || box.height < 24);
+  const centre = (box) => [box.x + box.width / 2, box.y + box.height / 2];
+  const reaches = (from, {{one, box}}) => {{
+    const [x, y] = centre(from);
+    const dx = Math.max(box.left - x, 0, x - box.right);
+    const dy = Math.max(box.top - y, 0, y - box.bottom);
+    const [ox, oy] = centre(box), isSmall = box.width < 24 || box.height < 24;
+    return Math.hypot(dx, dy) < 12 || (isSmall && Math.hypot(ox - x, oy - y) < 24);
+  }};
+  return small.filter(({{one}}) => !inSentence(one))
+    .filter((a) => boxes.some((b) => b.one !== a.one && reaches(a.box, b)))
+    .map(({{one}}) => one.outerHTML.slice(0, 120));
+}}"""
+# Texts in the order of the document; one that lies wholly above the one before it must begin a
+# column beside it.
+BACKWARDS = """() => {
+  const rtl = document.documentElement.dir === 'rtl';
+  const what = 'h1, h2, h3, p, dt, dd, li > .nm, .meta, .km, summary';
+  const texts = [...document.querySelectorAll(what)]
+    .filter((one) => one.checkVisibility() && !one.closest('[aria-hidden]'))
+    .map((one) => ({one, box: one.getBoundingClientRect()})).filter(({box}) => box.width > 1);
+  return texts.slice(1).flatMap(({one, box}, n) => {
+    const before = texts[n].box;
+    const beside = rtl ? box.right <= before.left + 1 : box.left >= before.right - 1;
+    return box.bottom <= before.top && !beside ? [one.textContent] : [];
+  });
+}"""
+
+
+@pytest.mark.parametrize("language", ["en", "ja", "ar"])
+def test_nothing_spoken_holds_marks_that_only_keep_lines_together(full, open_page, language):
+    page = open_page(full.address(FORECAST, lang=language)).page
+    spoken = page.eval_on_selector_all(".vh", "(all) => all.map((one) => one.textContent)")
+    assert len(spoken) > 30
+    assert [text for text in spoken if "\u2060" in text] == []
+
+
+def test_every_value_drawn_for_a_day_or_night_is_in_its_sentence(full, open_page):
+    page = open_page(full.address(FORECAST, lang="en")).page
+    rows = page.eval_on_selector_all(
+        ".days > li, .years > li, .nights > li",
+        """(all) => all.map((one) => [one.querySelector('.vh').textContent,
+          [...one.querySelectorAll('[aria-hidden] b, [aria-hidden].hi, .lo, .pop, .rg, .pct, .day')]
+            .map((value) => value.textContent.trim())])""",
+    )
+    assert len(rows) == 8 + 7
+    for sentence, values in rows:
+        plain = sentence.replace("\u00a0", " ")
+        numbers = {n for value in values for n in re.findall(r"[\d:]+", value)}
+        assert numbers
+        assert [n for n in numbers if n not in plain] == [], sentence
+
+
+def test_no_drawing_is_heard_twice_or_without_words(full, open_page):
+    page = open_page(full.address(STRADDLING, lang="en")).page
+    heard = "(all) => all.filter((one) => !one.closest('[aria-hidden], [hidden]')).length"
+    assert page.eval_on_selector_all("svg", heard) == 0
+    for row in page.query_selector_all(".days > li, .years > li, .nights > li"):
+        heard = row.evaluate(
+            "(one) => [...one.children].filter((part) => !part.ariaHidden).map((p) => p.className)"
+        )
+        assert [part for part in heard if part] == ["vh"]
+
+
+def test_the_heading_of_what_lasts_all_the_stay_names_the_month(full, open_page):
+    page = open_page(full.address(STAY, lang="en")).page
+    assert "Whole stay, 7–14 Aug" in page.text_content(".evs .vh").replace("\u00a0", " ")
+
+
+def test_english_notices_on_other_pages_are_marked_as_english(full, open_page):
+    page = open_page(full.address(STAY, lang="de")).page
+    spoken_in = "(all) => all.map((one) => one.closest('[lang]').lang)"
+    assert set(page.eval_on_selector_all("footer bdi", spoken_in)) == {"en"}
+    assert set(page.eval_on_selector_all("footer a .vh", spoken_in)) == {"de"}
+    assert set(page.eval_on_selector_all("footer p > b", spoken_in)) == {"de"}
+    page = open_page(full.address(STAY, lang="en")).page
+    assert page.locator("#p [lang]").count() == 0
+
+
+def test_lists_without_bullets_stay_lists_in_safari(full, open_page):
+    """WebKit takes `list-style: none` for no list at all, and an empty string for a list."""
+    page = open_page(full.address(STAY)).page
+    kinds = "(all) => [...new Set(all.map((one) => getComputedStyle(one).listStyleType))]"
+    assert page.eval_on_selector_all("ul, ol", kinds) == ['""']
+
+
+def test_headings_go_down_one_level_at_a_time(full, open_page):
+    page = open_page(full.address(STRADDLING, lang="en")).page
+    page.evaluate(OPEN)
+    levels = page.eval_on_selector_all("h1,h2,h3,h4", "(all) => all.map((h) => +h.tagName[1])")
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+
+
+@pytest.mark.parametrize("width", [320, 720, 1200])
+@pytest.mark.parametrize("language", ["en", "ar"])
+def test_what_is_read_next_stands_below_or_beside(full, open_page, width, language):
+    size = {"width": width, "height": 900}
+    page = open_page(full.address(STRADDLING, lang=language), viewport=size).page
+    page.evaluate(OPEN)
+    assert page.evaluate(BACKWARDS) == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_target_has_24_px_or_that_much_room(full, open_page, language):
+    page = open_page(full.address(LONG, lang=language)).page
+    page.evaluate(OPEN)
+    for width in (320, 1000):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(SMALL_TARGETS) == [], width
+
+
+@pytest.mark.parametrize("width", [320, 1000])
+def test_focus_follows_the_page_is_seen_whole_and_is_let_go(full, open_page, width):
+    size = {"width": width, "height": 600}
+    page = open_page(full.address(STAY, lang="en"), viewport=size).page
+    page.evaluate(OPEN)
+    wanted = page.evaluate("document.querySelectorAll('a[href], summary').length")
+    order = []
+    for _ in range(wanted):
+        page.keyboard.press("Tab")
+        order.append(
+            page.evaluate(
+                """() => {
+                  const one = document.activeElement, box = one.getClientRects()[0];
+                  const x = box.x + box.width / 2, y = box.y + box.height / 2;
+                  const at = document.elementFromPoint(x, y);
+                  const all = [...document.querySelectorAll('a[href], summary')];
+                  return one.contains(at) ? all.indexOf(one) : -1;
+                }"""
+            )
+        )
+    assert order == list(range(wanted))
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement === document.body")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_spacing_of_text_as_wcag_has_it_cuts_and_hides_nothing(full, open_page, language):
+    page = open_page(full.address(STRADDLING, lang=language), bypass_csp=True).page
+    page.evaluate(OPEN)
+    page.add_style_tag(
+        content="*{line-height:1.5!important;letter-spacing:.12em!important;"
+        "word-spacing:.16em!important}p{margin-bottom:2em!important}"
+    )
+    for width in (320, 720):
+        page.set_viewport_size({"width": width, "height": 900})
+        cut = page.evaluate(
+            """() => [...document.querySelectorAll('#p *')].filter((one) => {
+              if (one.closest('.vh, svg') || !one.checkVisibility()) return false;
+              const style = getComputedStyle(one), box = one.getBoundingClientRect();
+              const hides = style.overflowX !== 'visible' && one.scrollWidth > one.clientWidth + 1;
+              return hides || box.right > innerWidth + 1 || box.left < -1;
+            }).map((one) => one.className + one.textContent)"""
+        )
+        assert cut == [], width
+
+
+def test_forced_colours_draw_everything_in_the_systems_own(full, open_page):
+    page = open_page(full.address(STRADDLING, lang="en"), forced_colors="active").page
+    text = page.evaluate("getComputedStyle(document.body).color")
+    drawn = page.evaluate(
+        """() => [['.bar i', 'backgroundColor'], ['.dots b', 'backgroundColor'],
+          ['.days .w', 'stroke'], ['.arc .line', 'stroke'], ['.nights circle', 'stroke']]
+          .map(([what, how]) => getComputedStyle(document.querySelector(what))[how])"""
+    )
+    assert set(drawn) == {text}
+
+
+def test_nothing_shows_on_hover_alone_turns_with_the_device_or_listens_for_single_keys(full):
+    text = full.get(STAY).text.partition("<body")[2]
+    banned = (":hover", " title=", "orientation", "keydown", "keyup", "accesskey", "mousedown")
+    assert [word for word in banned if word in text] == []
+
+
+def test_every_link_opens_a_new_tab_and_says_so_after_its_visible_text(full, open_page):
+    page = open_page(full.address(STAY, lang="en")).page
+    page.evaluate(OPEN)
+    links = page.eval_on_selector_all(
+        "a",
+        "(all) => all.map((a) => [a.target, a.ariaLabel, a.firstChild.data, a.textContent.trim()])",
+    )
+    assert len(links) > 10
+    for target, label, seen, heard in links:
+        assert (target, label, heard) == ("_blank", None, f"{seen} (opens in a new tab)")
