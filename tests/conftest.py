@@ -13,6 +13,7 @@ from hypothesis import settings
 from tests.databases import (  # noqa: F401  fixtures for every folder of tests
     database,
     database_settings,
+    own_redis,
     postgresql_settings,
     postgresql_url,
     redis_prefix,

@@ -6,6 +6,9 @@ with empty tables. What is not there is skipped with how to get it, and fails wh
 
 import asyncio
 import os
+import shutil
+import subprocess
+import time
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -16,6 +19,7 @@ import redis
 
 from location_context.settings import Secret, Settings
 from location_context.storage.database import Database
+from tests.serving import free_port
 
 _SERVER = os.environ.get("TEST_POSTGRESQL_URL", "postgresql://postgres@127.0.0.1:5432")
 _REDIS = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/0")
@@ -75,6 +79,51 @@ def redis_prefix(redis_url: str) -> Iterator[str]:
     with redis.Redis.from_url(redis_url) as client:
         for key in client.scan_iter(f"{prefix}*", count=1000):
             client.delete(key)
+
+
+class OwnRedis:
+    """A Redis of one test's own, which it may kill and start again; it keeps nothing on disk."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self.port = folder, free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def start(self) -> None:
+        options = ["--port", f"{self.port}", "--save", "", "--bind", "127.0.0.1"]
+        self._process = subprocess.Popen(
+            ["redis-server", *options, "--dir", str(self._folder)], stdout=subprocess.DEVNULL
+        )
+        with redis.Redis.from_url(self.url) as client:
+            for _ in range(600):
+                try:
+                    client.ping()
+                except redis.ConnectionError:
+                    time.sleep(0.05)
+                else:
+                    return
+        raise RuntimeError("Redis did not start")
+
+    def kill(self) -> None:
+        """End it at once, with all it knows."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(30)
+            self._process = None
+
+
+@pytest.fixture
+def own_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnRedis]:
+    """A running Redis that no other test uses."""
+    if shutil.which("redis-server") is None:
+        _missing("There is no redis-server (apt-get install redis-server)")
+    started = OwnRedis(tmp_path_factory.mktemp("redis"))
+    started.start()
+    yield started
+    started.kill()
 
 
 @pytest.fixture

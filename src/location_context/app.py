@@ -7,7 +7,7 @@ around it. Nothing else in the service knows which parts it is made of.
 import asyncio
 import gc
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any
 
@@ -27,7 +27,8 @@ from location_context.storage.accuracy import SqlAccuracyStore
 from location_context.storage.database import Database
 from location_context.storage.datasets import SqlCacheStore, SqlClimateStore, SqlGuideStore
 from location_context.storage.events import SqlEventStore
-from location_context.storage.redis import RedisLink, RedisSlots
+from location_context.storage.redis import RedisLedger, RedisLink, RedisSlots
+from location_context.upstream.budget import FileLedger, Ledger
 from location_context.upstream.host import FileSlots, Hosts, Slots
 from location_context.upstream.http import http_client
 from location_context.web import drain, logs
@@ -58,7 +59,7 @@ async def open_service(
         authenticator = await stack.enter_async_context(
             open_authenticator(settings, database, clock, redis)
         )
-        hosts = Hosts(slots_maker(settings, redis))
+        hosts = open_hosts(settings, redis)
         if sections is None:
             sections = await _open_sections(settings, clock, database, hosts, stack)
         cached = tuple(CachedSection(section, clock) for section in sections)
@@ -90,15 +91,19 @@ def open_redis(settings: Settings, stack: AsyncExitStack) -> RedisLink | None:
     return link
 
 
-def slots_maker(settings: Settings, redis: RedisLink | None) -> Callable[[str, int], Slots]:
-    """How calls in flight are counted: in Redis where there is one, else on this machine."""
+def open_hosts(settings: Settings, redis: RedisLink | None) -> Hosts:
+    """The hosts, whose calls and units are counted in Redis where there is one, else in files."""
     folder = settings.data_dir / "slots"
 
-    def make(name: str, count: int) -> Slots:
+    def make_slots(name: str, count: int) -> Slots:
         here = FileSlots(folder, name, count)
         return here if redis is None else RedisSlots(redis, name, count, here)
 
-    return make
+    def make_ledger(name: str) -> Ledger:
+        here = FileLedger(settings.data_dir / "budgets", name)
+        return here if redis is None else RedisLedger(redis, name, here)
+
+    return Hosts(make_slots, make_ledger)
 
 
 async def _open_sections(
@@ -117,8 +122,9 @@ async def _open_sections(
 
 @asynccontextmanager
 async def background(service: Service) -> AsyncIterator[None]:
-    """Each section's work in the background, cancelled at the end."""
+    """Each section's work in the background, and news of the budgets, cancelled at the end."""
     tasks = [asyncio.create_task(_run(cached.section)) for cached in service.sections]
+    tasks.append(asyncio.create_task(service.hosts.run()))
     try:
         yield
     finally:

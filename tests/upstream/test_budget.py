@@ -1,10 +1,12 @@
 """Budget: no stretch of a window's length ever holds more than its limit."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from location_context.upstream.host import DAY, MINUTE, Budget
+from location_context.upstream.budget import DAY, MINUTE, SECOND, Budget
 
 calls = st.lists(
     st.tuples(st.floats(0, 30), st.floats(0.1, 20), st.booleans()), min_size=1, max_size=200
@@ -40,7 +42,7 @@ def test_widget_traffic_leaves_half_to_keyed_calls():
     budget = Budget({DAY: 100.0}, now=lambda: 0.0)
     while budget.take(1, public=True):
         pass
-    assert budget.spent() == {DAY: 50.0}
+    assert [one.used for one in budget.states()] == [50.0]
     assert all(budget.take(1) for _ in range(50))
     assert not budget.take(1)
 
@@ -48,7 +50,7 @@ def test_widget_traffic_leaves_half_to_keyed_calls():
 def test_a_refused_call_spends_nothing_in_any_window():
     budget = Budget({MINUTE: 5.0, DAY: 100.0}, now=lambda: 0.0)
     assert not budget.take(6)
-    assert budget.spent() == {MINUTE: 0.0, DAY: 0.0}
+    assert [(one.window, one.used) for one in budget.states()] == [("minute", 0), ("day", 0)]
 
 
 def test_the_share_spent_is_that_of_the_window_with_the_least_left():
@@ -68,7 +70,7 @@ def test_processes_that_share_a_budget_never_spend_more_than_it_together():
     for budget in shared:
         while budget.take(1):
             pass
-    assert sum(budget.spent()[DAY] for budget in shared) == 100
+    assert sum(budget.states()[0].used for budget in shared) == 100
 
 
 @pytest.mark.parametrize("units", [1, 60, 61, 100, 5000])
@@ -94,3 +96,84 @@ def test_a_span_tells_how_long_more_than_a_window_takes():
     assert budget.span(3000) == pytest.approx(2 * 86400)
     assert budget.take(100)
     assert budget.span(50) == pytest.approx(30)
+
+
+def test_a_small_limit_leaves_public_traffic_what_one_answer_costs():
+    def public_part(limit: float) -> float:
+        budget = Budget({MINUTE: limit}, lambda: 0.0, least=100.0)
+        while budget.take(1, public=True):
+            pass
+        return budget.states()[0].used
+
+    assert [public_part(limit) for limit in (480.0, 150.0, 100.0)] == [240.0, 100.0, 100.0]
+
+
+@given(st.lists(st.floats(0, 0.4), max_size=60))
+def test_a_pace_keeps_calls_apart_whoever_makes_them(waits):
+    now = [1_800_000_000.0]
+    budget, taken = Budget({SECOND: 4}, lambda: now[0]), list[float]()
+    for number, wait in enumerate(waits):
+        now[0] += wait
+        pause = budget.pause(1, public=False)
+        assert pause is not None
+        if budget.take(1, public=bool(number % 2)):
+            assert pause == 0
+            taken.append(now[0])
+        else:
+            now[0] += pause
+            assert budget.take(1)
+            taken.append(now[0])
+    assert all(later - before >= 0.25 - 1e-6 for before, later in pairwise(taken))
+    assert budget.states() == []
+
+
+def test_a_clock_that_is_set_back_neither_frees_nor_locks_a_budget():
+    now = [100_000.0]
+    budget = Budget({MINUTE: 10.0}, lambda: now[0])
+    assert budget.take(10)
+    now[0] -= 3600
+    assert not budget.take(1)
+    assert budget.wait(1) <= 62
+    now[0] += 62
+    assert budget.take(10)
+
+
+steps = st.lists(
+    st.tuples(st.integers(0, 2), st.floats(0, 20), st.floats(0.1, 9), st.booleans(), st.booleans()),
+    max_size=80,
+)
+
+
+@given(steps)
+def test_budgets_that_join_each_other_s_state_spend_no_more_than_one(steps):
+    now, taken = [1_800_000_000.0], list[tuple[float, float]]()
+    three = [Budget({MINUTE: 30.0}, lambda: now[0]) for _ in range(3)]
+    for who, wait, units, public, _ in steps:
+        now[0] += wait
+        for other in three:
+            assert three[who].join(other.dump())
+        if three[who].take(units, public=public):
+            taken.append((now[0], units))
+    for at, _ in taken:
+        assert sum(units for t, units in taken if at - MINUTE < t <= at) <= 30.0 + 1e-6
+
+
+def test_a_damaged_state_changes_nothing():
+    budget = Budget({MINUTE: 10.0}, lambda: 0.0)
+    assert budget.take(4)
+    assert not budget.join(b'{"windows": {"minute": 3}}')
+    assert [one.used for one in budget.states()] == [4]
+
+
+def test_it_is_told_once_a_window_that_it_is_spent_and_its_public_half_apart():
+    now = [1_800_000_000.0]
+    budget = Budget({MINUTE: 10.0}, lambda: now[0])
+    for _ in range(3):
+        budget.take(6, public=True)
+    assert budget.news == [("minute", True)]
+    assert budget.take(10)
+    assert not budget.take(1)
+    other = Budget({MINUTE: 10.0}, lambda: now[0])
+    assert other.join(budget.dump())
+    assert not other.take(1)
+    assert (budget.news, other.news) == ([("minute", True), ("minute", False)], [])

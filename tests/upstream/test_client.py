@@ -20,6 +20,7 @@ from location_context.errors import (
     ProviderUnreachable,
 )
 from location_context.stay import system_clock
+from location_context.upstream.budget import DAY, Budget
 from location_context.upstream.client import (
     SUSPECT_WAIT,
     Backoff,
@@ -27,7 +28,7 @@ from location_context.upstream.client import (
     ProviderClient,
 )
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.host import DAY, Breaker, Budget, Host, Hosts
+from location_context.upstream.host import Breaker, Host, Hosts
 from location_context.upstream.http import http_client
 from tests.fakes.server import Answered, StandIn
 from tests.moved_clock import MovedClock
@@ -197,7 +198,7 @@ async def test_a_retry_is_paid_for_like_the_first_call(client, standin):
     with pytest.raises(ProviderUnreachable):
         await ask(provider, units=6)
     assert len(standin.asked) == 1
-    assert provider.host.budget.spent() == {DAY: 6}
+    assert [one.used for one in provider.host.budgets()] == [6]
 
 
 async def test_a_spent_budget_does_not_use_up_the_probe(client, standin):
@@ -282,7 +283,7 @@ async def test_a_host_shares_its_budget_slots_and_quiet_among_its_addresses(clie
     two = upstream(client, standin.url + "/two", host=host, limits=limits)
     await asyncio.gather(*(ask(each) for each in (one, two) for _ in range(4)))
     assert crowd.most == 1
-    assert host.budget.spent() == {DAY: 8}
+    assert [one.used for one in host.budgets()] == [8]
     standin.respond = lambda _: Answered(status=429, headers={"Retry-After": "30"})
     with pytest.raises(ProviderStatusError):
         await ask(one)

@@ -41,7 +41,7 @@ async def test_workers_share_the_calls_in_flight_and_all_new_places_have_their_f
     clock = MovedClock()
     free_hosts = OpenMeteo(clock)
     free_hosts.slow_seconds = 0.03
-    redis = request.getfixturevalue("redis_url") if machines == 2 else ""
+    redis = request.getfixturevalue("own_redis").url if machines == 2 else ""
     with free_hosts.server.running():
         url = free_hosts.server.url
         addresses = {"open_meteo_forecast_url": FORECAST, "open_meteo_archive_url": ARCHIVE}

@@ -52,9 +52,11 @@ def serve(
         notices = [*asyncio.run(_notices(settings))]
     if workers > 1 and not settings.redis_url:
         notices.append(f"Each of the {workers} workers counts quotas on its own: set REDIS_URL")
+    if workers > 1 and not (settings.redis_url or os.access(settings.data_dir, os.W_OK)):
+        notices.append("The data directory cannot be written to: budgets are split by workers")
+        os.environ[PREFIX + "BUDGET_SHARE"] = str(settings.budget_share / workers)
     notices += [f"{name} is not a setting and is ignored" for name in unknown(os.environ)]
     _announce(settings, [console.hint(notice) for notice in notices])
-    os.environ[PREFIX + "BUDGET_SHARE"] = str(settings.budget_share / workers)
     gc.freeze()  # a collection in a worker would write on pages that all processes share
     drained = max(settings.drain_at_least, settings.drain_at_most)
     server(APPLICATION, host, port, workers, math.ceil(drained) + ENDING_SECONDS).serve()

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from location_context.app import open_redis, slots_maker
+from location_context.app import open_hosts, open_redis
 from location_context.cli import console
 from location_context.cli.serve import Host, Port, Workers, local_address
 from location_context.errors import OperatorError
@@ -31,7 +31,6 @@ from location_context.stay import system_clock
 from location_context.storage.access import open_api_keys
 from location_context.storage.database import Database
 from location_context.storage.datasets import SqlClimateStore, SqlGuideStore
-from location_context.upstream.host import Hosts
 from location_context.upstream.http import http_client
 
 climate = typer.Typer(
@@ -180,7 +179,7 @@ async def _build(places: list[tuple[float, float]]) -> BuildReport:
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(await Database.open(settings))
         client = await stack.enter_async_context(http_client(settings.user_agent))
-        hosts = Hosts(slots_maker(settings, open_redis(settings, stack)))
+        hosts = open_hosts(settings, open_redis(settings, stack))
         archive = OpenMeteoArchive(SectionContext(settings, system_clock, client, hosts=hosts))
         if not archive.client.configured:
             raise OperatorError("Open-Meteo's archive is switched off by its empty address.")

@@ -5,7 +5,7 @@ with a 429 that is over as soon as one of the five ends. Units count by minute, 
 Customers have no such limits, and 256 of their requests may wait. Source: the server's own code.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, timedelta
 
 import msgspec
@@ -13,18 +13,19 @@ import msgspec
 from location_context.errors import ProviderNotInPlan
 from location_context.sections.section import SectionContext
 from location_context.settings import Settings
+from location_context.settings.parsers import COLD_WEEK_UNITS
 from location_context.stay import Clock
+from location_context.upstream.budget import HOUR, MINUTE
 from location_context.upstream.client import (
     Backoff,
     ClientLimits,
     ProviderClient,
     backoff_from_headers,
 )
-from location_context.upstream.host import DAY, HOUR, MINUTE, Host, Hosts
+from location_context.upstream.host import Host, Hosts
 from location_context.upstream.http import HttpResponse
 
 NAME = "Open-Meteo"
-FREE_LIMITS: Mapping[float, float] = {MINUTE: 480.0, HOUR: 4000.0, DAY: 8000.0}  # 80 % of theirs
 FREE_AT_ONCE = 3  # of five, so that a person who tries the API from the same address fits in
 _PAID_AT_ONCE = 32
 _PAUSE_SECONDS = 1.0  # a call of ours takes 50 to 500 ms there
@@ -48,16 +49,13 @@ def open_meteo_client(
 
 def open_meteo_host(hosts: Hosts, settings: Settings) -> Host:
     """Open-Meteo as all its addresses share it: forecast, archive, elevation and any other."""
-    free = not settings.open_meteo_api_key
-    given = {
-        MINUTE: settings.open_meteo_per_minute,
-        HOUR: settings.open_meteo_per_hour,
-        DAY: settings.open_meteo_per_day,
-    }
-    defaults = FREE_LIMITS if free else {}
-    limits = {**defaults, **{window: units for window, units in given.items() if units}}
-    at_once = FREE_AT_ONCE if free else _PAID_AT_ONCE
-    return hosts.get("open_meteo", limits, share=settings.budget_share, at_once=at_once)
+    return hosts.get(
+        "open_meteo",
+        settings.limits("open_meteo"),
+        share=settings.budget_share,
+        least=COLD_WEEK_UNITS,
+        at_once=_PAID_AT_ONCE if settings.open_meteo_api_key else FREE_AT_ONCE,
+    )
 
 
 def weight(variables: int, days: Sequence[int]) -> float:

@@ -25,7 +25,7 @@ from location_context.stay import Clock
 from location_context.upstream.cached_source import SharedCache
 from location_context.upstream.client import ProviderClient
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.host import Hosts
+from location_context.upstream.host import Host, Hosts
 from location_context.upstream.http import HttpClient
 
 Samples: TypeAlias = Mapping[str, Mapping[str, str]]
@@ -66,6 +66,15 @@ class SectionContext:
             OperatorError: one or more are wrong.
         """
         return read_table(table, self.environ)
+
+    def host(self, name: str, limits: Mapping[float, float] | None = None) -> Host:
+        """What a provider counts by caller, under the limits that settings of its name give it.
+
+        `limits` are those of a provider without such settings: units by the seconds of a window.
+        """
+        settings = self.settings
+        given = settings.limits(name) or limits or {}
+        return self.hosts.get(name, given, share=settings.budget_share)
 
     def shared_cache(self) -> SharedCache:
         """A cache of answers for all processes, for providers whose terms allow to keep them."""

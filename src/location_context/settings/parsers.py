@@ -155,9 +155,18 @@ Seconds = Annotated[
     float, Meta(gt=0, le=MAX_NUMBER, title="a number of seconds above 0, at most 100,000")
 ]
 Kilometres = Annotated[float, Meta(gt=0, le=200, title="a number of km above 0, at most 200")]
+Units = Annotated[int, Meta(ge=1, le=10**9, title="a whole number above 0, at most 1,000,000,000")]
 UnitsOrNone = Annotated[
     Annotated[int, Meta(ge=1, le=10**9)] | None,
     Meta(title="a whole number above 0, at most 1,000,000,000"),
+]
+COLD_WEEK_UNITS = 100  # of Open-Meteo, for ten years of a week that touches two months
+OpenMeteoUnits = Annotated[
+    Annotated[int, Meta(ge=COLD_WEEK_UNITS, le=10**9)] | None,
+    Meta(
+        title=f"a whole number from {COLD_WEEK_UNITS} (what a week at a new place can cost) to "
+        "1,000,000,000"
+    ),
 ]
 Count = Annotated[int, Meta(ge=1, le=MAX_NUMBER, title="a whole number above 0, at most 100,000")]
 ScoredCells = Annotated[int, Meta(ge=0, le=200, title="a whole number from 0 to 200")]

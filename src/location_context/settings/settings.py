@@ -15,6 +15,7 @@ import msgspec
 from location_context.settings import parsers
 from location_context.settings.data_dir import DATABASE_FILE, default_data_dir
 from location_context.settings.parsers import (
+    COLD_WEEK_UNITS,
     Address,
     AddressOrNone,
     Count,
@@ -27,6 +28,7 @@ from location_context.settings.parsers import (
     LogFormat,
     LogLevel,
     Networks,
+    OpenMeteoUnits,
     Origins,
     Radii,
     RedisAddress,
@@ -36,8 +38,20 @@ from location_context.settings.parsers import (
     Secret,
     SecretText,
     Share,
+    Units,
     UnitsOrNone,
 )
+
+WINDOWS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86_400.0, "month": 31 * 86_400.0}
+# 80 % of what Open-Meteo allows an address on free access
+_FREE_UNITS = {"minute": 480, "hour": 4_000, "day": 8_000}
+
+
+def _free(window: str) -> str:
+    return (
+        f"Open-Meteo units a {window}, at least {COLD_WEEK_UNITS}; empty: "
+        f"{_FREE_UNITS[window]:,} on free access, no limit with a key."
+    )
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +98,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = ()
     widget_per_minute: Annotated[Count, "Widget pages a minute for one client address."] = 120
     budget_share: Annotated[
-        Share, "Part of each provider's budget for one process, 1 or less (replicas)."
+        Share,
+        "Part of each provider's budget for all who share this Redis, or without Redis this data "
+        "directory; 1 or less, where others use the same address or key.",
     ] = 1.0
 
     open_meteo_forecast_url: Annotated[
@@ -94,29 +110,40 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         AddressOrNone, "Open-Meteo archive; empty switches it off."
     ] = None
     open_meteo_api_key: Annotated[HeaderSecret, "Open-Meteo key of a paying customer."] = Secret()
-    open_meteo_per_minute: Annotated[
-        UnitsOrNone, "Open-Meteo units a minute; empty: 480 on free access, no limit with a key."
-    ] = None
-    open_meteo_per_hour: Annotated[
-        UnitsOrNone, "Open-Meteo units an hour; empty: 4,000 on free access, no limit with a key."
-    ] = None
-    open_meteo_per_day: Annotated[
-        UnitsOrNone, "Open-Meteo units a day; empty: 8,000 on free access, no limit with a key."
+    open_meteo_per_minute: Annotated[OpenMeteoUnits, _free("minute")] = None
+    open_meteo_per_hour: Annotated[OpenMeteoUnits, _free("hour")] = None
+    open_meteo_per_day: Annotated[OpenMeteoUnits, _free("day")] = None
+    open_meteo_per_month: Annotated[
+        OpenMeteoUnits,
+        "Open-Meteo units in any 31 days, as customers' plans count; empty: no limit.",
     ] = None
     met_norway_url: Annotated[Address, "MET Norway Locationforecast; needs CONTACT."] = (
         "https://api.met.no/weatherapi/locationforecast/2.0/complete"
     )
+    met_norway_per_minute: Annotated[Units, "MET Norway calls a minute."] = 240
     nasa_power_url: Annotated[Address, "NASA POWER daily point."] = (
         "https://power.larc.nasa.gov/api/temporal/daily/point"
     )
+    nasa_power_per_minute: Annotated[Units, "NASA POWER calls a minute."] = 24
+    nasa_power_per_day: Annotated[Units, "NASA POWER calls a day."] = 2_000
     open_holidays_url: Annotated[Address, "OpenHolidays, its root."] = "https://openholidaysapi.org"
+    open_holidays_per_minute: Annotated[Units, "OpenHolidays calls a minute."] = 30
+    open_holidays_per_day: Annotated[Units, "OpenHolidays calls a day."] = 2_000
     ticketmaster_url: Annotated[Address, "Ticketmaster Discovery v2."] = (
         "https://app.ticketmaster.com/discovery/v2/events.json"
     )
     ticketmaster_api_key: Annotated[HeaderSecret, "Ticketmaster key."] = Secret()
+    ticketmaster_per_second: Annotated[Units, "Ticketmaster calls a second, evenly spaced."] = 4
+    ticketmaster_per_day: Annotated[Units, "Ticketmaster calls a day."] = 4_000
     predicthq_url: Annotated[Address, "PredictHQ events."] = "https://api.predicthq.com/v1/events/"
     predicthq_api_key: Annotated[HeaderSecret, "PredictHQ token."] = Secret()
+    predicthq_per_minute: Annotated[Units, "PredictHQ calls a minute."] = 48
+    predicthq_per_day: Annotated[Units, "PredictHQ calls a day."] = 800
+    predicthq_per_month: Annotated[
+        UnitsOrNone, "PredictHQ calls in any 31 days; empty: no limit."
+    ] = None
     osrm_url: Annotated[Address, "OSRM server for travel times; empty: estimated."] = ""
+    osrm_per_minute: Annotated[UnitsOrNone, "OSRM calls a minute; empty: no limit."] = None
     wikidata_url: Annotated[Address, "Wikidata SPARQL endpoint for imports."] = (
         "https://query.wikidata.org/sparql"
     )
@@ -162,6 +189,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             values["data_dir"] = default_data_dir(environ)
         parsers.refuse(problems)
         return cls(**values)
+
+    def limits(self, provider: str) -> dict[float, float]:
+        """A provider's budget: units by the seconds of each window that is limited.
+
+        The settings of every provider are named alike, `<provider>_per_<window>`.
+        """
+        free = provider == "open_meteo" and not self.open_meteo_api_key
+        defaults = _FREE_UNITS if free else {}
+        units = {
+            window: getattr(self, f"{provider}_per_{window}", None) or defaults.get(window)
+            for window in WINDOWS
+        }
+        return {WINDOWS[window]: float(given) for window, given in units.items() if given}
 
     @property
     def forecast_url(self) -> str:

@@ -232,7 +232,7 @@ class ProviderClient:
         try:
             self._check_available()
             async with self._slot():
-                self._admit(units, public=public)
+                await self._admit(units, public=public)
                 response = await self._call(url, dict(headers or {}), units, public, accept)
             parsed = self._parse(response, parse)
         except errors.ProviderBackoff as error:
@@ -281,9 +281,11 @@ class ProviderClient:
                 self._waiting -= 1
             yield
 
-    def _admit(self, units: float, *, public: bool) -> None:
+    async def _admit(self, units: float, *, public: bool) -> None:
         self._check_available()  # it may have changed while the call waited for its slot
-        if not self.host.budget.take(units, public=public):
+        if not await self.host.spend(units, public=public):
+            if self.host.budget.pause(units, public=public) is not None:
+                raise errors.ProviderBackoff(self.name, "too many calls wait for their turn")
             raise errors.ProviderBudgetSpent(self.name, "the budget of calls is spent")
         if not self.breaker.allows():  # last, since it takes the one probe
             raise self._breaker_backoff()
@@ -322,7 +324,7 @@ class ProviderClient:
                 try:
                     response = await self._get(url, headers)
                 except errors.ProviderUnreachable:
-                    if not self._may_retry(units, public=public):
+                    if not await self._may_retry(units, public=public):
                         raise
                     await asyncio.sleep(RETRY_DELAY * random.uniform(1, 2))  # noqa: S311  jitter, no secret
                     response = await self._get(url, headers)
@@ -364,9 +366,9 @@ class ProviderClient:
             url, response = target, await get(target)
         return response
 
-    def _may_retry(self, units: float, *, public: bool) -> bool:
+    async def _may_retry(self, units: float, *, public: bool) -> bool:
         """As long as the retry budget lasts, and the provider's own pays for one more call."""
-        if self._retries < 1 or not self.host.budget.take(units, public=public):
+        if self._retries < 1 or not await self.host.spend(units, public=public):
             return False
         self._retries -= 1
         return True

@@ -2,137 +2,34 @@
 
 Units spent (`Budget`), calls in flight (`Slots`) and the time it asked to be left alone belong to
 the host: every `ProviderClient` that asks it, of whatever section, shares one `Host`, which `Hosts`
-hands out by name. Calls are counted within this process, within this machine by locks on files that
-all workers and commands of one data directory share, or over machines (`storage.redis.RedisSlots`).
+hands out by name. Units and calls are counted within this process, within this machine by files
+that all workers and commands of one data directory share, or over machines (`storage.redis`).
 """
 
 import asyncio
 import os
 import random
 import time
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+)
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, Protocol
 
-try:
-    import fcntl
-except ImportError:  # not a POSIX system: each process counts alone
-    fcntl = None  # type: ignore[assignment]  # it is asked for before it is used
+import structlog
 
-MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
-_BUCKETS = 60  # per window
+from location_context.upstream.budget import Budget, Ledger, WindowState, try_lock
+
 _RETRY_LOCK_SECONDS = 0.02  # short beside a call of 50 ms and more, long beside a try of 20 µs
+_MAX_PACE_SECONDS = 5.0  # for which a call waits for its turn
+REFRESH_SECONDS = 2.0  # at which a server reads what other processes spent
 State = Literal["closed", "open", "half_open"]
-
-
-@dataclass
-class _Window:
-    """Units spent in the last `seconds`, in buckets of a sixtieth of it."""
-
-    seconds: float
-    limit: float
-    spent: float = 0.0
-    public: float = 0.0
-    buckets: deque[tuple[int, float, float]] = field(default_factory=deque)
-
-    def drop_old(self, now: float) -> None:
-        oldest = int(now / self.seconds * _BUCKETS) - _BUCKETS
-        while self.buckets and self.buckets[0][0] < oldest:
-            _, units, public = self.buckets.popleft()
-            self.spent -= units
-            self.public -= public
-
-    def allows(self, units: float, *, public: bool) -> bool:
-        fits = self.spent + units <= self.limit
-        return fits and (not public or self.public + units <= self.limit / 2)
-
-    def wait(self, now: float, units: float) -> float:
-        """Seconds until so many of the oldest units have left the window that `units` fit."""
-        units, free = min(units, self.limit), self.limit - self.spent
-        for bucket, spent, _ in self.buckets:
-            if free >= units:
-                break
-            free += spent
-            leaves = (bucket + _BUCKETS + 1) / _BUCKETS * self.seconds
-            if free >= units:
-                return max(0.0, leaves - now)
-        return 0.0 if free >= units else self.seconds
-
-    def span(self, units: float) -> float:
-        """Seconds until `units` are spent: what does not fit now comes free at an even pace."""
-        over = max(0.0, units - (self.limit - self.spent))
-        return over / self.limit * self.seconds
-
-    def add(self, now: float, units: float, *, public: bool) -> None:
-        bucket = int(now / self.seconds * _BUCKETS)
-        self.spent += units
-        self.public += units if public else 0.0
-        self.buckets.append((bucket, units, units if public else 0.0))
-
-
-class Budget:
-    """Weighted units for one provider. An empty mapping of limits allows everything."""
-
-    def __init__(
-        self,
-        limits: Mapping[float, float],
-        now: Callable[[], float] = time.monotonic,
-        *,
-        share: float = 1.0,
-    ) -> None:
-        """`limits` maps a window's length in seconds to its units; `share` is this process's part.
-
-        Windows under a minute are too short to share out: a 429 then asks for a pause.
-        """
-        self._windows = [
-            _Window(seconds, limit * (share if seconds >= MINUTE else 1.0))
-            for seconds, limit in limits.items()
-        ]
-        self._now = now
-        self.total = 0.0  # units spent since the start
-        self.refused = 0  # calls it did not allow
-
-    def _drop_old(self) -> float:
-        """Forget what has left the windows; gives the time."""
-        now = self._now()
-        for window in self._windows:
-            window.drop_old(now)
-        return now
-
-    def take(self, units: float, *, public: bool = False) -> bool:
-        """Spend `units` if every window allows it; False, and nothing spent, if one does not."""
-        now = self._drop_old()
-        if not all(window.allows(units, public=public) for window in self._windows):
-            self.refused += 1
-            return False
-        for window in self._windows:
-            window.add(now, units, public=public)
-        self.total += units
-        return True
-
-    def spent_share(self) -> float:
-        """How much is spent of the window that has the least left, from 0 to 1."""
-        self._drop_old()
-        return max((window.spent / window.limit for window in self._windows), default=0.0)
-
-    def wait(self, units: float) -> float:
-        """Seconds until `units` may be spent, or a whole window's; 0 when they may be now."""
-        now = self._drop_old()
-        return max((window.wait(now, units) for window in self._windows), default=0.0)
-
-    def span(self, units: float) -> float:
-        """Seconds, about, until so many units are spent, more than a window holds included."""
-        self._drop_old()
-        return max((window.span(units) for window in self._windows), default=0.0)
-
-    def spent(self) -> dict[float, float]:
-        """Units spent in each window, by its length in seconds."""
-        self._drop_old()
-        return {window.seconds: window.spent for window in self._windows}
 
 
 class Slots(Protocol):
@@ -185,43 +82,32 @@ class FileSlots:
         while True:
             try:
                 for path in self._paths:
-                    if (descriptor := _try_lock(path)) is not None:
+                    if (descriptor := try_lock(path)) is not None:
                         return descriptor
             except OSError:
                 return None
             await asyncio.sleep(_RETRY_LOCK_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311  jitter, no secret
 
 
-def _try_lock(path: Path) -> int | None:
-    """A descriptor that holds the lock of the file, or None while another holds it.
-
-    Raises:
-        OSError: the file cannot be opened or locked at all.
-    """
-    if fcntl is None:
-        raise OSError
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-    try:
-        descriptor = os.open(path, flags, 0o600)
-    except FileNotFoundError:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path, flags, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(descriptor)
-        if isinstance(error, BlockingIOError):
-            return None
-        raise
-    return descriptor
-
-
 class Host:
     """One provider's machines as its terms count them."""
 
-    def __init__(self, budget: Budget | None = None, slots: Slots | None = None) -> None:
-        """`budget` in the provider's units; `slots` for calls in flight; None is without limit."""
+    def __init__(
+        self,
+        budget: Budget | None = None,
+        slots: Slots | None = None,
+        *,
+        name: str = "",
+        ledger: Ledger | None = None,
+    ) -> None:
+        """`budget` in the provider's units; `slots` for calls in flight; None is without limit.
+
+        Without a `ledger` the budget is counted in this process.
+        """
+        self.name = name
         self.budget = budget or Budget({})
+        self.refused = 0  # calls that the budget did not allow
+        self._ledger = ledger
         self.backoff_until: datetime | None = None
         self.answers = False  # whether the newest call to it succeeded, or was refused in form
         self.quiet = asyncio.Event()  # set while no call is under way or waits for its turn
@@ -241,13 +127,61 @@ class Host:
             if not self._calls:
                 self.quiet.set()
 
+    async def spend(self, units: float, *, public: bool) -> bool:
+        """Take units out of the budget, at the provider's pace; False where it does not allow it.
+
+        Limits are asked where they are counted: a round trip to Redis, or a lock on a file.
+        """
+        if not self.budget.windows:
+            self.budget.total += units
+            return True
+        until = time.monotonic() + _MAX_PACE_SECONDS
+        while not await self._take(units, public=public):
+            pause = self.budget.pause(units, public=public)
+            if pause is None or time.monotonic() + pause > until:
+                self.refused += 1
+                self._log_news(units)
+                return False
+            await asyncio.sleep(pause)
+        return True
+
+    async def _take(self, units: float, *, public: bool) -> bool:
+        if self._ledger is None:
+            return self.budget.take(units, public=public)
+        return await self._ledger.take(self.budget, units, public=public)
+
+    async def refresh(self) -> None:
+        """Learn what other processes spent."""
+        if self._ledger is not None and self.budget.windows:
+            await self._ledger.refresh(self.budget)
+
+    def budgets(self) -> Sequence[WindowState]:
+        """Each window of the budget as this process knows it; empty where nothing is limited."""
+        return self.budget.states()
+
+    def _log_news(self, units: float) -> None:
+        """Say which windows are spent, once in each window over all processes."""
+        news, self.budget.news = self.budget.news, []
+        for window, public in news:
+            states = self.budget.states(units, public=public)
+            state = next(one for one in states if one.window == window)
+            structlog.get_logger().warning(
+                "budget_spent",
+                provider=self.name,
+                window=window,
+                share="the widget's" if public else "all",
+                limit=round(state.limit, 1),
+                used=round(state.used, 1),
+                free_in=round(state.free_in),
+            )
+
     def slot(self) -> AbstractAsyncContextManager[None]:
         """Waits until one more call may be in flight, and counts it until the block ends."""
         return self._slots.hold() if self._slots else nullcontext()
 
 
 class Hosts:
-    """The shared hosts of one process, by name. `make_slots` counts calls beyond the process.
+    """The hosts of one process, by name, with what counts their limits beyond it.
 
     Example:
         host = hosts.get("open_meteo", {MINUTE: 480.0}, at_once=3)
@@ -257,42 +191,63 @@ class Hosts:
     def __init__(
         self,
         make_slots: Callable[[str, int], Slots] | None = None,
-        now: Callable[[], float] = time.monotonic,
+        make_ledger: Callable[[str], Ledger | None] = lambda _: None,
+        now: Callable[[], float] = time.time,
     ) -> None:
-        """`now` is the clock of the budgets, in seconds."""
+        """`now` is the clock of the budgets, in seconds since 1970."""
         self._now = now
         self._make_slots = make_slots or (lambda _, count: LocalSlots(count))
+        self._make_ledger = make_ledger
         self._hosts: dict[str, Host] = {}
+
+    def __iter__(self) -> Iterator[Host]:
+        return iter(self._hosts.values())
 
     @property
     def refused(self) -> int:
         """How many calls the budgets of hosts that answer did not allow so far."""
-        return sum(host.budget.refused for host in self._hosts.values() if host.answers)
+        return sum(host.refused for host in self if host.answers)
 
     def wait(self, units: float) -> float:
         """Seconds until every host may be asked for so many units."""
-        return max((host.budget.wait(units) for host in self._hosts.values()), default=0.0)
+        return max((host.budget.wait(units) for host in self if host.refused), default=0.0)
 
     def span(self, share: float) -> float:
         """Seconds that spending so many times what was spent so far will take."""
-        budgets = [host.budget for host in self._hosts.values()]
+        budgets = [host.budget for host in self]
         return max((budget.span(budget.total * share) for budget in budgets), default=0.0)
 
     def get(
-        self, name: str, limits: Mapping[float, float], *, share: float = 1.0, at_once: int | None
+        self,
+        name: str,
+        limits: Mapping[float, float],
+        *,
+        share: float = 1.0,
+        least: float = 0.0,
+        at_once: int | None = None,
     ) -> Host:
         """The host of that name; whoever asks first settles its limits.
 
         Args:
             name: a word for file names and Redis keys, such as `open_meteo`.
             limits: units by the length of their window in seconds, as `Budget` takes them.
-            share: this process's part of them.
+            share: our part of them, where others count apart.
+            least: units that one answer may cost, as `Budget` takes them.
             at_once: calls in flight, over all processes; None is without limit.
         """
         if name not in self._hosts:
             slots = None if at_once is None else self._make_slots(name, at_once)
-            self._hosts[name] = Host(Budget(limits, self._now, share=share), slots)
+            budget = Budget(limits, self._now, share=share, least=least)
+            ledger = self._make_ledger(name)
+            self._hosts[name] = Host(budget, slots, name=name, ledger=ledger)
         return self._hosts[name]
+
+    async def run(self) -> None:
+        """Learn what other processes spend, until cancelled."""
+        while True:
+            for host in self:
+                await host.refresh()
+            await asyncio.sleep(REFRESH_SECONDS)
 
 
 @dataclass

@@ -10,8 +10,9 @@ import pytest
 from location_context.sections.events.fields import parse_rows
 from location_context.sections.events.providers.predicthq import parse_event
 from location_context.settings import Secret
+from location_context.upstream.budget import Budget
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.host import Budget, Host
+from location_context.upstream.host import Host
 from tests.fakes.predicthq import TOKEN, event, responding
 from tests.fakes.server import Answered, StandIn
 

@@ -4,16 +4,12 @@ import asyncio
 import threading
 from contextlib import asynccontextmanager
 from datetime import date, timedelta
-from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from location_context.sections.events.providers.ticketmaster import IntervalLimiter
 from location_context.settings import Secret
+from location_context.upstream.budget import Budget
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.host import Budget
 from tests.fakes.server import Answered, StandIn
 from tests.fakes.ticketmaster import KEY, at, event, responding
 
@@ -39,8 +35,7 @@ async def _asking(opening, respond):
     """The section before a stand-in, without the pace of the real one."""
     with StandIn(respond).running() as provider:
         key = {"ticketmaster_url": provider.url, "ticketmaster_api_key": Secret(KEY)}
-        async with opening(**key) as opened:
-            opened.section._providers[3].limiter = IntervalLimiter(0)
+        async with opening(**key, ticketmaster_per_second=10**6) as opened:
             yield opened, provider
 
 
@@ -155,46 +150,9 @@ async def test_a_spent_day_s_budget_is_never_overdrawn(opening):
     assert result.degraded_reason == "budget_spent"
 
 
-class _Time:
-    """A clock that stands still but for sleeping, and each sleeper oversleeps by a little."""
-
-    def __init__(self, oversleeping: list[float]) -> None:
-        self.now = 100.0
-        self._oversleeping = oversleeping
-
-    def __call__(self) -> float:
-        return self.now
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(0)
-        self.now += seconds + (self._oversleeping.pop() if self._oversleeping else 0.0)
-
-
-@settings(max_examples=50)
-@given(st.lists(st.floats(0, 0.4), max_size=20), st.integers(1, 20))
-def test_turns_are_never_more_than_four_in_a_second_however_late_they_wake(late, many):
-    async def run() -> list[float]:
-        clock = _Time(late)
-        limiter, budget = IntervalLimiter(0.26, clock, clock.sleep), Budget({1.0: 4}, clock)
-        taken: list[float] = []
-
-        async def one() -> None:
-            await limiter.acquire()
-            assert budget.take(1)
-            taken.append(clock.now)
-
-        await asyncio.gather(*(one() for _ in range(many)))
-        assert limiter.wait == pytest.approx(0.26)
-        return taken
-
-    taken = asyncio.run(run())
-    assert len(taken) == many
-    assert all(b - a >= 0.26 - 1e-9 for a, b in pairwise(taken))
-
-
 async def test_who_would_wait_too_long_for_a_turn_is_told_so_at_once(opening):
     async with _asking(opening, responding(_crowd(1, 1))) as (opened, provider):
-        limiter = opened.section._providers[3].limiter = IntervalLimiter(60.0)
-        await limiter.acquire()
+        budget = opened.section._providers[3].client.host.budget = Budget({30.0: 1})
+        assert budget.take(1)
         result = await _fetch(opened, 1)
     assert (result.status, provider.asked) == ("unavailable", [])

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from location_context.point import Point
-from location_context.sections.open_meteo import FREE_LIMITS, open_meteo_host
+from location_context.sections.open_meteo import open_meteo_host
 from location_context.sections.weather.providers.open_meteo import TABLE
 from location_context.sections.weather.records import FIELDS, FORECAST_FIELDS
 from location_context.sections.weather.section import NO_ARCHIVE
@@ -70,8 +70,8 @@ async def test_sections_that_share_the_hosts_share_three_calls_at_once_and_one_b
             await section.close()
     assert world.open_meteo.most_held <= 3
     assert world.open_meteo.refused_for_crowd == 0
-    spent = open_meteo_host(hosts, world.settings).budget.spent()
-    assert list(spent.values()) == [pytest.approx(sum(world.open_meteo.units))] * 3
+    spent = [one.used for one in open_meteo_host(hosts, world.settings).budgets()]
+    assert spent == [pytest.approx(sum(world.open_meteo.units))] * 3
 
 
 async def test_too_many_at_once_is_a_pause_of_one_call_and_no_silence(world: World):
@@ -286,13 +286,14 @@ def paid(world: World, **more) -> Settings:
 
 async def test_a_customer_has_no_budget_of_ours_unless_the_operator_sets_one(world: World):
     def limits(settings: Settings) -> dict[float, float]:
-        return {w.seconds: w.limit for w in open_meteo_host(Hosts(), settings).budget._windows}
+        return {w.window: w.limit for w in open_meteo_host(Hosts(), settings).budgets()}
 
-    assert limits(world.settings) == FREE_LIMITS
+    free = {"minute": 480, "hour": 4000, "day": 8000}
+    assert limits(world.settings) == free
     assert limits(paid(world)) == {}
-    assert limits(paid(world, open_meteo_per_day=20_000)) == {86400.0: 20_000}
+    assert limits(paid(world, open_meteo_per_day=20_000)) == {"day": 20_000}
     own = msgspec.structs.replace(world.settings, open_meteo_per_minute=60)
-    assert limits(own) == {**FREE_LIMITS, 60.0: 60}
+    assert limits(own) == {**free, "minute": 60}
 
 
 async def test_a_customer_reads_more_places_in_a_minute_than_free_access_has_units_for(

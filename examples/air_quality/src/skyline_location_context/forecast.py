@@ -17,8 +17,8 @@ from location_context.sections.weather.providers.base import (
 from location_context.sections.weather.records import Cell, Grid
 from location_context.settings import Secret
 from location_context.settings.parsers import Address, HeaderSecret
+from location_context.upstream.budget import DAY, MINUTE
 from location_context.upstream.client import ProviderClient
-from location_context.upstream.host import DAY, MINUTE, Budget, Host
 
 TABLE: Mapping[str, Native] = {
     "temperature_max": Native("tmax", "K"),
@@ -53,9 +53,9 @@ class Skyline(ForecastProvider):
     def __init__(self, context: SectionContext) -> None:
         super().__init__(context)
         settings = context.settings_of(SkylineSettings)
-        budget = Budget({MINUTE: 48, DAY: 8000}, share=context.settings.budget_share)
+        host = context.host(self.name, {MINUTE: 48, DAY: 8000})
         self.client = ProviderClient(
-            self.name, settings.skyline_url, context.client, context.clock, host=Host(budget)
+            self.name, settings.skyline_url, context.client, context.clock, host=host
         )
         self._key = settings.skyline_api_key
 

@@ -79,7 +79,7 @@ class Guide(section.Section[GuideBody]):
     @classmethod
     def build(cls, context: section.SectionContext) -> Self:
         settings, clock = context.settings, context.clock
-        router = Router(settings, clock, context.client)
+        router = Router(context)
         return cls(context.stores["guide"], clock, settings.guide_radii, router)
 
     async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:

@@ -17,12 +17,10 @@ from location_context.point import Point
 from location_context.sections.contract import DegradedReason, degraded_by
 from location_context.sections.guide.response import Travel
 from location_context.sections.guide.restaurant_index import Found
-from location_context.settings import Settings
-from location_context.stay import Clock
+from location_context.sections.section import SectionContext
 from location_context.upstream.cached_source import CachedSource
 from location_context.upstream.client import ClientLimits, ProviderClient
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.http import HttpClient
 
 WALK_KM = 2.0
 _CIRCUITY = 1.25
@@ -53,16 +51,17 @@ def _travel(kind: Any, minutes: float, *, estimated: bool = True) -> Travel:
 class Router:
     """An OSRM server, asked once for all restaurants of an answer."""
 
-    def __init__(self, settings: Settings, clock: Clock, client: HttpClient) -> None:
+    def __init__(self, context: SectionContext) -> None:
         self.client = ProviderClient(
             "osrm",
-            settings.osrm_url.rstrip("/"),
-            client,
-            clock,
+            context.settings.osrm_url.rstrip("/"),
+            context.client,
+            context.clock,
+            host=context.host("osrm"),
             limits=ClientLimits(timeout=5.0, max_bytes=200_000),
         )
         self._durations: CachedSource[str, list[float | None]] = CachedSource(
-            clock,
+            context.clock,
             fresh=DURATIONS_TTL,
             stale=DURATIONS_TTL,
             max_size=MAX_DURATIONS,

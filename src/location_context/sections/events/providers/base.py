@@ -15,10 +15,10 @@ from location_context.sections.events.fields import event_from_row, parse_rows, 
 from location_context.sections.events.records import ProviderEvent, When
 from location_context.sections.events.response import CoverageStatus
 from location_context.sections.section import DEFAULT_ORDER, SectionContext, provider_state
+from location_context.upstream.budget import DAY, MINUTE
 from location_context.upstream.cached_source import CachedSource, Sharing
 from location_context.upstream.client import ProviderClient
 from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
-from location_context.upstream.host import DAY, MINUTE, Budget, Host
 
 Body = TypeVar("Body")
 # what JSON holds beside an object, and beside a list: types of rows take whatever stands there
@@ -157,7 +157,8 @@ class HttpEventProvider(EventProvider):
     Attributes:
         url: the address to ask; `configured_url` may take it from settings instead, those of this
             package (`context.settings`) or of the provider's own (`context.settings_of(Table)`).
-        budget: the most calls, by the seconds of a window. Public (widget) traffic gets half.
+        budget: the most calls, by the seconds of a window. Public (widget) traffic gets half. The
+            providers of this package have settings instead (`Settings.limits`).
         fresh: how long a result is used before it is fetched again.
         stale: how long it may be used when newer cannot be had.
         is_sharable: whether other processes may read its results; its terms must allow to store
@@ -219,7 +220,7 @@ class HttpEventProvider(EventProvider):
             self.configured_url(context),
             context.client,
             context.clock,
-            host=Host(Budget(dict(self.budget), share=settings.budget_share)),
+            host=context.host(self.name, self.budget),
         )
         sharing: Sharing[Hashable, EventBatch] = Sharing(
             context.shared_cache(), lambda key: (self.name, repr(key)), _pack, _unpack

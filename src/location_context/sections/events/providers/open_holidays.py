@@ -23,9 +23,7 @@ from location_context.sections.events.providers.subdivisions import (
 )
 from location_context.sections.events.records import ProviderEvent, When
 from location_context.sections.section import SectionContext
-from location_context.upstream.host import DAY, MINUTE
 
-BUDGET = {MINUTE: 30, DAY: 2000}
 _PROVINCES = frozenset[str]().union(*PROVINCES_BY_REGION.values())
 
 
@@ -58,7 +56,6 @@ class OpenHolidays(HttpEventProvider):
         f"the Open Database License (ODbL), {ODBL.url}",
         adapted=True,  # subdivisions brought to regions, put together with other sources
     )
-    budget = BUDGET
     fresh, stale = timedelta(days=7), timedelta(days=180)
     is_sharable = True
 

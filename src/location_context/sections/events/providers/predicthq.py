@@ -20,9 +20,7 @@ from location_context.sections.events.providers import base
 from location_context.sections.events.records import Place, ProviderEvent, When
 from location_context.sections.events.response import Category, EventStatus, Scope
 from location_context.sections.section import SectionContext
-from location_context.upstream.host import DAY, MINUTE
 
-BUDGET = {MINUTE: 48, DAY: 800}  # its limits are not published
 PAGE_SIZE, MAX_PAGES = 200, 3  # further pages change little, since the highest ranks come first
 _REFUSED_STATE = {400, 403}  # the parameter is not known, or the plan does not allow it
 PLAN_TTL = timedelta(days=1)  # for which what a plan refuses is remembered
@@ -93,7 +91,6 @@ class PredictHQ(base.HttpEventProvider):
         license=None,
         text="Events by PredictHQ",
     )
-    budget = BUDGET
 
     def __init__(self, context: SectionContext) -> None:
         super().__init__(context)

@@ -11,9 +11,8 @@ are left out.
 import asyncio
 import math
 import re
-import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, date, datetime, timedelta
 from datetime import time as clock_time
 from typing import Any, NamedTuple, TypedDict
@@ -21,7 +20,6 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from location_context.errors import ProviderBackoff
 from location_context.sections.contract import Attribution, Query
 from location_context.sections.events import fields
 from location_context.sections.events.providers import base
@@ -29,16 +27,12 @@ from location_context.sections.events.records import Place, ProviderEvent, When
 from location_context.sections.events.response import Category, EventStatus, Price
 from location_context.sections.section import SectionContext
 from location_context.stay import Stay
-from location_context.upstream.host import DAY
 
-BUDGET = {DAY: 4000}
 PAGE_SIZE, MAX_PAGES = 200, 5  # size × page must stay below 1,000
 MAX_PAGED_EVENTS = PAGE_SIZE * MAX_PAGES
 TARGET_EVENTS_PER_WINDOW = 800  # since days are not equally full
 MAX_CALLS = 30  # for one stay
 ROWS_AT_ONCE = 60  # which are read in 1 ms
-MIN_INTERVAL_SECONDS = 0.26  # between calls: four a second
-MAX_WAIT_SECONDS = 2.0
 LOGO_WARNING = (
     "Ticketmaster: its branding guide asks for its logo on every page that shows its events; the "
     "widget shows its name with a link, so place the logo on the page around it"
@@ -161,11 +155,9 @@ class Ticketmaster(base.HttpEventProvider):
         license=None,
         text="Powered by Ticketmaster",
     )
-    budget = BUDGET
 
     def __init__(self, context: SectionContext) -> None:
         super().__init__(context)
-        self.limiter = IntervalLimiter(MIN_INTERVAL_SECONDS)
         self._key = context.settings.ticketmaster_api_key
 
     def configured_url(self, context: SectionContext) -> str:
@@ -178,12 +170,9 @@ class Ticketmaster(base.HttpEventProvider):
     async def fetch_pages(self, query: Query) -> AsyncIterator[base.Page]:
         """Page after page; a stay of more events than can be paged through is asked in parts."""
         assert query.stay is not None
-        if self.limiter.wait > MAX_WAIT_SECONDS:
-            raise ProviderBackoff(self.name, "too many are asking at once")
         room, calls, crowded = MAX_CALLS, deque([_Call(query.stay, 0)]), False
         while calls and room:
             call, room = calls.popleft(), room - 1
-            await self.limiter.acquire()
             body = await self.get_body(query, self._call_params(query, call), Body)
             rows = body.embedded.events
             for start in range(0, max(1, len(rows)), ROWS_AT_ONCE):
@@ -214,39 +203,6 @@ class Ticketmaster(base.HttpEventProvider):
             "size": str(PAGE_SIZE),
             "page": str(call.page),
         }
-
-
-class IntervalLimiter:
-    """Lets calls through at least `seconds` apart, in the order of asking."""
-
-    def __init__(
-        self,
-        seconds: float,
-        now: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
-    ) -> None:
-        self._seconds = seconds
-        self._now = now
-        self._sleep = sleep
-        self._next = 0.0
-        self._queue = asyncio.Lock()
-        self._waiting = 0
-
-    @property
-    def wait(self) -> float:
-        """Seconds, at least, that a call from now on has to wait."""
-        return max(0.0, self._next - self._now()) + self._waiting * self._seconds
-
-    async def acquire(self) -> None:
-        """Wait for permission to call; it holds until the next await."""
-        self._waiting += 1
-        try:
-            async with self._queue:
-                while (left := self._next - self._now()) > 0:
-                    await self._sleep(left)
-                self._next = self._now() + self._seconds
-        finally:
-            self._waiting -= 1
 
 
 def _further_calls(days: Stay, total: int, room: int) -> list[_Call]:

@@ -227,7 +227,6 @@ class ForecastProvider(Provider):
             the forecast names; else at the cell's centre.
 
     Example:
-        >>> from location_context.upstream.host import Host
         >>> from location_context.sections.contract import Attribution
         >>> from location_context.sections.weather.records import Cell, Grid
         >>> class Skyline(ForecastProvider):

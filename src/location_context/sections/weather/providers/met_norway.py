@@ -33,11 +33,9 @@ from location_context.sections.weather.providers import base
 from location_context.sections.weather.providers.base import Forecast, ForecastProvider, Native
 from location_context.sections.weather.records import Cell, Columns, Grid
 from location_context.upstream.client import ClientLimits, ProviderClient
-from location_context.upstream.host import MINUTE, Budget, Host
 from location_context.upstream.http import HttpResponse
 
 MIN_TTL, MAX_TTL = timedelta(minutes=5), timedelta(hours=2)
-CALLS = {MINUTE: 240.0}  # its terms ask for fewer than 20 a second
 MAX_CACHED = 500
 MAX_REDIRECTS = 3  # its terms ask to follow them
 
@@ -103,7 +101,7 @@ class MetNorway(ForecastProvider):
         url = settings.met_norway_url if settings.contact else ""
         self.client = ProviderClient(
             self.name, url, context.client, context.clock,
-            host=Host(Budget(CALLS, share=settings.budget_share)),
+            host=context.host(self.name),
             limits=ClientLimits(max_in_flight=4, redirects=MAX_REDIRECTS),
         )  # fmt: skip
         self._warned = False

@@ -20,9 +20,7 @@ from location_context.sections.weather.providers import base
 from location_context.sections.weather.providers.base import ArchiveProvider, Native
 from location_context.sections.weather.records import Cell, Floats, Grid, Month, month_span
 from location_context.upstream.client import ClientLimits, ProviderClient
-from location_context.upstream.host import DAY, MINUTE, Budget, Host
 
-CALLS = {MINUTE: 24.0, DAY: 2000.0}  # no limit is published; this is what a polite caller asks
 CELL_DEGREES = 0.5
 TABLE: Mapping[str, Native] = {
     "temperature_max": Native("T2M_MAX"),
@@ -63,7 +61,7 @@ class NasaPower(ArchiveProvider):
         settings = context.settings
         self.client = ProviderClient(
             self.name, settings.nasa_power_url, context.client, context.clock,
-            host=Host(Budget(CALLS, share=settings.budget_share)),
+            host=context.host(self.name),
             limits=ClientLimits(timeout=30.0, max_in_flight=2),
         )  # fmt: skip
         self._version = "2.x.x"  # of its service, until an answer names it
