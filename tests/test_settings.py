@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from location_context.errors import OperatorError
-from location_context.settings import PREFIX, Secret, Settings, read_table, unknown
+from location_context.settings import PREFIX, WINDOWS, Secret, Settings, read_table, unknown
 from location_context.settings.parsers import GROUP
 
 
@@ -225,3 +225,34 @@ def test_wrong_settings_of_a_package_are_listed_like_ours(tides):
     wrong = {f"{PREFIX}TIDES_URL": "nowhere", f"{PREFIX}TIDES_PER_DAY": "-1"}
     with pytest.raises(OperatorError, match=r"TIDES_URL must be .*\n.*TIDES_PER_DAY must be"):
         read_table(tides, wrong)
+
+
+def test_budgets_are_named_alike_and_a_paid_key_has_none_unless_one_is_set():
+    free = read()
+    assert free.limits("open_meteo") == {60.0: 480, 3600.0: 4_000, 86_400.0: 8_000}
+    assert free.limits("nasa_power") == {60.0: 24, 86_400.0: 2_000}
+    assert free.limits("ticketmaster") == {1.0: 4, 86_400.0: 4_000}
+    assert free.limits("someone_else") == {}
+    paid = read(open_meteo_api_key="k")
+    assert paid.limits("open_meteo") == {}
+    given = read(open_meteo_api_key="k", open_meteo_per_month="1000000", predicthq_per_month="9")
+    assert given.limits("open_meteo") == {31 * 86_400.0: 1_000_000}
+    assert given.limits("predicthq")[31 * 86_400.0] == 9
+
+
+def test_every_budget_is_of_a_provider_that_is_asked_and_of_a_window_that_counts():
+    names = [name for name in Settings.__struct_fields__ if "_per_" in name]
+    providers = {name.partition("_per_")[0] for name in names} - {"widget"}
+    with_address = {
+        name.removesuffix("_url").removesuffix("_forecast").removesuffix("_archive")
+        for name in Settings.__struct_fields__
+        if name.endswith("_url")
+    } - {"database", "redis", "public", "wikidata"}  # Wikidata is asked once for an import
+    assert providers == with_address
+    assert {name.partition("_per_")[2] for name in names} <= set(WINDOWS)
+
+
+def test_a_budget_that_pays_for_no_cold_week_is_refused_with_what_one_costs():
+    with pytest.raises(OperatorError, match=r"from 100 \(what a week at a new place can cost\)"):
+        read(open_meteo_per_minute="99")
+    assert read(open_meteo_per_minute="100").limits("open_meteo")[60.0] == 100

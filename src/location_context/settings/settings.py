@@ -49,7 +49,7 @@ _FREE_UNITS = {"minute": 480, "hour": 4_000, "day": 8_000}
 
 def _free(window: str) -> str:
     return (
-        f"Open-Meteo units a {window}, at least {COLD_WEEK_UNITS}; empty: "
+        f"Open-Meteo units per {window}, at least {COLD_WEEK_UNITS}; empty: "
         f"{_FREE_UNITS[window]:,} on free access, no limit with a key."
     )
 
