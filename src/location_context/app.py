@@ -19,7 +19,7 @@ from location_context.localisation.language import Languages
 from location_context.sections import registry
 from location_context.sections.cached_section import CachedSection
 from location_context.sections.section import Section, SectionContext
-from location_context.service import Service
+from location_context.service import Measured, Service
 from location_context.settings import Settings
 from location_context.stay import Clock, system_clock
 from location_context.storage.access import open_authenticator
@@ -31,7 +31,7 @@ from location_context.storage.redis import RedisLedger, RedisLink, RedisSlots
 from location_context.upstream.budget import FileLedger, Ledger
 from location_context.upstream.host import FileSlots, Hosts, Slots
 from location_context.upstream.http import http_client
-from location_context.web import drain, logs
+from location_context.web import drain, logs, metrics
 from location_context.web.application import Application, json_routes
 from location_context.web.response_cache import CachedRoute
 from location_context.widget.oembed import OEmbed
@@ -60,8 +60,10 @@ async def open_service(
             open_authenticator(settings, database, clock, redis)
         )
         hosts = open_hosts(settings, redis)
+        client = await stack.enter_async_context(http_client(settings.user_agent))
+        context = SectionContext(settings, clock, client, _stores(database), hosts)
         if sections is None:
-            sections = await _open_sections(settings, clock, database, hosts, stack)
+            sections = registry.build(context)
         cached = tuple(CachedSection(section, clock) for section in sections)
         for one in cached:
             stack.push_async_callback(one.close)
@@ -79,6 +81,9 @@ async def open_service(
             authenticator=authenticator,
             hosts=hosts,
             proxies=TrustedProxies(settings.trusted_proxies),
+            measured=Measured(
+                calls=client.calls, unwritten=context.unwritten, connections=database.connections
+            ),
         )
 
 
@@ -106,18 +111,14 @@ def open_hosts(settings: Settings, redis: RedisLink | None) -> Hosts:
     return Hosts(make_slots, make_ledger)
 
 
-async def _open_sections(
-    settings: Settings, clock: Clock, database: Database, hosts: Hosts, stack: AsyncExitStack
-) -> Sequence[Section[Any]]:
-    client = await stack.enter_async_context(http_client(settings.user_agent))
-    stores = {
+def _stores(database: Database) -> dict[str, Any]:
+    return {
         "climate": SqlClimateStore(database),
         "guide": SqlGuideStore(database),
         "events": SqlEventStore(database),
         "answers": SqlCacheStore(database),
         "accuracy": SqlAccuracyStore(database),
     }
-    return registry.build(SectionContext(settings, clock, client, stores, hosts))
 
 
 @asynccontextmanager
@@ -182,6 +183,7 @@ def create_app(
             ]
             routes = [*json_routes(service, app, OEmbed), *pages, *widget.others]
             app.serve(routes, {page.path: widget.error_response for page in pages})
+            await stack.enter_async_context(metrics.served(service, app))
             async with background(service), drain.with_parent():
                 with app.log, drain.on_sigterm(app, settings):
                     if own_process:

@@ -38,10 +38,14 @@ class ProviderCalls:
     While it fails the log has a line a minute with the number of failures, and one when it is back.
 
     Attributes:
+        provider: its name.
         outcomes: calls by `ok`, the error's code, or the class of status such as `status_5xx`.
         seconds: how long they took.
         refused: calls that were not made, by reason; see `ProviderBackoff`.
+        joined: callers who waited for a call that was under way for others.
+        breaker_open: whether it is left alone, or only probed.
         breaker_opened: how often.
+        succeeded_at: when last, POSIX seconds; 0 for never.
     """
 
     BOUNDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # a call of 10 s has timed out
@@ -50,8 +54,11 @@ class ProviderCalls:
         self.outcomes: dict[str, int] = {}
         self.seconds = Histogram(self.BOUNDS)
         self.refused: dict[str, int] = {}
+        self.joined = 0
+        self.breaker_open = False
         self.breaker_opened = 0
-        self._provider = provider
+        self.succeeded_at = 0.0
+        self.provider = provider
         self._now = now
         self._logged_at = float("-inf")
         self._unlogged = 0  # failures since the last line
@@ -59,9 +66,10 @@ class ProviderCalls:
 
     def succeed(self) -> None:
         self._count("ok")
+        self.succeeded_at = time.time()
         if self._told:
             self._told = False
-            structlog.get_logger().info("provider_back", provider=self._provider)
+            structlog.get_logger().info("provider_back", provider=self.provider)
 
     def fail(self, error: ProviderError) -> None:
         status, outcome = None, error.code
@@ -74,7 +82,7 @@ class ProviderCalls:
         if (now := self._now()) - self._logged_at >= LOG_SECONDS:
             structlog.get_logger().warning(
                 "provider_failed",
-                provider=self._provider,
+                provider=self.provider,
                 code=error.code,
                 status=status,
                 failures=self._unlogged,
@@ -85,16 +93,22 @@ class ProviderCalls:
         """A call was not made."""
         self.refused[error.reason] = self.refused.get(error.reason, 0) + 1
 
+    def join(self) -> None:
+        """A caller waits for a call that was under way for others."""
+        self.joined += 1
+
     def open_breaker(self, seconds: float) -> None:
         """It is left alone for so many seconds."""
+        self.breaker_open = True
         self.breaker_opened += 1
         structlog.get_logger().warning(
-            "breaker_opened", provider=self._provider, seconds=round(seconds, 1)
+            "breaker_opened", provider=self.provider, seconds=round(seconds, 1)
         )
 
     def close_breaker(self) -> None:
         """It is asked again."""
-        structlog.get_logger().info("breaker_closed", provider=self._provider)
+        self.breaker_open = False
+        structlog.get_logger().info("breaker_closed", provider=self.provider)
 
     def _count(self, outcome: str) -> None:
         self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1

@@ -1,7 +1,7 @@
 """Service: everything opened that a request needs, put together once by `app`."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,6 +10,7 @@ import structlog
 
 from location_context.access.address import TrustedProxies
 from location_context.access.authenticator import Authenticator
+from location_context.counters import ProviderCalls
 from location_context.errors import LocationContextError
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.localisation.language import Languages
@@ -20,6 +21,21 @@ from location_context.settings import Settings
 from location_context.stay import Clock
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What only the metrics read.
+
+    Attributes:
+        calls: of every provider.
+        unwritten: each counts rows that are still to be written.
+        connections: how many to the database are in use, and how many there may be (0: any).
+    """
+
+    calls: Sequence[ProviderCalls]
+    unwritten: Sequence[Callable[[], int]]
+    connections: Callable[[], tuple[int, int]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +51,7 @@ class Service:
     authenticator: Authenticator
     hosts: Hosts
     proxies: TrustedProxies
+    measured: Measured
 
 
 def chosen(sections: Sequence[CachedSection], names: Sequence[str]) -> tuple[CachedSection, ...]:

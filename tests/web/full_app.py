@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.sections.guide.imports.importer import Importer, import_sample
@@ -54,8 +55,8 @@ async def load_sample_guide(settings: Settings, clock: Clock = system_clock) -> 
 
 
 @contextmanager
-def full_app(folder: Path) -> Iterator[Client]:
-    """The service on loopback; the client holds a key."""
+def full_app(folder: Path, **more: Any) -> Iterator[Client]:
+    """The service on loopback, with `more` settings; the client holds a key."""
     clock = MovedClock()
     with ExitStack() as stack:
         weather = OpenMeteo(clock), MetNorwayStandIn(clock), NasaPowerStandIn(clock)
@@ -74,6 +75,7 @@ def full_app(folder: Path) -> Iterator[Client]:
             open_holidays_url="",
             ticketmaster_url=seller.url,
             ticketmaster_api_key=Secret(ticketmaster.KEY),
+            **more,
         )
         asyncio.run(load_sample_guide(settings, clock))
         key = make_key(settings)

@@ -90,7 +90,11 @@ class FailedAuthLimiter:
 
 
 class Authenticator:
-    """Requests with a key (`authenticate`), and the widget's by address (`limit_widget`)."""
+    """Requests with a key (`authenticate`), and the widget's by address (`limit_widget`).
+
+    Attributes:
+        refusals: requests that were over a limit, by its name.
+    """
 
     def __init__(  # noqa: PLR0913  the parts it is made of
         self,
@@ -114,11 +118,22 @@ class Authenticator:
         # by the header that was sent, no longer than the keys themselves are kept; saves the HMAC
         self._known: dict[bytes, tuple[str, Limits]] = {}
         self._known_since = 0.0
+        self.refusals = dict.fromkeys(("minute", "day", "widget", "unknown_keys"), 0)
 
     @property
     def degraded(self) -> bool:
         """Whether quotas are counted in this process alone, or records of keys are damaged."""
         return self._counter.degraded or bool(self._key_cache.damaged)
+
+    @property
+    def counts_alone(self) -> bool:
+        """Whether what counts for all processes cannot be reached."""
+        return self._counter.degraded
+
+    @property
+    def keys_age(self) -> float:
+        """Seconds since the database told the keys; infinite before."""
+        return self._key_cache.age
 
     async def prepare(self) -> None:
         """Read the keys, so that no request waits for it."""
@@ -201,6 +216,7 @@ class Authenticator:
     def _granted(self, key_id: str, result: RateLimitResult) -> Grant:
         if not result.allowed:
             used_up = next(w.limit for w in reversed(result.windows) if not w.left)
+            self.refusals[used_up.name] += 1
             raise RateLimitExceeded(
                 f"The quota of {used_up.quota} requests a {used_up.name} is used up.",
                 result.retry_after,
@@ -215,7 +231,7 @@ class Authenticator:
             RateLimitExceeded: too many in this minute.
         """
         subject = _WIDGET + await self._pseudonymiser.pseudonym(client)
-        _require_room(await self._counter.consume(subject, self._widget_limits))
+        self._require_room(await self._counter.consume(subject, self._widget_limits))
 
     def limit_widget_now(self, client: str) -> bool:
         """The same at once; False if that takes waiting, and nothing was counted.
@@ -229,8 +245,15 @@ class Authenticator:
         if self._counter.consume_again(subject, limits) is not None:
             return True
         if (result := self._counter.consume_now(subject, limits)) is not None:
-            _require_room(result)
+            self._require_room(result)
         return result is not None
+
+    def _require_room(self, result: RateLimitResult) -> None:
+        if not result.allowed:
+            self.refusals["widget"] += 1
+            raise RateLimitExceeded(
+                "Too many requests from this address; try again in a moment.", result.retry_after
+            )
 
     async def _verify(self, secret: str, client: str) -> ApiKey:
         if not is_well_formed(secret):
@@ -255,15 +278,9 @@ class Authenticator:
         if key := await self._key_cache.find_new(key_digest, slowed=wait > 0):
             return key
         if wait:
+            self.refusals["unknown_keys"] += 1
             raise RateLimitExceeded("Too many unknown API keys from this address.", wait)
         raise InvalidApiKey(_NOT_RECOGNISED)
-
-
-def _require_room(result: RateLimitResult) -> None:
-    if not result.allowed:
-        raise RateLimitExceeded(
-            "Too many requests from this address; try again in a moment.", result.retry_after
-        )
 
 
 def damaged_key_warning(key_id: str) -> str:

@@ -57,6 +57,11 @@ class ApiKeyCache:
             structlog.get_logger().warning("keys_not_read", why=error.message)
 
     @property
+    def age(self) -> float:
+        """Seconds since the store told these keys."""
+        return self._now() - self.read_at
+
+    @property
     def is_recent(self) -> bool:
         """Whether the keys need not be read again yet."""
         return self._now() - self.read_at < REFRESH_SECONDS

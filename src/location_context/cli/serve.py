@@ -24,7 +24,7 @@ from location_context.app import open_service
 from location_context.cli import console
 from location_context.errors import OperatorError
 from location_context.settings import PREFIX, Settings, unknown
-from location_context.web import logs
+from location_context.web import logs, metrics
 from location_context.web.status import status
 
 APPLICATION = "location_context.app:serve_app"
@@ -47,7 +47,9 @@ def serve(
     """Serve the sections, the widget and the documents until SIGTERM or Ctrl-C."""
     settings = listening_settings(console.settings(new=new), host, port)
     logs.configure(settings)
-    _check_port(host, port)
+    _check_port(host, port, "Choose another with --port.")
+    if settings.metrics_address:
+        _check_port(*metrics.host_and_port(settings.metrics_address), "See METRICS_ADDRESS.")
     with console.uncollected():  # opening imports the sections
         notices = [*asyncio.run(_notices(settings))]
     if workers > 1 and not settings.redis_url:
@@ -59,7 +61,8 @@ def serve(
     _announce(settings, [console.hint(notice) for notice in notices])
     gc.freeze()  # a collection in a worker would write on pages that all processes share
     drained = max(settings.drain_at_least, settings.drain_at_most)
-    server(APPLICATION, host, port, workers, math.ceil(drained) + ENDING_SECONDS).serve()
+    with metrics.folder_of_all(settings):
+        server(APPLICATION, host, port, workers, math.ceil(drained) + ENDING_SECONDS).serve()
 
 
 def _announce(settings: Settings, notices: Sequence[str]) -> None:
@@ -121,7 +124,7 @@ async def _notices(settings: Settings) -> Sequence[str]:
         return (await status(service)).notices
 
 
-def _check_port(host: str, port: int) -> None:
+def _check_port(host: str, port: int, advice: str) -> None:
     """Reject a port in use, which the server would share silently."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
@@ -130,5 +133,5 @@ def _check_port(host: str, port: int) -> None:
             probe.bind((host, port))
         except OSError as error:
             raise OperatorError(
-                f"Cannot listen on {host}:{port}: {error.strerror}. Choose another with --port."
+                f"Cannot listen on {host}:{port}: {error.strerror}. {advice}"
             ) from None

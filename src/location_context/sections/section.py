@@ -49,6 +49,7 @@ class SectionContext:
         stores: what the database keeps, by name: `climate`, `guide`, `events`, `accuracy`, and
             `answers` (answers of providers that the processes of one installation share).
         hosts: limits of the hosts that several providers ask.
+        unwritten: count the rows that are still to be written; whoever writes behind adds to it.
         environ: where settings of other packages are read from.
     """
 
@@ -57,6 +58,7 @@ class SectionContext:
     client: HttpClient
     stores: Mapping[str, Any] = field(default_factory=dict)
     hosts: Hosts = field(default_factory=Hosts)
+    unwritten: list[Callable[[], int]] = field(default_factory=list)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
     def settings_of(self, table: type[Table]) -> Table:
@@ -78,7 +80,9 @@ class SectionContext:
 
     def shared_cache(self) -> SharedCache:
         """A cache of answers for all processes, for providers whose terms allow to keep them."""
-        return SharedCache(self.stores.get("answers"), self.clock)
+        cache = SharedCache(self.stores.get("answers"), self.clock)
+        self.unwritten.append(lambda: len(cache.unwritten))
+        return cache
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -126,6 +126,11 @@ def _is_address(*schemes: str) -> Check:
     return Check(accepts)
 
 
+def _is_host_port(text: str) -> bool:
+    parts = urlsplit(f"//{text}")
+    return bool(parts.hostname) and bool(parts.port) and parts.netloc == text and "@" not in text
+
+
 def _is_origin(text: str) -> bool:
     """Whether a text is an origin as a Content-Security-Policy has it (a `host-source`)."""
     return _ORIGIN.fullmatch(text) is not None
@@ -135,6 +140,11 @@ _IS_HEADER = Check(lambda text: text.isascii() and (text.isprintable() or not te
 _HTTP = _is_address("http", "https")
 Folder = Annotated[Path, Meta(title="a folder")]
 Address = Annotated[str, Meta(title="an address with http or https"), _HTTP]
+HostPort = Annotated[
+    str,
+    Meta(title="an address and a port like 127.0.0.1:9464"),
+    Check(lambda text: not text or _is_host_port(text)),
+]
 AddressOrNone = Annotated[str | None, Meta(title="an address with http or https"), _HTTP]
 DatabaseAddress = Annotated[
     Secret,

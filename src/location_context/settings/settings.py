@@ -24,6 +24,7 @@ from location_context.settings.parsers import (
     Folder,
     HeaderSecret,
     HeaderText,
+    HostPort,
     Kilometres,
     LogFormat,
     LogLevel,
@@ -74,6 +75,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     contact: Annotated[HeaderText, "E-mail or address sent to providers in the User-Agent."] = ""
     log_level: Annotated[LogLevel, "debug, info, warning or error."] = "info"
     log_format: Annotated[LogFormat, "json, or console for people."] = "json"
+    metrics_address: Annotated[
+        HostPort,
+        "Where /metrics is served for Prometheus, for all workers together, such as "
+        "127.0.0.1:9464; empty: nowhere.",
+    ] = ""
     json_deadline: Annotated[Seconds, "Seconds a JSON section may take."] = 4.0
     widget_deadline: Annotated[Seconds, "Seconds the widget may take."] = 2.5
     max_in_flight: Annotated[Count, "Requests handled at once before 503 service_overloaded."] = 256

@@ -33,6 +33,7 @@ from location_context.storage.sqlite import (
 )
 
 MIGRATION_LOCK = 7_236_001  # advisory lock that a replica holds while it migrates
+POOL_SIZE, MAX_OVERFLOW = 5, 5  # connections to PostgreSQL that are kept, and more under load
 CLOSE_TIMEOUT = 2.0  # seconds to wait for connections in use
 
 
@@ -122,6 +123,10 @@ class Database:
             WriteLock(path.with_name(path.name + ".lock")),
             path,
         )
+
+    def connections(self) -> tuple[int, int]:
+        """How many are in use, and how many there may be; SQLite has no such bound (0)."""
+        return self._connections, 0 if self.is_sqlite else POOL_SIZE + MAX_OVERFLOW
 
     async def ensure_file(self) -> None:
         """Create the SQLite file if there is none; reject one that was emptied.
@@ -299,8 +304,8 @@ def postgresql_engine(url: URL) -> AsyncEngine:
         url = url.difference_update_query(["sslmode"])
     return create_async_engine(
         url.set(drivername="postgresql+asyncpg"),
-        pool_size=5,
-        max_overflow=5,
+        pool_size=POOL_SIZE,
+        max_overflow=MAX_OVERFLOW,
         pool_timeout=5,
         pool_pre_ping=True,
         connect_args=arguments,

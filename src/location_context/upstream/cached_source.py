@@ -91,7 +91,7 @@ class SharedCache:
     def __init__(self, store: CacheStore | None, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._unwritten: dict[tuple[str, str], CacheRecord] = {}
+        self.unwritten: dict[tuple[str, str], CacheRecord] = {}
         self._writes = WriteBehind(self._write)
 
     async def load(self, provider: str, key: str) -> bytes | None:
@@ -108,25 +108,25 @@ class SharedCache:
         """Write the record soon; only the newest ones where the store cannot keep up."""
         if self._store is None:
             return
-        self._unwritten[record.provider, record.key] = record
-        while len(self._unwritten) > _MAX_UNWRITTEN:
-            del self._unwritten[next(iter(self._unwritten))]
+        self.unwritten[record.provider, record.key] = record
+        while len(self.unwritten) > _MAX_UNWRITTEN:
+            del self.unwritten[next(iter(self.unwritten))]
         self._writes.start()
 
     async def _write(self) -> bool:
-        records, self._unwritten = self._unwritten, {}
+        records, self.unwritten = self.unwritten, {}
         try:
             if records and self._store is not None:
                 await self._store.save(list(records.values()), self._clock())
         except StorageError as error:
             structlog.get_logger().warning("shared_cache_not_written", why=error.message)
-            self._unwritten = {**records, **self._unwritten}  # again with the next ones
+            self.unwritten = {**records, **self.unwritten}  # again with the next ones
             return False
-        return bool(self._unwritten)
+        return bool(self.unwritten)
 
     async def close(self) -> None:
         """Write what is not written yet, as far as that is possible now."""
-        if self._unwritten or self._writes.active:
+        if self.unwritten or self._writes.active:
             await self._writes.flush()
 
 
@@ -208,7 +208,7 @@ class CachedSource(Generic[K, V]):
         self.entries: LRUCache[K, Entry[V]] = LRUCache(
             max_size, (lambda entry: size_of(entry.value)) if size_of else None
         )
-        self.in_flight: SingleFlight[Entry[V]] = SingleFlight()
+        self.in_flight: SingleFlight[Entry[V]] = SingleFlight(client.calls.join if client else None)
         self._clock = clock
         self._fresh = fresh
         self._stale = stale

@@ -116,6 +116,7 @@ class ProviderClient:
     ) -> None:
         self.name = name
         self.calls = ProviderCalls(name)
+        client.calls += [self.calls] if url else []
         self.last_success_at: datetime | None = None
         self.last_error: errors.ProviderError | None = None
         self.answered_at = -math.inf

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from location_context.counters import ProviderCalls
 from location_context.errors import ProviderError, ProviderResponseInvalid
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -45,12 +46,16 @@ class HttpResponse:
 class HttpClient:
     """The connections all providers share, opened by the first call; see `connections.py`.
 
+    Attributes:
+        calls: those of each `ProviderClient` that has an address.
+
     Example:
         async with HttpClient("location-context/1 (a@b.example)") as client:
             response = await client.get("https://skyline.example/", "skyline", 1_000_000)
     """
 
     def __init__(self, user_agent: str) -> None:
+        self.calls: list[ProviderCalls] = []
         self._user_agent = user_agent
         self._connections: Any = None  # a `Connections`, of the module that is imported late
 

@@ -12,13 +12,14 @@ import re
 import sys
 import time
 import traceback
-from collections.abc import Collection, MutableMapping
+from collections.abc import Collection, MutableMapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 import msgspec
 import structlog
 
+from location_context.counters import Histogram
 from location_context.settings import Settings
 
 GRANIAN = {  # its own lines go the way of all others
@@ -28,6 +29,7 @@ GRANIAN = {  # its own lines go the way of all others
 }
 GATHER_SECONDS = 0.02
 MAX_GATHERED = 500  # lines
+REQUEST_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 _KEY = re.compile(r"lc_live_[0-9A-Za-z]*")
 _TRACEPARENT = re.compile(  # of W3C Trace Context: version, trace, parent, flags, and what follows
     rb"(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?"
@@ -81,11 +83,19 @@ class AccessLogger:
     """A line for each answer. Lines are gathered for a moment, and written together.
 
     As a context manager it writes, at its end, what is still to be written. Only a process that is
-    killed by the kernel loses lines: those of the last `GATHER_SECONDS`.
+    killed by the kernel loses lines: those of the last `GATHER_SECONDS`. Answers are counted with
+    them, if there are metrics.
+
+    Attributes:
+        requests: how many by path, status, error's code and kind of cache.
+        seconds: how long they took, by path.
     """
 
     def __init__(self, settings: Settings, probes: Collection[str] = ()) -> None:
         """`probes`: paths whose lines are at debug."""
+        self.requests: dict[tuple[str, int, str | None, str | None], int] = {}
+        self.seconds: dict[str, Histogram] = {}
+        self._counts = bool(settings.metrics_address)
         self._silent = getattr(logging, settings.log_level.upper()) > logging.INFO
         self._json = settings.log_format == "json"
         self._probes = probes
@@ -112,10 +122,11 @@ class AccessLogger:
         traceparent: bytes | None = None,
     ) -> None:
         """Log an answer; `began` is on `time.perf_counter`. None of it needs escaping in JSON."""
-        if self._silent or path in self._unlogged:
+        logged = not (self._silent or path in self._unlogged)
+        if not (logged or self._counts):
             return
         ms = (time.perf_counter() - began) * 1000
-        if not self._json:
+        if logged and not self._json:
             log = structlog.get_logger()
             (log.debug if path in self._probes else log.info)(
                 "answered",
@@ -131,7 +142,8 @@ class AccessLogger:
                 key_id=key_id,
                 trace_id=trace_id(traceparent),
             )
-            return
+            if not self._counts:
+                return
         ended = time.time_ns()
         self._answers.append(
             (request_id, method, path, status, ms, facts, key_id, traceparent, ended)
@@ -144,12 +156,26 @@ class AccessLogger:
     def flush(self) -> None:
         """Write what was gathered; many lines in a row take half of what each alone would."""
         answers, self._answers = self._answers, []
-        if answers:
-            sys.stderr.write("".join(map(self._line, answers)))
+        if self._counts:
+            self._count(answers)
+        lines = "" if self._silent or not self._json else "".join(map(self._line, answers))
+        if lines:
+            sys.stderr.write(lines)
             sys.stderr.flush()
+
+    def _count(self, answers: Sequence[Answer]) -> None:
+        requests, seconds = self.requests, self.seconds
+        for _, _, path, status, ms, facts, _, _, _ in answers:
+            key = (path, status, facts.code, facts.cache)
+            requests[key] = requests.get(key, 0) + 1
+            if (histogram := seconds.get(path)) is None:
+                histogram = seconds[path] = Histogram(REQUEST_SECONDS)
+            histogram.add(ms / 1000)
 
     def _line(self, answer: Answer) -> str:
         request_id, method, path, status, ms, facts, key_id, traceparent, ended = answer
+        if path in self._unlogged:
+            return ""
         second, micros = divmod(ended // 1000, 1_000_000)
         if second != self._second:
             self._second = second

@@ -93,6 +93,7 @@ class Weather(section.Section[WeatherBody]):
         self._store: ClimateStore = context.stores["climate"]
         self._free_access = settings.uses_open_meteo_free
         repository = ArchiveRepository(self._store, clock)
+        context.unwritten.append(lambda: repository.pending + self.score.pending)
         self._elevations = Elevations(context, repository)
         self._forecasts = Forecasts(
             forecast_providers,

@@ -259,6 +259,11 @@ class Scorekeeper:
         self._cells = {key: cells[key] for key in ranked[len(dropped) :]}
         return self._cells
 
+    @property
+    def pending(self) -> int:
+        """How many rows are not written yet."""
+        return len(self._pending)
+
     async def flush(self) -> None:
         """Write what is recorded, as far as that is possible now."""
         if self._waiting or self._pending or self._writes.active:
