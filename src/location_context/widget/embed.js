@@ -15,14 +15,14 @@
   };
   addEventListener("message", ({ source, data }) => {
     const height = data && data.type === "pulse:resize" && data.height;
-    if (typeof height != "number" || !(height >= 1 && height <= 20000)) return;
-    const frame = widgets().find((one) => one.contentWindow === source);
+    if (!(height === +height && height >= 1 && height <= 20000)) return;
+    const frame = widgets().find((frame) => frame.contentWindow === source);
     if (!frame) return;
     lend(frame);
     const now = performance.now(), width = frame.clientWidth;
     if (width < 100) return narrow.observe(frame);
-    let last = seen.get(frame);
-    if (!last) seen.set(frame, last = {});
+    const last = seen.get(frame) || {};
+    seen.set(frame, last);
     if (!(now - last.since < 1000)) last.since = now, last.falls = last.turns = 0;
     const falls = height < last.height;
     // A host whose layout answers each height with another width, such as one whose scrollbar comes
@@ -36,12 +36,17 @@
       return;
     }
     last.rose = !falls;
-    last.height = height;
-    frame.style.height = Math.ceil(height) + edges(frame) + "px";
+    frame.style.height = Math.ceil(last.height = height) + edges(frame) + "px";
   });
+  // A title where there is none. A frame without `style`, for hosts whose policy refuses it in HTML,
+  // has the height by its width in `data-reserve`, until the widget says its own.
   const lend = (frame) => {
-    const place = new URL(frame.src).searchParams.get("place");
+    const place = new URL(frame.src).searchParams.get("place"), { style, dataset } = frame;
     frame.title ||= "About the stay" + (place ? ": " + place : "");
+    if (!dataset.reserve || seen.has(frame)) return;
+    style.border = 0;
+    style.width = "100%";
+    style.height = dataset.reserve.replace(/cqi/g, `*${frame.clientWidth}px/100`);
   };
   const ask = (frame) => {
     lend(frame);

@@ -35,7 +35,7 @@ from location_context.sections.section import Section
 from location_context.service import Service, chosen
 from location_context.settings import Settings
 from location_context.stay import Stay, horizon
-from location_context.widget.render import minify, read_file
+from location_context.widget.render import minify_script, read_file
 
 SCRIPT_HEADERS = {
     "Cache-Control": "public, max-age=86400, stale-while-revalidate=60, stale-if-error=3600",
@@ -51,7 +51,7 @@ NOTICE_AREA = 40_000  # px² that a section takes in the footer
 
 
 def script_routes() -> list[Route]:
-    body = minify(read_file("location_context.widget:embed.js"), "\n")
+    body = minify_script(read_file("location_context.widget:embed.js"))
 
     async def embed(_request: Request) -> Response:
         return Response(body, headers=SCRIPT_HEADERS, media_type="text/javascript")

@@ -26,6 +26,10 @@ from location_context.widget.content import Content, RenderedCard
 
 _PACKAGE = "location_context.widget"
 _ICON = re.compile(r'<svg viewBox="([^"]+)">(.*)</svg>', re.DOTALL)
+# strings and comments, or operators with the blanks around them
+_OPERATORS = re.compile(
+    r""" ("[^"\n]*"|'[^'\n]*'|`[^`]*`|/\*.*?\*/) | [ ]*([-=<>{}(),;:?&|+*!]+)[ ]* """, re.VERBOSE
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +83,7 @@ class Renderer:
     def __init__(self, hosts: Sequence[str] = ()) -> None:
         self._ancestors = " ".join(("'self'", *hosts)) if hosts else "*"
         self._style = minify(read_file(f"{_PACKAGE}:style.css"))
-        self._script = minify(read_file(f"{_PACKAGE}:resize.js"))
+        self._script = minify_script(read_file(f"{_PACKAGE}:resize.js"))
         self._script_digest = digest(self._script)
         self._environment = template_environment()
         self._template = self._environment.get_template(f"{_PACKAGE}:page.html")
@@ -216,3 +220,8 @@ def minify(text: str, end: str = "") -> str:
     """The text without indents, line breaks and `//` comments; each line ends in `end` instead."""
     lines = (line.strip() for line in text.splitlines())
     return "".join(line + end for line in lines if not line.startswith("//"))
+
+
+def minify_script(text: str) -> str:
+    """The script without indents, `//` comments and the blanks around operators."""
+    return _OPERATORS.sub(lambda match: match[1] or match[2], minify(text, "\n"))
