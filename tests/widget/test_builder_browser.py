@@ -100,7 +100,7 @@ def test_without_the_clipboard_the_code_is_selected_and_copied_the_old_way(build
     page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
     page.click("#copy")
     until(page, "document.getElementById('copied').textContent !== ''")
-    assert page.evaluate("getSelection().toString().startsWith('<iframe')")
+    assert page.evaluate("getSelection().toString().startsWith('<div')")
 
 
 def test_every_change_comes_into_code_and_preview(builder):

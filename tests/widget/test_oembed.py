@@ -142,8 +142,13 @@ class _Parts:
         self.gazetteer, self.clock, self.sections = gazetteer, MovedClock(), ()
 
 
-@given(place=st.text(min_size=1, max_size=120), lat=st.floats(-90, 90), lng=st.floats(-180, 180))
-def test_whatever_the_place_is_the_snippet_has_two_tags_and_leads_back_to_it(place, lat, lng):
+@given(
+    place=st.text(min_size=1, max_size=120),
+    lat=st.floats(-90, 90),
+    lng=st.floats(-180, 180),
+    strict=st.booleans(),
+)
+def test_whatever_the_place_is_the_snippet_leads_back_to_it(place, lat, lng, strict):
     languages, settings = Languages({}), Settings()
     fields = {**DONOSTIA, "lat": f"{lat:.6f}", "lng": f"{lng:.6f}", "place": place}
     try:
@@ -151,11 +156,14 @@ def test_whatever_the_place_is_the_snippet_has_two_tags_and_leads_back_to_it(pla
     except PublicError:
         return
     title = embedding.title(SECTIONS, parameters.place, languages.english)
-    html = embedding.iframe(settings, parameters, title, 2000) + embedding.script(settings)
-    (frame, attributes), (script, _) = Tags(html).tags
+    reserved = embedding.Reserved(2000, "max(3000px - 100cqi,2000px)")
+    html = embedding.snippet(settings, parameters, title, reserved, strict)
+    html += embedding.script(settings)
+    *_, (frame, attributes), (script, _) = Tags(html).tags
     assert (frame, script) == ("iframe", "script")
     assert attributes["title"] == title
-    assert set(attributes) == {"src", "title", "height", "style", "loading", "sandbox"}
+    sized = "data-reserve" if strict else "style"
+    assert set(attributes) == {"src", "title", "height", sized, "loading", "sandbox"}
     query = urlsplit(attributes["src"]).query
     assert parse(query.encode(), WIDGET, languages) == parameters
 

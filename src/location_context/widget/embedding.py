@@ -15,9 +15,11 @@ out of sight).
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from html import escape
+from itertools import pairwise
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -108,20 +110,30 @@ def title(sections: Iterable[CachedSection], place: str | None, language: Langua
     return Formatter(language).gettext("{sections} in {place}").format(sections=names, place=place)
 
 
-def iframe(
-    settings: Settings, parameters: Parameters, frame_title: str, height: int, max_width: int = 0
+def snippet(
+    settings: Settings, parameters: Parameters, frame_title: str, reserved: "Reserved", strict: bool
 ) -> str:
-    """The first line: the widget, with or without JavaScript on the host's page.
+    """The first line: the widget, as wide as its container, its height reserved by its width.
 
-    As wide as its container, and at most `max_width` px unless that is 0.
+    The container is one by which `cqi` is measured, and is 300 px wide, as an iframe is, where its
+    own container takes its width from it. A `strict` one has no style, for hosts whose policy
+    refuses it: embed.js takes the height from `data-reserve`.
     """
+    if strict:
+        given = f'height="{reserved.height}" data-reserve="{reserved.css}"'
+        return iframe(settings, parameters, frame_title, given)
+    given = f'height="{reserved.height}" style="border:0;width:100%;height:{reserved.css}"'
+    container = "container-type:inline-size;contain-intrinsic-width:300px;width:100%"
+    line = iframe(settings, parameters, frame_title, given)
+    return f'<div style="{container}">{line}</div>'
+
+
+def iframe(settings: Settings, parameters: Parameters, frame_title: str, given: str) -> str:
+    """The widget, with or without JavaScript on the host's page; `given` are more attributes."""
     address = public_url(settings, f"/v1/pulse?{widget_query(parameters)}")
-    # a content system that takes the style away leaves `frameborder`
-    width = f'width="{max_width}" frameborder="0" ' if max_width else ""
-    style = "border:0;max-width:100%" if max_width else "border:0;width:100%"
     return (
-        f'<iframe src="{escape(address)}" title="{escape(frame_title)}" {width}height="{height}" '
-        f'style="{style}" loading="lazy" sandbox="{SANDBOX}"></iframe>'
+        f'<iframe src="{escape(address)}" title="{escape(frame_title)}" {given} '
+        f'loading="lazy" sandbox="{SANDBOX}"></iframe>'
     )
 
 
@@ -130,8 +142,55 @@ def script(settings: Settings) -> str:
     return f'<script src="{escape(public_url(settings, "/v1/embed.js"))}" async></script>'
 
 
+@dataclass(frozen=True)
+class Reserved:
+    """The height to reserve until embed.js sets the true one.
+
+    Attributes:
+        height: px at the usual width.
+        css: at any width of the container, as a length in `px` and `cqi`.
+    """
+
+    height: int
+    css: str
+
+
+def reserved(service: Service, parameters: Parameters) -> Reserved:
+    """The heights to reserve where the width is not known.
+
+    The layout changes at two widths; in each of the three ranges between them the height is the
+    highest of one or two lines through measured heights.
+    """
+    at = {width: reserved_height(service, parameters, width) for width in _measured()[0]["widths"]}
+    narrow = _lines(at, 280, 320, 559)
+    middle = _lines(at, 560, 639)
+    wide = f"{_lines(at, 640, 720)},{(at[720] + at[1200]) // 2}px"
+    # a range's lines are cut off by one so steep that it is crossed within a pixel
+    css = (
+        f"max(min(max({narrow}),(560px - 100cqi)*1e4),"
+        f"min({middle},(640px - 100cqi)*1e4,(100cqi - 559px)*1e4),"
+        f"min(max({wide}),(100cqi - 639px)*1e4))"
+    )
+    return Reserved(at[DEFAULT_WIDTH], css)
+
+
+def _lines(at: Mapping[int, int], *widths: int) -> str:
+    """The straight lines between heights at neighbouring widths, as CSS lengths.
+
+    They are lowered by half of the most by which they exceed the heights in between.
+    """
+    slopes = [(at[right] - at[left]) / (right - left) for left, right in pairwise(widths)]
+    lines = [(at[left] - slope * left, slope) for left, slope in zip(widths, slopes, strict=False)]
+    within = (width for width in at if widths[0] <= width <= widths[-1])
+    excess = max(max(a + slope * one for a, slope in lines) - at[one] for one in within) / 2
+    return ",".join(  # `cqi` is a hundredth of the width
+        f"{a - excess:.0f}px {'-' if slope < 0 else '+'} {abs(slope) * 100:.0f}cqi"
+        for a, slope in lines
+    )
+
+
 def reserved_height(service: Service, parameters: Parameters, width: int = DEFAULT_WIDTH) -> int:
-    """The height in px to reserve at a width in px, until embed.js sets the true one.
+    """The height in px to reserve at a width in px.
 
     The sum of the widget's parts, each interpolated between the widths and lengths of stay at which
     scripts/measure_heights.py measured it. A section is left out if a cached result for this very

@@ -76,7 +76,9 @@ def read(service: Service, query: bytes) -> OEmbed:
     title = embedding.title(sections, widget.place, language)
     # `hidden` keeps a page from showing both; WordPress strips it and swaps the two itself
     link = f'<blockquote hidden><a href="{escape(request["url"])}">{escape(title)}</a></blockquote>'
-    lines = [link, embedding.iframe(service.settings, widget, title, height, width)]
+    # a content system that takes the style away leaves `frameborder`
+    given = f'width="{width}" frameborder="0" height="{height}" style="border:0;max-width:100%"'
+    lines = [link, embedding.iframe(service.settings, widget, title, given)]
     if height == full_height:  # otherwise the script would exceed maxheight
         lines.append(embedding.script(service.settings))
     return OEmbed(

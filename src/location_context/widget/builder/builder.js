@@ -35,7 +35,7 @@
   function take(page) {
     for (const part of page.querySelectorAll("[data-live]")) {
       if (part.id === "frame") show(part.querySelector("iframe"));
-      else if (part.innerHTML !== field(part.id).innerHTML) field(part.id).replaceChildren(...part.childNodes);
+      else if (part.innerHTML !== field(part.id).innerHTML) replace(part, field(part.id));
     }
     for (const input of page.getElementById("form").querySelectorAll("input[id], select[id]")) {
       const mine = field(input.id);
@@ -45,6 +45,13 @@
     if (field("code").querySelector("pre")) field("own").setAttribute("fill", page.getElementById("own").getAttribute("fill"));
     copy.disabled = !field("code").querySelector("pre");
     reserve();
+  }
+
+  // Code stays in its element, which may have the focus
+  function replace(theirs, mine) {
+    const [from, to] = [theirs.querySelector("code"), mine.querySelector("code")];
+    if (from && to) to.replaceChildren(...from.childNodes);
+    else mine.replaceChildren(...theirs.childNodes);
   }
 
   // The preview keeps its frame, so that Back leaves the builder and nothing flickers
@@ -70,9 +77,12 @@
   function describe() {
     field("widget").contentWindow.postMessage({ type: "pulse:describe", version: 1 }, "*");
   }
+  // What it shows is known to the server by then, which reserves the height for that
   addEventListener("message", ({ source, data }) => {
-    if (data?.type !== "pulse:description" || source !== field("widget")?.contentWindow) return;
-    const { dataset } = field("shown");
+    const frame = field("widget"), { dataset } = field("shown");
+    if (data?.type !== "pulse:description" || source !== frame?.contentWindow) return;
+    if (frame.dataset.read !== frame.dataset.shown) later(500);
+    frame.dataset.read = frame.dataset.shown;
     field("shown").textContent = [dataset[data.reason], dataset[data.weather]].filter(Boolean).join(" ");
   });
   // The height of the preview is the height to reserve
@@ -208,6 +218,7 @@
     }
     later(target.matches("input[inputmode], #hex, [type=date]") ? 500 : 0);
   });
+  field("strict").addEventListener("input", () => later(0));
   form.addEventListener("submit", (event) => { event.preventDefault(); later(0); });
   document.querySelector(".preview .segments").addEventListener("input", reserve);
 

@@ -62,12 +62,16 @@ class PlaceSearch:
 
 @dataclass(frozen=True, kw_only=True)
 class Form:
-    """The fields as text; `parameters` if all are valid, else the first error and its field."""
+    """The fields as text; `parameters` if all are valid, else the first error and its field.
+
+    `strict` asks for code without style, for hosts whose policy refuses it.
+    """
 
     fields: dict[str, str]
     search: PlaceSearch
     today: date
     timezone: str = ""
+    strict: bool = False
     parameters: Parameters | None = None
     error_field: str = ""
     error: str = ""
@@ -85,7 +89,7 @@ async def read(service: Service, query: bytes, fmt: Formatter) -> Form:
     search = await _search(service, fields, raw.get("was", ""))
     if search.places:
         fields |= place_fields(search.places[0])
-    return _validate(service, fields, search, fmt)
+    return replace(_validate(service, fields, search, fmt), strict="strict" in raw)
 
 
 def _sections(service: Service, pairs: Sequence[tuple[str, str]]) -> str:

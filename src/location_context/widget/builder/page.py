@@ -31,7 +31,7 @@ from location_context.widget.colour import palette, variables
 from location_context.widget.render import digest, read_file, template_environment
 
 _PACKAGE = "location_context.widget.builder"
-_HIGHLIGHTED = re.compile(r'(</?(?:iframe|script)|(?<=height=")\d+)')
+_HIGHLIGHTED = re.compile(r'(</?(?:div|iframe|script)|(?<=height=")\d+)')
 
 
 def routes(service: Service) -> list[Route]:
@@ -114,24 +114,28 @@ class Page:
             else [],
             "languages": _language_names(self._service.languages, parameters),
             "sections": [(cached.name, cached.section.summary(language)) for cached in sections],
-            "embed": _embed(self._service, parameters, language) if parameters else None,
+            "embed": _embed(self._service, parameters, language, state.strict)
+            if parameters
+            else None,
         }
 
 
-def _embed(service: Service, parameters: Parameters, language: Language) -> dict[str, Any]:
+def _embed(
+    service: Service, parameters: Parameters, language: Language, strict: bool
+) -> dict[str, Any]:
     """The two lines, in parts for their colours, and the preview."""
     sections = chosen(service.sections, parameters.sections)
     title = embedding.title(sections, parameters.place, parameters.language or language)
-    height = embedding.reserved_height(service, parameters)
+    reserved = embedding.reserved(service, parameters)
     lines = [
-        embedding.iframe(service.settings, parameters, title, height),
+        embedding.snippet(service.settings, parameters, title, reserved, strict),
         embedding.script(service.settings),
     ]
     return {
         "lines": [_HIGHLIGHTED.split(line) for line in lines],
         "preview": f"v1/pulse?{embedding.widget_query(parameters)}",
         "title": title,
-        "height": height,
+        "height": reserved.height,
         "sandbox": embedding.SANDBOX,
     }
 
