@@ -8,7 +8,7 @@ import pytest
 from tests.widget.browser import host, until
 from tests.widget.full_app import FORECAST, STAY, STRADDLING
 
-WIDTHS = (280, 300, 340, 400, 500, 555, 563, 600, 637, 643, 680, 719, 720, 900, 1200)
+WIDTHS = (280, 300, 340, 400, 500, 555, 563, 600, 637, 643, 680, 719, 720)
 SILENT = "<!doctype html><title>x</title>"
 WORST = 0.05  # between the CSS and the measured heights, of which the tests of heights tell
 PAGE = "<!doctype html><html lang=en><title>A host</title>"

@@ -162,9 +162,9 @@ def reserved(service: Service, parameters: Parameters) -> Reserved:
     highest of one or two lines through measured heights.
     """
     at = {width: reserved_height(service, parameters, width) for width in _measured()[0]["widths"]}
-    narrow = _lines(at, 280, 320, 559)
+    narrow = _lines(at, 280, 360, 559)
     middle = _lines(at, 560, 639)
-    wide = f"{_lines(at, 640, 720)},{(at[720] + at[1200]) // 2}px"
+    wide = f"{_lines(at, 640, 720, 1200)},{at[1200]}px"
     # a range's lines are cut off by one so steep that it is crossed within a pixel
     css = (
         f"max(min(max({narrow}),(560px - 100cqi)*1e4),"
