@@ -20,8 +20,15 @@ from tests.databases import (  # noqa: F401  fixtures for every folder of tests
     redis_url,
     sqlite_settings,
 )
+from tests.evidence import Evidence
 
 ROOT = Path(__file__).parents[1]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):  # the process that hears of all tests
+        config.pluginmanager.register(Evidence())
+
 
 settings.register_profile("ours", deadline=None)  # a busy machine is no failure
 settings.load_profile("ours")

@@ -205,3 +205,33 @@ def test_every_link_opens_a_new_tab_and_says_so_after_its_visible_text(full, ope
     assert len(links) > 10
     for target, label, seen, heard in links:
         assert (target, label, heard) == ("_blank", None, f"{seen} (opens in a new tab)")
+
+
+def test_links_are_underlined(full, open_page):
+    page = open_page(full.address(STAY)).page
+    lines = "(all) => [...new Set(all.map((one) => getComputedStyle(one).textDecorationLine))]"
+    assert page.eval_on_selector_all("a", lines) == ["underline"]
+
+
+@pytest.mark.parametrize("path", ["/", "/v1/docs"])
+def test_nothing_covers_what_has_the_focus_in_builder_and_documentation(full, open_page, path):
+    options = {"viewport": {"width": 1000, "height": 600}, "reduced_motion": "reduce"}
+    page = open_page(full.url + path, **options).page
+    seen = set()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.tagName") == "IFRAME":  # the widget, see above
+            break
+        covered = page.evaluate(
+            """() => {
+              const one = document.activeElement, box = one.getClientRects()[0];
+              const x = box.x + Math.min(box.width / 2, 30);
+              const y = box.y + Math.min(box.height / 2, 20);
+              const at = document.elementFromPoint(x, y);
+              const free = at && (one.contains(at) || one.labels?.[0]?.contains(at));
+              return [one.outerHTML.slice(0, 90), !free];
+            }"""
+        )
+        assert not covered[1], covered[0]
+        seen.add(covered[0])
+    assert len(seen) > 15

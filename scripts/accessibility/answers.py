@@ -1,0 +1,94 @@
+"""Answers: the findings that need no mending, each with its reason.
+
+An answer that no page needs any more is a finding itself. docs/accessibility.md shows them.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What an engine says of one element; `held` are the selectors of `ANSWERED` around it."""
+
+    engine: str
+    kind: str
+    rule: str
+    message: str
+    markup: str
+    held: list[str]
+
+    @property
+    def answer(self) -> "Answer | None":
+        """The entry of `ANSWERED` that it is answered by, if any."""
+        return next((one for one in ANSWERED if one.answers(self)), None)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A rule that finds what is none, where it does so ("" for everywhere), and why."""
+
+    engine: str
+    rule: str
+    where: str
+    reason: str
+
+    def answers(self, finding: Finding) -> bool:
+        same = self.engine == finding.engine and self.rule in finding.rule
+        return same and (not self.where or self.where in finding.held)
+
+
+_HIDDEN = "text for a voice only: nobody sees its colour"
+_CSS = "valid CSS that the checker does not know"
+ANSWERED = (
+    Answer("axe", "frame-tested", "#widget", "the page in the preview is judged by itself"),
+    Answer(
+        "axe",
+        "color-contrast",
+        ".scroll",
+        "cells scrolled out of sight, which axe does not measure and HTML_CodeSniffer does",
+    ),
+    Answer("IBM", "style_color_misuse", "", "tests: rain, certainty and tiers are told by words"),
+    Answer("IBM", "style_highcontrast_visible", "", "tests with forced colours"),
+    Answer("IBM", "style_viewport_resizable", "", "tests with text of 200 %"),
+    Answer("IBM", "style_focus_visible", "", "tests look at the outline of what has the focus"),
+    Answer("IBM", "element_tabbable_unobscured", "", "tests: nothing covers what has the focus"),
+    Answer("IBM", "element_tabbable_visible", ".skip", "it appears once it has the focus"),
+    Answer(
+        "IBM",
+        "element_tabbable_role_valid",
+        "pre, .scroll",
+        "regions that scroll must be reached by keyboard in Safari too",
+    ),
+    Answer("IBM", "list_structure_proper", "dl", "HTML allows groups of terms in <div>"),
+    Answer(
+        "IBM",
+        "text_sensory_misuse",
+        "",
+        "English words such as right or big, in sentences that do not say where to look",
+    ),
+    Answer("IBM", "text_block_heading", ".opening p, .lead", "a sentence below its heading"),
+    Answer("IBM", "a_target_warning", "", "tests: each link says so in the page's own language"),
+    Answer("IBM", "input_label_visible", ".accents", "the colour itself, below the word Accent"),
+    Answer("IBM", "input_fields_grouped", "form", "each field has a label; groups are fieldsets"),
+    Answer("IBM", "select_options_grouped", "#lang", "languages in the order of their names"),
+    Answer("IBM", "aria_keyboard_handler_exists", "#place", "tests pick a place by keyboard"),
+    Answer("IBM", "form_submit_button_exists", "#form", "the form follows each change"),
+    Answer("IBM", "frame_src_valid", "#widget", "the page in the preview is judged by itself"),
+    Answer("HTML_CodeSniffer", "G18.Abs", ".vh, .spoken, caption", _HIDDEN),
+    Answer("HTML_CodeSniffer", "H48", "p", "links in a sentence are not a menu"),
+    Answer("HTML_CodeSniffer", "H85.2", "select", "two units, and languages by name"),
+    Answer(
+        "HTML_CodeSniffer",
+        "H91.Select.Value",
+        "select",
+        "the value is empty where nothing is chosen; its text is not",
+    ),
+    Answer(
+        "HTML_CodeSniffer", "1_4_10.C32", "", "tests: only code and tables scroll, by themselves"
+    ),
+    Answer("html-validate", "no-inline-style", "snippet", "what a host pastes has no style sheet"),
+    Answer("Nu checker", "Unrecognized at-rule “@container”", "", _CSS),
+    Answer("Nu checker", "Property “container-type” doesn't exist", "", _CSS),
+    Answer("Nu checker", "Property “vector-effect” doesn't exist", "", _CSS),
+    Answer("Nu checker", "CSS: “height”: Character s", "", f"{_CSS} (calc-size)"),
+)

@@ -1,0 +1,59 @@
+"""docs/accessibility.md is made of its sources, is whole, and names tests that exist and pass."""
+
+import ast
+import re
+
+import pytest
+from scripts import document_accessibility as document
+
+from tests.evidence import Evidence
+
+ROOT = document.HERE.parent
+# How many criteria of level A and AA each guideline of WCAG 2.2 has, with 4.1.1 of EN 301 549.
+GUIDELINES = {
+    "1.1": 1, "1.2": 5, "1.3": 5, "1.4": 9, "2.1": 3, "2.2": 2, "2.3": 1, "2.4": 8, "2.5": 6,
+    "3.1": 2, "3.2": 5, "3.3": 6, "4.1": 3,
+}  # fmt: skip
+
+
+def defined(file: str) -> set[str]:
+    tree = ast.parse((ROOT / "tests" / file).read_text("utf-8"))
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def test_the_page_is_what_its_sources_say():
+    assert document.PAGE.read_text("utf-8") == document.page()  # document_accessibility.py
+
+
+def test_every_criterion_stands_once_and_is_met_by_tests_or_does_not_apply():
+    found = document.criteria()
+    numbers = [one.number for one in found]
+    assert len(set(numbers)) == len(numbers) == 56
+    of = [number.rpartition(".")[0] for number in numbers]
+    assert {guideline: of.count(guideline) for guideline in of} == GUIDELINES
+    for one in found:
+        assert one.level in {"A", "AA"}, one
+        assert bool(one.met) == bool(one.tests) != bool(one.absent), one
+
+
+def test_every_test_that_the_page_names_exists():
+    named = {test.partition("::")[::2] for test in document.tests()}
+    assert [f"{file}::{name}" for file, name in sorted(named) if name not in defined(file)] == []
+
+
+def test_a_run_knows_which_of_the_named_tests_did_not_pass():
+    evidence, names = Evidence(), sorted(document.tests())
+    reports = [
+        pytest.TestReport(f"tests/{name}[en]", ("", 0, ""), {}, outcome, None, "call")
+        for name, outcome in zip(
+            names, ["failed", "skipped", *["passed"] * len(names)], strict=False
+        )
+    ]
+    for report in reports:
+        evidence.pytest_runtest_logreport(report)
+    assert evidence.missing() == names[:2]
+
+
+def test_links_of_the_page_lead_to_files_of_tests():
+    for path in re.findall(r"\]\(\.\./([^)#]+)\)", document.page()):
+        assert (ROOT / path).is_file()
