@@ -48,13 +48,16 @@ async def open_service(
 ) -> AsyncIterator[Service]:
     """Everything opened; `sections` stand in for those of the registry.
 
-    `prepared`: keys and the guide are read too, so that the first requests do not wait for them.
+    `prepared`: the database is checked, and keys and the guide are read, so that the first requests
+    do not wait for them.
 
     Raises:
         OperatorError, StorageError: something cannot be opened; the sentence says what to do.
     """
     async with AsyncExitStack() as stack:
-        database = await stack.enter_async_context(await Database.open(settings))
+        database = await stack.enter_async_context(
+            await Database.open(settings, read_whole=prepared)
+        )
         redis = open_redis(settings, stack)
         authenticator = await stack.enter_async_context(
             open_authenticator(settings, database, clock, redis)

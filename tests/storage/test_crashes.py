@@ -34,7 +34,7 @@ async def test_sigkill_in_the_middle_of_writes_loses_nothing_that_was_acknowledg
                     acknowledged.add(pipe.recv())
                 except EOFError:
                     break
-        database = await Database.open(database_settings)  # reads every page of an SQLite file
+        database = await Database.open(database_settings, read_whole=True)
         try:
             kept = {key.id for key in await SqlApiKeyStore(database).all()}
             assert acknowledged <= kept

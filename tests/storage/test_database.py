@@ -3,16 +3,20 @@
 import asyncio
 import tempfile
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 from sqlalchemy import delete, text
 
 from location_context.errors import OperatorError, StorageError
+from location_context.sections.weather.records import MonthRow
 from location_context.settings import Settings
 from location_context.storage import schema
 from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.database import Database
+from location_context.storage.datasets import SqlClimateStore
 from location_context.storage.sqlite import WriteLock
 from tests.storage.subprocess_targets import (
     a_key,
@@ -168,14 +172,33 @@ async def test_a_damaged_database_is_said_at_start(sqlite_settings: Settings) ->
     whole = path.read_bytes()
     path.write_bytes(whole[:8192] + b"\xa5" * (len(whole) - 8192))
     with pytest.raises(StorageError, match="is damaged: restore a copy"):
-        await Database.open(sqlite_settings)
+        await Database.open(sqlite_settings, read_whole=True)
 
 
 async def test_a_file_that_was_cut_is_said_at_start(sqlite_settings: Settings) -> None:
     path = await filled(sqlite_settings)
     path.write_bytes(path.read_bytes()[:-9000])
     with pytest.raises(StorageError, match="is damaged: restore a copy"):
-        await Database.open(sqlite_settings)
+        await Database.open(sqlite_settings, read_whole=True)
+
+
+async def test_only_a_start_reads_the_whole_file_so_that_a_command_reads_beside_damage(
+    sqlite_settings: Settings,
+) -> None:
+    database = await Database.open(sqlite_settings)
+    fetched = datetime(2026, 1, 1, tzinfo=UTC)
+    kept = MonthRow("a", "cell", 2020, 1, 0.0, 0.0, None, fetched, b"x" * 900)
+    rows = [msgspec.structs.replace(kept, year=year) for year in range(1000, 1100)]
+    await SqlClimateStore(database).save(rows)
+    await database.close()
+    path = Path(sqlite_settings.database.removeprefix("sqlite:///"))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-40_960] + b"\xa5" * 40_960)  # pages of the archive
+    opened = await Database.open(sqlite_settings)
+    assert await SqlApiKeyStore(opened).all() == []
+    await opened.close()
+    with pytest.raises(StorageError, match="is damaged: restore a copy"):
+        await Database.open(sqlite_settings, read_whole=True)
 
 
 async def test_a_file_that_is_no_database_is_said_and_left_as_it_is(

@@ -143,7 +143,7 @@ def _settings_of_packages() -> Iterator[Finding]:
 
 
 async def _database(settings: Settings) -> Finding:
-    async with await Database.open(settings) as database:
+    async with await Database.open(settings, read_whole=True) as database:
         kind = "SQLite" if database.is_sqlite else "PostgreSQL"
     return Finding("database", "ok", f"{kind}, intact and with the right schema")
 

@@ -61,8 +61,11 @@ class Database:
         self._idle.set()
 
     @classmethod
-    async def open(cls, settings: Settings) -> Self:
+    async def open(cls, settings: Settings, *, read_whole: bool = False) -> Self:
         """The database that the settings name, with the schema it needs.
+
+        `read_whole`: every page of an SQLite file is read, so that damage is said at once; a
+        gigabyte takes seconds, so that `serve` does it once and commands that ask for a row do not.
 
         Raises:
             StorageError: it cannot be reached or is damaged.
@@ -76,7 +79,8 @@ class Database:
             else:
                 async with database.read() as connection:
                     await connection.run_sync(schema.require_usable)
-            await database.check()
+            if read_whole:
+                await database.check()
         except BaseException:
             await database.close()
             raise
