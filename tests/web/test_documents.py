@@ -13,7 +13,7 @@ from tests.web.conftest import HTTP, STAY, Client
 from tests.web.full_app import full_app
 from tests.web.sections import FakeSection
 
-PATHS = {"/", "/v1/openapi.json"}  # of ours, that pages link to
+PATHS = {"/", "/v1/openapi.json", "/v1/docs/embedding"}  # of ours, that pages link to
 
 
 def subclasses(kind: type) -> set[type]:
@@ -200,6 +200,20 @@ def test_the_reference_links_to_the_page_of_the_score_and_that_one_back(whole: C
         assert score.headers[name] == reference.headers[name]
     assert score.headers["cache-control"] == "public, max-age=600"
     assert "Nothing is known yet" in score.text
+
+
+def test_the_guide_to_embedding_has_this_service_in_its_code_and_its_links_lead_somewhere(
+    whole: Client,
+) -> None:
+    page = whole.get("/v1/docs/embedding", key=None)
+    assert page.headers["cache-control"] == "public, max-age=600"
+    assert "your.host" not in page.text.replace("<em>your.host</em>", "")
+    service = whole.get("/v1/openapi.json", key=None).json()["servers"][0]["url"]
+    assert f"&lt;script src=&#34;{service}/v1/embed.js&#34;" in page.text
+    inside = {link for link in Page(page.text).links if link.startswith("#")}
+    assert len(inside) > 15
+    assert {link for link in inside if f'id="{link[1:]}"' not in page.text} == set()
+    assert "/v1/docs/embedding" in Page(whole.get("/v1/docs", key=None).text).links
 
 
 def test_the_page_of_the_score_is_in_the_document_with_its_own_head(whole: Client) -> None:

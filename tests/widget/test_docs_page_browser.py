@@ -1,4 +1,4 @@
-"""The documentation page in Chromium: no region scrolls that the keyboard does not reach."""
+"""The documentation pages in Chromium: no region scrolls that the keyboard does not reach."""
 
 import pytest
 
@@ -14,11 +14,12 @@ SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clie
 
 # Widths decide what scrolls and themes decide contrast, so each of them is taken once.
 @pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (1280, "dark")])
+@pytest.mark.parametrize("page", ["", "/embedding"])
 def test_every_region_of_the_documents_that_scrolls_is_reached_and_named(
-    site, open_page, width, scheme
+    site, open_page, page, width, scheme
 ):
     size = {"width": width, "height": 800}
-    watched = open_page(f"{site.url}/v1/docs", viewport=size, color_scheme=scheme)
+    watched = open_page(f"{site.url}/v1/docs{page}", viewport=size, color_scheme=scheme)
     watched.page.eval_on_selector_all("details", "(all) => all.forEach((one) => one.open = true)")
     if width == 320:
         assert watched.page.evaluate(f"({SCROLLING})().length") > 1, "else the test proves nothing"

@@ -145,7 +145,8 @@ class DocsPage:
         name: the last part of its path.
         title: its name in the navigation.
         description: what it shows, for the API reference.
-        template: the Jinja template of its main part as `package:path`, rendered with `page`.
+        template: the Jinja template of its main part as `package:path`, rendered with `page`; empty
+            if `page` is that part, as Markup.
         read: gives `page`, what the template shows; it may raise a StorageError.
         style: CSS besides that of the documents; there are no `style` attributes.
     """

@@ -137,12 +137,13 @@ def json_routes(service: Service, app: Application, oembed: type) -> list[Route]
     """The routes of the JSON service; `oembed` is the Struct that `/v1/oembed` answers."""
     sections = [cached.section for cached in service.sections]
     public_url = service.settings.public_url
-    document = cache(lambda: openapi.document(public_url, sections, oembed))
+    pages = docs.all_pages(public_url, sections)
+    document = cache(lambda: openapi.document(public_url, sections, oembed, pages))
     return [
         *(section_route(service, section) for section in service.sections),
         status.health_route(lambda: app.draining),
         status.ready_route(service, lambda: app.draining),
         status.status_route(service),
         openapi.route(document),
-        *docs.routes(document, sections),
+        *docs.routes(document, pages),
     ]

@@ -1,15 +1,18 @@
-"""The documentation: the API reference, made once from the OpenAPI document, and sections' pages.
+"""The documentation: the API reference, the guide to embedding, and sections' pages.
 
-Each page is one file without a script.
+The reference is made once from the OpenAPI document, the guide from docs/embedding.md with this
+service's address in its code. Each page is one file without a script.
 """
 
 import asyncio
 import base64
 import hashlib
+import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
@@ -29,12 +32,35 @@ PAGE_MAX_AGE = 600  # what sections show there changes by the day
 UNREADABLE = Markup(
     '<section id="start"><h1>Not now</h1><p>The database does not answer.</p></section>'
 )
+GUIDE_ADDRESS = "https://your.host"  # stands for the service in docs/embedding.md
+GUIDE_STYLE = """blockquote { margin: 1rem 0; padding-left: 1rem; border-left: 3px solid var(--line); }
+td:nth-child(n) { width: auto; color: inherit; overflow-wrap: normal; }"""
 _CODE = re.compile(r"`([^`]+)`")
 
 
-def routes(document: Callable[[], Document], sections: Sequence[Section[Any]]) -> list[Route]:
-    """`/v1/docs`, and below it the pages of the sections; each is made once it is asked for."""
-    pages = [page for section in sections for page in section.docs_pages()]
+def all_pages(public_url: str, sections: Sequence[Section[Any]]) -> list[DocsPage]:
+    """The pages beside the reference: the guide to embedding, and those of sections."""
+
+    @cache
+    def guide() -> Markup:
+        return from_markdown(_guide().replace(GUIDE_ADDRESS, public_url.rstrip("/")))
+
+    async def read() -> Markup:
+        return await asyncio.to_thread(guide)
+
+    embedding = DocsPage(
+        name="embedding",
+        title="Embedding",
+        description="How the widget is put into pages of all kinds, and what breaks it.",
+        template="",
+        read=read,
+        style=GUIDE_STYLE,
+    )
+    return [embedding, *(page for section in sections for page in section.docs_pages())]
+
+
+def routes(document: Callable[[], Document], pages: Sequence[DocsPage]) -> list[Route]:
+    """`/v1/docs`, and below it the other pages; each is made once it is asked for."""
     style = _asset("docs.css")
     reference = cache(lambda: render(document(), style, pages).encode())
 
@@ -47,7 +73,7 @@ def routes(document: Callable[[], Document], sections: Sequence[Section[Any]]) -
 def _page_route(
     document: Callable[[], Document], page: DocsPage, pages: Sequence[DocsPage]
 ) -> Route:
-    """A section's own page, with the frame of the others."""
+    """A page beside the reference, with its frame."""
     style = _asset("docs.css") + page.style
     templates = cache(
         lambda: [
@@ -101,6 +127,43 @@ def render(document: Document, style: str, pages: Sequence[DocsPage] = ()) -> st
     )
 
 
+def from_markdown(text: str) -> Markup:
+    """Markdown as HTML: headings can be linked to, and wide parts are scrolled by keyboard too."""
+    from markdown_it import MarkdownIt  # noqa: PLC0415  for one page; others need not load it
+
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = markdown.parse(text)
+    heading, region = "", Markup(' tabindex="0" role="region" aria-label="{}: {}"')
+    for token, following in itertools.pairwise(tokens):
+        if token.type == "heading_open":
+            heading = following.content
+            token.attrSet("id", _anchor(heading))
+        elif token.type == "fence":
+            about = region.format(heading, "code")
+            whole = Markup("<pre{}><code>{}</code></pre>\n").format(about, token.content)
+            token.type, token.content = "html_block", whole
+        elif token.type == "table_open":
+            about = region.format(heading, "table")
+            token.type, token.content = "html_block", f'<div class="scroll"{about}>\n<table>\n'
+        elif token.type == "table_close":
+            token.type, token.content = "html_block", "</table>\n</div>\n"
+    main = markdown.renderer.render(tokens, markdown.options, {})
+    return Markup('<section id="start">\n{}</section>').format(Markup(main))  # noqa: S704  ours
+
+
+def _anchor(heading: str) -> str:
+    """The name by which a heading is linked to, as GitHub makes it."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+def _guide() -> str:
+    """docs/embedding.md: beside this file in an installed package, in docs in a clone."""
+    packaged = resources.files("location_context.web") / "embedding.md"
+    if packaged.is_file():
+        return packaged.read_text(encoding="utf-8")
+    return (Path(__file__).parents[3] / "docs" / "embedding.md").read_text(encoding="utf-8")
+
+
 def _environment() -> Environment:
     return Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -108,7 +171,9 @@ def _environment() -> Environment:
 
 
 def _template(name: str) -> str:
-    """The text of a template named as `package:path`."""
+    """The text of a template named as `package:path`; without a name, the page is all there is."""
+    if not name:
+        return "{{ page }}"
     package, _, path = name.partition(":")
     return resources.files(package).joinpath(path).read_text(encoding="utf-8")
 

@@ -58,8 +58,17 @@ def route(document: Callable[[], Document]) -> Route:
     return Route("/v1/openapi.json", handle)
 
 
-def document(public_url: str, sections: Sequence[Section[Any]], oembed: type) -> Document:
-    """The whole document; `oembed` is the Struct that `/v1/oembed` answers."""
+def document(
+    public_url: str, sections: Sequence[Section[Any]], oembed: type, pages: Sequence[DocsPage] = ()
+) -> Document:
+    """The whole document.
+
+    Args:
+        public_url: the address of the service.
+        sections: those that are installed.
+        oembed: the Struct that `/v1/oembed` answers.
+        pages: the pages of the documentation beside the reference.
+    """
     base = public_url.rstrip("/")
     document: Document = _expand(_read("openapi.json"))
     template = document.pop("x-section")
@@ -75,7 +84,7 @@ def document(public_url: str, sections: Sequence[Section[Any]], oembed: type) ->
         f"/v1/pulse/{section.name}": {"get": _operation(section, template["operation"])}
         for section in sections
     } | paths
-    for page in (page for section in sections for page in section.docs_pages()):
+    for page in pages:
         document["paths"][f"/v1/docs/{page.name}"] = {"get": _page(page, paths["/v1/docs"]["get"])}
     bodies = [t for section in sections for t in (section.response, section.not_applicable_type)]
     types = [
@@ -118,7 +127,7 @@ def _sections_schema(sections: Sequence[Section[Any]]) -> Schema:
 
 
 def _page(page: DocsPage, reference: Document) -> Document:
-    """The operation of a section's own page, which is like that of the API reference."""
+    """The operation of a page of the documentation, which is like that of the API reference."""
     success = reference["responses"]["200"]
     [(kind, content)] = success["content"].items()
     examples = {
