@@ -33,7 +33,7 @@ UNREADABLE = Markup(
     '<section id="start"><h1>Not now</h1><p>The database does not answer.</p></section>'
 )
 GUIDE_ADDRESS = "https://your.host"  # stands for the service in docs/embedding.md
-GUIDE_STYLE = """blockquote { margin: 1rem 0; padding-left: 1rem; border-left: 3px solid var(--line); }
+GUIDE_STYLE = """blockquote { margin: 1rem 0; padding: 0 1rem; border-left: 3px solid var(--line); }
 td:nth-child(n) { width: auto; color: inherit; overflow-wrap: normal; }"""
 _CODE = re.compile(r"`([^`]+)`")
 
