@@ -93,7 +93,7 @@ class ProviderCalls:
         """A call was not made."""
         self.refused[error.reason] = self.refused.get(error.reason, 0) + 1
 
-    def join(self) -> None:
+    def join(self, _flight: object = None) -> None:
         """A caller waits for a call that was under way for others."""
         self.joined += 1
 

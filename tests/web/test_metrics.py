@@ -99,6 +99,7 @@ def test_quotas_that_are_used_up_are_counted_by_their_window(tmp_path, address) 
     assert pages == [200, 429, 429]
     assert at(found, "quota_refusals_total", "minute") == 1
     assert at(found, "quota_refusals_total", "widget") == 2
+    assert at(found, "quotas_counted_alone") == 0
 
 
 def test_what_is_worked_on_and_what_drains_shows(tmp_path, address) -> None:

@@ -68,10 +68,10 @@ class SingleFlight(Generic[T]):
         (['sunny', 'sunny'], 1)
     """
 
-    def __init__(self, on_join: Callable[[], None] | None = None) -> None:
-        """`on_join` is called for each caller of `run` who finds the fetch under way."""
+    def __init__(self, on_join: Callable[[Any], None] | None = None) -> None:
+        """`on_join` is called with the key by each caller of `run` who finds a fetch under way."""
         self._tasks: dict[Hashable, asyncio.Task[T]] = {}
-        self._on_join = on_join
+        self.on_join = on_join
 
     async def run(self, key: Hashable, fetch: Callable[[], Awaitable[T]], deadline: Deadline) -> T:
         """The result of the one fetch for `key`, which is started if none is under way.
@@ -79,8 +79,8 @@ class SingleFlight(Generic[T]):
         Raises:
             TimeoutError: the deadline came first; the fetch goes on.
         """
-        if self._on_join is not None and key in self._tasks:
-            self._on_join()
+        if self.on_join is not None and key in self._tasks:
+            self.on_join(key)
         task = self.start(key, fetch)
         async with asyncio.timeout(deadline.left()):
             return await asyncio.shield(task)

@@ -54,6 +54,8 @@ class Archives:
         self._fetches: CachedSource[FetchKey, None] = CachedSource(
             clock, fresh=timedelta(0), stale=timedelta(0), max_size=0
         )
+        calls = {one.source: one.client.calls for one in self.providers}
+        self._fetches.in_flight.on_join = lambda flight: calls[flight[0][0]].join()
         self._under_way: dict[asyncio.Future[None], set[Cell]] = {}  # calls of `fetch`
 
     async def fetch(self, query: Query, deadline: Deadline) -> WeatherSeries | None:

@@ -63,6 +63,8 @@ class Forecasts:
                 unpack=_unpack,
             ),
         )
+        calls = {one.title: one.client.calls for one in self.providers}
+        self.cache.in_flight.on_join = lambda flight: calls[flight[0][0]].join()
 
     async def fetch(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
         """The forecast of the stay; None when none can be had."""
