@@ -45,9 +45,9 @@ STAYS = (STRADDLING, FORECAST, STAY, LONG)  # in turn, so that each layout shows
 WIDTHS = {"full": (320, 1000)}  # px; the other layouts have one form
 OTHER_WIDTHS = (500,)
 HOST = """<!doctype html>
-<html lang="en"><head><title>A host</title></head><body>
+<html lang="{}"><head><title>A host</title></head><body><main><h1>A host</h1>
 {}
-</body></html>
+</main></body></html>
 """
 
 
@@ -151,6 +151,10 @@ def cases(base: str, scores: str) -> list[Case]:
                 for width in WIDTHS.get(layout, OTHER_WIDTHS):
                     kind = f"widget, {layout}, {width} px"
                     found.append(Case(kind, f"{base}/v1/pulse?{query}", width, theme, language))
+            if "/v1/pulse.svg" in document["paths"]:
+                query = httpx2.QueryParams(given)
+                card = f"{base}/v1/pulse.svg?{query}"
+                found.append(Case("widget, static card", card, 500, theme, language))
             wrong = httpx2.QueryParams({**given, "lat": "north"})
             found.append(Case("widget, error", f"{base}/v1/pulse?{wrong}", 500, theme, language))
             found.append(Case("builder", f"{base}/", 1000, theme, language))
@@ -183,6 +187,9 @@ def judge(share: Sequence[Case]) -> list[Judged]:
             response = page.goto(case.address)
             assert response is not None
             html = response.text()
+            if "svg" in response.headers["content-type"]:  # as it stands in a page or a message
+                html = HOST.format(case.locale, html)
+                page.set_content(html)
             page.eval_on_selector_all("details", "(all) => all.forEach((one) => one.open = true)")
             findings = [one for engine in ENGINES for one in engine.findings(page, TOOLS)]
             code = page.query_selector("#code code")
@@ -200,7 +207,7 @@ def validate(judged: Sequence[Judged], results: Results) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     texts = [(one.case.kind, one.html) for one in judged]
-    texts += [("snippet", HOST.format(one.snippet)) for one in judged if one.snippet]
+    texts += [("snippet", HOST.format("en", one.snippet)) for one in judged if one.snippet]
     kinds = dict[str, str]()
     for number, (kind, text) in enumerate(dict.fromkeys(texts)):
         path = folder / f"{number:03}.html"

@@ -1,11 +1,22 @@
 """The page of the score in Chromium: it fits, every region is reached, contrast holds."""
 
+import re
+
 import pytest
 
+from location_context.widget.colour import contrast
 from tests.moved_clock import MovedClock
 from tests.sections.weather.accuracy.test_page import score_settings  # noqa: F401  a fixture
 from tests.serving import serve
 from tests.widget.test_docs_page_browser import SIDEWAYS, UNREACHED
+
+CLEAR = "rgba(0, 0, 0, 0)"
+INKS = "(all) => [...new Set(all.map((one) => getComputedStyle(one).fill))]"
+
+
+def as_hex(colour: str) -> str:
+    """`#0f766e` for the browser's `rgb(15, 118, 110)`."""
+    return "#" + "".join(f"{int(part):02x}" for part in re.findall(r"\d+", colour))
 
 
 @pytest.fixture(scope="module")
@@ -24,4 +35,10 @@ def test_the_page_of_the_score_fits_is_reached_and_read(served, open_page, width
     assert watched.page.evaluate(UNREACHED) == []
     assert watched.page.evaluate(SIDEWAYS) <= 0
     assert watched.axe() == []
+    ground = watched.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    if ground == CLEAR:  # then that of the root shows
+        ground = watched.page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    inks = watched.page.eval_on_selector_all(".plot text", INKS)
+    assert inks
+    assert [ink for ink in inks if contrast(as_hex(ink), as_hex(ground)) < 4.5] == []
     assert watched.complaints == []

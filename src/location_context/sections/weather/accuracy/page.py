@@ -36,13 +36,11 @@ figcaption { font-weight: 550; margin-bottom: 0.2rem; }
 .key svg { width: 2.2rem; height: 0.8rem; margin-right: 0.4rem; vertical-align: -0.05rem; }
 .score { table-layout: auto; font-variant-numeric: tabular-nums; }
 .score th, .score td, .score td:first-child, .score td:nth-child(2) { width: auto; color: inherit;
-  text-align: right; white-space: nowrap; padding: 0.3rem 0 0.3rem 1.1rem; }
+  text-align: right; white-space: nowrap; padding: 0.3rem 0 0.3rem 0.9rem; }
 .score th { color: var(--soft); vertical-align: bottom; white-space: normal; }
+.score thead th { font-size: 0.85em; line-height: 1.35; }
 .score tr:first-child th:first-child, .score tbody th { text-align: left; padding-left: 0; }
 .score tbody th { font-weight: 400; color: inherit; }
-.score thead tr + tr th { font-weight: 400; text-align: right; padding-left: 1.1rem; }
-.score [scope="colgroup"] { border-bottom: 0; padding-bottom: 0; }
-.score [scope="colgroup"] + [scope="colgroup"] { text-align: right; }
 .few { color: var(--soft); }
 """
 
