@@ -1,6 +1,7 @@
 """The setting EMBED_HOSTS: which pages may show the widget."""
 
 from collections.abc import Iterator
+from html import escape
 
 import httpx2
 import pytest
@@ -65,3 +66,17 @@ def test_a_listed_host_shows_the_widget_and_another_does_not(serving, open_page)
         assert not refused.page.frames[1].query_selector(".card")
         assert any("frame-ancestors" in said for said in refused.complaints)
         assert open_page(full.url).page.frames[1].query_selector(".card"), "the builder's preview"
+
+
+def test_a_frame_with_an_opaque_origin_between_cannot_be_listed(serving, open_page):
+    """As docs/embedding.md says of systems that put code into a sandboxed iframe."""
+    pages = {"/": ""}
+    between = '<!doctype html><title>x</title><iframe title="x" {} srcdoc="{}"></iframe>'
+    with host(pages) as listed:
+        full = serving(listed)
+        widget = escape(f'<iframe title="x" src="{escape(full.address(STAY))}"></iframe>')
+        pages["/"] = between.format('sandbox="allow-scripts"', widget)
+        refused = open_page(listed)
+        assert any("frame-ancestors" in said for said in refused.complaints)
+        pages["/"] = between.format("", widget)
+        assert open_page(listed).page.frames[-1].query_selector(".card")
