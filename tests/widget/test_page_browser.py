@@ -93,6 +93,24 @@ def test_the_keyboard_reaches_every_link_and_opens_the_details(full, open_page):
     assert reached == set(range(wanted))
 
 
+@pytest.mark.parametrize("approach", ["hover", "focus"])
+def test_what_is_folded_away_is_laid_out_when_it_is_about_to_be_opened(full, open_page, approach):
+    page = open_page(full.address(STAY, lang="en")).page
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+
+    def layouts() -> int:
+        metrics = session.send("Performance.getMetrics")["metrics"]
+        return next(one["value"] for one in metrics if one["name"] == "LayoutCount")
+
+    for folded in page.locator("details").all():
+        getattr(folded.locator("summary"), approach)()
+        before = layouts()
+        tall = folded.evaluate("(one) => one.lastElementChild.getBoundingClientRect().height")
+        assert tall > 0
+        assert layouts() == before
+
+
 def test_without_javascript_everything_is_there_to_read(full, open_page):
     page = open_page(full.address(STAY, lang="en"), java_script_enabled=False).page
     for name in registry.names():

@@ -1,4 +1,7 @@
 (() => {
+  // What is folded away is laid out once a guest is about to open it, so that opening only shows it.
+  for (const near of ["pointerover", "focusin"])
+    addEventListener(near, ({ target }) => target.closest?.("details")?.lastElementChild.getBoundingClientRect());
   if (parent === window) return;
   const root = document.documentElement, page = document.getElementById("w");
   let sent = 0, patience;
