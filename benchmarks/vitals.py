@@ -1,0 +1,343 @@
+"""Web vitals of a host's page with the widget beside the same page without it, on a phone.
+
+    python benchmarks/vitals.py [--rounds 10] [--write] [--json]
+
+Lighthouse in its mobile settings, with the system's Chromium, opens a booking page in turn bare and
+with the code that the page at `/` offers, below the first screen and within it; in fewer rounds
+also with the first line alone, with the code for a strict policy under such a policy, and with an
+answer that the service must fetch first. The service is the real one over stand-ins of the
+providers. A host and its frame share a process, as on most phones, so that the widget's work counts
+as the host's.
+
+Simulated throttling gives blocking (TBT). LCP is judged with a network and a processor that are
+slow in truth (`slow network`): the simulation takes whatever came before the largest paint for its
+condition, and on one machine the frame may come before it. Then visitors with a processor four
+times slower scroll to the widget, and open and close its details by mouse, Enter and Space: the
+longest of a visit's interactions is its INP.
+
+Goals: CLS at most 0.02 in every run and until the widget is seen; at most 60 ms more blocking
+(median of the rounds' differences); LCP not moved: medians differ by no more than the quartiles of
+the bare page are apart, or 50 ms; INP under 50 ms in three quarters of the visits, as it is judged
+in the field. It fails if one is missed. Whatever else the machine does is in TBT and INP, so let it
+be idle; blocking by CPU time says what TBT would be then.
+
+Needs the test requirements, Chromium, Node.js 18 and once the package registry (Lighthouse is kept
+in .lighthouse). Ten rounds take about ten minutes. `--write` puts the table into
+docs/performance.md.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from playwright.sync_api import Browser, Frame, sync_playwright
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))  # Python puts the folder of the script there, and not the project's
+
+from benchmarks import figures, picture  # noqa: E402  found by the line above
+from benchmarks.booking_site import PLACES, Site  # noqa: E402  likewise
+from tests.widget.browser import chromium_path  # noqa: E402  likewise
+
+BEGIN, END = "<!-- vitals: benchmarks/vitals.py -->\n", "<!-- end of vitals -->\n"
+TOOL = ROOT / "benchmarks" / "lighthouse"
+KEPT = ROOT / ".lighthouse"
+LIGHTHOUSE = KEPT / "node_modules" / "lighthouse" / "cli" / "index.js"
+FLAGS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--disable-features=IsolateSandboxedIframes",
+)  # fmt: skip
+AUDITS = {
+    "cls": "cumulative-layout-shift",
+    "tbt": "total-blocking-time",
+    "lcp": "largest-contentful-paint",
+}
+MOST_CLS, MOST_TBT, MOST_LCP, MOST_INP = 0.02, 60.0, 50.0, 50.0
+PAUSE = 250  # ms between interactions: each has been painted, and its height followed
+LONG_TASK = 50  # ms, above which a task blocks
+SLOWER = 4  # times, as Lighthouse slows a phone's processor down
+PHONE = {"width": 412, "height": 823}  # Lighthouse's
+FEW = 3  # rounds of what is measured besides, and a half of them all with a slow network
+SLOW = ", slow network"
+COLUMNS = "| what | figure | goal | beside | command |\n|---|---|---|---|---|\n"
+WATCH = """() => {
+  window.moved = 0, window.seen = {};
+  new PerformanceObserver((list) => {
+    for (const one of list.getEntries()) if (!one.hadRecentInput) moved += one.value;
+  }).observe({type: "layout-shift", buffered: true});
+  new PerformanceObserver((list) => {
+    for (const one of list.getEntries())
+      if (one.interactionId)
+        seen[one.interactionId] = Math.max(seen[one.interactionId] || 0, one.duration);
+  }).observe({type: "event", buffered: true, durationThreshold: 16});
+}"""
+
+
+class Run(NamedTuple):
+    """What Lighthouse found: the layout's shift, milliseconds, and whether there was a widget.
+
+    `cpu` is blocking by CPU time: the same as `tbt` on a machine with nothing else to do.
+    """
+
+    cls: float
+    tbt: float
+    cpu: float
+    lcp: float
+    widget: bool
+
+
+class Visit(NamedTuple):
+    """A visitor's longest interaction in ms, and what moved on the host, the last after input."""
+
+    inp: float
+    durations: list[float]
+    scrolled: float
+    toggled: float
+
+
+def install() -> None:
+    """Lighthouse at the version of the lock file, unless it is there."""
+    wanted, stamp = (TOOL / "package-lock.json").read_text(), KEPT / "installed"
+    if stamp.is_file() and stamp.read_text() == wanted:
+        return
+    print("Installing Lighthouse …", file=sys.stderr)
+    shutil.rmtree(KEPT, ignore_errors=True)
+    KEPT.mkdir()
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(TOOL / name, KEPT)
+    command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+    subprocess.run(command, cwd=KEPT, stdout=subprocess.DEVNULL, check=True)
+    stamp.write_text(wanted)
+
+
+def lighthouse(address: str, throttling: str) -> Run:
+    """One run in a browser of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [
+            "node", str(LIGHTHOUSE), address, "--quiet", "--output=json", "--save-assets",
+            f"--output-path={folder}/run.json", f"--throttling-method={throttling}",
+            f"--only-audits={','.join([*AUDITS.values(), 'network-requests'])}",
+            f"--chrome-flags=--headless=new {' '.join(FLAGS)}",
+        ]  # fmt: skip
+        done = subprocess.run(
+            command, env={**os.environ, "CHROME_PATH": chromium_path() or ""},
+            capture_output=True, text=True, timeout=180, check=False,
+        )  # fmt: skip
+        if done.returncode:
+            raise SystemExit(done.stderr)
+        found = json.loads(Path(folder, "run.json").read_text())["audits"]
+        trace = json.loads(next(Path(folder).glob("*.trace.json")).read_text())["traceEvents"]
+    asked = (one["url"] for one in found["network-requests"]["details"]["items"])
+    values = {name: found[audit]["numericValue"] for name, audit in AUDITS.items()}
+    widget = any("/v1/pulse?" in url for url in asked)
+    slower = SLOWER if throttling == "simulate" else 1  # else it was as slow already
+    return Run(**values, cpu=blocking_by_cpu(trace, slower), widget=widget)
+
+
+def blocking_by_cpu(trace: Sequence[Mapping[str, Any]], slower: int) -> float:
+    """What the tasks of the host's thread take beyond 50 ms, by their CPU time on a slow phone.
+
+    From the first paint on, as TBT, and the same on a machine with nothing else to do.
+    """
+    paints = [one for one in trace if one["name"] == "firstContentfulPaint"]
+    painted = min(paints, key=lambda one: one["ts"])
+    tasks = (
+        one.get("tdur", 0) / 1000
+        for one in trace
+        if one["name"] == "RunTask"
+        and (one["pid"], one["tid"]) == (painted["pid"], painted["tid"])
+        and one["ts"] >= painted["ts"]
+    )
+    return sum(max(0.0, slower * task - LONG_TASK) for task in tasks)
+
+
+def measured(site: Site, browser: Browser, rounds: int) -> dict[str, list[Run]]:
+    """Every variant's runs, in turn."""
+    here, *others = PLACES
+    site.ask(here)
+    lines = site.snippet(browser, here)
+    both, strict = "\n".join(lines), "\n".join(site.snippet(browser, here, strict=True))
+    main = {
+        "bare": site.page("bare"),
+        "below": site.page("below", below=both),
+        "first screen": site.page("first", first=both),
+    }
+    more = {
+        "first line alone": site.page("alone", below=lines[0]),
+        "strict policy": site.page("strict", below=strict, strict=True),
+    }
+    found: dict[str, list[Run]] = {}
+    for number in range(rounds):
+        pages = {**main}
+        if number < FEW:
+            pages |= more
+            cold_code = "\n".join(site.snippet(browser, others[number]))
+            pages["cold"] = site.page(f"cold{number}", below=cold_code)
+        todo = [(name, address, "simulate") for name, address in pages.items()]
+        if number < (rounds + 1) // 2:
+            todo += [(name + SLOW, address, "devtools") for name, address in main.items()]
+        for name, address, throttling in todo:
+            run = lighthouse(address, throttling)
+            assert run.widget == ("bare" not in name), f"{name}: the widget was not asked for"
+            tbt = f"TBT {run.tbt:.0f} ms ({run.cpu:.0f} by CPU)"
+            said = f"CLS {run.cls:.3f}, {tbt}, LCP {run.lcp:.0f} ms"
+            print(f"{number + 1} {name}: {said}", file=sys.stderr)
+            found.setdefault(name, []).append(run)
+    return found
+
+
+def visit(browser: Browser, address: str) -> Visit:
+    """A visitor with a slow processor scrolls to the widget, and opens and closes its details."""
+    context = browser.new_context(
+        viewport=PHONE, device_scale_factor=1.75, is_mobile=True, has_touch=True
+    )
+    context.add_init_script(f"({WATCH})()")
+    page = context.new_page()
+    session = context.new_cdp_session(page)  # the frame shares the process, and is as slow
+    session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
+    page.goto(address)
+    while page.evaluate("scrollY + innerHeight < document.documentElement.scrollHeight - 2"):
+        page.mouse.wheel(0, 300)
+        page.wait_for_timeout(60)
+    frame = next(one for one in page.frames if "/v1/pulse?" in one.url)
+    scrolled = page.evaluate("moved")
+    toggle(frame)
+    durations = sorted(frame.evaluate("Object.values(seen)"))
+    found = Visit(durations[-1] if durations else 0, durations, scrolled, page.evaluate("moved"))
+    context.close()
+    return found
+
+
+def toggle(frame: Frame) -> None:
+    """Each list opened and closed by mouse, by Enter and by Space."""
+    lists = frame.locator("summary").all()
+    assert len(lists) > 1, "there should be lists of restaurants and of events to open"
+    for one in lists:
+        for act in (one.click, lambda: one.press("Enter"), lambda: one.press("Space")):  # noqa: B023
+            for _ in "open", "close":
+                act()
+                frame.page.wait_for_timeout(PAUSE)
+
+
+class Goal(NamedTuple):
+    """A figure, the most that it may be, and what it is beside."""
+
+    what: str
+    value: float
+    most: float
+    form: str  # as in format(), with the unit after a space
+    beside: str
+
+    @property
+    def met(self) -> bool:
+        return self.value <= self.most
+
+    def line(self) -> str:
+        form, _, unit = self.form.partition(" ")
+        value, most = (f"{part:{form}} {unit}".strip() for part in (self.value, self.most))
+        mark = "✓" if self.met else "✗"
+        return f"| {self.what} | {value} | ≤ {most} {mark} | {self.beside} | `vitals.py` |\n"
+
+
+def goals(runs: Mapping[str, Sequence[Run]], visits: Sequence[Visit]) -> list[Goal]:
+    """What is judged."""
+    found = []
+    shifts = [one.cls for of in runs.values() for one in of] + [one.scrolled for one in visits]
+    found.append(Goal("CLS, the worst run", max(shifts), MOST_CLS, ".3f", "every way of embedding"))
+    for name in ("below", "first screen"):
+        pairs = list(zip(runs[name], runs["bare"], strict=True))
+        for kind, more in (
+            ("blocking more", [a.tbt - b.tbt for a, b in pairs]),
+            ("the same by CPU", [a.cpu - b.cpu for a, b in pairs]),
+        ):
+            what = f"{kind}, {name}"
+            found.append(Goal(what, statistics.median(more), MOST_TBT, ".0f ms", "the bare page"))
+    bare = [one.lcp for one in runs["bare" + SLOW]]
+    low, _, high = statistics.quantiles(bare, n=4, method="inclusive") if bare[1:] else (0, 0, 0)
+    for name in ("below", "first screen"):
+        with_widget = (one.lcp for one in runs[name + SLOW])
+        later = statistics.median(with_widget) - statistics.median(bare)
+        most = max(MOST_LCP, high - low)
+        found.append(Goal(f"LCP later, {name}", later, most, ".0f ms", "the bare page"))
+    inp = sorted(one.inp for one in visits)
+    found.append(Goal("INP of details, third quartile", inp[(3 * len(inp) - 1) // 4], MOST_INP,
+                      ".0f ms", "processor 4 times slower"))  # fmt: skip
+    return found
+
+
+def table(judged: Sequence[Goal]) -> str:
+    """The lines of docs/performance.md."""
+    said = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {os.cpu_count()} cores, load over 15 minutes"
+    lines = "".join(goal.line() for goal in judged)
+    return f"{COLUMNS}{lines}\n{said} {os.getloadavg()[2]:.1f}.\n"
+
+
+def summary(runs: Mapping[str, Sequence[Run]], visits: Sequence[Visit]) -> dict[str, Any]:
+    """Median and spread of each variant."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, of in runs.items():
+        found[name] = {"runs": len(of), "CLS": max(one.cls for one in of)}
+        for part in ("tbt", "cpu", "lcp"):
+            values = [getattr(one, part) for one in of]
+            found[name][part.upper()] = figures.median(values)
+            found[name][f"{part.upper()} spread"] = f"{min(values):.0f}-{max(values):.0f}"
+    inp = [one.inp for one in visits]
+    found["visits"] = {
+        "runs": len(visits),
+        "CLS": max(one.scrolled for one in visits),
+        "CLS with details": round(max(one.toggled for one in visits), 3),
+        "INP": figures.median(inp),
+        "INP spread": f"{min(inp):.0f}-{max(inp):.0f}",
+    }
+    return found
+
+
+def main() -> None:
+    parser = figures.parser(__doc__ or "", rounds=10)
+    parser.add_argument("--write", action="store_true", help="the table into docs/performance.md")
+    given = parser.parse_args()
+    install()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.ExitStack() as stack,
+        sync_playwright() as playwright,
+    ):
+        site = Site(Path(folder), stack)
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=list(FLAGS))
+        runs = measured(site, browser, given.rounds)
+        visits = [visit(browser, f"{site.origin}/below.html") for _ in range(given.rounds)]
+        browser.close()
+    report(runs, visits, given)
+    if not all(goal.met for goal in goals(runs, visits)):
+        sys.exit(1)
+
+
+def report(
+    runs: Mapping[str, Sequence[Run]], visits: Sequence[Visit], given: argparse.Namespace
+) -> None:
+    """Print what was found, and write it if that was asked for."""
+    figures.show(summary(runs, visits), given)
+    lines = table(goals(runs, visits))
+    if not given.json:
+        for one in visits:
+            print("visit:", *(f"{duration:.0f}" for duration in one.durations), "ms")
+        print(lines)
+    if given.write:
+        head, _, rest = picture.PAGE.read_text("utf-8").partition(BEGIN)
+        page = head + BEGIN + lines + END + rest.partition(END)[2]
+        picture.PAGE.write_text(page, "utf-8")
+        picture.PICTURE.write_text(picture.picture(page), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
