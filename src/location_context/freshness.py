@@ -8,6 +8,7 @@ from typing import Literal, Self
 from location_context.sections.contract import SectionResult
 
 INCOMPLETE_MAX_AGE = AWAITING_MAX_AGE = 60  # seconds
+SPENT_MAX_AGE = 900  # of what is better once a budget is free again
 
 
 @dataclass(frozen=True)
@@ -17,12 +18,14 @@ class Freshness:
     Attributes:
         fresh_until: when its first part is no longer fresh; POSIX seconds.
         complete: whether nothing was missing.
+        is_cacheable: whether a client may keep it for longer than a minute, complete or not.
         scope: `private` for answers behind a key, `public` for the widget.
         awaits: whether a part will soon be given anew, with what is fetched behind it.
     """
 
     fresh_until: float
     complete: bool
+    is_cacheable: bool
     scope: Literal["private", "public"]
     awaits: bool = False
 
@@ -34,8 +37,9 @@ class Freshness:
         given = list(results)
         until = [one.fresh_until.timestamp() for one in given if one]
         complete = all(one is not None and one.complete for one in given)
+        cacheable = all(one is not None and one.is_cacheable for one in given)
         awaits = any(one is not None and one.awaits is not None for one in given)
-        return cls(min(until, default=0.0), complete, scope, awaits)
+        return cls(min(until, default=0.0), complete, cacheable, scope, awaits)
 
     @property
     def kept(self) -> bool:
@@ -47,8 +51,12 @@ class Freshness:
         return math.floor(self.fresh_until - now)
 
     def cache_control(self, seconds_left: int) -> str:
-        """The header for a client; a minute for what is incomplete or will be better soon."""
-        if not self.complete:
+        """The header for a client; a minute for what is incomplete or will be better soon.
+
+        What lacks only what a spent budget kept back, a quarter of an hour.
+        """
+        if not self.is_cacheable:
             return f"{self.scope}, max-age={INCOMPLETE_MAX_AGE}"
-        left = max(0, min(seconds_left, AWAITING_MAX_AGE) if self.awaits else seconds_left)
+        most = seconds_left if self.complete else SPENT_MAX_AGE
+        left = max(0, min(seconds_left, AWAITING_MAX_AGE if self.awaits else most))
         return f"{self.scope}, max-age={left}, stale-while-revalidate=60, stale-if-error=3600"

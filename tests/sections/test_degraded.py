@@ -13,10 +13,12 @@ from location_context.errors import (
     ProviderTimeout,
     UpstreamUnavailable,
 )
+from location_context.freshness import Freshness
 from location_context.sections.cached_section import CachedSection
 from location_context.sections.contract import (
     DEGRADED,
     DegradedReason,
+    NotApplicable,
     SectionResult,
     degraded_by,
     foremost,
@@ -70,3 +72,31 @@ async def test_a_kept_answer_given_for_want_of_a_new_one_is_degraded(before) -> 
     body = (await kept.read(QUERY, soon())).body
     assert (body.stale, body.degraded) == (True, True)
     assert body.degraded_reason == (before or "provider_unavailable")
+
+
+def test_only_a_spent_budget_leaves_an_answer_that_is_not_stale_fit_for_caches() -> None:
+    whole = FakeSection().body(QUERY)
+    for reason in (None, *DEGRADED):
+        for stale in (False, True):
+            lesser = msgspec.structs.replace(whole, degraded_reason=reason, stale=stale)
+            expected = reason is None or (reason == "budget_spent" and not stale)
+            assert SectionResult(lesser, NOON).is_cacheable is expected
+    nothing = NotApplicable(reason="no_events", message="none")
+    assert [SectionResult(nothing, NOON, one).is_cacheable for one in (None, *DEGRADED)] == [
+        True, False, False, False, False, True,
+    ]  # fmt: skip
+
+
+def test_what_a_spent_budget_kept_back_is_kept_by_clients_and_not_by_us() -> None:
+    body = msgspec.structs.replace(FakeSection().body(QUERY), degraded_reason="budget_spent")
+    freshness = Freshness.of([SectionResult(body, NOON + timedelta(days=1))], "public")
+    assert freshness.cache_control(86_400).startswith("public, max-age=900, ")
+    assert freshness.cache_control(300).startswith("public, max-age=300, ")
+    assert not freshness.kept
+    late = msgspec.structs.replace(body, degraded_reason="late")
+    both = Freshness.of([SectionResult(one, NOON) for one in (body, late)], "public")
+    assert both.cache_control(300) == "public, max-age=60"
+
+
+def test_a_late_provider_is_told_before_a_spent_budget_since_asking_again_helps() -> None:
+    assert foremost(["budget_spent", "late"]) == "late"

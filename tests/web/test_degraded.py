@@ -1,4 +1,4 @@
-"""The one law over HTTP: an answer is degraded exactly when it is cached for a minute only."""
+"""The law over HTTP: what is degraded is cached for a minute only, or until a budget is free."""
 
 import asyncio
 import html
@@ -46,6 +46,7 @@ REASONS = {
     "all answer": [None, None, None, None, None],
     "all fail": ["forecast_unavailable", "archive_unavailable", None, "provider_unavailable",
                  "provider_unavailable"],
+    "budgets are spent": ["budget_spent", "budget_spent", None, "budget_spent", "budget_spent"],
     "all are silent": ["forecast_unavailable", "archive_unavailable", None, "late", "late"],
 }  # fmt: skip
 
@@ -87,11 +88,22 @@ def real(settings, clock, fakes, fault: Answered | None) -> Iterator[Client]:  #
 
 @pytest.mark.parametrize(
     ("situation", "fault"),
-    [("all answer", None), ("all fail", DOWN), ("all are silent", HANG)],
-)
-def test_an_answer_is_degraded_exactly_when_it_is_kept_for_a_minute_only(
+    [
+        ("all answer", None), ("all fail", DOWN), ("all are silent", HANG),
+        ("budgets are spent", None),
+    ],
+)  # fmt: skip
+def test_an_answer_is_degraded_exactly_when_it_is_kept_for_a_shorter_time(
     weather_settings, clock, fakes, situation, fault  # noqa: F811
 ):  # fmt: skip
+    is_spent = situation == "budgets are spent"
+    if is_spent:  # of whoever has a second source, or is one of several
+        names = ("open_meteo_per_day", "ticketmaster_per_day", "osrm_per_minute")
+        weather_settings = msgspec.structs.replace(
+            weather_settings,
+            calibrate_forecast=False,  # nothing is fetched behind an answer
+            **dict.fromkeys(names, 0.5),
+        )
     with real(weather_settings, clock, fakes, fault) as client:
         document = client.get("/v1/openapi.json").json()
         for (section, asked), reason in zip(ASKED, REASONS[situation], strict=True):
@@ -99,13 +111,19 @@ def test_an_answer_is_degraded_exactly_when_it_is_kept_for_a_minute_only(
             body, control = answer.json(), answer.headers["cache-control"]
             assert body["applicable"], section
             assert (body["degraded"], body["degraded_reason"]) == (reason is not None, reason)
-            assert (control == "private, max-age=60") == body["degraded"], section
+            seconds = int(re.search(r"max-age=(\d+)", control)[1])
+            if reason == "budget_spent":
+                assert 60 < seconds <= 900, section
+            else:
+                assert (control == "private, max-age=60") == body["degraded"], section
             operation = document["paths"][f"/v1/pulse/{section}"]["get"]
             schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
             schema = {**schema, "components": document["components"]}
             assert jsonschema_rs.is_valid(schema, body), section
         widget = HTTP.get(f"{client.served.url}/v1/pulse", params=NEAR)
     assert (widget.headers["cache-control"] == "public, max-age=60") == (fault is not None)
+    if is_spent:
+        assert widget.headers["cache-control"].startswith("public, max-age=900, ")
 
 
 def test_the_example_of_a_stay_across_the_horizon_is_true(

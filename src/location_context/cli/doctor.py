@@ -187,6 +187,13 @@ async def _service(settings: Settings) -> AsyncIterator[Finding]:
 def _provider(provider: ProviderState) -> Finding:
     """The state of a provider, with advice if its last call failed."""
     name = f"provider {provider.name}"
+    for one in provider.budgets:
+        if one.free_at is not None:
+            sentence = (
+                f"its budget of {one.limit:g} units a {one.window} is spent; one is free again at "
+                f"{one.free_at:%Y-%m-%d %H:%M:%S} UTC"
+            )
+            return Finding(name, "warning", sentence)
     if provider.last_error is None:
         outcome = _OUTCOMES.get(provider.status, "warning")
         return Finding(name, outcome, provider.status.replace("_", " "))

@@ -152,4 +152,4 @@ def _stale(result: SectionResult) -> SectionResult:
     if isinstance(body, Applicable):
         reason = body.degraded_reason or "provider_unavailable"
         body = msgspec.structs.replace(body, stale=True, degraded_reason=reason)
-    return SectionResult(body, result.fresh_until, whole=False)
+    return SectionResult(body, result.fresh_until, lacks="provider_unavailable")

@@ -36,8 +36,8 @@ DegradedReason = Literal[
     "forecast_unavailable",
     "archive_unavailable",
     "provider_unavailable",
-    "budget_spent",
     "late",
+    "budget_spent",
 ]
 NotApplicableReason = Literal[
     "stay_in_past",
@@ -56,14 +56,22 @@ DEGRADED: Mapping[DegradedReason, str] = {  # where several hold, the first of t
     "archive_unavailable": "Ten-year climatology was due; a monthly mean is given.",
     "provider_unavailable": "The kind of data is as due, but it is a second provider's, stale or "
     "without a part, because a provider failed.",
-    "budget_spent": "Likewise, because our budget of calls for a provider is spent.",
     "late": "Likewise, because a provider did not answer by the deadline.",
+    "budget_spent": "Likewise, because our budget of calls for a provider is spent.",
 }
 
 
 def foremost(reasons: Iterable[DegradedReason | None]) -> DegradedReason | None:
     """The one to tell of several reasons: the first in the table that holds."""
     return min((one for one in reasons if one), key=list(DEGRADED).index, default=None)
+
+
+def lasts(reason: DegradedReason | None, *, stale: bool = False) -> bool:
+    """Whether an answer that is less for this reason would be no better a minute later.
+
+    A spent budget is told only where every part has a source of the kind that was due.
+    """
+    return reason is None or (reason == "budget_spent" and not stale)
 
 
 def degraded_by(error: BaseException) -> DegradedReason:
@@ -283,21 +291,34 @@ class Applicable(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
 class SectionResult:
     """A section's answer, how long it stays true, and whether it lacked something.
 
-    `fresh_until` is never past the local midnight for what depends on today. `whole` counts for
-    what is not applicable alone, which has no field that says that a provider is missing. `awaits`
-    is what is fetched behind an answer that is good, but will be better then: once it is done, the
-    answer is given to nobody else.
+    `fresh_until` is never past the local midnight for what depends on today. `lacks` says why a
+    provider is missing from what is not applicable, which has no field for it. `awaits` is what is
+    fetched behind an answer that is good, but will be better then: once it is done, the answer is
+    given to nobody else.
     """
 
     body: Applicable | NotApplicable
     fresh_until: datetime
-    whole: bool = True
+    lacks: DegradedReason | None = None
     awaits: Future[None] | None = None
 
     @property
     def complete(self) -> bool:
-        """False for what is degraded or lacks a provider: it is cached for a minute only."""
-        return not self.body.degraded if isinstance(self.body, Applicable) else self.whole
+        """Whether nothing is missing: else it is soon read again."""
+        if isinstance(self.body, Applicable):
+            return not self.body.degraded
+        return self.lacks is None
+
+    @property
+    def is_cacheable(self) -> bool:
+        """Whether clients may keep it for longer than a minute.
+
+        It is complete, or whole but for an optional provider whose budget is spent: nothing is
+        stale, and asking again would bring no more.
+        """
+        if isinstance(self.body, Applicable):
+            return lasts(self.body.degraded_reason, stale=self.body.stale)
+        return lasts(self.lacks)
 
     @property
     def superseded(self) -> bool:
@@ -321,6 +342,17 @@ class DatedApplicable(Applicable, frozen=True, kw_only=True):
     stay: Annotated[StayBody, Meta(description="The dates of the stay, both included.")]
 
 
+class BudgetState(msgspec.Struct, frozen=True, kw_only=True):
+    """What may be asked of a provider in a window, and what was, by all processes together."""
+
+    window: Annotated[Text, Meta(description="`minute`, `hour`, `day` or `month` (31 days).")]
+    limit: Annotated[Quantity, Meta(description="Units in any window of this length.")]
+    used: Annotated[Quantity, Meta(description="Units spent in the window that ends now.")]
+    free_at: Annotated[
+        Moment | None, Meta(description="When a unit is free again, UTC; null while one is.")
+    ]
+
+
 class ProviderState(msgspec.Struct, frozen=True, kw_only=True):
     """One provider as `/v1/status` shows it."""
 
@@ -337,6 +369,10 @@ class ProviderState(msgspec.Struct, frozen=True, kw_only=True):
         Literal["closed", "open", "half_open"] | None,
         Meta(description="`open`: not asked for a while; null where nothing is asked."),
     ]
+    budgets: Annotated[
+        list[BudgetState],
+        Meta(description="What limits our calls, which addresses of one provider share."),
+    ] = []
 
 
 class DatasetState(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
@@ -359,7 +359,21 @@ def provider_state(client: ProviderClient) -> contract.ProviderState:
         last_error_code=client.last_error_code,
         last_error=client.last_error.message if client.last_error else None,
         breaker=client.breaker.state if client.configured else None,
+        budgets=_budgets(client) if client.configured else [],
     )
+
+
+def _budgets(client: ProviderClient) -> list[contract.BudgetState]:
+    now = datetime.fromtimestamp(client.host.budget.now(), UTC)
+    return [
+        contract.BudgetState(
+            window=one.window,
+            limit=round(one.limit, 1),
+            used=round(one.used, 1),
+            free_at=now + timedelta(seconds=round(one.free_in)) if one.free_in else None,
+        )
+        for one in client.host.budgets()
+    ]
 
 
 def _status(client: ProviderClient) -> contract.ProviderStatus:

@@ -91,8 +91,10 @@ class Events(section.Section[EventsBody]):
         found = await asyncio.gather(*(_fetch(one, query, deadline) for one in self._providers))
         results = {one.name: result for one, result in zip(self._providers, found, strict=True)}
         fresh_until = min(now + FRESH_TTL, _next_midnight(query, now))
-        complete = all(result.is_complete for result in found)
-        return contract.SectionResult(self._body(query, query.stay, results), fresh_until, complete)
+        lacks = contract.foremost(result.degraded_reason for result in found)
+        if any(result.status == "stale" for result in found):
+            lacks = contract.foremost([lacks, "provider_unavailable"])
+        return contract.SectionResult(self._body(query, query.stay, results), fresh_until, lacks)
 
     def _body(
         self, query: contract.Query, stay: Stay, results: Mapping[str, ProviderResult]

@@ -161,7 +161,8 @@ class Weather(section.Section[WeatherBody]):
             series = await self._calibrated(query, series, metres, self._calibration)
             awaits = self._prefetched(query, series)
         body = Presenter(query, series, metres, today, reason).body()
-        fresh_until = self._fresh_until(query, series, complete=not body.degraded)
+        lasts = contract.lasts(body.degraded_reason, stale=body.stale)
+        fresh_until = self._fresh_until(query, series, lasts=lasts)
         return contract.SectionResult(body, fresh_until, awaits=awaits)
 
     async def _series(self, query: contract.Query, deadline: Deadline) -> WeatherSeries | None:
@@ -275,11 +276,11 @@ class Weather(section.Section[WeatherBody]):
         return None, contract.degraded_by(error)
 
     def _fresh_until(
-        self, query: contract.Query, series: WeatherSeries, *, complete: bool
+        self, query: contract.Query, series: WeatherSeries, *, lasts: bool
     ) -> datetime:
         """As long as the source says, not past midnight at the point."""
         now = self._clock()
-        ttl = max(series.ttl, timedelta(0)) if complete else INCOMPLETE_TTL
+        ttl = max(series.ttl, timedelta(0)) if lasts else INCOMPLETE_TTL
         tomorrow = query.point.today(now) + timedelta(days=1)
         midnight = datetime.combine(tomorrow, time(), query.point.zone)
         return min(now + ttl, midnight.astimezone(now.tzinfo))
