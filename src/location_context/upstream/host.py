@@ -109,7 +109,7 @@ class Host:
         self.refused = 0  # calls that the budget did not allow
         self._ledger = ledger
         self.backoff_until: datetime | None = None
-        self.answers = False  # whether the newest call to it succeeded, or was refused in form
+        self.answers = True  # as far as is known: the newest call succeeded, or was refused in form
         self.quiet = asyncio.Event()  # set while no call is under way or waits for its turn
         self.quiet.set()
         self._slots = slots

@@ -1,0 +1,85 @@
+"""Budgets end to end: a server of two workers, a command beside it, and a restart share one."""
+
+import json
+import signal
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from location_context.stay import system_clock
+from tests.fakes.open_meteo import ARCHIVE, FORECAST, OpenMeteo
+from tests.sections.weather.conftest import write_grid
+from tests.web.commands import COMMAND, Serving, command, environment, serving
+from tests.web.conftest import HTTP
+from tests.web.test_commands import far_places
+
+LIMIT, PLACES = 400, 12  # units a day; each place costs 98, so that four can be paid for
+FAR = {"start": "2030-12-30", "end": "2031-01-03"}
+
+
+def ask(served: Serving, key: str, lat: int) -> str | None:
+    """The reason why the weather of a new place is less than was due."""
+    answer = HTTP.get(
+        f"http://127.0.0.1:{served.port}/v1/pulse/weather",
+        params={"lat": f"{lat}", "lng": "-70", **FAR},
+        headers={"Authorization": f"Bearer {key}"},
+    )
+    assert answer.status_code == 200, answer.text
+    reason: str | None = answer.json()["degraded_reason"]
+    return reason
+
+
+def ask_all(served: Serving, key: str) -> list[str | None]:
+    with ThreadPoolExecutor(4) as threads:
+        return list(threads.map(lambda lat: ask(served, key, lat), range(30, 30 + PLACES)))
+
+
+def wait_until_status_tells(served: Serving, spent: float) -> None:
+    """Each worker knows what the others spent within two seconds."""
+    patience = time.monotonic() + 60
+    while True:
+        status = HTTP.get(f"http://127.0.0.1:{served.port}/v1/status").json()
+        providers = status["sections"]["weather"]["providers"]
+        day = next(one for one in providers[0]["budgets"] if one["window"] == "day")
+        if day["limit"] == LIMIT and day["used"] == pytest.approx(spent, abs=0.06):
+            return
+        assert time.monotonic() < patience, (day, spent)
+        time.sleep(0.1)
+
+
+def test_workers_and_a_command_spend_one_budget_and_a_restart_gives_none_back(
+    tmp_path: Path,
+) -> None:
+    house = tmp_path / "house"
+    command(house, "setup", "--without-fallback")
+    write_grid(house)
+    key = json.loads(command(house, "keys", "create", "test", "--json").stdout)["key"]
+    standin, file = OpenMeteo(system_clock), far_places(tmp_path, PLACES)
+    with standin.server.running():
+        more = {
+            "LOCATION_CONTEXT_OPEN_METEO_FORECAST_URL": standin.server.url + FORECAST,
+            "LOCATION_CONTEXT_OPEN_METEO_ARCHIVE_URL": standin.server.url + ARCHIVE,
+            "LOCATION_CONTEXT_OPEN_METEO_PER_DAY": str(LIMIT),
+            "LOCATION_CONTEXT_JSON_DEADLINE": "60",  # a busy machine is not late
+            "LOCATION_CONTEXT_NASA_POWER_URL": "",
+            "LOCATION_CONTEXT_OPEN_HOLIDAYS_URL": "",
+        }
+        with serving(house, "--workers", "2", more=more) as served:
+            warm = subprocess.Popen(
+                [*COMMAND, "warm", str(file), "--no-wait", "--json"],
+                env=environment(house, more),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            reasons = ask_all(served, key)
+            assert warm.wait(120) == 1
+            assert LIMIT - 100 < sum(standin.units) <= LIMIT
+            assert "archive_unavailable" in reasons
+            served.signal(signal.SIGKILL)
+        with serving(house, "--workers", "2", more=more) as served:
+            ask_all(served, key)
+            assert sum(standin.units) <= LIMIT
+            wait_until_status_tells(served, sum(standin.units))
