@@ -130,12 +130,12 @@ def test_what_is_drawn_is_spoken_too(full, open_page):
 def test_every_target_is_at_least_24_px(full, open_page):
     page = open_page(full.address(STAY, lang="en")).page
     small = page.evaluate(
-        """() => [...document.querySelectorAll('summary')].filter((one) => {
+        """() => [...document.querySelectorAll('summary, .nm a')].filter((one) => {
           const box = one.getBoundingClientRect();
-          return box.height < 32 || box.width < 24;
-        }).length"""
+          return box.height < (one.tagName === 'A' ? 24 : 32) || box.width < 24;
+        }).map((one) => one.textContent)"""
     )
-    assert small == 0
+    assert small == []
 
 
 @pytest.mark.parametrize(

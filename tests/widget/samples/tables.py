@@ -1,7 +1,9 @@
-"""Made-up restaurants: eighteen of San Sebastián, at their distances from any point."""
+"""Made-up restaurants: eighteen of San Sebastián, as far and in which direction from any point."""
 
+import math
 from datetime import UTC, datetime
 
+from location_context.point import EARTH_RADIUS_KM, bearing
 from location_context.sections.contract import MIT, Attribution, Query, point_notices
 from location_context.sections.guide.presenter import tier_texts
 from location_context.sections.guide.records import Tier
@@ -24,6 +26,8 @@ TABLES = (
      ("Itsas Begi", "Seafood", 3, 0.8), ("Kale Nagusia", "Contemporary", 2, 0.9),
      ("Errekalde", "Vegetarian", 2, 0.95)),
 )  # fmt: skip
+# most lie along the coast and inland of it, as San Sebastián's do
+BEARINGS = {"three_star": 245, "two_star": 120, "one_star": 95, "good_value": 210, "selected": 150}
 RADII = {"three_star": 80, "two_star": 40, "one_star": 15, "good_value": 2, "selected": 1}
 
 
@@ -50,6 +54,8 @@ def _restaurant(
     query: Query, label: str, tier: str, number: int, table: tuple[str, str, int, float]
 ) -> RestaurantBody:
     name, cuisine, price, km = table
+    turn = BEARINGS[tier] + 37 * number
+    lat, lng = destination(query.point.lat, query.point.lng, km, turn)
     return RestaurantBody(
         id=f"{tier}-{number}",
         name=name,
@@ -57,7 +63,7 @@ def _restaurant(
         label=label,
         stars={"three_star": 3, "two_star": 2, "one_star": 1}.get(tier, 0),
         distance=Measure(query.units).distance(km) or 0.0,
-        bearing=45.0,
+        bearing=round(bearing(query.point.lat, query.point.lng, lat, lng), 1) % 360,
         travel=Travel(
             kind="walk" if km < 1.2 else "drive",
             minutes=round(km * 13) if km < 1.2 else round(5 + km * 1.6),
@@ -69,13 +75,22 @@ def _restaurant(
         address=None,
         city=None,
         country="ES",
-        lat=query.point.lat,
-        lng=query.point.lng,
+        lat=lat,
+        lng=lng,
         url="https://guide.example/" + name.lower().replace(" ", "-") if number else None,
         website=None,
         phone=None,
         award_year=2026,
     )
+
+
+def destination(lat: float, lng: float, km: float, turn: float) -> tuple[float, float]:
+    """The point so far away in a direction in degrees."""
+    arc, phi, theta = km / EARTH_RADIUS_KM, math.radians(lat), math.radians(turn)
+    sine = math.sin(phi) * math.cos(arc) + math.cos(phi) * math.sin(arc) * math.cos(theta)
+    across = math.sin(theta) * math.sin(arc) * math.cos(phi)
+    east = math.degrees(math.atan2(across, math.cos(arc) - math.sin(phi) * sine))
+    return math.degrees(math.asin(sine)), (lng + east + 540) % 360 - 180
 
 
 def _tiers(measure: Measure, texts: dict[Tier, tuple[str, str]]) -> list[TierBody]:

@@ -10,7 +10,7 @@ means nothing, and keeps the estimate too.
 import math
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 from location_context.errors import ProviderError, ProviderResponseInvalid
 from location_context.point import Point
@@ -42,6 +42,17 @@ def estimate(km: float) -> Travel:
         part = min(road, length)
         minutes, road = minutes + part / speed * 60, road - part
     return _travel("drive", minutes)
+
+
+def reach(kind: Literal["walk", "drive"], minutes: float) -> float:
+    """The straight-line distance in km for which the estimate on foot or by car is so long."""
+    if kind == "walk":
+        return minutes / 60 * _WALKING / _CIRCUITY
+    road = 0.0
+    for length, speed in _DRIVING:
+        part = min(minutes, length / speed * 60)
+        road, minutes = road + part / 60 * speed, minutes - part
+    return road / _CIRCUITY
 
 
 def _travel(kind: Any, minutes: float, *, estimated: bool = True) -> Travel:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from location_context.localisation.formatter import Formatter
+from location_context.sections.guide.card.map import FEWEST, Map, drawn
 from location_context.sections.guide.response import GuideBody, RestaurantBody, TierBody
 
 MAX_SHOWN = 8  # the rest is a click away
@@ -42,6 +43,9 @@ class Card:
     """What the template shows."""
 
     lead: str
+    map: Map | None
+    whereabouts: str
+    north: str
     tiers: Sequence[TierView]
     more: Sequence[TierView]
     more_label: str
@@ -61,6 +65,9 @@ def card(body: GuideBody, fmt: Formatter) -> Card:
     label = fmt.ngettext("{count} more restaurant", "{count} more restaurants", more)
     return Card(
         lead=lead(body, fmt),
+        map=drawn(body, fmt),
+        whereabouts=whereabouts(body, fmt),
+        north=fmt.gettext("N"),
         tiers=_views(body, shown, fmt),
         more=_views(body, rest, fmt),
         more_label=label.format(count=fmt.number(more)),
@@ -98,6 +105,47 @@ def lead(body: GuideBody, fmt: Formatter) -> str:
         body.total - 1,
     )
     return text.format(nearest=way, count=fmt.number(body.total - 1))
+
+
+def whereabouts(body: GuideBody, fmt: Formatter) -> str:
+    """To which side most lie, and which is the nearest with a star, else the nearest of all."""
+    found, sides = body.restaurants, directions(fmt)
+    said, best = "", max(range(8), key=lambda side: _towards(found, side))
+    if len(found) >= FEWEST:
+        held = _towards(found, best)
+        if held == len(found):
+            said = fmt.gettext("All lie to the {direction}.").format(direction=sides[best])
+        elif 2 * held > len(found):
+            said = fmt.gettext("Most lie to the {direction}.").format(direction=sides[best])
+        elif all(_towards(found, side) for side in range(8)):
+            said = fmt.gettext("They lie all around.")
+    starred = [one for one in found if one.stars]
+    one = min(starred or found, key=lambda one: one.distance)
+    text = fmt.gettext("{name} is {distance} to the {direction}.")
+    if len(found) > 1 and starred:
+        text = fmt.gettext("The nearest with a star is {name}, {distance} to the {direction}.")
+    elif len(found) > 1:
+        text = fmt.gettext("The nearest is {name}, {distance} to the {direction}.")
+    nearest = text.format(
+        name=fmt.bidi_isolate(one.name),
+        distance=fmt.distance(one.distance, body.units.distance),
+        direction=sides[round(one.bearing / 45) % 8],
+    )
+    return fmt.join_sentences([said, nearest])
+
+
+def _towards(found: Sequence[RestaurantBody], side: int) -> int:
+    """How many lie towards one of the eight directions or those beside it: within 67.5° of it."""
+    return sum(abs((one.bearing - 45 * side + 180) % 360 - 180) <= 67.5 for one in found)
+
+
+def directions(fmt: Formatter) -> tuple[str, ...]:
+    """The eight of the compass from north on, clockwise."""
+    return (
+        fmt.gettext("north"), fmt.gettext("north-east"), fmt.gettext("east"),
+        fmt.gettext("south-east"), fmt.gettext("south"), fmt.gettext("south-west"),
+        fmt.gettext("west"), fmt.gettext("north-west"),
+    )  # fmt: skip
 
 
 def _views(

@@ -1,0 +1,275 @@
+"""The map in the restaurants card is true: places, rings, counts and words agree with the data."""
+
+import math
+import re
+from html import unescape
+from itertools import combinations, pairwise
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from location_context.sections.guide.card import card as tables
+from location_context.sections.guide.card import map as drawing
+from location_context.sections.guide.response import GuideBody, RestaurantBody
+from location_context.sections.guide.travel import estimate, reach
+from location_context.sections.section import Card
+from location_context.widget.render import Renderer
+from tests.widget.full_app import LANGUAGES, STAY
+from tests.widget.queries import WORDS, query, words_in
+from tests.widget.samples.tables import destination, guide
+
+USE = re.compile(r'<use href="#(m\w+)" x="(-?\d+)" y="(-?\d+)"><title>(.*?)</title>')
+RING = re.compile(r'<use href="#(walk|drive)"[^>]*/><text x="7" y="4">(\d+)')
+SIDES = ("north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west")
+TEMPLATE = "location_context.sections.guide.card:card.html"
+# tier, km, degrees
+PLACE = st.tuples(
+    st.sampled_from(("three_star", "two_star", "one_star", "good_value", "selected")),
+    st.one_of(st.floats(0.06, 2), st.floats(0.06, 15), st.floats(0.06, 100)),
+    st.floats(0, 359.9),
+)
+
+
+@pytest.fixture(scope="module")
+def sample(gazetteer) -> GuideBody:
+    return guide(query(gazetteer))
+
+
+def around(sample: GuideBody, places) -> GuideBody:
+    """The sample with these restaurants instead of its own, by tier and distance."""
+    model = {one.tier: one for one in sample.restaurants}
+    ranks = {tier.tier: tier.rank for tier in sample.tiers}
+    found = []
+    for number, (tier, km, turn) in enumerate(places):
+        lat, lng = destination(sample.point.lat, sample.point.lng, km, turn)
+        found.append(
+            msgspec.structs.replace(
+                model[tier],
+                id=str(number),
+                name=f"Mesa {number}.",
+                lat=lat,
+                lng=lng,
+                distance=round(km, 2),
+                bearing=round(turn, 1) % 360,
+                travel=estimate(km),
+            )
+        )
+    found.sort(key=lambda one: (ranks[one.tier], one.distance))
+    return msgspec.structs.replace(sample, restaurants=found, total=len(found))
+
+
+def html(body: GuideBody, fmt=WORDS) -> str:
+    card = Card(template=TEMPLATE, view=tables.card(body, fmt))
+    return str(Renderer().card("guide", card, fmt).html)
+
+
+def east_and_north(body: GuideBody, one: RestaurantBody) -> tuple[float, float]:
+    """In km from the point, by vectors instead of the service's formulae."""
+
+    def vector(lat: float, lng: float) -> tuple[float, float, float]:
+        phi, turn = math.radians(lat), math.radians(lng)
+        return math.cos(phi) * math.cos(turn), math.cos(phi) * math.sin(turn), math.sin(phi)
+
+    def dot(a, b) -> float:
+        return sum(x * y for x, y in zip(a, b, strict=True))
+
+    phi, turn = math.radians(body.point.lat), math.radians(body.point.lng)
+    there, up = vector(one.lat, one.lng), vector(body.point.lat, body.point.lng)
+    east = dot(there, (-math.sin(turn), math.cos(turn), 0.0))
+    north = dot(
+        there,
+        (-math.sin(phi) * math.cos(turn), -math.sin(phi) * math.sin(turn), math.cos(phi)),
+    )
+    arc = math.atan2(math.hypot(east, north), dot(there, up)) * 6371.0088
+    across = math.hypot(east, north) or 1.0
+    return arc * east / across, arc * north / across
+
+
+def km_of(kind: str, minutes: int) -> float:
+    """How far one gets, found by trying distances; on foot at the pace of a short walk."""
+    if kind == "walk":
+        return minutes * 4.8 / 60 / 1.25
+    low, high = 2.0, 20_000.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if estimate(middle).minutes < minutes else (low, middle)
+    before = low
+    low, high = before, 20_000.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if estimate(middle).minutes <= minutes else (low, middle)
+    return (before + low) / 2  # the middle of the distances that round to so many minutes
+
+
+def rings_of(text: str) -> list[tuple[str, int, int]]:
+    """Kind, minutes and radius of each ring, from the inside."""
+    radii = [int(radius) for radius in re.findall(r'<circle r="(\d+)"', text)]
+    times = [(kind, int(minutes)) for kind, minutes in RING.findall(text)]
+    return [
+        (*time, radius)
+        for time, radius in sorted(zip(times, radii, strict=True), key=lambda one: one[1])
+    ]
+
+
+def radius_of(km: float, rings: list[tuple[str, int, int]]) -> float:
+    near, inner = 0.0, drawing.START
+    for kind, minutes, radius in rings:
+        far = reach(kind, minutes)
+        if km <= far:
+            return inner + (km - near) / (far - near) * (radius - inner)
+        near, inner = far, radius
+    raise AssertionError(f"{km} km lie outside of the outermost ring")
+
+
+def check_places(body: GuideBody, text: str) -> None:
+    """Every mark is within a pixel of where its restaurant lies, and each restaurant has one."""
+    rings, by_name = rings_of(text), {one.name: one for one in body.restaurants}
+    named = []
+    for _, x, y, title in USE.findall(text):
+        names = unescape(title).split(", ")
+        named += names
+        east, north = east_and_north(body, by_name[names[0]])
+        km = math.hypot(east, north)
+        radius = radius_of(km, rings)
+        true_x, true_y = radius * east / km, -radius * north / km
+        assert abs(int(x) - true_x) <= 1, names
+        assert abs(int(y) - true_y) <= 1, names
+    assert sorted(named) == sorted(by_name)
+
+
+def test_the_sample_lies_where_its_coordinates_say(sample):
+    text = html(sample)
+    assert len(USE.findall(text)) > 10
+    check_places(sample, text)
+
+
+@given(places=st.lists(PLACE, min_size=3, max_size=50))
+def test_every_restaurant_is_drawn_where_it_lies_and_none_is_lost(sample, places):
+    body = around(sample, places)
+    check_places(body, html(body))
+
+
+@given(places=st.lists(PLACE, min_size=3, max_size=50))
+def test_no_mark_hides_another_and_each_tells_how_many_it_stands_for(sample, places):
+    text = html(around(sample, places))
+    marks = USE.findall(text)
+    sizes = {"m3": 16, "m2": 10.5, "m1": 5.5, "mg": 6, "ms": 6}
+    for (one, x, y, _), (other, to_x, to_y, _) in combinations(marks, 2):
+        apart = abs(int(x) - int(to_x)) / (sizes[one] + sizes[other])
+        above = abs(int(y) - int(to_y)) / (2 * drawing.HALF_HEIGHT)
+        assert max(apart, above) > drawing.APART - 0.1  # rounded to a pixel
+    numbers = [int(n) for n in re.findall(r">\+(\d+)</text>", text)]
+    assert numbers == [title.count(", ") for *_, title in marks if ", " in title]
+
+
+@given(minutes=st.integers(5, 900))
+def test_a_ring_is_as_far_as_the_travel_estimate_says(minutes):
+    if minutes >= 6:
+        assert reach("drive", minutes) == pytest.approx(km_of("drive", minutes), rel=0.02, abs=0.2)
+    if minutes <= 31:
+        assert estimate(reach("walk", minutes)).minutes == minutes
+        assert estimate(reach("walk", minutes)).kind == "walk"
+
+
+@given(places=st.lists(PLACE, min_size=3, max_size=50))
+def test_at_most_four_rings_the_outermost_around_all_and_each_around_more(sample, places):
+    rings = rings_of(html(around(sample, places)))
+    assert 1 <= len(rings) <= 4
+    assert rings[-1][2] == round(drawing.RIM)
+    reached = [0.0, *(reach(kind, minutes) for kind, minutes, _ in rings)]
+    kms = [km for _, km, _ in places]
+    for near, far in pairwise(reached):
+        assert any(near - 0.001 < km <= far + 0.001 for km in kms)
+
+
+def test_the_marks_are_the_signs_of_the_headings(sample):
+    text = html(sample)
+    drawn = dict(re.findall(r'<g id="(m\w)">((?:<use [^>]*>)+)</g>', text))
+    shapes = {name: re.findall('href="#([^"]+)"', uses) for name, uses in drawn.items()}
+    headings = [re.findall('href="#([^"]+)"', one) for one in re.findall("<h3.*?</h3>", text)]
+    assert list(shapes.values()) == headings[:5]
+    assert len({tuple(one) for one in shapes.values()}) == 5
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_one_or_two_restaurants_have_a_sentence_and_no_drawing(sample, count):
+    body = msgspec.structs.replace(sample, restaurants=sample.restaurants[-count:], total=count)
+    assert "<svg viewBox" not in html(body)
+    assert re.search(r"\d+ (m|km) to the \w+", tables.whereabouts(body, WORDS).replace("\xa0", " "))
+
+
+@given(places=st.lists(PLACE, min_size=1, max_size=50))
+def test_the_sentence_is_true_of_the_restaurants(sample, places):
+    body = around(sample, places)
+    said = tables.whereabouts(body, WORDS).replace("\xa0", " ")
+    at = [math.degrees(math.atan2(*east_and_north(body, one))) % 360 for one in body.restaurants]
+
+    def towards(side: int) -> int:
+        return sum(min((turn - side * 45) % 360, (side * 45 - turn) % 360) <= 67.6 for turn in at)
+
+    if found := re.match(r"(All|Most) lie to the ([\w-]+)\.", said):
+        held = towards(SIDES.index(found[2]))
+        assert held == len(at) if found[1] == "All" else held * 2 > len(at)
+    if said.startswith("They lie all around."):
+        assert all(towards(side) for side in range(8))
+    starred = [one for one in body.restaurants if one.stars] or body.restaurants
+    nearest = re.search(r"(Mesa \d+\.).*? to the ([\w-]+)\.$", said)
+    one = next(one for one in body.restaurants if one.name == nearest[1])
+    assert one.distance == min(other.distance for other in starred)
+    turn = SIDES.index(nearest[2]) * 45
+    assert min((one.bearing - turn) % 360, (turn - one.bearing) % 360) <= 22.5
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_sentence_is_said_in_every_language(sample, language):
+    fmt = words_in(language)
+    said = tables.whereabouts(sample, fmt)
+    assert "Kresala" in said
+    assert "{" not in said
+    if language != "en":
+        assert not re.search("north|south|east of|west of", said)
+
+
+INSIDE = """() => {
+  const map = document.querySelector("figure svg"), box = map.getBoundingClientRect();
+  const card = map.closest("section").getBoundingClientRect();
+  const out = [...map.querySelectorAll("text, rect, circle, use")].filter((one) => {
+    const at = one.getBoundingClientRect();
+    return at.width && (at.left < card.left || at.right > card.right || at.bottom > box.bottom + 9);
+  });
+  const letters = parseFloat(getComputedStyle(map.querySelector("text")).fontSize);
+  return [out.length, letters * box.width / 256];
+}"""
+
+
+@pytest.mark.parametrize("language", ["en", "ja", "ar"])
+def test_the_map_lies_inside_its_card_with_letters_of_12_px_and_more(full, open_page, language):
+    page = open_page(full.address(STAY, lang=language, sections="guide")).page
+    for width in (280, 320, 360, 500, 640, 720, 960, 1200):
+        page.set_viewport_size({"width": width, "height": 3000})
+        outside, letters = page.evaluate(INSIDE)
+        assert outside == 0, width
+        assert letters >= 11.99, width
+
+
+def test_east_is_on_the_right_in_right_to_left_text_too(full, open_page):
+    where = """() => {
+      const at = (one) => one.getBoundingClientRect().left, map = document.querySelector("figure");
+      const mark = [...map.querySelectorAll("title")].find((one) => one.textContent == "Kresala");
+      return at(mark.parentNode) - at(map.querySelector("svg > path"));
+    }"""
+    for language in ("en", "ar"):
+        page = open_page(full.address(STAY, lang=language, sections="guide")).page
+        assert page.evaluate(where) > 20, language  # Kresala lies to the east
+
+
+def test_forced_colours_keep_the_marks_and_rings(full, open_page):
+    page = open_page(full.address(STAY, sections="guide"), forced_colors="active").page
+    colours = """() => ["circle:not(.on-foot)", "use[href='#m1']", "text"].map((one) => {
+      const style = getComputedStyle(document.querySelector(`figure ${one}`));
+      return style[one == "text" ? "fill" : "stroke"];
+    })"""
+    ground = "getComputedStyle(document.querySelector('.card')).backgroundColor"
+    assert set(page.evaluate(colours)) == {"rgb(0, 0, 0)"} != {page.evaluate(ground)}
