@@ -159,7 +159,7 @@ def test_no_mark_hides_another_and_each_tells_how_many_it_stands_for(sample, pla
     for (one, x, y, _), (other, to_x, to_y, _) in combinations(marks, 2):
         apart = abs(int(x) - int(to_x)) / (sizes[one] + sizes[other])
         above = abs(int(y) - int(to_y)) / (2 * drawing.HALF_HEIGHT)
-        assert max(apart, above) > drawing.APART - 0.1  # rounded to a pixel
+        assert max(apart, above) > 0.7  # at most three tenths of them overlap
     numbers = [int(n) for n in re.findall(r">\+(\d+)</text>", text)]
     assert numbers == [title.count(", ") for *_, title in marks if ", " in title]
 
