@@ -30,6 +30,7 @@ from location_context.storage.schema import api_keys, metadata_kv
 
 _VERSION, _PEPPER_CHECK = "keys_version", "pepper_check"
 DIGEST_BYTES = 32
+_GET_VERSION = select(metadata_kv.c.value).where(metadata_kv.c.name == _VERSION)
 _ALL_KEYS = select(api_keys).order_by(api_keys.c.created_at, api_keys.c.id)
 
 
@@ -41,12 +42,13 @@ class SqlApiKeyStore:
         self.damaged: Sequence[str] = ()
 
     async def version(self) -> str:
-        return await self._get_value(_VERSION) or ""
+        rows = await self._database.reserved_rows(_GET_VERSION)
+        return rows[0][0] if rows else ""
 
     async def all(self) -> Sequence[ApiKey]:
         self.damaged = ()
         try:
-            return [_key(row) for row in await self._database.rows(_ALL_KEYS)]
+            return [_key(row) for row in await self._database.reserved_rows(_ALL_KEYS)]
         except (StorageError, ValueError, TypeError):
             if not self._database.is_sqlite:  # columns of PostgreSQL hold what they are made for
                 raise

@@ -34,25 +34,32 @@ from location_context.storage.sqlite import (
 
 MIGRATION_LOCK = 7_236_001  # advisory lock that a replica holds while it migrates
 POOL_SIZE, MAX_OVERFLOW = 5, 5  # connections to PostgreSQL that are kept, and more under load
+RESERVED = 2  # for the keys: one, and another while one that fell silent is being closed
 CLOSE_TIMEOUT = 2.0  # seconds to wait for connections in use
 
 
 class Database:
     """One database while it is open. Everything it raises itself is a `StorageError`."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  the ways to the two databases
         self,
         label: str,
         reading: AsyncEngine,
         writing: AsyncEngine,
         write_lock: WriteLock | None = None,
         path: Path | None = None,
+        reserved: AsyncEngine | None = None,
     ) -> None:
-        """`label` names it in errors; `write_lock` and `path` are set for SQLite alone."""
+        """`label` names it in errors; `write_lock` and `path` are set for SQLite alone.
+
+        `reserved`: connections to PostgreSQL that are kept for queries that ask for them.
+        """
         self._label = label
         self._path = path
         self._reading = reading
         self._reader = SqliteReader(read_only_url(path, "sqlite")) if path else None
+        self._reserved_reader = SqliteReader(read_only_url(path, "sqlite"), 1) if path else None
+        self._reserved = reserved or reading
         self._writing = writing
         self._writer = SqliteWriter(URL.create("sqlite", database=str(path))) if path else None
         self._write_lock = write_lock
@@ -114,8 +121,8 @@ class Database:
     @classmethod
     def _connect(cls, url: URL) -> Self:
         if url.get_backend_name() != "sqlite":
-            engine = postgresql_engine(url)
-            return cls(f"{url.host}:{url.port or 5432}/{url.database}", engine, engine)
+            engine, label = postgresql_engine(url), f"{url.host}:{url.port or 5432}/{url.database}"
+            return cls(label, engine, engine, reserved=postgresql_engine(url, 1, RESERVED - 1))
         path = Path(url.database or "").absolute()
         with translate_database_errors(str(path)):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -161,6 +168,14 @@ class Database:
         with translate_database_errors(self._label):
             async with self._in_use(), self._reading.connect() as connection:
                 yield connection
+
+    async def reserved_rows(self, query: Executable) -> Sequence[Row[Any]]:
+        """All rows of one query, however many others wait for a connection."""
+        with translate_database_errors(self._label):
+            if self._reserved_reader is not None:
+                return await self._reserved_reader.rows(query, {})
+            async with self._reserved.connect() as connection:
+                return (await connection.execute(query)).all()
 
     async def rows(self, query: Executable, **values: Any) -> Sequence[Row[Any]]:
         """All rows of one query, with values for its parameters.
@@ -273,8 +288,9 @@ class Database:
         with suppress(TimeoutError):  # a pool disposed earlier would leave them open
             async with asyncio.timeout(CLOSE_TIMEOUT):
                 await self._idle.wait()
-        if self._reader is not None:
-            await self._reader.close()
+        for reader in filter(None, (self._reader, self._reserved_reader)):
+            await reader.close()
+        await self._reserved.dispose()
         if self._writer is not None:
             await self._writer.close()
         await self._reading.dispose()
@@ -300,7 +316,7 @@ async def _make_file(path: Path) -> None:
         os.close(folder)
 
 
-def postgresql_engine(url: URL) -> AsyncEngine:
+def postgresql_engine(url: URL, kept: int = POOL_SIZE, more: int = MAX_OVERFLOW) -> AsyncEngine:
     """An engine on PostgreSQL; a connection is tried before use, so a restart is survived."""
     arguments: dict[str, Any] = {"timeout": 5, "command_timeout": 60}
     if mode := url.query.get("sslmode"):  # libpq's word for what asyncpg calls ssl
@@ -308,8 +324,8 @@ def postgresql_engine(url: URL) -> AsyncEngine:
         url = url.difference_update_query(["sslmode"])
     return create_async_engine(
         url.set(drivername="postgresql+asyncpg"),
-        pool_size=POOL_SIZE,
-        max_overflow=MAX_OVERFLOW,
+        pool_size=kept,
+        max_overflow=more,
         pool_timeout=5,
         pool_pre_ping=True,
         connect_args=arguments,

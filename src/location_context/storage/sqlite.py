@@ -67,16 +67,16 @@ class SqliteReader:
     times as much. One query sees one consistent state, so that it needs no transaction.
     """
 
-    def __init__(self, url: URL) -> None:
+    def __init__(self, url: URL, at_once: int = READERS) -> None:
         self._engine = create_engine(
             url,
-            pool_size=READERS,
+            pool_size=at_once,
             max_overflow=0,
             isolation_level="AUTOCOMMIT",
             connect_args={"timeout": BUSY_TIMEOUT, "check_same_thread": False},
         )
         event.listen(self._engine, "connect", _only_reads)
-        self._threads = ThreadPoolExecutor(READERS, "sqlite")
+        self._threads = ThreadPoolExecutor(at_once, "sqlite")
 
     async def rows(self, query: Executable, values: Mapping[str, Any]) -> Sequence[Row[Any]]:
         """All rows of one query, with values for its parameters."""
