@@ -30,6 +30,11 @@ from location_context.settings import Settings  # noqa: E402  the path comes fir
 OUT = ROOT / "src" / "location_context" / "widget" / "heights.json"
 # on both sides of every change of the layout
 WIDTHS = (280, 320, 360, 440, 559, 560, 639, 640, 720, 900, 1200)
+COMPACT_OUT = OUT.with_name("compact_heights.json")
+COMPACT_WIDTHS = (280, 320, 367, 368, 420, 463, 464, 500, 560, 640, 733, 900)
+SHORT_DAYS = 3
+LISTS = {"guide", "events"}  # sections that stand side by side there
+SIDE_BY_SIDE = 464  # px from which cards of half the width share a row there
 DAYS = (1, 4, 7, 8, 10, 11, 15, 22, 35, 36, 39, 40, 60, 92)
 NEAR = date(2026, 11, 21)  # the clock's today
 FAR = date(2027, 8, 7)
@@ -61,8 +66,10 @@ def main() -> None:
         )
         with serve(settings, clock=clock, sections=sections, port=port):
             page = browser.new_page(viewport={"width": 1200, "height": 9000})
+            low = compact(page, url, sections)
             found = measured(page, url, sections)
         browser.close()
+    COMPACT_OUT.write_text(json.dumps(low, separators=(",", ":")).replace("],", "],\n") + "\n")
     OUT.write_text(json.dumps(found, separators=(",", ":")).replace("]],", "]],\n") + "\n")
 
 
@@ -83,29 +90,69 @@ def measured(page: "Page", url: str, sections: "Sequence[Section]") -> dict[str,
     return found
 
 
+def compact(page: "Page", url: str, sections: "Sequence[Section]") -> dict[str, Sequence[int]]:
+    """Every part of a compact page in px at each of its widths: with all sections, and alone."""
+    halves = [name for name in (one.name for one in sections) if name in LISTS]
+    whole = [one.name for one in sections if one.name not in LISTS]
+    found: dict[str, Sequence[int]] = {"widths": COMPACT_WIDTHS}
+    every, short = _means(page, url, ""), _means(page, url, "", SHORT_DAYS)
+    for one in sections:
+        found[one.name] = [heights[one.name] for heights in every]
+    found["frame"] = [
+        heights["page"]
+        - sum(heights[name] for name in whole)
+        - (max if width >= SIDE_BY_SIDE else sum)(heights[name] for name in halves)
+        for width, heights in zip(COMPACT_WIDTHS, every, strict=True)
+    ]
+    for name in whole:
+        found[f"{name}.short"] = [heights[name] for heights in short]
+    alone = {one.name: _means(page, url, one.name) for one in sections}
+    for name in halves:
+        found[f"{name}.alone"] = [heights[name] for heights in alone[name]]
+    found["frame.alone"] = [
+        round(sum(heights["page"] - heights[name] for name, heights in same.items()) / len(same))
+        for same in (
+            dict(zip(alone, row, strict=True)) for row in zip(*alone.values(), strict=True)
+        )
+    ]
+    return found
+
+
+def _means(page: "Page", url: str, sections: str, days: int = 8) -> list[dict[str, int]]:
+    """The mean heights of three stays at each width."""
+    starts = (NEAR, NEAR + timedelta(days=16 - SPLIT_NEAR_DAYS), FAR)
+    more = f"&layout=compact&sections={sections}"
+    seen = [Open(page, url, start, more=more).at(days, COMPACT_WIDTHS) for start in starts]
+    return [
+        {name: round(sum(one[name] for one in same) / len(same)) for name in same[0]}
+        for same in zip(*seen, strict=True)
+    ]
+
+
 class Open:
     """Widgets of stays that begin on a day, measured once for each number of days."""
 
-    def __init__(self, page: "Page", url: str, start: date) -> None:
+    def __init__(self, page: "Page", url: str, start: date, more: str = "") -> None:
         self._page, self._start = page, start
-        self._address = f"{url}/v1/pulse?lang=en&lat=43.3183&lng=-1.9812&place=San%20Sebastián"
+        self._address = (
+            f"{url}/v1/pulse?lang=en&lat=43.3183&lng=-1.9812&place=San%20Sebastián{more}"
+        )
         self._seen: dict[int, list[dict[str, float]]] = {}
 
     def part(self, days: int, name: str) -> list[int]:
         """A card's height at each width."""
-        return [round(one[name]) for one in self._measured(days)]
+        return [round(one[name]) for one in self.at(days)]
 
     def rest(self, days: int, *names: str) -> list[int]:
         """What the page has besides some cards, at each width."""
-        return [
-            round(one["page"] - sum(one[name] for name in names)) for one in self._measured(days)
-        ]
+        return [round(one["page"] - sum(one[name] for name in names)) for one in self.at(days)]
 
-    def _measured(self, days: int) -> list[dict[str, float]]:
+    def at(self, days: int, widths: Sequence[int] = WIDTHS) -> list[dict[str, float]]:
+        """The heights of the page and of its cards at each width."""
         if days not in self._seen:
             end = self._start + timedelta(days=days - 1)
             self._page.goto(f"{self._address}&start={self._start}&end={end}")
-            self._seen[days] = self._page.evaluate(MEASURE, list(WIDTHS))
+            self._seen[days] = self._page.evaluate(MEASURE, list(widths))
         return self._seen[days]
 
 

@@ -80,14 +80,15 @@ def says_its_number(language: str, form: int) -> bool:
 
 
 SAME = {  # what is written alike in English and in these languages, besides signs and units
-    "de": "in Jupiter Mars Mild mild Restaurants Restaurants: Saturn Sport Status Venus Warm warm",
+    "de": "in Jupiter Layout Mars Mild mild Restaurants Restaurants: Saturn Sport Status Venus "
+    "Warm warm",
     "fr": "Accent Concert Documentation Festival Jupiter Latitude Longitude Mars Restaurants Sport "
     "restaurants",
     "es": "Venus",
-    "it": "Sport",
-    "pt": "Festival Latitude Longitude Status",
-    "nl": "Accent Concert Festival Jupiter Mars Restaurants Restaurants: Sport Status Venus Warm "
-    "restaurants trackers warm in cookies,",
+    "it": "Layout Sport",
+    "pt": "Festival Latitude Layout Longitude Status",
+    "nl": "Accent Compact Concert Festival Jupiter Mars Restaurants Restaurants: Sport Status "
+    "Venus Warm restaurants trackers warm in cookies,",
 }
 
 

@@ -156,6 +156,14 @@ def test_the_widget_shows_its_card_and_its_source_below(client: Client) -> None:
     assert "Wetter, Himmel, Luftqualität, Restaurants und Veranstaltungen" in page
 
 
+def test_the_compact_widget_shows_what_its_card_says(client: Client) -> None:
+    page = client.get("/v1/pulse", {**STAY, "lang": "de", "layout": "compact"}, key=None).text
+    part = page.partition('aria-labelledby="h-air_quality">')[2].partition("</section>")[0]
+    assert "Luftqualität</h2>" in part
+    assert "fair (32)" in part
+    assert 'href="https://skyline.example/"' in page.partition("<footer>")[2]
+
+
 def test_the_builder_and_the_title_of_an_embed_name_it(client: Client) -> None:
     builder = client.get("/", STAY, key=None).text
     assert "<code>/v1/pulse/air_quality</code><span>air quality</span>" in builder

@@ -137,6 +137,7 @@ ONE_WRONG = {
     "theme": ("x", "invalid_theme"),
     "accent": ("x", "invalid_accent"),
     "sections": ("x", "invalid_sections"),
+    "layout": ("x", "invalid_layout"),
 }
 
 

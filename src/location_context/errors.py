@@ -9,7 +9,8 @@ LocationContextError
 │   │   ├── UnknownParameter         unknown_parameter (a known one misspelt)
 │   │   ├── InvalidLatitude, InvalidLongitude, InvalidDate, InvalidDateRange,
 │   │   ├── DateRangeTooLong, InvalidUnits, InvalidLanguage,
-│   │   ├── InvalidPlace, InvalidTheme, InvalidAccent, InvalidSections
+│   │   ├── InvalidPlace, InvalidTheme, InvalidAccent, InvalidSections,
+│   │   ├── InvalidLayout
 │   │   ├── NotFound                 404 not_found
 │   │   ├── MethodNotAllowed         405 method_not_allowed
 │   │   └── FormatNotImplemented     501 format_not_implemented (oEmbed alone)
@@ -147,6 +148,11 @@ class InvalidAccent(InvalidRequest):
 class InvalidSections(InvalidRequest):
     code = "invalid_sections"
     summary = "Widget: sections must be names of sections, separated by commas."
+
+
+class InvalidLayout(InvalidRequest):
+    code = "invalid_layout"
+    summary = "Widget: layout must be full or compact."
 
 
 class AuthenticationError(PublicError):

@@ -2,8 +2,8 @@
 
 `decode` refuses what is not a well-formed query string; `parse` returns checked `Parameters` or
 raises the one error that comes first: duplicates, misspelt names, then lat, lng, start, end, the
-range, units, lang, place, theme, accent. A message names the parameter, what was given and what is
-accepted; a key given by mistake is never repeated.
+range, units, lang, place, theme, accent, sections, layout. A message names the parameter, what was
+given and what is accepted; a key given by mistake is never repeated.
 """
 
 import math
@@ -23,9 +23,11 @@ from location_context.stay import FIRST_DATE, LAST_DATE, LONGEST_DAYS, Stay
 
 T = TypeVar("T")
 Theme: TypeAlias = Literal["light", "dark", "auto"]
+Layout: TypeAlias = Literal["full", "compact"]
 
 UNIT_SYSTEMS: tuple[UnitSystem, ...] = ("metric", "imperial")
 THEMES: tuple[Theme, ...] = ("light", "dark", "auto")
+LAYOUTS: tuple[Layout, ...] = ("full", "compact")
 DEFAULT_ACCENT = "#0f766e"
 MAX_PLACE_LENGTH = 120
 _SHORT_NAME = 3  # letters of lat, lng and end
@@ -88,7 +90,8 @@ class Parameter(Generic[T]):
 class Parameters:
     """Checked parameters; `lat` and `lng` in canonical form, `language` None when not asked for.
 
-    `sections` are the chosen ones in their order; empty: all that are installed.
+    `sections` are the chosen ones in their order; empty: all that are installed. `layout` is None
+    when it was not asked for, and then the full one.
     """
 
     lat: float
@@ -100,6 +103,7 @@ class Parameters:
     theme: Theme
     accent: str
     sections: tuple[str, ...] = ()
+    layout: Layout | None = None
 
 
 def shown(value: str) -> str:
@@ -237,17 +241,23 @@ ACCENT = Parameter(
 )
 SECTIONS = Parameter(
     name="sections",
-    check=lambda _, text: (
-        text
-    ),  # `_sections` checks it: which there are depends on what is installed
+    # `_sections` checks it: which there are depends on what is installed
+    check=lambda _, text: text,
     schema={"type": "string"},
     description="Sections to show, in this order: names separated by commas; one given twice "
     "counts once. Without it all are shown.",
     example="weather,guide",
     default="",
 )
+LAYOUT: Parameter[Layout | None] = Parameter(
+    name="layout",
+    check=_choice(LAYOUTS, errors.InvalidLayout),
+    schema={"type": "string", "enum": list(LAYOUTS), "default": "full"},
+    description="`compact` is a card of at most 720 px at a width of 500 px.",
+    example="full",
+)
 PARAMETERS: tuple[Parameter[Any], ...] = (
-    LAT, LNG, START, END, UNITS, LANG, PLACE, THEME, ACCENT, SECTIONS,
+    LAT, LNG, START, END, UNITS, LANG, PLACE, THEME, ACCENT, SECTIONS, LAYOUT,
 )  # fmt: skip
 POINT = ("lat", "lng")
 UNDATED_SECTION = (*POINT, "units", "lang")
@@ -303,6 +313,7 @@ def parse(
         theme=THEME.read(given),
         accent=ACCENT.read(given),
         sections=_sections(SECTIONS.read(given), sections),
+        layout=LAYOUT.read(given),
     )
 
 

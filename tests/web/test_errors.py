@@ -190,6 +190,7 @@ def test_a_5xx_is_not_counted_and_carries_no_quota(web_settings) -> None:
         ({"theme": "neon"}, "invalid_theme"),
         ({"accent": "red"}, "invalid_accent"),
         ({"sections": "tides,moon"}, "invalid_sections"),
+        ({"layout": "small"}, "invalid_layout"),
     ],
 )
 def test_the_widget_answers_the_same_errors_as_a_small_page(client, changed, code) -> None:

@@ -20,7 +20,7 @@ from tests.web.full_app import full_app
 IDENTIFIER = re.compile(r"[A-Z][A-Z0-9_]*")
 UNSEEN = {
     *("method_not_allowed", "invalid_place", "invalid_theme", "invalid_accent"),
-    "invalid_sections",
+    *("invalid_sections", "invalid_layout"),
 }
 
 

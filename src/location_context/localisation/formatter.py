@@ -229,6 +229,14 @@ class Formatter:
         """`Wed 12 Aug`."""
         return non_breaking(_skeleton(self.language, day, "MMMEd"))
 
+    def date_without_weekday(self, day: date) -> str:
+        """`12 Aug`."""
+        return non_breaking(_skeleton(self.language, day, "MMMd"))
+
+    def month(self, day: date) -> str:
+        """`Aug`, standing alone."""
+        return _date(self.language, day, "LLL")
+
     def date_long(self, day: date) -> str:
         """`Wednesday 12 August`, for what is spoken."""
         return _date(self.language, day, self._full_date)

@@ -17,9 +17,9 @@ from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 import msgspec
 
-from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Language
 from location_context.sections import contract
+from location_context.sections.card import Brief, Card, CardContext, PlainCard, facts
 from location_context.settings import Settings, read_table
 from location_context.stay import Clock
 from location_context.upstream.cached_source import SharedCache
@@ -83,58 +83,6 @@ class SectionContext:
         cache = SharedCache(self.stores.get("answers"), self.clock)
         self.unwritten.append(lambda: len(cache.unwritten))
         return cache
-
-
-@dataclass(frozen=True, kw_only=True)
-class CardContext:
-    """What a card is drawn with.
-
-    Attributes:
-        fmt: words, numbers and dates in the visitor's language.
-        now: the current time.
-        forecast_part: the answer for the days within the forecast's horizon, where the stay
-            reaches over it and the section `splits_at_horizon`.
-    """
-
-    fmt: Formatter
-    now: datetime
-    forecast_part: contract.Applicable | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Card:
-    """A section's part of the widget.
-
-    Attributes:
-        template: the Jinja template as `package:path`, such as `my_package:tides/card.html`. It is
-            rendered with `card` (the view), `one.name` (the section's name; the card's heading has
-            the id `h-<name>`), `fmt`, `icon`, `link` and `_`.
-        view: what the template shows.
-        style: custom properties for the page's style block; there are no `style` attributes.
-    """
-
-    template: str
-    view: Any
-    style: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlainCard:
-    """The view of the card for sections without a template: a heading, a sentence and facts.
-
-    Attributes:
-        heading: the title of the card.
-        lead: one sentence for the guest; empty for none.
-        facts: pairs of a quiet label and what it says.
-    """
-
-    heading: str
-    lead: str = ""
-    facts: Sequence[tuple[str, str]] = ()
-
-    def card(self) -> Card:
-        """The card with the template of this package."""
-        return Card(template="location_context.widget:plain_card.html", view=self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -325,6 +273,15 @@ class Section(ABC, Generic[Body]):
         heading = context.fmt.capitalise(self.label(context.fmt.language))
         return PlainCard(heading=heading, facts=facts(body)).card()
 
+    def brief(self, body: Body, context: CardContext) -> Brief | None:
+        """What it says in the compact layout and on the static card; None for nothing.
+
+        By default what its card says: heading, sentence and facts of a plain card, the `lead` of
+        another card's view.
+        """
+        heading = context.fmt.capitalise(self.label(context.fmt.language))
+        return Brief.of_card(heading, self.card(body, context), body)
+
     def page_data(self, bodies: Sequence[Body]) -> Mapping[str, str]:
         """`data-` attributes of the page, read by a script of the page that embeds it."""
         del bodies
@@ -334,20 +291,6 @@ class Section(ABC, Generic[Body]):
         """Its answer as `location-context read` prints it: lines and tables."""
         for label, value in facts(body):
             yield f"{label}: {value}"
-
-
-def facts(body: contract.Applicable) -> list[tuple[str, str]]:
-    """The body's own plain fields with their values; what is unknown is left out."""
-    known = {*contract.Applicable.__struct_fields__, "stay"}
-    own = [name for name in type(body).__struct_fields__ if name not in known]
-    return [
-        (
-            name.replace("_", " ").capitalize(),
-            f"{value:g}" if isinstance(value, float) else str(value),
-        )
-        for name in own
-        if isinstance(value := getattr(body, name), str | int | float) and value != ""
-    ]
 
 
 def provider_state(client: ProviderClient) -> contract.ProviderState:

@@ -36,9 +36,10 @@ from location_context.localisation.language import Language, Languages
 from location_context.parameters import DATED_SECTION, UNDATED_SECTION, parse
 from location_context.point import Point
 from location_context.sections.cached_section import CachedSection
+from location_context.sections.card import CardContext
 from location_context.sections.contract import Applicable, Query, SectionResult
 from location_context.sections.events.providers.base import EventProvider
-from location_context.sections.section import CardContext, Section, SectionContext
+from location_context.sections.section import Section, SectionContext
 from location_context.sections.weather.providers import base
 from location_context.sections.weather.records import Cell
 from location_context.settings import Settings
@@ -320,7 +321,10 @@ def _check_looks(section: Section[Any], body: Applicable, trial: _Trial) -> None
         fmt = Formatter(language)
         try:
             _check_label(section, language, trial)
-            if card := section.card(body, CardContext(fmt=fmt, now=trial.clock())):
+            context = CardContext(fmt=fmt, now=trial.clock())
+            if brief := section.brief(body, context):
+                renderer.brief(section.name, brief, fmt)
+            if card := section.card(body, context):
                 content = Content(
                     title=section.name, cards=[renderer.card(section.name, card, fmt)]
                 )

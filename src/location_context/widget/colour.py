@@ -6,7 +6,7 @@ is reached on all of them, so that no accent makes text hard to read.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal, Self, TypeAlias
@@ -161,9 +161,13 @@ def palette(accent: str, scheme: Scheme) -> Mapping[str, str]:
     return colours
 
 
-def variables(accent: str, scheme: Scheme) -> str:
-    """The palette as CSS custom properties."""
-    return "".join(f"--{name}:{_short(value)};" for name, value in palette(accent, scheme).items())
+def variables(accent: str, scheme: Scheme, used: Collection[str] | None = None) -> str:
+    """The palette as CSS custom properties, or those of it that are used."""
+    return "".join(
+        f"--{name}:{_short(value)};"
+        for name, value in palette(accent, scheme).items()
+        if used is None or name in used
+    )
 
 
 def _short(colour: str) -> str:

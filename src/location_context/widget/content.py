@@ -11,11 +11,12 @@ become links where they occur in it; a name that does not occur is put before it
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta
 from functools import lru_cache
-from typing import Any
+from itertools import groupby
+from typing import Any, TypeVar
 
 import structlog
 from markupsafe import Markup
@@ -25,12 +26,14 @@ from location_context.localisation.formatter import Formatter
 from location_context.parameters import Parameters
 from location_context.point import Point, distance_km
 from location_context.sections.cached_section import CachedSection
+from location_context.sections.card import Brief, Card, CardContext
 from location_context.sections.contract import Applicable, Attribution, Query, SectionResult
-from location_context.sections.section import Card, CardContext, Section
+from location_context.sections.section import Section
 from location_context.service import Service, read_all
 from location_context.stay import Stay, horizon
 from location_context.upstream.deadline import Deadline
 
+T = TypeVar("T")
 MAX_CITY_DISTANCE = 25.0  # km; a city farther away does not name the point
 
 
@@ -117,12 +120,23 @@ class RenderedCard:
         name: of the section.
         icons: the names of those in it, in order.
         style: its part of the page's style block.
+        half: whether it stands beside another such one on a compact page.
     """
 
     name: str
     html: Markup
     icons: Sequence[str]
     style: str
+    half: bool = False
+
+
+def _rows(cards: Sequence[RenderedCard]) -> list[list[RenderedCard]]:
+    """The cards by row; neighbours of half the width are in one."""
+    rows = list[list[RenderedCard]]()
+    for is_half, neighbours in groupby(cards, key=lambda card: card.half):
+        row = list(neighbours)
+        rows += [row] if is_half else [[card] for card in row]
+    return rows
 
 
 def page_data(results: SectionResults) -> dict[str, str]:
@@ -137,13 +151,30 @@ def card(
     section: Section[Any], results: SectionResults, fmt: Formatter, now: datetime
 ) -> Card | None:
     """The section's card; None if it has none or fails, so that the others are still shown."""
+    return _made(section, section.card, results, fmt, now)
+
+
+def brief(
+    section: Section[Any], results: SectionResults, fmt: Formatter, now: datetime
+) -> Brief | None:
+    """The same of the section in few words."""
+    return _made(section, section.brief, results, fmt, now)
+
+
+def _made(
+    section: Section[Any],
+    make: Callable[[Any, CardContext], T | None],
+    results: SectionResults,
+    fmt: Formatter,
+    now: datetime,
+) -> T | None:
     forecast_part = results.forecast_part(section)
     result = results.by_section[section]
     body = result.body if result else forecast_part
     if not isinstance(body, Applicable):
         return None
     try:
-        return section.card(body, CardContext(fmt=fmt, now=now, forecast_part=forecast_part))
+        return make(body, CardContext(fmt=fmt, now=now, forecast_part=forecast_part))
     except Exception:  # noqa: BLE001  one broken card must not blank the guest's page
         structlog.get_logger().exception("card_failed", section=section.name)
         return None
@@ -228,9 +259,11 @@ class Footer:
     """What stands below the cards.
 
     `lines` are label and sources of each section; without a label, those that several share.
+    `names` are whose data it is, in short.
     """
 
     lines: Sequence[tuple[str, Sequence[Source]]]
+    names: Sequence[Part]
     as_of: str
 
 
@@ -249,7 +282,14 @@ def footer(results: SectionResults, fmt: Formatter) -> Footer | None:
         label = fmt.capitalise(section.label(fmt.language))
         lines.append((fmt.gettext("{section}:").format(section=label), own))
     lines = [(label, sources) for label, sources in (*lines, ("", [*shared.values()])) if sources]
-    return Footer(lines=lines, as_of=_as_of(results, fmt)) if lines else None
+    names = _names(notice for notices in by_section.values() for notice in notices.values())
+    return Footer(lines=lines, names=names, as_of=_as_of(results, fmt)) if lines else None
+
+
+def _names(notices: Iterable[Attribution]) -> list[Part]:
+    """Each name once, with its link; what has no page is given whole."""
+    parts = (Part(one.name if one.url else one.text, one.url) for one in notices)
+    return list({part.text: part for part in parts}.values())
 
 
 @lru_cache(maxsize=256)
@@ -309,13 +349,19 @@ class ErrorView:
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """What a page shows."""
+    """What a page shows; `whole` is the address of the full widget, for a compact one."""
 
     title: str
     header: Header | None = None
     cards: Sequence[RenderedCard] = ()
+    whole: str = ""
     sentence: str = ""
     footer: Footer | None = None
     problem: ErrorView | None = None
     discovery: Markup | str = ""
     data: Mapping[str, str] = field(default_factory=dict)  # for a parent page that asks
+
+    @property
+    def rows(self) -> list[list[RenderedCard]]:
+        """The cards as they stand on a compact page."""
+        return _rows(self.cards)

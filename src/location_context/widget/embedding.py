@@ -14,12 +14,12 @@ out of sight).
 """
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
 from html import escape
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -49,6 +49,13 @@ SCRIPT_HEADERS = {
 SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox"
 DEFAULT_WIDTH = 720  # px, a usual column
 ONE_ROW = 10  # days that a card shows side by side; more are rows of weeks
+# in px: widths between which straight lines are near the heights, in three ranges without a jump
+FULL_RANGES = ((280, 360, 559), (560, 639), (640, 720, 1200))
+COMPACT_RANGES = ((280, 320, 367), (368, 420, 463), (464, 560, 900))
+SIDE_BY_SIDE = 464  # px from which a compact page has cards of half the width side by side
+FEW_DAYS = 4  # columns that a narrow compact page has in one row
+MEASURED = 4  # sections of the measured pages
+BRIEF_HEIGHT = 80  # px of a section on a compact page that was not measured
 NOTICE_AREA = 40_000  # px² that a section takes in the footer
 
 
@@ -83,7 +90,14 @@ def widget_query(parameters: Parameters) -> str:
         pairs.append(("lang", parameters.language.tag))
     if parameters.sections:
         pairs.append(("sections", ",".join(parameters.sections)))
+    if parameters.layout:
+        pairs.append(("layout", parameters.layout))
     return query(dict(pairs))
+
+
+def full_address(settings: Settings, parameters: Parameters) -> str:
+    """The full widget of a compact one."""
+    return public_url(settings, f"/v1/pulse?{widget_query(replace(parameters, layout=None))}")
 
 
 def query(fields: Mapping[str, str]) -> str:
@@ -161,15 +175,19 @@ def reserved(service: Service, parameters: Parameters) -> Reserved:
     The layout changes at two widths; in each of the three ranges between them the height is the
     highest of one or two lines through measured heights.
     """
-    at = {width: reserved_height(service, parameters, width) for width in _measured()[0]["widths"]}
-    narrow = _lines(at, 280, 360, 559)
-    middle = _lines(at, 560, 639)
-    wide = f"{_lines(at, 640, 720, 1200)},{at[1200]}px"
+    ranges: Sequence[Sequence[int]] = FULL_RANGES
+    measured = _measured()[0]
+    if parameters.layout == "compact":
+        measured, ranges = _compact_measured(), COMPACT_RANGES
+    widths = {*measured["widths"], DEFAULT_WIDTH}
+    at = {width: reserved_height(service, parameters, width) for width in sorted(widths)}
+    narrow, middle, wide = (_lines(at, *widths) for widths in ranges)
+    first, second = ranges[1][0], ranges[2][0]
     # a range's lines are cut off by one so steep that it is crossed within a pixel
     css = (
-        f"max(min(max({narrow}),(560px - 100cqi)*1e4),"
-        f"min({middle},(640px - 100cqi)*1e4,(100cqi - 559px)*1e4),"
-        f"min(max({wide}),(100cqi - 639px)*1e4))"
+        f"max(min(max({narrow}),({first}px - 100cqi)*1e4),"
+        f"min(max({middle}),({second}px - 100cqi)*1e4,(100cqi - {first - 1}px)*1e4),"
+        f"min(max({wide},{at[ranges[2][-1]]}px),(100cqi - {second - 1}px)*1e4))"
     )
     return Reserved(at[DEFAULT_WIDTH], css)
 
@@ -202,6 +220,8 @@ def reserved_height(service: Service, parameters: Parameters, width: int = DEFAU
     today = point.today(service.clock())
     sections = chosen(service.sections, parameters.sections)
     shown = [cached.section for cached in sections if _is_shown(cached, query, today)]
+    if parameters.layout == "compact":
+        return _compact_height(shown, parameters.stay, width)
     days = parameters.stay.days if parameters.stay else 1
     parts = [
         _height(*_part(section, parameters.stay, today), section.card_height, width)
@@ -210,6 +230,38 @@ def reserved_height(service: Service, parameters: Parameters, width: int = DEFAU
     measured = len({name.partition(".")[0] for name in _measured()[1]} - {"frame"})
     left_out = max(0, measured - len(shown)) * NOTICE_AREA / width
     return 10 * round((sum(parts) + _height("frame", days, 0, width) - left_out) / 10)
+
+
+def _compact_height(shown: Sequence[Section[Any]], stay: Stay | None, width: int) -> int:
+    """The height of a compact page, which is lower for stays of few days."""
+    measured = _compact_measured()
+
+    def height(name: str, default: float = 0) -> float:
+        return (
+            float(np.interp(width, measured["widths"], measured[name]))
+            if name in measured
+            else default
+        )
+
+    # the more sections, the more sources are named
+    total = float(np.interp(len(shown), (1, MEASURED), (height("frame.alone"), height("frame"))))
+    for is_half, row in groupby(shown, key=lambda section: f"{section.name}.alone" in measured):
+        names = [section.name for section in row]
+        if is_half and len(names) > 1:
+            heights = [height(name, BRIEF_HEIGHT) for name in names]
+            pairs = [heights[place : place + 2] for place in range(0, len(heights), 2)]
+            total += sum(map(max, pairs)) if width >= SIDE_BY_SIDE else sum(heights)
+        else:
+            other = "alone" if is_half else "short" if stay and stay.days <= FEW_DAYS else ""
+            total += sum(height(f"{name}.{other}", height(name, BRIEF_HEIGHT)) for name in names)
+    return 10 * round(total / 10)
+
+
+@cache
+def _compact_measured() -> dict[str, Any]:
+    """The widths, and the parts of a compact page at each of them."""
+    parts: dict[str, Any] = json.loads(read_file("location_context.widget:compact_heights.json"))
+    return parts
 
 
 def _part(section: Section[Any], stay: Stay | None, today: date) -> tuple[str, float]:

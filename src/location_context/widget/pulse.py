@@ -27,7 +27,7 @@ from location_context.sections.contract import Query
 from location_context.sections.section import Section
 from location_context.service import Service, chosen
 from location_context.upstream.deadline import Deadline
-from location_context.widget import content, embedding, oembed
+from location_context.widget import content, embedding, oembed, text_width
 from location_context.widget.builder import page as builder
 from location_context.widget.render import Appearance, Page, Renderer
 
@@ -112,7 +112,7 @@ class Widget:
         deadline = Deadline.after(service.settings.widget_deadline)
         fmt = Formatter(language)
         found = await asyncio.gather(
-            *(self._read_and_render(one, query, deadline, fmt) for one in sections)
+            *(self._read_and_render(one, query, deadline, fmt, parameters) for one in sections)
         )
         results = content.joined(results for results, _ in found)
         page = self._page(parameters, query, results, [card for _, card in found], fmt)
@@ -146,11 +146,16 @@ class Widget:
         return _response(page, error.status, fmt.language, headers)
 
     async def _read_and_render(
-        self, cached: CachedSection, query: Query, deadline: Deadline, fmt: Formatter
+        self,
+        cached: CachedSection,
+        query: Query,
+        deadline: Deadline,
+        fmt: Formatter,
+        parameters: Parameters,
     ) -> tuple[content.SectionResults, content.RenderedCard | None]:
         """One section and its card, rendered while others are still asked for theirs."""
         results = await content.read(self._service, cached, query, deadline)
-        return results, self._card(cached.section, results, fmt)
+        return results, self._card(cached.section, results, fmt, parameters)
 
     def _page(
         self,
@@ -169,6 +174,9 @@ class Widget:
             title=title,
             header=content.header(parameters, query.stay, query.point, service.gazetteer, fmt),
             cards=rendered,
+            whole=embedding.full_address(service.settings, parameters)
+            if parameters.layout == "compact"
+            else "",
             sentence="" if rendered else fmt.gettext("There is nothing to show for these dates."),
             footer=content.footer(results, fmt),
             data=content.page_data(results),
@@ -178,24 +186,38 @@ class Widget:
         return self._renderer.page(shown, fmt, appearance)
 
     def _card(
-        self, section: Section[Any], results: content.SectionResults, fmt: Formatter
+        self,
+        section: Section[Any],
+        results: content.SectionResults,
+        fmt: Formatter,
+        parameters: Parameters,
     ) -> content.RenderedCard | None:
         """The section's card, rendered only if none is held that shows the same.
 
-        It depends on no more than results and language: pages of any place's name, theme and
-        accent share it.
+        It depends on no more than results, language and layout: pages of any place's name, theme
+        and accent share it.
         """
         digests = results.digests_of(section)
-        key = (section.name, digests, fmt.language.tag)
+        key = (section.name, digests, fmt.language.tag, parameters.layout == "compact")
         if digests and (held := self._cards.get(key)):
             return held
-        card = content.card(section, results, fmt, self._service.clock())
-        if card is None:
-            return None
-        rendered = self._renderer.card(section.name, card, fmt)
-        if digests:
+        render = self._render_brief if parameters.layout == "compact" else self._render_card
+        rendered = render(section, results, fmt)
+        if digests and rendered:
             self._cards.put(key, rendered)
         return rendered
+
+    def _render_card(
+        self, section: Section[Any], results: content.SectionResults, fmt: Formatter
+    ) -> content.RenderedCard | None:
+        card = content.card(section, results, fmt, self._service.clock())
+        return self._renderer.card(section.name, card, fmt) if card else None
+
+    def _render_brief(
+        self, section: Section[Any], results: content.SectionResults, fmt: Formatter
+    ) -> content.RenderedCard | None:
+        brief = content.brief(section, results, fmt, self._service.clock())
+        return self._renderer.brief(section.name, text_width.fitting(brief), fmt) if brief else None
 
 
 def _response(page: Page, status: int, language: Language, headers: Mapping[str, str]) -> Response:
@@ -242,6 +264,7 @@ def error_sentence(error: PublicError, fmt: Formatter) -> str:
         "invalid_place": fmt.gettext("The name of the place is too long."),
         "invalid_theme": fmt.gettext("The theme is not known."),
         "invalid_accent": fmt.gettext("The accent colour is not a colour."),
+        "invalid_layout": fmt.gettext("The layout is not known."),
         "invalid_sections": fmt.gettext("The choice of sections cannot be read."),
         "malformed_request": fmt.gettext("The address of this widget is damaged."),
         "method_not_allowed": fmt.gettext("This page can only be read."),

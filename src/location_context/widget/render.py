@@ -9,22 +9,23 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from importlib import resources
 from typing import Any
 from urllib.parse import urlsplit
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from location_context.localisation.formatter import Formatter
 from location_context.parameters import Theme
-from location_context.sections.section import Card
+from location_context.sections.card import Brief, Card
 from location_context.widget.colour import variables
 from location_context.widget.content import Content, RenderedCard
 
 _PACKAGE = "location_context.widget"
+_COLOUR = re.compile(r"var\(--(\w+)")
 _ICON = re.compile(r'<svg viewBox="([^"]+)">(.*)</svg>', re.DOTALL)
 # strings and comments, or operators with the blanks around them
 _OPERATORS = re.compile(
@@ -39,13 +40,13 @@ class Appearance:
     theme: Theme = "light"
     accent: str = "#0f766e"
 
-    @property
-    def style(self) -> str:
-        """The colours as CSS; print always uses the light ones."""
-        light = f":root{{color-scheme:light;{variables(self.accent, 'light')}}}"
+    def colours(self, sheet: str) -> str:
+        """The colours that a style sheet uses, as CSS; print always uses the light ones."""
+        used = frozenset(_COLOUR.findall(sheet))
+        light = f":root{{color-scheme:light;{variables(self.accent, 'light', used)}}}"
         if self.theme == "light":
             return light
-        dark = f":root{{color-scheme:dark;{variables(self.accent, 'dark')}}}"
+        dark = f":root{{color-scheme:dark;{variables(self.accent, 'dark', used)}}}"
         media = "screen and (prefers-color-scheme:dark)" if self.theme == "auto" else "screen"
         return f"{light}@media {media}{{{dark}}}"
 
@@ -82,11 +83,18 @@ class Renderer:
 
     def __init__(self, hosts: Sequence[str] = ()) -> None:
         self._ancestors = " ".join(("'self'", *hosts)) if hosts else "*"
-        self._style = minify(read_file(f"{_PACKAGE}:style.css"))
+        self._styles = {
+            "full": minify(read_file(f"{_PACKAGE}:style.css")),
+            "compact": minify(read_file(f"{_PACKAGE}:compact.css")),
+        }
         self._script = minify_script(read_file(f"{_PACKAGE}:resize.js"))
         self._script_digest = digest(self._script)
         self._environment = template_environment()
-        self._template = self._environment.get_template(f"{_PACKAGE}:page.html")
+        self._templates = {
+            layout: self._environment.get_template(f"{_PACKAGE}:{file}.html")
+            for layout, file in (("full", "page"), ("compact", "compact"))
+        }
+        self._brief = self._environment.get_template(f"{_PACKAGE}:brief.html")
         self._icons = dict[str, tuple[str, str]]()
         for file in resources.files(_PACKAGE).joinpath("icons").iterdir():
             if match := _ICON.search(file.read_text("utf-8")):
@@ -94,13 +102,21 @@ class Renderer:
 
     def card(self, name: str, card: Card, fmt: Formatter) -> RenderedCard:
         """The section's card, for any page in this language."""
-        sprite = Sprite(self._icons)
         template = self._environment.get_template(card.template)
-        html = template.render(
-            self._words(fmt), one={"name": name}, card=card.view, icon=sprite.icon
-        )
+        return self._card(name, template, fmt, card.style, card=card.view)
+
+    def brief(self, name: str, brief: Brief, fmt: Formatter) -> RenderedCard:
+        """The section's part of any compact page in this language."""
+        card = self._card(name, self._brief, fmt, "", brief=brief)
+        return replace(card, half=brief.is_list)
+
+    def _card(
+        self, name: str, template: Template, fmt: Formatter, style: str, **view: Any
+    ) -> RenderedCard:
+        sprite = Sprite(self._icons)
+        html = template.render(self._words(fmt), one={"name": name}, icon=sprite.icon, **view)
         safe = Markup(html)  # noqa: S704  its environment has escaped it
-        return RenderedCard(name, safe, tuple(sprite.used), card.style)
+        return RenderedCard(name, safe, tuple(sprite.used), style)
 
     def _words(self, fmt: Formatter) -> dict[str, Any]:
         """What every template has of a language."""
@@ -114,9 +130,11 @@ class Renderer:
 
     def page(self, content: Content, fmt: Formatter, appearance: Appearance) -> Page:
         card_styles = "".join(card.style for card in content.cards)
-        style = f"{appearance.style}{self._style}{card_styles}"
+        layout = "compact" if content.whole else "full"
+        sheet = f"{self._styles[layout]}{card_styles}"
+        style = appearance.colours(sheet) + sheet
         sprite = Sprite(self._icons)
-        html = self._template.render(
+        html = self._templates[layout].render(
             self._words(fmt),
             page=content,
             scheme=appearance.scheme,

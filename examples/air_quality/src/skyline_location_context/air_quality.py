@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from location_context.errors import ProviderError, UpstreamUnavailable
 from location_context.localisation.language import Language
+from location_context.sections.card import Card, CardContext, PlainCard
 from location_context.sections.contract import (
     Attribution,
     DatedApplicable,
@@ -23,9 +24,6 @@ from location_context.sections.contract import (
 )
 from location_context.sections.section import (
     PARIS,
-    Card,
-    CardContext,
-    PlainCard,
     Samples,
     Section,
     SectionContext,

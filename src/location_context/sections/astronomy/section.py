@@ -20,6 +20,7 @@ from location_context.sections.astronomy.highlights.highlights import Highlights
 from location_context.sections.astronomy.response import AstronomyBody
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris, months_between
 from location_context.sections.astronomy.sky.local_days import LocalDay, local_days
+from location_context.sections.card import Brief, Card, CardContext
 from location_context.sections.units import Measure
 from location_context.stay import Clock
 from location_context.upstream.deadline import Deadline
@@ -111,9 +112,12 @@ class Astronomy(section.Section[AstronomyBody]):
     def summary(self, language: Language) -> str:
         return language.gettext("sun, moon, sky")
 
-    def card(self, body: AstronomyBody, context: section.CardContext) -> section.Card:
+    def card(self, body: AstronomyBody, context: CardContext) -> Card:
         template = "location_context.sections.astronomy.card:card.html"
-        return section.Card(template=template, view=card.card(body, context.fmt))
+        return Card(template=template, view=card.card(body, context.fmt))
+
+    def brief(self, body: AstronomyBody, context: CardContext) -> Brief:
+        return card.brief(body, context.fmt)
 
     def text(self, body: AstronomyBody) -> Iterator[str | section.TextTable]:
         """A line for each day, then the highlights."""

@@ -14,6 +14,7 @@ import structlog
 from location_context.localisation.language import Language
 from location_context.sections import contract, registry, section
 from location_context.sections.addresses import web_address
+from location_context.sections.card import Brief, Card, CardContext
 from location_context.sections.events.card import card
 from location_context.sections.events.fields import MAX_TITLE_LENGTH, single_line
 from location_context.sections.events.imports.importer import Feeds
@@ -160,10 +161,13 @@ class Events(section.Section[EventsBody]):
     def summary(self, language: Language) -> str:
         return language.gettext("holidays, events")
 
-    def card(self, body: EventsBody, context: section.CardContext) -> section.Card:
+    def card(self, body: EventsBody, context: CardContext) -> Card:
         template = "location_context.sections.events.card:card.html"
         names = {one.name: one.label(context.fmt.language) for one in self._providers}
-        return section.Card(template=template, view=card.card(body, context.fmt, names))
+        return Card(template=template, view=card.card(body, context.fmt, names))
+
+    def brief(self, body: EventsBody, context: CardContext) -> Brief:
+        return card.brief(body, context.fmt)
 
     def text(self, body: EventsBody) -> Iterator[str | section.TextTable]:
         """A line for each event, how many did not fit, and how each provider answered."""

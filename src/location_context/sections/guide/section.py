@@ -16,6 +16,7 @@ import structlog
 from location_context.errors import StorageError, UpstreamUnavailable
 from location_context.localisation.language import Language
 from location_context.sections import contract, section
+from location_context.sections.card import Brief, Card, CardContext
 from location_context.sections.guide.card import card
 from location_context.sections.guide.presenter import Presenter, to_text
 from location_context.sections.guide.records import GuideStore, GuideVersion
@@ -226,9 +227,12 @@ class Guide(section.Section[GuideBody]):
     def summary(self, language: Language) -> str:
         return language.gettext("restaurants")
 
-    def card(self, body: GuideBody, context: section.CardContext) -> section.Card:
+    def card(self, body: GuideBody, context: CardContext) -> Card:
         template = "location_context.sections.guide.card:card.html"
-        return section.Card(template=template, view=card.card(body, context.fmt))
+        return Card(template=template, view=card.card(body, context.fmt))
+
+    def brief(self, body: GuideBody, context: CardContext) -> Brief:
+        return card.brief(body, context.fmt)
 
     def text(self, body: GuideBody) -> Iterator[str | section.TextTable]:
         return to_text(body)

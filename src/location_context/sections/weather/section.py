@@ -16,6 +16,7 @@ import numpy as np
 from location_context.errors import StorageError, UpstreamUnavailable
 from location_context.localisation.language import Language
 from location_context.sections import contract, registry, section
+from location_context.sections.card import Brief, Card, CardContext
 from location_context.sections.weather import climatology, estimate, summary_text
 from location_context.sections.weather.accuracy import page as accuracy_page
 from location_context.sections.weather.accuracy.records import LEADS, by_month, given_columns
@@ -333,12 +334,13 @@ class Weather(section.Section[WeatherBody]):
     def summary(self, language: Language) -> str:
         return language.gettext("forecast, typical")
 
-    def card(self, body: WeatherBody, context: section.CardContext) -> section.Card:
-        near = context.forecast_part
-        near = near if isinstance(near, WeatherBody) else None
-        view = card.card(body, near, context.fmt, context.now)
+    def card(self, body: WeatherBody, context: CardContext) -> Card:
+        view = card.card(body, _near(context), context.fmt, context.now)
         template = "location_context.sections.weather.card:card.html"
-        return section.Card(template=template, view=view, style=view.style)
+        return Card(template=template, view=view, style=view.style)
+
+    def brief(self, body: WeatherBody, context: CardContext) -> Brief:
+        return card.brief(body, _near(context), context.fmt, context.now)
 
     def page_data(self, bodies: Sequence[WeatherBody]) -> Mapping[str, str]:
         """Which weather the page shows: its kinds in order, and why it is less than was due."""
@@ -368,3 +370,8 @@ def archive_providers() -> list[type[ArchiveProvider]]:
     """The classes of all registered archive providers, the preferred one first."""
     kind: type[ArchiveProvider] = ArchiveProvider  # type: ignore[type-abstract]  # subclasses are built
     return registry.load(registry.ARCHIVE_PROVIDERS, kind)
+
+
+def _near(context: CardContext) -> WeatherBody | None:
+    near = context.forecast_part
+    return near if isinstance(near, WeatherBody) else None

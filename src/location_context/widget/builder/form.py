@@ -38,7 +38,9 @@ from location_context.widget.embedding import degrees
 
 SWATCHES = ("#0f766e", "#1d4ed8", "#7c3aed", "#be123c", "#b45309", "#1e3a5f")
 EXAMPLE_PLACE = {"place": "San Sebastián", "lat": "43.3183", "lng": "-1.9812"}
-FIELDS = ("place", "lat", "lng", "start", "end", "theme", "accent", "units", "lang", "sections")
+FIELDS = (
+    "place", "lat", "lng", "start", "end", "theme", "accent", "units", "lang", "sections", "layout",
+)  # fmt: skip
 WEEK = timedelta(days=7)
 MAX_PLACES = 6  # of a form
 MAX_MATCHES = 7  # of `/v1/places`

@@ -13,6 +13,7 @@ from location_context.localisation.formatter import EN_DASH, Formatter
 from location_context.sections.astronomy.card.drawing import SunPath, lit_part, sun_path, turns
 from location_context.sections.astronomy.card.highlights import HighlightView, highlight_views
 from location_context.sections.astronomy.response import AstronomyBody, Day, Planet
+from location_context.sections.card import Brief, BriefItem
 
 LITTLE_MOON = 0.25
 NIGHTS_AT_MOST = 35
@@ -225,6 +226,18 @@ def card(body: AstronomyBody, fmt: Formatter) -> Card:
         columns=len(nights) if len(nights) <= 10 else 7,
         long=any(night.long for night in shown),
         planets=planet_views(nights, fmt),
+    )
+
+
+def brief(body: AstronomyBody, fmt: Formatter) -> Brief:
+    """The sentence and the highlights, the weightiest of them first to stay."""
+    return Brief(
+        heading=fmt.gettext("Sky"),
+        lead=lead(body, fmt),
+        items=[
+            BriefItem(name=one.title, details=[one.text], icon=one.icon, weight=one.weight)
+            for one in highlight_views(body, fmt)
+        ],
     )
 
 

@@ -28,11 +28,12 @@ class HighlightView:
     icon: str
     title: str
     text: str
+    weight: int
 
 
 def highlight_views(body: AstronomyBody, fmt: Formatter) -> list[HighlightView]:
     """The weightiest, in time order."""
-    ranked = sorted(body.highlights, key=lambda one: -_WEIGHTS.get(one.type, 1))[:AT_MOST]
+    ranked = sorted(body.highlights, key=lambda one: -_weight(one))[:AT_MOST]
     shown: Sequence[Highlight] = sorted(ranked, key=lambda one: one.at)
     return [_view(one, body, fmt) for one in shown]
 
@@ -43,7 +44,12 @@ def _view(one: Highlight, body: AstronomyBody, fmt: Formatter) -> HighlightView:
         icon = "season"
     if icon == "clock_change":
         icon = "clock"
-    return HighlightView(icon=icon, title=one.title, text=fmt.capitalise(_text(one, body, fmt)))
+    text = fmt.capitalise(_text(one, body, fmt))
+    return HighlightView(icon=icon, title=one.title, text=text, weight=_weight(one))
+
+
+def _weight(one: Highlight) -> int:
+    return _WEIGHTS.get(one.type, 1)
 
 
 def _text(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from location_context.localisation.formatter import EN_DASH, NO_BREAK, Formatter
+from location_context.sections.card import Brief, BriefItem
 from location_context.sections.events.response import CoverageStatus, Event, EventsBody
 
 MAX_IN_VIEW = 8
+MONTH = 28  # days in which a weekday with its number names one date
+HOLIDAY_WEIGHT, STAY_WEIGHT = 300, 200  # in a brief; above every rank
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,11 +57,7 @@ _Placed = tuple[date | None, Event]  # by the date it is listed under; None: the
 
 def card(body: EventsBody, fmt: Formatter, names: Mapping[str, str]) -> Card:
     """The card of a response; `names`: what guests read for each provider's code."""
-    placed = [
-        (None if covers_stay(one, body) else max(day_of(one.start), body.stay.start), one)
-        for one in body.events
-    ]
-    placed.sort(key=lambda one: (one[0] is not None, one[0] or date.min))
+    placed = _placed(body)
     shown = _in_view(placed)
     hidden = [one for one in placed if one not in shown]
     label = fmt.ngettext("{count} more event", "{count} more events", len(hidden))
@@ -70,6 +69,15 @@ def card(body: EventsBody, fmt: Formatter, names: Mapping[str, str]) -> Card:
         more_label=label.format(count=fmt.number(len(hidden))),
         footnote=footnote(body, fmt, names),
     )
+
+
+def _placed(body: EventsBody) -> list[_Placed]:
+    """In order of date, what covers the whole stay first."""
+    placed = [
+        (None if covers_stay(one, body) else max(day_of(one.start), body.stay.start), one)
+        for one in body.events
+    ]
+    return sorted(placed, key=lambda one: (one[0] is not None, one[0] or date.min))
 
 
 def _in_view(placed: Sequence[_Placed]) -> list[_Placed]:
@@ -122,6 +130,32 @@ def _event(event: Event, day: date | None, body: EventsBody, fmt: Formatter) -> 
         icon=event.category,
         meta=_meta(event, body, fmt, whole_stay=day is None),
         holiday=event.category == "public_holiday",
+    )
+
+
+def brief(body: EventsBody, fmt: Formatter) -> Brief:
+    """Holidays first, then what lasts throughout, then what ranks highest; read by date."""
+    placed = _placed(body)
+    total = len(placed) + sum(body.omitted.values())
+    items = [_brief_item(event, day, body, fmt) for day, event in placed]
+    note = fmt.gettext("{count} in all").format(count=fmt.number(total))
+    return Brief(heading=fmt.gettext("Events"), note=note, items=items)
+
+
+def _brief_item(event: Event, day: date | None, body: EventsBody, fmt: Formatter) -> BriefItem:
+    holiday = event.category == "public_holiday"
+    name_of_day = fmt.day if (body.stay.end - body.stay.start).days < MONTH else fmt.date_short
+    when = fmt.gettext("Whole stay") if day is None else name_of_day(day)
+    times = [_status(event, fmt)] if day is None else _when(event, body, fmt)
+    venue = fmt.bidi_isolate(event.venue.name or "") if event.venue else ""
+    where = venue if venue and not holiday else category_name(event, fmt)
+    weight = STAY_WEIGHT if day is None else event.rank or 0
+    return BriefItem(
+        name=fmt.bidi_isolate(event.title),
+        details=[text for text in (when, *times, where) if text],
+        url=event.url or "",
+        icon=event.category,
+        weight=HOLIDAY_WEIGHT if holiday else weight,
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from location_context.localisation.formatter import Formatter
+from location_context.sections.card import Brief, BriefItem
 from location_context.sections.guide.card.map import FEWEST, Map, drawn
 from location_context.sections.guide.response import GuideBody, RestaurantBody, TierBody
 
@@ -209,3 +210,28 @@ def _footnote(body: GuideBody, fmt: Formatter) -> str:
     if any(one.travel.estimated for one in body.restaurants):
         distances = fmt.gettext("Straight-line distances, estimated times.")
     return fmt.join_sentences([said, listed, distances])
+
+
+def brief(body: GuideBody, fmt: Formatter) -> Brief:
+    """The nearest of each tier first, then the second ones, as far as there is room."""
+    by_tier = [[r for r in body.restaurants if r.tier == tier.tier] for tier in body.tiers]
+    counts = _in_view([len(found) for found in by_tier])
+    items = [
+        _brief_item(_row(one, body.units.distance, fmt), one, -turn)
+        for found, count in zip(by_tier, counts, strict=True)
+        for turn, one in enumerate(found[:count])
+    ]
+    note = fmt.gettext("{count} in all").format(count=fmt.number(body.total))
+    return Brief(heading=fmt.gettext("Restaurants"), note=note, items=items)
+
+
+def _brief_item(row: Row, one: RestaurantBody, weight: int) -> BriefItem:
+    return BriefItem(
+        name=row.name,
+        details=[text for text in (row.spoken, row.cuisine) if text],
+        url=row.url,
+        icon="star" if one.stars else one.tier,
+        icons=one.stars or 1,
+        spoken=one.label,
+        weight=weight,
+    )

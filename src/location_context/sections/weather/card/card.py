@@ -6,13 +6,16 @@ lowest value less a degree to the highest and a degree; their geometry is `style
 properties in per cent.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
+from itertools import groupby
 from zoneinfo import ZoneInfo
 
 from location_context.localisation.formatter import Formatter
+from location_context.sections.card import Brief, BriefColumn
 from location_context.sections.weather import summary_text
+from location_context.sections.weather.card import strips
 from location_context.sections.weather.card.strips import (
     DayView,
     Scale,
@@ -26,6 +29,8 @@ from location_context.sections.weather.response import Day, WeatherBody
 from location_context.sections.weather.summary_text import departure_text, mean
 
 MAX_COLUMNS = 10
+MAX_BRIEF_COLUMNS = 8
+WEEK = 7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +70,7 @@ class Card:
 
 def card(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter, now: datetime) -> Card:
     """The card of the whole stay, and of its near part when that alone is a forecast."""
-    near = near if near and near.mode == "forecast" and whole.mode == "climatology" else None
+    near = _straddling(whole, near)
     parts = _parts(whole, near)
     days = [day for _, found in parts for day in found]
     bounds = ("temperature_max", "temperature_min", "temperature_max_p10", "temperature_max_p90")
@@ -94,6 +99,85 @@ def card(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter, now: date
         years=ten,
         style=_style(groups, views) + (ten.style if ten else ""),
     )
+
+
+def _straddling(whole: WeatherBody, near: WeatherBody | None) -> WeatherBody | None:
+    """The near part if it alone is a forecast."""
+    return near if near and near.mode == "forecast" and whole.mode == "climatology" else None
+
+
+def brief(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter, now: datetime) -> Brief:
+    """The same of a stay in few words: its days, else its weeks, else its months."""
+    near = _straddling(whole, near)
+    newest = near or whole
+    columns, caption = _brief_columns(_parts(whole, near), whole, fmt)
+    monthly = whole.basis.kind == "monthly_mean"
+    last = near.days if near else whole.days if whole.mode == "forecast" else ()
+    sure = _typical_range(whole.days, fmt) if whole.mode == "climatology" and not near else ""
+    remark = stale_line(newest, fmt) if newest.stale else sure or _forecast_range(last, fmt)
+    if monthly and not newest.stale:
+        remark = fmt.gettext("Long-term averages of the month; no daily records are at hand.")
+    return Brief(
+        heading=fmt.gettext("Weather"),
+        note=badge(whole, near, fmt) + age(newest, fmt, now),
+        lead=headline(whole, near, fmt),
+        remark=remark,
+        columns=columns,
+        caption=caption,
+    )
+
+
+def _brief_columns(
+    parts: Sequence[tuple[str, list[Day]]], whole: WeatherBody, fmt: Formatter
+) -> tuple[list[BriefColumn], str]:
+    """At most eight columns, and what they are averages of: days of one kind alone."""
+    label: Callable[[Formatter, date], str] = _weekday_and_day
+    caption = ""
+    steps = {kind: [[day] for day in days] for kind, days in parts}
+    if sum(map(len, steps.values())) > MAX_BRIEF_COLUMNS:
+        label, caption = (
+            Formatter.date_without_weekday,
+            fmt.gettext("Averages of weeks, from each date on."),
+        )
+        steps = {
+            kind: [days[n : n + WEEK] for n in range(0, len(days), WEEK)] for kind, days in parts
+        }
+    if sum(map(len, steps.values())) > MAX_BRIEF_COLUMNS:
+        label, caption = (
+            Formatter.month,
+            fmt.gettext("Averages of the stay’s days in each month."),
+        )
+        steps = {kind: [list(few) for _, few in groupby(days, key=_month)] for kind, days in parts}
+    return [
+        _brief_column(
+            days, label(fmt, days[0].date), whole, fmt, usual=len(parts) > 1 and kind == "typical"
+        )
+        for kind, several in steps.items()
+        for days in several
+    ], caption
+
+
+def _brief_column(
+    days: Sequence[Day], label: str, whole: WeatherBody, fmt: Formatter, *, usual: bool
+) -> BriefColumn:
+    view = strips.view(days, Scale(low=0, high=1), whole.units, fmt)  # without bars
+    rain = (f"drop{view.drop}" if view.chance else "", view.chance or "–")
+    return BriefColumn(
+        label=label,
+        spoken=view.spoken,
+        icon="" if whole.basis.kind == "monthly_mean" else view.icon,
+        value=view.high or "–",
+        quiet=[("", view.low), rain] if view.low else [rain],
+        usual=usual,
+    )
+
+
+def _weekday_and_day(fmt: Formatter, day: date) -> str:
+    return f"{fmt.weekday(day)} {day.day}"
+
+
+def _month(day: Day) -> tuple[int, int]:
+    return day.date.year, day.date.month
 
 
 def _parts(whole: WeatherBody, near: WeatherBody | None) -> list[tuple[str, list[Day]]]:

@@ -69,10 +69,10 @@ def day_views(days: Sequence[Day], scale: Scale, units: UnitsBody, fmt: Formatte
     """Each day, or each week when there are too many days."""
     length = 1 if len(days) <= MAX_DAYS else 7
     shown = [days[n : n + length] for n in range(0, len(days), length)]
-    return [_view(some, scale, units, fmt) for some in shown]
+    return [view(some, scale, units, fmt) for some in shown]
 
 
-def _view(days: Sequence[Day], scale: Scale, units: UnitsBody, fmt: Formatter) -> DayView:
+def view(days: Sequence[Day], scale: Scale, units: UnitsBody, fmt: Formatter) -> DayView:
     """One day, or the mean of several."""
     high, low = mean(d.temperature_max for d in days), mean(d.temperature_min for d in days)
     chance = mean(d.precipitation_probability for d in days)

@@ -1,0 +1,230 @@
+"""The compact layout: the same truth in a card that is low, small, and wholly in sight."""
+
+import re
+from datetime import date, timedelta
+
+import msgspec
+import pytest
+
+from location_context.sections.card import Brief, Card, PlainCard
+from location_context.sections.contract import NotApplicable
+from tests.widget.full_app import FORECAST, LANGUAGES, STAY, STRADDLING
+from tests.widget.test_heights import misses
+from tests.widget.test_page import Parsed, hash_of, words_of
+
+TALLEST, MOST_BYTES = 720, 6_144
+KINDS = {
+    "near": FORECAST,
+    "both": STRADDLING,
+    "far": STAY,
+    "near_two_weeks": {**FORECAST, "end": "2026-12-05"},
+    "both_month": {**STRADDLING, "end": "2027-01-02"},
+    "far_40_days": {**STAY, "end": "2027-09-15"},
+    "far_92_days": {**STAY, "end": "2027-11-06"},
+}
+LONG_NAME = "Landgasthof zum Goldenen Hirschen am Alten Fischmarkt"
+LONG_TITLE = "Internationales Musikfest der Kammerorchester: Eröffnungskonzert im Dom"
+LONG_PLACE = "Ferienwohnung Haus Meeresblick am Alten Leuchtturm, Garmisch-Partenkirchen"
+LAID_OUT = """(widths) => widths.map((width) => {
+  const page = document.getElementById("w");
+  page.style.width = width + "px";
+  const edge = page.getBoundingClientRect();
+  const outside = [...page.querySelectorAll("h1,h2,p,b,a,li,span:not(.vh),svg")].filter((one) => {
+    const box = one.getBoundingClientRect();
+    return !one.closest("details,.vh") && (box.left < edge.left || box.right > edge.right + .5);
+  });
+  const cut = [...page.querySelectorAll("*")].filter((one) =>
+    !one.closest(".vh") && /auto|scroll|hidden/.test(getComputedStyle(one).overflow));
+  return [edge.height, outside.length + cut.length];
+})"""
+
+
+def compact(full, given=STAY, headers=None, **more):
+    return full.get(given, headers, layout="compact", **more)
+
+
+@pytest.fixture(scope="module")
+def long_names(full):
+    """The samples with names as long as real ones become, at another point."""
+    guide, events = full.sample("guide"), full.sample("events")
+    made_guide, made_events = guide.make, events.make
+
+    def restaurants(query):
+        body = made_guide(query)
+        rows = [msgspec.structs.replace(one, name=LONG_NAME) for one in body.restaurants]
+        return msgspec.structs.replace(body, restaurants=rows)
+
+    def programme(query):
+        body = made_events(query)
+        rows = [msgspec.structs.replace(one, title=LONG_TITLE) for one in body.events]
+        return msgspec.structs.replace(body, events=rows)
+
+    guide.make, events.make = restaurants, programme
+    yield {"lat": "46.6", "place": LONG_PLACE}
+    guide.make, events.make = made_guide, made_events
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_it_comes_in_six_kilobytes_with_all_sections(full, language):
+    for kind, given in KINDS.items():
+        answer = compact(full, given, {"Accept-Encoding": "br"}, lang=language, theme="auto")
+        assert int(answer.headers["content-length"]) <= MOST_BYTES, kind
+        assert len(re.findall(r'<section class="card', answer.text)) == 4
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_it_is_at_most_720_px_tall_at_500_px_and_nothing_is_cut_at_any_width(
+    full, open_page, language
+):
+    page = open_page("about:blank", viewport={"width": 1300, "height": 1300}).page
+    for kind, given in KINDS.items():
+        page.goto(full.address(given, layout="compact", lang=language))
+        (tall, _), *others = found = page.evaluate(LAID_OUT, [500, 280, 320, 463, 720, 1200])
+        assert tall <= TALLEST, kind
+        assert others[0][0] < 2 * TALLEST
+        assert [wrong for _, wrong in found] == [0] * 6, kind
+
+
+@pytest.mark.parametrize("language", ["en", "de", "ar", "ja"])
+def test_it_keeps_its_height_with_long_names(full, long_names, open_page, language):
+    page = open_page("about:blank", viewport={"width": 1300, "height": 1300}).page
+    for kind, given in KINDS.items():
+        more = {**long_names, "layout": "compact", "lang": language}
+        page.goto(full.address({**given, **more}))
+        (tall, wrong), (_, narrow) = page.evaluate(LAID_OUT, [500, 280])
+        assert (tall <= TALLEST, wrong, narrow) == (True, 0, 0), (kind, tall)
+
+
+def test_with_text_twice_as_large_nothing_is_cut(full, open_page):
+    page = open_page(full.address(layout="compact", lang="de")).page
+    page.evaluate("document.documentElement.style.fontSize = '32px'")
+    assert [wrong for _, wrong in page.evaluate(LAID_OUT, [320, 500, 720])] == [0, 0, 0]
+
+
+def test_its_links_lead_out_and_one_leads_to_the_full_widget(full):
+    answer = compact(full, theme="dark", accent="#b45309", lang="fr", sections="guide,weather")
+    links = [attributes for tag, attributes in Parsed(answer.text).tags if tag == "a"]
+    for attributes in links:
+        assert attributes["rel"] == "noopener noreferrer nofollow"
+        assert attributes["target"] == "_blank"
+    [whole] = [one["href"] for one in links if one["href"].startswith(full.url)]
+    assert "Tout sur ce séjour" in words_of(answer.text)
+    shown = full.http.get(whole)
+    assert (
+        shown.text
+        == full.get(theme="dark", accent="#b45309", lang="fr", sections="guide,weather").text
+    )
+
+
+def test_every_source_is_named_and_every_notice_stands_whole_below(full):
+    whole, low = full.get(lang="en").text, compact(full, lang="en").text
+    notices = whole.partition("<footer>")[2].partition("</footer>")[0]
+    below = low.partition("</summary>")[2].partition("</details>")[0]
+    assert words_of(below).split() == words_of(notices).split()
+    named = low.partition("Sources:")[2].partition("</p>")[0]
+    for name in ("Open-Meteo", "Copernicus DEM", "OpenStreetMap", "Sample guide 2026, not current"):
+        assert name in words_of(named)
+
+
+def test_it_has_the_page_s_policy_headers_and_messages(full):
+    answer, page = compact(full), Parsed(compact(full).text)
+    policy = answer.headers["content-security-policy"]
+    [style], [script] = page.blocks["style"], page.blocks["script"]
+    assert f"style-src {hash_of(style)}" in policy
+    assert f"script-src {hash_of(script)}" in policy
+    assert Parsed(full.get().text).blocks["script"] == [script]
+    assert answer.headers["cache-control"] == full.get().headers["cache-control"]
+    for _, attributes in page.tags:
+        assert not {"style", "src"} & set(attributes)
+
+
+def test_each_layout_is_kept_by_itself_and_full_is_the_default(full):
+    low, whole = compact(full), full.get()
+    assert low.headers["etag"] != whole.headers["etag"]
+    assert compact(full).content == low.content
+    again = compact(full, headers={"If-None-Match": low.headers["etag"]})
+    assert again.status_code == 304
+    named = full.get(layout="full").text
+    assert named.replace("%26layout%3Dfull", "") == whole.text
+
+
+def test_a_wrong_layout_is_told_on_a_page_and_a_misspelt_one_hinted_at(full):
+    wrong = full.get(layout="small", lang="en")
+    assert wrong.status_code == 400
+    assert "invalid_layout · req_" in wrong.text
+    assert "The layout is not known." in wrong.text
+    assert "layout is &#39;small&#39;; accepted: full, compact." in wrong.text
+    assert "did you mean layout?" in full.get(layuot="compact").text
+
+
+def test_discovery_leads_to_the_same_layout(full):
+    link = re.search(r'href="(\S+oembed\S+)"', compact(full).text)[1]
+    assert "layout%3Dcompact" in link
+    assert "layout=compact" in full.http.get(link).json()["html"]
+
+
+@pytest.mark.parametrize("sections", ["", "weather", "guide,events", "astronomy,guide"])
+def test_what_is_reserved_is_within_15_percent(full, open_page, sections):
+    page = open_page("about:blank").page
+    starts = (date(2026, 11, 22), date(2026, 12, 3), date(2027, 8, 7))
+    stays = [(start, days) for start in starts for days in (3, 8, 30)]
+    where = {"layout": "compact", "sections": sections}
+    assert [miss for stay in stays for miss in misses(full, page, *stay, **where)] == []
+
+
+def test_forecast_days_and_usual_ones_are_told_apart(full):
+    text = compact(full, STRADDLING, lang="en").text
+    assert len(re.findall(r"<li><span class=\"vh\">[^<]+: [^<]*high", text)) == 4
+    assert len(re.findall(r'<li class="usual">', text)) == 4
+    assert "Forecast, then typical" in words_of(text)
+
+
+@pytest.mark.parametrize(
+    ("days", "columns"), [(1, 1), (8, 8), (9, 2), (40, 6), (56, 8), (57, 3), (92, 4)]
+)
+def test_a_long_stay_has_its_weeks_and_a_longer_one_its_months(full, days, columns):
+    end = date(2027, 8, 7) + timedelta(days=days - 1)
+    text = compact(full, {**STAY, "end": f"{end}"}, lang="en").text
+    row = text.partition('<ol class="cols">')[2].partition("</ol>")[0]
+    assert row.count("<li") == columns
+    assert ("Averages of weeks" in text) == (8 < days <= 56)
+    assert ("in each month" in text) == (days > 56)
+
+
+def test_the_best_restaurants_and_a_holiday_are_among_what_is_shown(full):
+    said = words_of(compact(full, lang="en").text)
+    for name in ("Goizargi", "Ataria 1899", "Kresala", "Assumption Day", "Aste Nagusia"):
+        assert name in said
+    assert "Three stars" in compact(full, lang="en").text
+
+
+def test_a_section_without_an_answer_is_left_out(full):
+    events = full.sample("events")
+    make, events.make = events.make, lambda _: NotApplicable(reason="no_events", message="None.")
+    try:
+        text = compact(full, lat="43.9").text
+    finally:
+        events.make = make
+    assert 'aria-labelledby="h-events"' not in text
+    assert 'class="pair"' not in text
+
+
+def test_axe_finds_nothing(full, open_page):
+    for theme, lang in (("light", "de"), ("dark", "ar")):
+        address = full.address(STRADDLING, layout="compact", theme=theme, lang=lang)
+        watched = open_page(address, viewport={"width": 500, "height": 720})
+        assert watched.axe() == []
+        assert watched.complaints == []
+        assert watched.elsewhere(full.url) == []
+
+
+def test_a_section_that_says_no_more_is_brief_as_its_card_is():
+    plain = PlainCard(heading="Air", lead="Good air.", facts=[("Mon", "good"), ("Tue", "fair")])
+    brief = Brief.of_card("Air quality", plain.card(), None)
+    assert (brief.heading, brief.lead) == ("Air", "Good air.")
+    assert [(item.name, *item.details) for item in brief.items] == [
+        ("good", "Mon"),
+        ("fair", "Tue"),
+    ]
+    other = Brief.of_card("Air quality", Card(template="x:y", view=plain), None)
+    assert other == brief
