@@ -40,6 +40,7 @@ PATIENCE = 60  # seconds for a server to start
 POSTS = {
     "the weather of a week": {**FORECAST, "sections": "weather"},
     "the whole of a week": STAY,
+    "the full layout of a week": {**STAY, "layout": "full"},
 }
 CONFIG = """<?php
 define('DB_NAME', 'wordpress'); define('DB_USER', 'root'); define('DB_PASSWORD', '');

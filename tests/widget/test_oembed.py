@@ -115,6 +115,20 @@ def test_maxwidth_and_maxheight_are_kept_to(site):
     assert "<script" in narrow["html"]
 
 
+def test_the_compact_layout_is_given_where_it_alone_fits(site):
+    def given(height, **more):
+        body = site.get("/v1/oembed", url=widget_url(site, **more), maxheight=height).json()
+        return "layout=compact" in body["html"], body["height"], "<script" in body["html"]
+
+    is_compact, height, has_script = given("750")
+    assert (is_compact, has_script) == (True, True)
+    assert 500 < height <= 750
+    assert given("400") == (False, 400, False), "it would not fit either"
+    assert given("5000")[0] is False
+    assert given("750", layout="full") == (False, 750, False)
+    assert given("5000", layout="compact")[:2] == (True, height)
+
+
 @pytest.mark.parametrize("size", ["0", "-1", "1.5", "wide", "１２", "9" * 30])
 def test_a_size_that_is_no_number_of_pixels_is_refused(site, size):
     answer = site.get("/v1/oembed", url=widget_url(site), maxwidth=size)

@@ -101,8 +101,23 @@ def test_a_short_widget_is_as_tall_as_its_content(full, open_page, script_first)
         assert watched.complaints == []
 
 
-def test_a_tall_widget_gets_1000_px_and_scrolls(full, open_page):
-    with host({"/": blog(embedded(full, full.address(STAY)))}) as origin:
+@pytest.mark.parametrize("language", ["en", "de", "ja", "ar"])
+def test_where_the_full_widget_is_too_tall_the_compact_one_is_whole(full, open_page, language):
+    body = embedded(full, full.address(STAY, lang=language))
+    assert "layout=compact" in body
+    assert 600 < int(re.search(r' height="(\d+)"', body)[1]) <= 750
+    with host({"/": blog(body)}) as origin:
+        watched = open_page(origin)
+        frame = watched.page.frames[1]
+        until(watched.page, "document.querySelector('blockquote').style.display === 'none'")
+        until(frame, "Math.abs(innerHeight - document.getElementById('w').clientHeight) < 1")
+        assert frame.evaluate("innerWidth === document.documentElement.clientWidth")
+        assert frame.evaluate("document.querySelectorAll('section.card').length") == 4
+        assert watched.complaints == []
+
+
+def test_a_full_widget_asked_for_gets_1000_px_and_scrolls(full, open_page):
+    with host({"/": blog(embedded(full, full.address(STAY, layout="full")))}) as origin:
         page = open_page(origin).page
         until(page, "document.querySelector('iframe').clientHeight === 1000")
         until(page.frames[1], "innerWidth > document.documentElement.clientWidth")

@@ -3,10 +3,12 @@
 oEmbed 1.0 (oembed.com), type `rich`, JSON only: any other `format` is 501, as its section 2.3.3
 asks. It accepts only addresses under PUBLIC_URL/v1/pulse, makes the snippet from the validated
 parameters and fetches nothing. WordPress loads its own script, which sizes the frame, only where a
-link in a `blockquote` stands before the iframe; it shows that until the frame speaks. `discovery`
+link in a `blockquote` stands before the iframe; it shows that until the frame speaks. Where a site
+has less room than the full widget needs, the compact one is given if that fits. `discovery`
 is the link for the head of the widget's page.
 """
 
+from dataclasses import replace
 from html import escape
 from typing import Annotated, Literal
 from urllib.parse import quote, urlsplit
@@ -69,8 +71,9 @@ def read(service: Service, query: bytes) -> OEmbed:
     request = _request(query)
     widget = _widget(service, request["url"])
     width = min(embedding.DEFAULT_WIDTH, _pixels(request, "maxwidth"))
-    full_height = embedding.reserved_height(service, widget, width)
-    height = min(full_height, _pixels(request, "maxheight"))
+    most = _pixels(request, "maxheight")
+    widget, true_height = _fitting(service, widget, width, most)
+    height = min(true_height, most)
     language = widget.language or service.languages.english
     sections = chosen(service.sections, widget.sections)
     title = embedding.title(sections, widget.place, language)
@@ -79,7 +82,7 @@ def read(service: Service, query: bytes) -> OEmbed:
     # a content system that takes the style away leaves `frameborder`
     given = f'width="{width}" frameborder="0" height="{height}" style="border:0;max-width:100%"'
     lines = [link, embedding.iframe(service.settings, widget, title, given)]
-    if height == full_height:  # otherwise the script would exceed maxheight
+    if height == true_height:  # otherwise the script would exceed maxheight
         lines.append(embedding.script(service.settings))
     return OEmbed(
         title=title,
@@ -88,6 +91,16 @@ def read(service: Service, query: bytes) -> OEmbed:
         width=width,
         height=height,
     )
+
+
+def _fitting(service: Service, widget: Parameters, width: int, most: int) -> tuple[Parameters, int]:
+    """The widget with its height: the compact one where only that fits and no layout is named."""
+    height = embedding.reserved_height(service, widget, width)
+    if height <= most or widget.layout:
+        return widget, height
+    low = replace(widget, layout="compact")
+    low_height = embedding.reserved_height(service, low, width)
+    return (low, low_height) if low_height <= most else (widget, height)
 
 
 def discovery(settings: Settings, parameters: Parameters, title: str) -> Markup:
