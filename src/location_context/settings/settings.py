@@ -63,7 +63,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         DatabaseAddress, "PostgreSQL address; empty: SQLite in the data directory."
     ] = Secret()
     redis_url: Annotated[
-        RedisAddress, "Redis or Valkey for quotas; empty: each process (--workers) counts alone."
+        RedisAddress,
+        "Redis or Valkey for quotas, budgets and calls at once; empty: quotas count in each process "
+        "(--workers), the others on each machine.",
     ] = Secret()
     public_url: Annotated[Address, "The only source of absolute addresses in answers."] = (
         "http://127.0.0.1:8000"
