@@ -64,8 +64,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = Secret()
     redis_url: Annotated[
         RedisAddress,
-        "Redis or Valkey for quotas, budgets and calls at once; empty: quotas count in each process "
-        "(--workers), the others on each machine.",
+        "Redis or Valkey for quotas, budgets and calls at once; empty: each process (--workers) "
+        "counts quotas alone, each machine the others.",
     ] = Secret()
     public_url: Annotated[Address, "The only source of absolute addresses in answers."] = (
         "http://127.0.0.1:8000"
