@@ -79,7 +79,8 @@ def document(
     info["contact"]["url"] = f"{base}/v1/docs"
     document["servers"] = [{"url": base}]
     paths, shared = document["paths"], document["components"]
-    paths["/v1/pulse"]["get"]["parameters"] = _parameters(WIDGET)
+    for path in ("/v1/pulse", "/v1/pulse.svg"):
+        paths[path]["get"]["parameters"] = _parameters(WIDGET)
     document["paths"] = {
         f"/v1/pulse/{section.name}": {"get": _operation(section, template["operation"])}
         for section in sections

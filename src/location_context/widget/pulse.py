@@ -32,6 +32,7 @@ from location_context.widget.builder import page as builder
 from location_context.widget.render import Appearance, Page, Renderer
 
 PATH = "/v1/pulse"
+PICTURE_PATH = "/v1/pulse.svg"
 MAX_CARDS_SIZE = 8_000_000  # characters: 400 pages
 FRAME_HEADERS = {
     "Cross-Origin-Embedder-Policy": "require-corp",  # hosts that send it show only frames with it
@@ -56,10 +57,11 @@ class Routes:
 
 
 def routes(service: Service) -> Routes:
-    """`/v1/pulse`; `/`, `/v1/places`, `/v1/embed.js` and `/v1/oembed`."""
+    """`/v1/pulse` and `/v1/pulse.svg`; `/`, `/v1/places`, `/v1/embed.js` and `/v1/oembed`."""
     widget = Widget(service, Renderer(service.settings.embed_hosts))
     others = [*builder.routes(service), *embedding.script_routes(), *oembed.routes(service)]
-    return Routes([Route(PATH, widget.respond)], others, widget, widget.error_response)
+    pages = [Route(PATH, widget.respond), Route(PICTURE_PATH, widget.respond)]
+    return Routes(pages, others, widget, widget.error_response)
 
 
 class Widget:
@@ -111,11 +113,16 @@ class Widget:
         query = Query(point, parameters.stay, parameters.units, language, public=True)
         deadline = Deadline.after(service.settings.widget_deadline)
         fmt = Formatter(language)
-        found = await asyncio.gather(
-            *(self._read_and_render(one, query, deadline, fmt, parameters) for one in sections)
-        )
-        results = content.joined(results for results, _ in found)
-        page = self._page(parameters, query, results, [card for _, card in found], fmt)
+        if request.url.path == PICTURE_PATH:
+            read = (content.read(service, one, query, deadline) for one in sections)
+            results = content.joined(await asyncio.gather(*read))
+            page = self._picture(parameters, query, results, fmt)
+        else:
+            found = await asyncio.gather(
+                *(self._read_and_render(one, query, deadline, fmt, parameters) for one in sections)
+            )
+            results = content.joined(results for results, _ in found)
+            page = self._page(parameters, query, results, [card for _, card in found], fmt)
         request.state.digest = page.digest
         modes = (getattr(body, "mode", None) for body in results.bodies)
         request.state.mode = next((mode for mode in modes if mode), None)
@@ -141,7 +148,10 @@ class Widget:
             request_id=request_id,
         )
         shown = content.Content(title=view.label, problem=view)
-        page = self._renderer.page(shown, fmt, _appearance(raw))
+        if request.url.path == PICTURE_PATH:
+            page = self._renderer.error_picture(view, fmt, _appearance(raw))
+        else:
+            page = self._renderer.page(shown, fmt, _appearance(raw))
         headers = {"Cache-Control": "no-store", **error.headers}
         return _response(page, error.status, fmt.language, headers)
 
@@ -185,6 +195,26 @@ class Widget:
         appearance = Appearance(theme=parameters.theme, accent=parameters.accent)
         return self._renderer.page(shown, fmt, appearance)
 
+    def _picture(
+        self,
+        parameters: Parameters,
+        query: Query,
+        results: content.SectionResults,
+        fmt: Formatter,
+    ) -> Page:
+        """The same as a static card."""
+        assert query.stay is not None
+        gazetteer, now = self._service.gazetteer, self._service.clock()
+        briefs = (content.brief(one, results, fmt, now) for one in results.by_section)
+        footer = content.footer(results, fmt)
+        return self._renderer.picture(
+            content.header(parameters, query.stay, query.point, gazetteer, fmt),
+            [brief for brief in briefs if brief],
+            [part.text for part in footer.names] if footer else [],
+            fmt,
+            Appearance(theme=parameters.theme, accent=parameters.accent),
+        )
+
     def _card(
         self,
         section: Section[Any],
@@ -226,7 +256,7 @@ def _response(page: Page, status: int, language: Language, headers: Mapping[str,
         "Content-Security-Policy": page.policy,
         **FRAME_HEADERS,
     }
-    return Response(page.body, status, {**common, **headers}, media_type="text/html")
+    return Response(page.body, status, {**common, **headers}, media_type=page.media_type)
 
 
 def _accepted_language(request: Request, languages: Languages) -> Language:

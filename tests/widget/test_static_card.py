@@ -1,0 +1,139 @@
+"""/v1/pulse.svg: the stay as one picture, whose text stays in its place in any language."""
+
+import re
+from xml.etree import ElementTree as ET
+
+import httpx2
+import pytest
+
+from location_context.widget import text_width
+from tests.widget.full_app import LANGUAGES, STAY
+from tests.widget.test_compact import KINDS, LONG_PLACE, long_names  # noqa: F401  a fixture
+from tests.widget.test_page import hash_of
+
+MOST_BYTES = 15_360
+SVG = "{http://www.w3.org/2000/svg}"
+FONTS = ("", "DejaVu Sans", "Liberation Sans", "Liberation Serif", "DejaVu Sans Condensed")
+OVER = """(font) => {
+  const root = document.querySelector("svg");
+  if (font) for (const one of root.querySelectorAll("text"))
+    one.style.fontFamily = `"${font}", sans-serif`;
+  const {width, height} = root.viewBox.baseVal, found = [];
+  const boxes = [...root.querySelectorAll("text")].map((one) => [one.getBBox(), one.textContent]);
+  for (const [box, text] of boxes)
+    if (box.x < 8 || box.y < 4 || box.x + box.width > width - 8 || box.y + box.height > height)
+      found.push(`outside: ${text}`);
+  // lines may share the blank above and below their letters
+  for (const [n, [one, text]] of boxes.entries()) for (const [other, said] of boxes.slice(n + 1)) {
+    const across = Math.min(one.x + one.width, other.x + other.width) - Math.max(one.x, other.x);
+    const down = Math.min(one.y + one.height, other.y + other.height) - Math.max(one.y, other.y);
+    if (across > .5 && down > .35 * Math.min(one.height, other.height))
+      found.push(`meet: ${text} / ${said}`);
+  }
+  return found;
+}"""
+
+
+def picture(full, given=STAY, headers=None, **more) -> httpx2.Response:
+    query = httpx2.QueryParams({**given, **more})
+    return full.http.get(f"{full.url}/v1/pulse.svg?{query}", headers=headers)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_it_is_small_well_formed_and_asks_for_nothing(full, language):
+    for given in KINDS.values():
+        answer = picture(full, given, {"Accept-Encoding": "identity"}, lang=language, theme="auto")
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith("image/svg+xml")
+        assert len(answer.content) <= MOST_BYTES
+        root = ET.fromstring(answer.content)
+        names = {one.tag.removeprefix(SVG) for one in root.iter()}
+        assert names <= {
+            "svg", "title", "desc", "style", "symbol", "rect", "path", "circle", "use", "text", "g",
+        }  # fmt: skip
+        for one in root.iter():
+            for name, value in one.attrib.items():
+                assert not name.startswith("on")
+                assert name != "href" or value.startswith("#")
+        assert not re.search(r"url\(|@import|var\(", answer.text)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_text_leaves_its_place_or_meets_another(full, open_page, language):
+    page = open_page("about:blank", viewport={"width": 620, "height": 900}).page
+    for kind, given in KINDS.items():
+        page.goto(str(picture(full, given, lang=language).url))
+        assert {font: page.evaluate(OVER, font) for font in FONTS} == {one: [] for one in FONTS}, (
+            kind
+        )
+
+
+@pytest.mark.parametrize("language", ["en", "de", "ar"])
+def test_long_names_are_broken_into_lines(full, long_names, open_page, language):  # noqa: F811
+    page = open_page("about:blank", viewport={"width": 620, "height": 900}).page
+    answer = picture(full, {**STAY, **long_names}, lang=language)
+    page.goto(str(answer.url))
+    assert page.evaluate(OVER, "") == []
+    assert "".join(LONG_PLACE.split()) in re.sub(r"<[^>]+>|\s", "", answer.text)
+
+
+def test_it_says_all_of_itself_as_text(full):
+    root = ET.fromstring(picture(full, lang="en").content)
+    assert root.attrib["role"] == "img"
+    assert root.attrib["aria-labelledby"] == "t d"
+    said = root.find(f"{SVG}desc").text
+    assert root.find(f"{SVG}title").text == "San Sebastián"
+    assert said.startswith("San Sebastián, Sat 7")
+    for part in ("Weather: Typically", "Sky: ", "Restaurants: Goizargi (Three stars, ", "Events: "):
+        assert part in said
+
+
+def test_theme_accent_sections_and_units_are_those_of_the_widget(full):
+    dark = picture(full, theme="dark", accent="#b45309", sections="weather", units="imperial").text
+    light = picture(full, sections="weather").text
+    assert "prefers-color-scheme" in picture(full, theme="auto").text
+    assert dark != light
+    assert "Goizargi" not in dark
+    assert re.search(r">8\d°<", dark), "Fahrenheit"
+    assert not re.search(r">8\d°<", light)
+
+
+def test_its_policy_allows_its_style_alone_and_it_is_kept_as_the_widget_is(full):
+    answer = picture(full)
+    style = re.search(r"<style>(.*?)</style>", answer.text)[1]
+    policy = answer.headers["content-security-policy"]
+    assert policy == f"default-src 'none'; style-src {hash_of(style)}; frame-ancestors *"
+    assert answer.headers["cache-control"] == full.get().headers["cache-control"]
+    assert answer.headers["cross-origin-resource-policy"] == "cross-origin"
+    again = picture(full, headers={"If-None-Match": answer.headers["etag"]})
+    assert again.status_code == 304
+
+
+def test_an_error_is_a_picture_with_the_same_status(full):
+    answer = picture(full, lang="de", end="2027-08-01")
+    assert answer.status_code == 400
+    assert answer.headers["content-type"].startswith("image/svg+xml")
+    assert answer.headers["cache-control"] == "no-store"
+    assert "Das Abreisedatum liegt vor dem Anreisedatum." in answer.text
+    assert f"invalid_date_range · {answer.headers['x-request-id']}" in answer.text
+
+
+def test_what_comes_in_the_address_is_inert(full):
+    evil = "</title><script>alert(1)</script>&<style>*{fill:red}"
+    root = ET.fromstring(picture(full, place=evil).content)
+    assert root.find(f"{SVG}title").text == evil
+    assert not list(root.iter(f"{SVG}script"))
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("one two three", ["one two", "three"]),
+        ("Donaudampfschifffahrt", ["Donaudam", "pfschifffah", "rt"]),
+        ("東京は晴れ、風も弱い。", ["東京は晴", "れ、風も", "弱い。"]),
+        ("16\u00a0km 20\u00a0km", ["16\u00a0km", "20\u00a0km"]),
+    ],
+)
+def test_lines_are_broken_where_a_reader_expects_it(text, lines):
+    found = text_width.lines(text, 10, 60 if text[0] != "東" else 42)
+    assert found == lines
