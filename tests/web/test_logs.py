@@ -1,5 +1,6 @@
 """What the logs hold, and what they must never hold, with the real command on a real socket."""
 
+import asyncio
 import contextlib
 import io
 import json
@@ -8,11 +9,13 @@ import sys
 import threading
 
 import pytest
+from structlog.testing import capture_logs
 
 from location_context.settings import Settings
 from location_context.web import logs
 from tests.serving import serve
 from tests.web.conftest import STAY, Client, make_key
+from tests.web.full_app import load_sample_guide
 from tests.web.sections import Broken, Empty, FakeClock, FakeSection, Slow
 
 CANARY = "lc_live_CANARYcanaryCANARYcanaryCANARYcanaryCANARYcanary1"
@@ -201,3 +204,10 @@ def test_probes_are_logged_at_debug(tmp_path, level: str, told: list[str], form:
         work(Client(served, "none"))
     assert ("/v1/ready" in written.getvalue()) is (level == "debug")
     assert "/v1/status" in written.getvalue()
+
+
+def test_an_import_is_logged_with_its_rows(tmp_path) -> None:
+    with capture_logs() as lines:
+        asyncio.run(load_sample_guide(Settings(data_dir=tmp_path)))
+    done = [(line["kind"], line["rows"]) for line in lines if line["event"] == "import_done"]
+    assert done == [("guide", 577)]
