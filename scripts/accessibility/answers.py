@@ -73,6 +73,7 @@ ANSWERED = (
     Answer("IBM", "input_label_visible", "#sections", "an arrow, beside the section that it moves"),
     Answer("IBM", "input_label_visible", "select", "a label with its id stands above it"),
     Answer("IBM", "input_fields_grouped", "form", "each field has a label; groups are fieldsets"),
+    Answer("IBM", "input_checkboxes_grouped", "#strict", "a choice about the code, by itself"),
     Answer("IBM", "select_options_grouped", "#lang", "languages in the order of their names"),
     Answer("IBM", "aria_keyboard_handler_exists", "#place", "tests pick a place by keyboard"),
     Answer("IBM", "frame_src_valid", "#widget", "the page in the preview is judged by itself"),
@@ -92,5 +93,6 @@ ANSWERED = (
     Answer("Nu checker", "Unrecognized at-rule “@container”", "", _CSS),
     Answer("Nu checker", "Property “container-type” doesn't exist", "", _CSS),
     Answer("Nu checker", "Property “vector-effect” doesn't exist", "", _CSS),
+    Answer("Nu checker", "CSS: “height”: Parse Error", "snippet", f"{_CSS} (max, min and cqi)"),
     Answer("Nu checker", "CSS: “height”: Character s", "", f"{_CSS} (calc-size)"),
 )

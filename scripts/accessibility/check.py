@@ -6,6 +6,7 @@ data; layouts and languages are those that the service has.
 """
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -139,7 +140,9 @@ def served() -> Iterator[tuple[str, str]]:
 
 
 def cases(base: str, scores: str) -> list[Case]:
-    """Every page; the widget's layouts are those of its own documentation."""
+    """Every page; the widget's layouts and the documents are those of the documentation."""
+    reference = httpx2.get(f"{base}/v1/docs", trust_env=False).text
+    pages = sorted({"/v1/docs", *re.findall(r'"(/v1/docs/[^"#]+)', reference)})
     document = httpx2.get(f"{base}/v1/openapi.json", trust_env=False).json()
     parameter = document["components"]["parameters"].get("layout", {"schema": {"enum": ["full"]}})
     found = []
@@ -163,9 +166,10 @@ def cases(base: str, scores: str) -> list[Case]:
             Case("builder, wrong field", f"{base}/?lat=abc&lng=0&place=x", 500, scheme),
             Case("builder, other places", f"{base}/?place=springfield", 500, scheme),
         ]
-        for width in (320, 1000):
-            found.append(Case("docs", f"{base}/v1/docs", width, scheme))
-            found.append(Case("docs, accuracy", f"{scores}/v1/docs/accuracy", width, scheme))
+        for page in pages:
+            host = scores if page.endswith("/accuracy") else base
+            kind = page.removeprefix("/v1/").replace("/", ", ")
+            found += [Case(kind, f"{host}{page}", width, scheme) for width in (320, 1000)]
     return found
 
 
