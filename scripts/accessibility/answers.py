@@ -67,6 +67,8 @@ ANSWERED = (
         "",
         "English words such as right or big, in sentences that do not say where to look",
     ),
+    Answer("IBM", "text_quoted_correctly", "main p", "the name of a switch of the builder"),
+    Answer("IBM", "blockquote_cite_exists", "blockquote", "a text to paste, ours to give"),
     Answer("IBM", "text_block_heading", ".opening p, .lead", "a sentence below its heading"),
     Answer("IBM", "a_target_warning", "", "tests: each link says so in the page's own language"),
     Answer("IBM", "input_label_visible", ".accents", "the colour itself, below the word Accent"),

@@ -8,6 +8,7 @@ import jsonschema_rs
 import pytest
 
 from location_context.errors import PUBLIC_ERRORS, PublicError
+from location_context.web.docs import from_markdown
 from tests.serving import serve
 from tests.web.conftest import HTTP, STAY, Client
 from tests.web.full_app import full_app
@@ -235,3 +236,9 @@ def test_the_page_tells_every_endpoint_parameter_code_and_structure(client, docu
     wanted += document["components"]["schemas"]
     missing = [word for word in wanted if not re.search(rf"\b{re.escape(word.strip('/'))}\b", text)]
     assert not missing
+
+
+def test_a_page_that_ends_with_a_table_closes_what_it_opened_and_names_the_table() -> None:
+    made = from_markdown("## What breaks it\n\n| You see | Cause |\n|---|---|\n| a | b |\n")
+    assert made.count("<div") == made.count("</div>") == 1
+    assert "<caption>What breaks it</caption>" in made

@@ -134,7 +134,7 @@ def from_markdown(text: str) -> Markup:
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = markdown.parse(text)
     heading, region = "", Markup(' tabindex="0" role="region" aria-label="{}: {}"')
-    for token, following in itertools.pairwise(tokens):
+    for token, following in itertools.zip_longest(tokens, tokens[1:]):
         if token.type == "heading_open":
             heading = following.content
             token.attrSet("id", _anchor(heading))
@@ -144,7 +144,8 @@ def from_markdown(text: str) -> Markup:
             token.type, token.content = "html_block", whole
         elif token.type == "table_open":
             about = region.format(heading, "table")
-            token.type, token.content = "html_block", f'<div class="scroll"{about}>\n<table>\n'
+            opened = Markup('<div class="scroll"{}>\n<table>\n<caption>{}</caption>\n')
+            token.type, token.content = "html_block", opened.format(about, heading)
         elif token.type == "table_close":
             token.type, token.content = "html_block", "</table>\n</div>\n"
     main = markdown.renderer.render(tokens, markdown.options, {})
