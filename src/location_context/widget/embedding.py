@@ -243,8 +243,8 @@ def _compact_height(shown: Sequence[Section[Any]], stay: Stay | None, width: int
             else default
         )
 
-    # the more sections, the more sources are named
-    total = float(np.interp(len(shown), (1, MEASURED), (height("frame.alone"), height("frame"))))
+    # more than two sections name more sources
+    total = float(np.interp(len(shown), (2, MEASURED), (height("frame.alone"), height("frame"))))
     for is_half, row in groupby(shown, key=lambda section: f"{section.name}.alone" in measured):
         names = [section.name for section in row]
         if is_half and len(names) > 1:
