@@ -1,13 +1,22 @@
-"""Frames that the browser sizes itself: as tall as the widget, in whole pixels, without a script.
+"""Frames that the browser sizes itself: what the page has ready for them, and why it is not used.
 
 Chromium knows `frame-sizing` since 2026; with an older one these tests are skipped.
 """
 
 import pytest
 
+from tests.widget.browser import host, until
 from tests.widget.full_app import FORECAST, STAY, STRADDLING
 
 WIDTHS = [*range(300, 1300, 37)]
+INNER = """<!doctype html><html lang=en><title>x</title>
+<meta name="responsive-embedded-sizing" content="allow-origins=*">
+<style>html { overflow: hidden }</style><p id="w">WORDS</p><script>
+new ResizeObserver(() => self.requestResize?.()).observe(document.getElementById("w"));
+</script>""".replace("WORDS", "some words of a text that wraps " * 200)
+OUTER = """<!doctype html><html lang=en><title>A host</title><iframe title="x" src="{}"
+style="frame-sizing:content-height;height:auto;width:720px" sandbox="allow-scripts"></iframe>"""
+TALL_FRAME = "document.querySelector('iframe').offsetHeight"
 TALL = """(widths) => widths.map((width) => {
   const page = document.getElementById("w");
   page.style.width = width + "px";
@@ -28,3 +37,20 @@ def test_the_page_is_a_whole_number_of_pixels_tall_at_every_width(full, open_pag
     natural = page.evaluate(TALL, WIDTHS)
     assert all(0 <= whole - own < 1 for whole, own in zip(tall, natural, strict=True))
     assert any(own % 1 for own in natural), "so that it would be cut"
+
+
+def test_chromium_still_measures_at_the_first_width_so_that_embed_js_comes_first(open_page):
+    """When this fails, try native sizing anew; docs/decisions/widget.md has what was wrong."""
+    with host({"/": INNER}) as inner, host({"/": OUTER.format(inner)}) as origin:
+        page = open_page(origin, viewport={"width": 1000, "height": 700}).page
+        if not page.evaluate("CSS.supports('frame-sizing', 'content-height')"):
+            pytest.skip("this Chromium does not size frames")
+        until(page, f"{TALL_FRAME} > 300")
+        before = page.evaluate(TALL_FRAME)
+        page.evaluate("document.querySelector('iframe').style.width = '300px'")
+        frame = page.frames[1]
+        until(frame, "innerWidth <= 300")
+        frame.evaluate("document.getElementById('w').append(' more words'.repeat(200))")
+        until(page, f"{TALL_FRAME} > {before}")
+        content = frame.evaluate("document.getElementById('w').offsetHeight")
+        assert content > 1.5 * page.evaluate(TALL_FRAME)
