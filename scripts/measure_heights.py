@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from pathlib import Path
 
+from msgspec.structs import replace
 from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).parents[1]
@@ -22,8 +23,9 @@ sys.path.insert(0, str(ROOT))
 from tests.moved_clock import MovedClock  # noqa: E402
 from tests.serving import free_port, serve  # noqa: E402
 from tests.widget.browser import chromium_path  # noqa: E402
-from tests.widget.samples.sections import sample_sections  # noqa: E402
+from tests.widget.samples.sections import Sample, sample_sections  # noqa: E402
 
+from location_context.sections.contract import Applicable, NotApplicable, Query  # noqa: E402
 from location_context.sections.section import Section  # noqa: E402
 from location_context.settings import Settings  # noqa: E402  the path comes first
 
@@ -38,6 +40,7 @@ SIDE_BY_SIDE = 464  # px from which cards of half the width share a row there
 DAYS = (1, 4, 7, 8, 10, 11, 15, 22, 35, 36, 39, 40, 60, 92)
 NEAR = date(2026, 11, 21)  # the clock's today
 FAR = date(2027, 8, 7)
+USUAL_DAYS = 8  # of stays whose length changes nothing
 SPLIT_NEAR_DAYS = 4  # days within the horizon of a stay that reaches over it
 MEASURE = """(widths) => {
   const page = document.getElementById("w"), tall = (one) => one.getBoundingClientRect().height;
@@ -86,8 +89,35 @@ def measured(page: "Page", url: str, sections: "Sequence[Section]") -> dict[str,
             found[f"{one.name}.far"] = [far.part(n, one.name) for n in DAYS]
         else:
             found[one.name] = [far.part(n, one.name) for n in DAYS]
+    lists = [one for one in sections if isinstance(one, Sample) and not one.splits_at_horizon]
+    found["rows"] = rows = {one.name: [0, 0] for one in lists}
+    for one in lists:
+        _count(one, rows[one.name], short=False)
+    Open(page, url, FAR, lat=44).part(DAYS[0], lists[0].name)
+    for one in lists:
+        _count(one, rows[one.name], short=True)
+    short = Open(page, url, FAR, lat=45)
+    for one in lists:
+        found[f"{one.name}.short"] = [short.part(n, one.name) for n in DAYS]
     found["frame"] = [far.rest(n, *(one.name for one in sections)) for n in DAYS]
+    for one in sections:
+        alone = Open(page, url, FAR, more=f"&sections={one.name}")
+        found[f"frame.{one.name}"] = [alone.rest(USUAL_DAYS, one.name)] * len(DAYS)
     return found
+
+
+def _count(section: "Sample", rows: list[int], *, short: bool) -> None:
+    """Count the rows of a sample's next answers; a short one lists its first entry alone."""
+    make = section.make
+
+    def made(query: "Query") -> "Applicable | NotApplicable":
+        body = make(query)
+        fields = [name for name in ("restaurants", "events") if short and hasattr(body, name)]
+        body = replace(body, **{name: getattr(body, name)[:1] for name in fields})
+        rows[0 if short else 1] = section.rows(body)
+        return body
+
+    section.make = made
 
 
 def compact(page: "Page", url: str, sections: "Sequence[Section]") -> dict[str, Sequence[int]]:
@@ -132,11 +162,11 @@ def _means(page: "Page", url: str, sections: str, days: int = 8) -> list[dict[st
 class Open:
     """Widgets of stays that begin on a day, measured once for each number of days."""
 
-    def __init__(self, page: "Page", url: str, start: date, more: str = "") -> None:
+    def __init__(
+        self, page: "Page", url: str, start: date, more: str = "", lat: float = 43.3183
+    ) -> None:
         self._page, self._start = page, start
-        self._address = (
-            f"{url}/v1/pulse?lang=en&lat=43.3183&lng=-1.9812&place=San%20Sebastián{more}"
-        )
+        self._address = f"{url}/v1/pulse?lang=en&lat={lat}&lng=-1.9812&place=San%20Sebastián{more}"
         self._seen: dict[int, list[dict[str, float]]] = {}
 
     def part(self, days: int, name: str) -> list[int]:

@@ -282,6 +282,11 @@ class Section(ABC, Generic[Body]):
         heading = context.fmt.capitalise(self.label(context.fmt.language))
         return Brief.of_card(heading, self.card(body, context), body)
 
+    def rows(self, body: Body) -> int | None:
+        """How many rows its card shows, by which its height is reserved; None if it has no list."""
+        del body
+        return None
+
     def page_data(self, bodies: Sequence[Body]) -> Mapping[str, str]:
         """`data-` attributes of the page, read by a script of the page that embeds it."""
         del bodies

@@ -14,7 +14,7 @@ out of sight).
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
@@ -56,7 +56,6 @@ SIDE_BY_SIDE = 464  # px from which a compact page has cards of half the width s
 FEW_DAYS = 4  # columns that a narrow compact page has in one row
 MEASURED = 4  # sections of the measured pages
 BRIEF_HEIGHT = 80  # px of a section on a compact page that was not measured
-NOTICE_AREA = 40_000  # px² that a section takes in the footer
 
 
 def script_routes() -> list[Route]:
@@ -211,25 +210,50 @@ def reserved_height(service: Service, parameters: Parameters, width: int = DEFAU
     """The height in px to reserve at a width in px.
 
     The sum of the widget's parts, each interpolated between the widths and lengths of stay at which
-    scripts/measure_heights.py measured it. A section is left out if a cached result for this very
-    widget says that it is not applicable; no section is read to find out.
+    scripts/measure_heights.py measured it. A cached result for this very widget tells whether a
+    section is not applicable, and the rows of its card; no section is read to find out.
     """
     point = service.gazetteer.point(parameters.lat, parameters.lng)
     language = parameters.language or service.languages.english
     query = Query(point, parameters.stay, parameters.units, language, public=True)
     today = point.today(service.clock())
     sections = chosen(service.sections, parameters.sections)
-    shown = [cached.section for cached in sections if _is_shown(cached, query, today)]
+    shown = [cached for cached in sections if _is_shown(cached, query, today)]
     if parameters.layout == "compact":
-        return _compact_height(shown, parameters.stay, width)
+        return _compact_height([cached.section for cached in shown], parameters.stay, width)
     days = parameters.stay.days if parameters.stay else 1
-    parts = [
-        _height(*_part(section, parameters.stay, today), section.card_height, width)
-        for section in shown
-    ]
-    measured = len({name.partition(".")[0] for name in _measured()[1]} - {"frame"})
-    left_out = max(0, measured - len(shown)) * NOTICE_AREA / width
-    return 10 * round((sum(parts) + _height("frame", days, 0, width) - left_out) / 10)
+    parts = [_card_height(cached, query, today, width) for cached in shown]
+    names = {cached.name for cached in shown}
+    return 10 * round((sum(parts) + _frame_height(names, days, width)) / 10)
+
+
+def _frame_height(shown: Collection[str], days: int, width: int) -> float:
+    """The height in px of all around the cards, without what others than those shown add to it.
+
+    It was measured with all sections and with each alone.
+    """
+    whole = _height("frame", days, 0, width)
+    alone = {
+        part.partition(".")[2]: _height(part, days, 0, width)
+        for part in _measured()[1]
+        if part.startswith("frame.")
+    }
+    common = (sum(alone.values()) - whole) / (len(alone) - 1)
+    return whole - sum(height - common for name, height in alone.items() if name not in shown)
+
+
+def _card_height(cached: CachedSection, query: Query, today: date, width: int) -> float:
+    """The height of a card in px: that of a long list, or of as many rows as are known."""
+    section, axes = cached.section, _measured()[0]
+    part, days = _part(section, query.stay, today)
+    height = _height(part, days, section.card_height, width)
+    result = cached.peek(query)
+    body = result.body if result else None
+    rows = section.rows(body) if isinstance(body, Applicable) else None
+    if rows is None or part not in axes["rows"]:
+        return height
+    short = _height(f"{part}.short", days, height, width)
+    return float(np.interp(rows, axes["rows"][part], [short, height]))
 
 
 def _compact_height(shown: Sequence[Section[Any]], stay: Stay | None, width: int) -> int:
@@ -292,9 +316,13 @@ def _height(part: str, days: float, default: float, width: int) -> float:
 
 @cache
 def _measured() -> tuple[dict[str, Any], dict[str, Any]]:
-    """The axes of the measured heights, and the parts: each width of each number of days."""
+    """The axes of the measured heights, and the parts: each width of each number of days.
+
+    A part that is a list was measured with one entry too, as `.short`; the axis `rows` has the
+    numbers of rows of both.
+    """
     parts = json.loads(read_file("location_context.widget:heights.json"))
-    return {axis: parts.pop(axis) for axis in ("widths", "days", "split_near_days")}, parts
+    return {axis: parts.pop(axis) for axis in ("widths", "days", "split_near_days", "rows")}, parts
 
 
 def _is_shown(cached: CachedSection, query: Query, today: date) -> bool:

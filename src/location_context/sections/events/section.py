@@ -169,6 +169,9 @@ class Events(section.Section[EventsBody]):
     def brief(self, body: EventsBody, context: CardContext) -> Brief:
         return card.brief(body, context.fmt)
 
+    def rows(self, body: EventsBody) -> int:
+        return min(card.MAX_IN_VIEW, len(body.events))
+
     def text(self, body: EventsBody) -> Iterator[str | section.TextTable]:
         """A line for each event, how many did not fit, and how each provider answered."""
         rows = []

@@ -234,5 +234,9 @@ class Guide(section.Section[GuideBody]):
     def brief(self, body: GuideBody, context: CardContext) -> Brief:
         return card.brief(body, context.fmt)
 
+    def rows(self, body: GuideBody) -> int:
+        """Restaurants in view, and the heading of each tier."""
+        return min(card.MAX_SHOWN, len(body.restaurants)) + len({r.tier for r in body.restaurants})
+
     def text(self, body: GuideBody) -> Iterator[str | section.TextTable]:
         return to_text(body)
