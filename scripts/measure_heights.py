@@ -33,7 +33,7 @@ OUT = ROOT / "src" / "location_context" / "widget" / "heights.json"
 # on both sides of every change of the layout
 WIDTHS = (280, 320, 360, 440, 559, 560, 639, 640, 720, 900, 1200)
 COMPACT_OUT = OUT.with_name("compact_heights.json")
-COMPACT_WIDTHS = (280, 320, 367, 368, 420, 463, 464, 500, 560, 640, 733, 900)
+COMPACT_WIDTHS = (280, 320, 367, 368, 384, 400, 420, 440, 463, 464, 500, 560, 640, 733, 900)
 SHORT_DAYS = 3
 LISTS = {"guide", "events"}  # sections that stand side by side there
 SIDE_BY_SIDE = 464  # px from which cards of half the width share a row there
