@@ -31,7 +31,7 @@ from location_context.settings import Settings  # noqa: E402  the path comes fir
 
 OUT = ROOT / "src" / "location_context" / "widget" / "heights.json"
 # on both sides of every change of the layout
-WIDTHS = (280, 320, 360, 440, 559, 560, 639, 640, 720, 900, 1200)
+WIDTHS = (280, 320, 360, 440, 559, 560, 639, 640, 680, 720, 900, 1200)
 COMPACT_OUT = OUT.with_name("compact_heights.json")
 COMPACT_WIDTHS = (280, 320, 367, 368, 384, 400, 420, 440, 463, 464, 500, 560, 640, 733, 900)
 SHORT_DAYS = 3
