@@ -48,6 +48,7 @@ ANSWERED = (
         "cells scrolled out of sight, which axe does not measure and HTML_CodeSniffer does",
     ),
     Answer("axe", "color-contrast", ".plot", "text in drawings: a test measures it"),
+    Answer("axe", "color-contrast", "figure", "text on the map: a test measures it"),
     Answer("IBM", "style_color_misuse", "", "tests: rain, certainty and tiers are told by words"),
     Answer("IBM", "style_highcontrast_visible", "", "tests with forced colours"),
     Answer("IBM", "style_viewport_resizable", "", "tests with text of 200 %"),

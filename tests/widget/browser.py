@@ -6,6 +6,7 @@ test can say: no console error, no CSP report, no request elsewhere.
 
 import json
 import os
+import re
 import shutil
 import threading
 import time
@@ -137,3 +138,8 @@ def host(pages: Mapping[str, str], headers: Mapping[str, str] | None = None) -> 
         server.shutdown()
         server.server_close()
         thread.join(10)
+
+
+def as_hex(colour: str) -> str:
+    """`#0f766e` for the browser's `rgb(15, 118, 110)`."""
+    return "#" + "".join(f"{int(part):02x}" for part in re.findall(r"\d+", colour))

@@ -1,22 +1,16 @@
 """The page of the score in Chromium: it fits, every region is reached, contrast holds."""
 
-import re
-
 import pytest
 
 from location_context.widget.colour import contrast
 from tests.moved_clock import MovedClock
 from tests.sections.weather.accuracy.test_page import score_settings  # noqa: F401  a fixture
 from tests.serving import serve
+from tests.widget.browser import as_hex
 from tests.widget.test_docs_page_browser import SIDEWAYS, UNREACHED
 
 CLEAR = "rgba(0, 0, 0, 0)"
 INKS = "(all) => [...new Set(all.map((one) => getComputedStyle(one).fill))]"
-
-
-def as_hex(colour: str) -> str:
-    """`#0f766e` for the browser's `rgb(15, 118, 110)`."""
-    return "#" + "".join(f"{int(part):02x}" for part in re.findall(r"\d+", colour))
 
 
 @pytest.fixture(scope="module")

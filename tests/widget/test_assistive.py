@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from location_context.widget.colour import contrast
+from tests.widget.browser import as_hex
 from tests.widget.full_app import FORECAST, LANGUAGES, STAY, STRADDLING
 
 LONG = {**STAY, "start": "2027-07-01", "end": "2027-07-28"}
@@ -176,6 +178,17 @@ def test_spacing_of_text_as_wcag_has_it_cuts_and_hides_nothing(full, open_page, 
             }).map((one) => one.className + one.textContent)"""
         )
         assert cut == [], width
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_on_the_map_of_restaurants_has_contrast_on_each_of_its_grounds(full, open_page, theme):
+    page = open_page(full.address(STAY, lang="en", theme=theme)).page
+    fills = "(all) => [...new Set(all.map((one) => getComputedStyle(one).fill))]"
+    inks = page.eval_on_selector_all("figure text", fills)
+    grounds = page.eval_on_selector_all("figure rect, figure .on-foot", fills)
+    assert len(inks) == len(grounds) == 2
+    pairs = [(as_hex(ink), as_hex(ground)) for ink in inks for ground in grounds]
+    assert [pair for pair in pairs if contrast(*pair) < 4.5] == []
 
 
 def test_forced_colours_draw_everything_in_the_systems_own(full, open_page):
