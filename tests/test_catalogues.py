@@ -82,13 +82,13 @@ def says_its_number(language: str, form: int) -> bool:
 SAME = {  # what is written alike in English and in these languages, besides signs and units
     "de": "in Jupiter Layout Mars Mild mild Restaurants Restaurants: Saturn Sport Status Venus "
     "Warm warm",
-    "fr": "Accent Concert Documentation Festival Jupiter Latitude Longitude Mars Restaurants Sport "
-    "restaurants",
+    "fr": "Accent Concert Documentation E-mail Festival Jupiter Latitude Longitude Mars "
+    "Restaurants Sport restaurants",
     "es": "Venus",
-    "it": "Layout Sport",
-    "pt": "Festival Latitude Layout Longitude Status",
-    "nl": "Accent Compact Concert Festival Jupiter Mars Restaurants Restaurants: Sport Status "
-    "Venus Warm restaurants trackers warm in cookies,",
+    "it": "E-mail Layout Sport",
+    "pt": "E-mail Festival Latitude Layout Longitude Status",
+    "nl": "Accent Compact Concert E-mail Festival Jupiter Mars Restaurants Restaurants: Sport "
+    "Status Venus Warm restaurants trackers warm in cookies,",
 }
 
 

@@ -4,13 +4,16 @@ import base64
 import hashlib
 import html
 import re
+from html.parser import HTMLParser
 from urllib.parse import parse_qs, urlsplit
+from xml.etree import ElementTree as ET
 
 import pytest
 
 from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Languages
 from location_context.widget.builder import form
+from tests.widget.full_app import LANGUAGES
 from tests.widget.live_app import DONOSTIA
 
 CODE = re.compile(r"<pre[^>]*><code>(.*?)</code></pre>", re.DOTALL)
@@ -67,6 +70,70 @@ def test_the_code_is_two_lines_with_escaped_ampersands_and_absolute_addresses(si
         'sandbox="allow-scripts allow-popups allow-popups-to-escape-sandbox"></iframe></div>'
     )
     assert second == f'<script src="{site.url}/v1/embed.js" async></script>'
+
+
+class Elements(HTMLParser):
+    """Names of elements with their attributes, and the text between them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def mail(site, **fields: str) -> tuple[dict[str, str | None], dict[str, str | None]]:
+    """Link and picture of the code for an e-mail, which has nothing else."""
+    elements = Elements(code(page(site, code="mail", **fields)))
+    assert [name for name, _ in elements.found] == ["a", "img"]
+    assert elements.text == ""
+    return elements.found[0][1], elements.found[1][1]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_code_for_an_e_mail_has_the_pictures_own_text_and_size_in_the_page_s_language(
+    site, language
+):
+    link, picture = mail(site, language=language, **DONOSTIA, place="Río & “Sol”")
+    assert link["lang"] == language
+    assert link.get("dir", "ltr") == ("rtl" if language == "ar" else "ltr")
+    assert parse_qs(urlsplit(link["href"]).query)["lang"] == [language]
+    shown = ET.fromstring(site.get(picture["src"].removeprefix(site.url)).content)
+    assert picture["alt"] == shown.find("{http://www.w3.org/2000/svg}desc").text
+    assert "Río & “Sol”" in picture["alt"]
+    assert (picture["width"], picture["height"]) == (shown.get("width"), shown.get("height"))
+
+
+def test_the_e_mail_links_to_the_full_widget_of_the_same_stay(site):
+    chosen = {"theme": "dark", "accent": "#1d4ed8", "units": "imperial", "lang": "de"}
+    some = {"sections": "guide,weather", "layout": "compact"}
+    link, picture = mail(site, **DONOSTIA, **chosen, **some)
+    address = urlsplit(link["href"])
+    assert f"{address.scheme}://{address.netloc}" == site.url
+    assert address.path == "/v1/pulse"
+    assert picture["src"] == f"{site.url}/v1/pulse.svg?{address.query}"
+    sent = {name: value for name, (value,) in parse_qs(address.query).items()}
+    assert sent == {**DONOSTIA, **chosen, "sections": "guide,weather"}
+    assert site.get("/v1/pulse?" + address.query).status_code == 200
+
+
+def test_nothing_in_the_name_of_a_place_leaves_the_text_of_the_e_mail(site):
+    evil = "\"><script>alert(1)</script>'&quot;<img src=x onerror=alert(1)>"
+    link, picture = mail(site, **DONOSTIA, place=evil)
+    assert evil in picture["alt"]
+    assert parse_qs(urlsplit(link["href"]).query)["place"] == [evil]
+    assert set(link) == {"href", "lang"}
+    assert set(picture) == {"src", "alt", "width", "height", "style"}
+
+
+def test_a_wrong_field_gives_no_code_for_an_e_mail_either(site):
+    assert code(page(site, **{**DONOSTIA, "lat": "91"}, code="mail")) == ""
 
 
 def test_the_preview_shows_what_the_code_shows(site):

@@ -9,7 +9,7 @@ from location_context.settings import Settings
 from tests.moved_clock import MovedClock
 from tests.sections.weather.conftest import write_grid
 from tests.serving import free_port, serve
-from tests.widget.browser import until
+from tests.widget.browser import host, until
 
 SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 CODE = "document.querySelector('#code code').textContent"
@@ -101,6 +101,49 @@ def test_without_the_clipboard_the_code_is_selected_and_copied_the_old_way(build
     page.click("#copy")
     until(page, "document.getElementById('copied').textContent !== ''")
     assert page.evaluate("getSelection().toString().startsWith('<div')")
+
+
+def test_the_code_for_an_e_mail_is_chosen_and_copied_and_the_other_comes_back(builder):
+    watched = builder(permissions=["clipboard-read", "clipboard-write"])
+    page = watched.page
+    page.check("input[name=code][value=mail]", force=True)
+    until(page, f"{CODE}.startsWith('<a href=')")
+    assert page.is_hidden("#strict")
+    assert "linked to the widget" in page.inner_text("#lines")
+    page.fill("#end", page.input_value("#start"))
+    until(page, f"{CODE}.includes('end={page.input_value('#start')}')")
+    page.click("#copy")
+    until(page, "document.getElementById('copied').textContent === 'Copied'")
+    assert page.evaluate("navigator.clipboard.readText()") == page.evaluate(CODE)
+    assert watched.axe() == []
+    page.reload()
+    assert page.evaluate(CODE).startswith("<a href=")
+    page.check("input[name=code][value='']", force=True)
+    until(page, f"{CODE}.startsWith('<div')")
+    assert page.is_visible("#strict")
+    assert watched.complaints == []
+
+
+@pytest.mark.parametrize("screen", [800, 375])
+def test_the_picture_of_an_e_mail_loads_with_its_size_or_as_wide_as_the_screen(
+    builder, open_page, screen
+):
+    page = builder("?code=mail", java_script_enabled=False).page
+    text = page.inner_text("#code code")
+    with host({"/": f"<!doctype html><html lang=en><title>A</title>{text}"}) as origin:
+        watched = open_page(origin, viewport={"width": screen, "height": 800})
+        there = watched.page
+        until(there, "document.querySelector('img').complete")
+        natural = there.evaluate("(i => [i.naturalWidth, i.naturalHeight])(document.images[0])")
+        given = there.evaluate(
+            "['width', 'height'].map((name) => +document.images[0].getAttribute(name))"
+        )
+        box = there.locator("img").bounding_box()
+        assert natural == given == [600, natural[1]]
+        assert box["width"] == min(600, screen - 16), "less the margin of a page"
+        assert abs(box["height"] - box["width"] * natural[1] / 600) < 1
+        assert there.evaluate(SIDEWAYS) <= 0
+        assert watched.complaints == []
 
 
 def test_every_change_comes_into_code_and_preview(builder):

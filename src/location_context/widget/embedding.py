@@ -38,6 +38,7 @@ from location_context.service import Service, chosen
 from location_context.settings import Settings
 from location_context.stay import Stay, horizon
 from location_context.widget.render import minify_script, read_file
+from location_context.widget.static_card import WIDTH
 
 SCRIPT_HEADERS = {
     "Cache-Control": "public, max-age=86400, stale-while-revalidate=60, stale-if-error=3600",
@@ -139,6 +140,23 @@ def snippet(
     container = "container-type:inline-size;contain-intrinsic-width:300px;width:100%"
     line = iframe(settings, parameters, frame_title, given)
     return f'<div style="{container}">{line}</div>'
+
+
+def mail_snippet(settings: Settings, parameters: Parameters, text: str, height: int) -> str:
+    """A link to the full widget around the static card, with the card's text; in px.
+
+    `height:auto` keeps its shape on narrow screens, and its text whole where it is not shown.
+    """
+    assert parameters.language is not None, "mail programs' servers ask for no language"
+    language = parameters.language
+    direction = ' dir="rtl"' if language.direction == "rtl" else ""
+    picture = widget_query(replace(parameters, layout=None))
+    return (
+        f'<a href="{escape(full_address(settings, parameters))}" lang="{language.tag}"{direction}>'
+        f'<img src="{escape(public_url(settings, f"/v1/pulse.svg?{picture}"))}" '
+        f'alt="{escape(text)}" width="{WIDTH}" height="{height}" '
+        'style="border:0;max-width:100%;height:auto"></a>'
+    )
 
 
 def iframe(settings: Settings, parameters: Parameters, frame_title: str, given: str) -> str:

@@ -30,6 +30,7 @@ from location_context.upstream.deadline import Deadline
 from location_context.widget import content, embedding, oembed, text_width
 from location_context.widget.builder import page as builder
 from location_context.widget.render import Appearance, Page, Renderer
+from location_context.widget.static_card import StaticCard, read_and_draw
 
 PATH = "/v1/pulse"
 PICTURE_PATH = "/v1/pulse.svg"
@@ -114,9 +115,9 @@ class Widget:
         deadline = Deadline.after(service.settings.widget_deadline)
         fmt = Formatter(language)
         if request.url.path == PICTURE_PATH:
-            read = (content.read(service, one, query, deadline) for one in sections)
-            results = content.joined(await asyncio.gather(*read))
-            page = self._picture(parameters, query, results, fmt)
+            card, results = await read_and_draw(service, parameters, query, fmt)
+            appearance = Appearance(theme=parameters.theme, accent=parameters.accent)
+            page = self._renderer.picture(card, appearance)
         else:
             found = await asyncio.gather(
                 *(self._read_and_render(one, query, deadline, fmt, parameters) for one in sections)
@@ -149,7 +150,9 @@ class Widget:
         )
         shown = content.Content(title=view.label, problem=view)
         if request.url.path == PICTURE_PATH:
-            page = self._renderer.error_picture(view, fmt, _appearance(raw))
+            card = StaticCard(fmt)
+            card.draw_error(view)
+            page = self._renderer.picture(card, _appearance(raw))
         else:
             page = self._renderer.page(shown, fmt, _appearance(raw))
         headers = {"Cache-Control": "no-store", **error.headers}
@@ -194,26 +197,6 @@ class Widget:
         )
         appearance = Appearance(theme=parameters.theme, accent=parameters.accent)
         return self._renderer.page(shown, fmt, appearance)
-
-    def _picture(
-        self,
-        parameters: Parameters,
-        query: Query,
-        results: content.SectionResults,
-        fmt: Formatter,
-    ) -> Page:
-        """The same as a static card."""
-        assert query.stay is not None
-        gazetteer, now = self._service.gazetteer, self._service.clock()
-        briefs = (content.brief(one, results, fmt, now) for one in results.by_section)
-        footer = content.footer(results, fmt)
-        return self._renderer.picture(
-            content.header(parameters, query.stay, query.point, gazetteer, fmt),
-            [brief for brief in briefs if brief],
-            [part.text for part in footer.names] if footer else [],
-            fmt,
-            Appearance(theme=parameters.theme, accent=parameters.accent),
-        )
 
     def _card(
         self,

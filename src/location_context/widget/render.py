@@ -22,7 +22,7 @@ from location_context.localisation.formatter import Formatter
 from location_context.parameters import Theme
 from location_context.sections.card import Brief, Card
 from location_context.widget.colour import variables
-from location_context.widget.content import Content, ErrorView, Header, RenderedCard
+from location_context.widget.content import Content, RenderedCard
 from location_context.widget.static_card import StaticCard, svg_style
 
 _PACKAGE = "location_context.widget"
@@ -153,29 +153,11 @@ class Renderer:
         )
         return Page(html, policy)
 
-    def picture(
-        self,
-        header: Header,
-        briefs: Sequence[Brief],
-        sources: Sequence[str],
-        fmt: Formatter,
-        appearance: Appearance,
-    ) -> Page:
-        """What sections say in brief as one SVG."""
-        card = StaticCard(fmt, self._icons)
-        card.draw(header, briefs, sources)
-        return self._svg(card, appearance)
-
-    def error_picture(self, view: ErrorView, fmt: Formatter, appearance: Appearance) -> Page:
-        """What went wrong as one SVG."""
-        card = StaticCard(fmt, self._icons)
-        card.draw_error(view)
-        return self._svg(card, appearance)
-
-    def _svg(self, card: StaticCard, appearance: Appearance) -> Page:
+    def picture(self, card: StaticCard, appearance: Appearance) -> Page:
+        """A static card as one SVG."""
         style = svg_style(appearance.theme, appearance.accent)
         policy = f"default-src 'none'; style-src {digest(style)}; frame-ancestors {self._ancestors}"
-        return Page(card.svg(style), policy, "image/svg+xml")
+        return Page(card.svg(style, self._icons), policy, "image/svg+xml")
 
 
 @dataclass

@@ -6,6 +6,7 @@ there is no script, no CSS variable and no address, which mail programs would no
 and `desc` hold all of it as text, from which `alt` is taken.
 """
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -13,10 +14,14 @@ from itertools import groupby
 from markupsafe import escape
 
 from location_context.localisation.formatter import Formatter
-from location_context.parameters import Theme
+from location_context.parameters import Parameters, Theme
 from location_context.sections.card import Brief, BriefColumn, BriefItem
+from location_context.sections.contract import Query
+from location_context.service import Service, chosen
+from location_context.upstream.deadline import Deadline
+from location_context.widget import content
 from location_context.widget.colour import Scheme, palette
-from location_context.widget.content import ErrorView, Header
+from location_context.widget.content import ErrorView, Header, SectionResults
 from location_context.widget.text_width import DOT, fitting, lines, width
 
 WIDTH, MARGIN, GUTTER = 600, 24, 24  # px
@@ -34,13 +39,9 @@ STYLES = {  # of texts: size in px, weight and colour
 
 @dataclass
 class StaticCard:
-    """Drawn from top to bottom; `x` is counted from where lines begin, which is right in Arabic.
-
-    `icons` are view box and shapes by name.
-    """
+    """Drawn from top to bottom; `x` is counted from where lines begin, which is right in Arabic."""
 
     fmt: Formatter
-    icons: Mapping[str, tuple[str, str]]
     y: float = 20.0
     title: str = ""
     text: str = ""
@@ -64,7 +65,7 @@ class StaticCard:
             self.y += size * LEADING
 
     def icon(self, name: str, x: float, size: float) -> None:
-        if name in self.icons:
+        if name:
             self.used[name] = None
             left = min(self._mirrored(x), self._mirrored(x + size))
             place = f'x="{left:g}" y="{self.y:g}" width="{size}" height="{size}"'
@@ -106,12 +107,17 @@ class StaticCard:
             self.y += 4
             self.paragraph(sentence, "q" if place else "l")
 
-    def svg(self, style: str) -> str:
-        """All of it with this style."""
-        height, language = round(self.y + 16), self.fmt.language
+    @property
+    def height(self) -> int:
+        """In px, of what is drawn."""
+        return round(self.y + 16)
+
+    def svg(self, style: str, icons: Mapping[str, tuple[str, str]]) -> str:
+        """All of it with this style; `icons` are view box and shapes by name."""
+        height, language = self.height, self.fmt.language
         box = f'<rect class="c" x=".5" y=".5" width="{WIDTH - 1}" height="{height - 1}" rx="14"/>'
         symbols = "".join(
-            f'<symbol id="{name}" viewBox="{self.icons[name][0]}">{self.icons[name][1]}</symbol>'
+            f'<symbol id="{name}" viewBox="{icons[name][0]}">{icons[name][1]}</symbol>'
             for name in self.used
         )
         return (
@@ -208,6 +214,24 @@ class StaticCard:
             start += 4
         self.paragraph(details, "q", most - (start - x), start)
         self.y += 0 if details else STYLES["q"][0] * LEADING * bool(item.icon)
+
+
+async def read_and_draw(
+    service: Service, parameters: Parameters, query: Query, fmt: Formatter
+) -> tuple[StaticCard, SectionResults]:
+    """The card of a stay, and the results that it shows."""
+    deadline = Deadline.after(service.settings.widget_deadline)
+    sections = chosen(service.sections, parameters.sections)
+    read = (content.read(service, one, query, deadline) for one in sections)
+    results = content.joined(await asyncio.gather(*read))
+    assert query.stay is not None
+    header = content.header(parameters, query.stay, query.point, service.gazetteer, fmt)
+    now, footer = service.clock(), content.footer(results, fmt)
+    briefs = (content.brief(one, results, fmt, now) for one in results.by_section)
+    card = StaticCard(fmt)
+    names = [part.text for part in footer.names] if footer else []
+    card.draw(header, [brief for brief in briefs if brief], names)
+    return card, results
 
 
 def text_of(header: Header, briefs: Sequence[Brief], fmt: Formatter) -> str:

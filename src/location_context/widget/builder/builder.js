@@ -218,7 +218,7 @@
     }
     later(target.matches("input[inputmode], #hex, [type=date]") ? 500 : 0);
   });
-  field("strict").addEventListener("input", () => later(0));
+  for (const one of document.querySelectorAll("[form=form]")) one.addEventListener("input", () => later(0));
   form.addEventListener("submit", (event) => { event.preventDefault(); later(0); });
   document.querySelector(".preview .segments").addEventListener("input", reserve);
 

@@ -66,7 +66,8 @@ class PlaceSearch:
 class Form:
     """The fields as text; `parameters` if all are valid, else the first error and its field.
 
-    `strict` asks for code without style, for hosts whose policy refuses it.
+    `strict` asks for code without style, for hosts whose policy refuses it; `mail` for that of an
+    e-mail.
     """
 
     fields: dict[str, str]
@@ -74,6 +75,7 @@ class Form:
     today: date
     timezone: str = ""
     strict: bool = False
+    mail: bool = False
     parameters: Parameters | None = None
     error_field: str = ""
     error: str = ""
@@ -91,7 +93,8 @@ async def read(service: Service, query: bytes, fmt: Formatter) -> Form:
     search = await _search(service, fields, raw.get("was", ""))
     if search.places:
         fields |= place_fields(search.places[0])
-    return replace(_validate(service, fields, search, fmt), strict="strict" in raw)
+    form = _validate(service, fields, search, fmt)
+    return replace(form, strict="strict" in raw, mail=raw.get("code") == "mail")
 
 
 def _sections(service: Service, pairs: Sequence[tuple[str, str]]) -> str:

@@ -7,6 +7,7 @@ and snippets come from here. Style and script are in the page and allowed by the
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from functools import cached_property
 from typing import Any
@@ -22,16 +23,18 @@ from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Language, Languages
 from location_context.parameters import DEFAULT_ACCENT, Parameters
 from location_context.sections.cached_section import CachedSection
-from location_context.sections.contract import CC_BY
+from location_context.sections.contract import CC_BY, Query
 from location_context.service import Service, chosen
 from location_context.stay import Stay, horizon
 from location_context.widget import embedding
 from location_context.widget.builder import form
 from location_context.widget.colour import palette, variables
 from location_context.widget.render import digest, read_file, template_environment
+from location_context.widget.static_card import read_and_draw
 
 _PACKAGE = "location_context.widget.builder"
 _HIGHLIGHTED = re.compile(r'(</?(?:div|iframe|script)|(?<=height=")\d+)')
+_HIGHLIGHTED_MAIL = re.compile(r"(</?(?:a|img)\b)")
 
 
 def routes(service: Service) -> list[Route]:
@@ -70,6 +73,8 @@ class Page:
         fmt = Formatter(language)
         state = await form.read(self._service, request.scope["query_string"], fmt)
         view = self._view(state, fmt)
+        if state.mail and state.parameters:
+            view["embed"]["lines"] = [await self._mail(request, state.parameters, language)]
         body = self._template.render(style=self._style, script=self._script, **view)
         headers = {
             "Cache-Control": "no-cache",
@@ -80,6 +85,24 @@ class Page:
             "Vary": "Accept-Language",
         }
         return Response(body, headers=headers, media_type="text/html")
+
+    async def _mail(
+        self, request: Request, parameters: Parameters, language: Language
+    ) -> list[str]:
+        """The code for an e-mail, in parts for its colours.
+
+        It reads the sections for the text in it, so it counts as a widget.
+        """
+        service = self._service
+        client = service.proxies.client_of(request.scope)
+        await service.authenticator.limit_widget(client)
+        language = parameters.language or language
+        parameters = replace(parameters, language=language)
+        point = service.gazetteer.point(parameters.lat, parameters.lng)
+        query = Query(point, parameters.stay, parameters.units, language, public=True)
+        card, _ = await read_and_draw(service, parameters, query, Formatter(language))
+        code = embedding.mail_snippet(service.settings, parameters, card.text, card.height)
+        return _HIGHLIGHTED_MAIL.split(code)
 
     def _view(self, state: form.Form, fmt: Formatter) -> dict[str, Any]:
         parameters, fields, language = state.parameters, state.fields, fmt.language
