@@ -87,6 +87,7 @@ def main() -> None:
                 said = "{frame} px for {content} px at a width of {width} px, scrollbar {bar} px"
                 print(f"{title}: {said.format(**found)}")
                 assert found["frame"] == min(found["content"], TALLEST)
+                assert (found["bar"] > 0) == (given.get("layout") == "full"), "only that may scroll"
         browser.close()
 
 

@@ -45,6 +45,11 @@ def snippet(service: str) -> tuple[str, str]:
     return frame, f"<script{script}"
 
 
+def as_tall(frame: str, height: int) -> str:
+    """Line 1 with this height at any width."""
+    return re.sub(r'(?<= height=")\d+', f"{height}", re.sub(r";height:max\([^\"]+", "", frame))
+
+
 def breakages() -> list[Row]:
     """The rows of the table of what breaks the widget."""
     lines = re.findall(r"^\| (.+) \|$", sections()["What breaks it"], re.MULTILINE)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.widget.browser import Watched, host
-from tests.widget.embedding_page import Row, breakages, code, quoted, snippet
+from tests.widget.embedding_page import Row, as_tall, breakages, code, quoted, snippet
 
 BOX, VIDEO, TALLEST, IMPORTANT = "a box around", "for videos", "* { max-height", "!important"
 SANDBOX, DELAYED, BLOCKED, SHADOW = "sandbox=", "optimiser", "content blocker", "shadow root"
@@ -149,7 +149,7 @@ def test_a_height_that_is_important(full, opened):
 
 def test_a_sandbox_without_scripts(full, opened):
     cause, mend = quoted(row(SANDBOX).cause)[0], quoted(row(SANDBOX).mend)[0]
-    low = snippet(full.url)[0].replace("2580", "700")
+    low = as_tall(snippet(full.url)[0], 700)
     script = snippet(full.url)[1]
     with opened("", re.sub(r'sandbox="[^"]*"', cause, low) + script) as watched:
         sees(watched.page, "bar", "low")
@@ -159,7 +159,7 @@ def test_a_sandbox_without_scripts(full, opened):
 
 def test_a_script_that_comes_late(full, opened):
     frame, script = snippet(full.url)
-    low = frame.replace("2580", "700")
+    low = as_tall(frame, 700)
     with opened("", low + script.replace("<script", '<script type="text/delayed"')) as watched:
         sees(watched.page, "bar", "low")
         watched.page.evaluate("""() => {
@@ -173,7 +173,7 @@ def test_a_script_that_comes_late(full, opened):
 @pytest.mark.parametrize("mended", [False, True])
 def test_a_script_that_is_blocked(full, open_page, mended):
     frame, script = snippet(full.url)
-    body = frame.replace("2580", "700") + script
+    body = as_tall(frame, 700) + script
     watched = open_page("about:blank", viewport={"width": 900, "height": 700})
     watched.page.route("**/v1/embed.js", lambda route: route.abort())
     listener = code("Without our script", full.url) if mended else ""
@@ -185,7 +185,7 @@ def test_a_script_that_is_blocked(full, open_page, mended):
 def test_a_frame_in_a_shadow_root(full, opened):
     """The mend is run by test_embedding_page."""
     frame, script = snippet(full.url)
-    low = frame.replace("2580", "700")
+    low = as_tall(frame, 700)
     body = f'<x-stay><template shadowrootmode="open">{low}</template></x-stay>{script}'
     with opened("", body) as watched:
         sees(watched.page, "bar", "low")
@@ -202,7 +202,7 @@ def test_an_address_that_was_moved(full, opened):
 def test_an_accordion_that_measures_when_it_opens(full, opened):
     cause, mend = quoted(row(ACCORDION).cause)[0], quoted(row(ACCORDION).mend)[0]
     frame, script = snippet(full.url)
-    body = frame.replace("2580", "300") + script
+    body = as_tall(frame, 300) + script
     with opened(style(".box { display: none }"), body) as watched:
         box = "document.querySelector('.box').style"
         watched.page.evaluate(f"{box} = 'display: block; {cause}'")
@@ -215,7 +215,7 @@ def test_an_accordion_that_measures_when_it_opens(full, opened):
 def test_a_policy_of_the_host(full, opened, directive):
     cause, mend = quoted(row(directive).cause)[0], quoted(row(directive).mend)[0]
     frame, script = snippet(full.url)
-    body = frame.replace("2580", "700") + script
+    body = as_tall(frame, 700) + script
     with opened("", body, cause) as watched:
         sees(watched.page, *(["empty"] if directive == FRAMES else ["bar", "low"]))
         assert any(directive in said for said in watched.complaints)

@@ -5,18 +5,20 @@ Those for React, Vue and Shopify's Liquid need npm: `./scripts/check_hosts` runs
 
 import re
 from html import escape, unescape
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from location_context.parameters import WIDGET
 from tests.serving import free_port
 from tests.widget.browser import host, until
-from tests.widget.embedding_page import blocks, code, snippet
+from tests.widget.embedding_page import blocks, code, sections, snippet
 from tests.widget.full_app import STAY
 
 NEED_NPM = {"React", "Vue", "Shopify"}
 RUN_HERE = {
     "Plain HTML", "Without our script", "Another stay, theme or language",
-    "Other single-page apps", "AMP", "Security policies", "Good to know",
+    "Other single-page apps", "AMP", "E-mail", "Security policies", "Good to know",
 }  # fmt: skip
 RUN_BY_TEST_BREAKAGES = {"What breaks it"}
 FRAME = "document.querySelector('iframe')"
@@ -86,17 +88,45 @@ def test_the_two_lines_size_the_widget(full, open_page):
         assert watched.page.context.cookies() == []
 
 
-def test_the_two_lines_are_those_of_the_page_that_makes_them_but_for_the_height_by_width(full):
-    text = full.http.get(f"{full.url}/", params=STAY).text
-    made = re.search(r"<pre[^>]*><code>(.*?)</code></pre>", text, re.DOTALL)[1]
-    made = unescape(re.sub(r"</?[bi][^>]*>", "", made))
-    made = re.sub(r'</?div[^>]*>|;height:max\([^"]+', "", made)
-    names = r"\b([a-z-]+)=\""
-    for shown, own in zip(made.split("\n"), snippet(full.url), strict=True):
-        assert sorted(re.findall(names, shown)) == sorted(re.findall(names, own))
-        for name in ("sandbox", "style", "loading"):
-            value = rf'{name}="[^"]*"'
-            assert re.findall(value, shown) == re.findall(value, own)
+def made(full, own: str, part: str = "") -> str:
+    """What the page at `/` gives for the stay in the address of the guide's own code."""
+    query = parse_qs(urlsplit(unescape(re.search(r'(?:src|href)="([^"]+)', own)[1])).query)
+    text = full.http.get(f"{full.url}/", params={**query, "code": part}).text
+    found = re.search(r"<pre[^>]*><code>(.*?)</code></pre>", text, re.DOTALL)[1]
+    return unescape(re.sub(r"</?[bi][^>]*>", "", found))
+
+
+def test_the_two_lines_are_those_of_the_page_that_makes_them_but_for_what_it_knows_of_rows(full):
+    """What other tests have read tells the page the rows of cards, and with them other heights."""
+    own = "".join(snippet(full.url))
+    given = made(full, own)
+    numbers = r'(?<=height=")\d+|\d+(?=px - \d+cqi)|(?<=px )[-+] \d+(?=cqi[,)])|\d+(?=px\),\()'
+    plain = [re.sub(r"\s", "", re.sub(numbers, "N", one)) for one in (own, given)]
+    assert plain[0] == plain[1]
+    heights = [int(re.search(r' height="(\d+)"', one)[1]) for one in (own, given)]
+    assert heights[0] == pytest.approx(heights[1], rel=0.3)
+
+
+def test_the_code_for_an_e_mail_is_that_of_the_page_but_for_what_the_stay_says(full, open_page):
+    own = code("E-mail", full.url)
+    given = made(full, own, "mail")
+    said = r'(?<=alt=")[^"]*|(?<= height=")\w+'
+    plain = [re.sub(r"\s+", " ", re.sub(said, "", one)).strip() for one in (own, given)]
+    assert plain[0] == plain[1]
+    with host(page(own)) as origin:
+        watched = open_page(origin)
+        until(
+            watched.page, "document.images[0].complete && document.images[0].naturalWidth === 600"
+        )
+        watched.page.click("a")
+        watched.page.wait_for_url("**/v1/pulse?**")
+        assert watched.complaints == []
+
+
+def test_the_table_of_the_address_has_every_parameter():
+    table = re.findall(r"^\| (`.+?`) \|", sections()["Plain HTML"], re.MULTILINE)
+    names = [name for cell in table for name in re.findall(r"`(\w+)`", cell)]
+    assert sorted(names) == sorted(WIDGET)
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["at once", "after the widget spoke"])
