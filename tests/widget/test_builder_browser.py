@@ -312,7 +312,12 @@ def test_without_javascript_the_form_brings_code_and_preview_back(site, builder)
 
 @pytest.mark.parametrize(
     ("query", "locale"),
-    [("", "en-GB"), ("?lat=abc&lng=0&place=x", "de-DE"), ("?place=springfield", "ar")],
+    [
+        ("", "en-GB"),
+        ("?lat=abc&lng=0&place=x", "de-DE"),
+        ("?place=springfield", "ar"),
+        ("?code=mail", "ja"),
+    ],
 )
 def test_axe_finds_nothing_in_light_and_dark(builder, query, locale):
     watched = builder(query, locale=locale)
