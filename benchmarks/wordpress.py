@@ -8,7 +8,9 @@ wordpress-theme-twentytwentythree php-cli php-mysql mariadb-server`.
 Usage: python benchmarks/wordpress.py
 """
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -113,13 +115,14 @@ def blog(folder: Path) -> Iterator[str]:
             env={"PATH": "/usr/bin:/bin", "PHP_CLI_SERVER_WORKERS": "4"},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            start_new_session=True,  # its workers outlive it: all end together
         )
         try:
             until_answered(home)
             install(home)
             yield home
         finally:
-            server.terminate()
+            os.killpg(server.pid, signal.SIGTERM)
             server.wait(20)
 
 
