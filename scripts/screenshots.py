@@ -61,14 +61,15 @@ class Shot(NamedTuple):
 
 
 SHOTS = {
-    "san-sebastian-light": Shot(True, 720, 2440, f"/v1/pulse?{WEEK}"),
+    "san-sebastian-light": Shot(True, 720, 2900, f"/v1/pulse?{WEEK}"),
     "san-sebastian-straddling-dark": Shot(
-        True, 720, 766, f"/v1/pulse?{DONOSTIA}&start=2026-12-02&end=2026-12-09&theme=dark"
+        True, 720, 800, f"/v1/pulse?{DONOSTIA}&start=2026-12-02&end=2026-12-09&theme=dark"
     ),
     "tokyo-japanese-dark": Shot(False, 720, 2300, f"/v1/pulse?{TOKYO}&theme=dark&accent=%23e11d48"),
     "tromso-december-german-narrow": Shot(False, 360, 2300, f"/v1/pulse?{TROMSO}&accent=%231d4ed8"),
     "tonga-imperial-light": Shot(False, 720, 2300, f"/v1/pulse?{TONGA}&accent=%237c3aed"),
     "aswan-arabic-narrow": Shot(False, 320, 2300, f"/v1/pulse?{ASWAN}&accent=%23b45309"),
+    "san-sebastian-compact": Shot(True, 500, 720, f"/v1/pulse?{WEEK}&layout=compact"),
     "builder": Shot(True, 1280, 1400, f"/?{WEEK}"),
     "builder-narrow": Shot(True, 400, 1700, f"/?{WEEK}"),
 }
@@ -110,7 +111,7 @@ def shoot(browser: Browser, url: str, name: str) -> None:
     _, width, height, path = SHOTS[name]
     scale = 1.5 if width < 500 else 1.25 if width < 800 else 1
     page = browser.new_page(
-        locale="en-GB", viewport={"width": width, "height": 700}, device_scale_factor=scale
+        locale="en-GB", viewport={"width": width, "height": 400}, device_scale_factor=scale
     )
     page.goto(url + path)
     page.wait_for_load_state("networkidle")
@@ -119,7 +120,7 @@ def shoot(browser: Browser, url: str, name: str) -> None:
     page.wait_for_load_state("networkidle")
     image = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
     page.close()
-    for colours in (256, 128, 64):
+    for colours in (256, 128, 64, 48, 32):
         small = image.quantize(
             colours, method=Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE
         )
