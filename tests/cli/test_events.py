@@ -1,12 +1,15 @@
 """The `events` commands, run as an operator runs them."""
 
 import json
+import logging
 
 import pytest
+import structlog
 from typer.testing import CliRunner
 
 from location_context.cli.events import events as commands
 from location_context.errors import OperatorError
+from location_context.web import logs
 from tests.fakes.server import Answered, StandIn
 from tests.web.commands import command
 
@@ -19,6 +22,7 @@ ICS = (
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     monkeypatch.setenv("LOCATION_CONTEXT_DATA_DIR", str(tmp_path / "data"))
+    logs.configure_for_commands()
 
     def _run(*arguments: str):
         result = CliRunner().invoke(commands, list(arguments))
@@ -26,7 +30,9 @@ def run(tmp_path, monkeypatch):
             raise result.exception
         return result
 
-    return _run
+    yield _run
+    structlog.reset_defaults()
+    logging.getLogger().handlers.clear()
 
 
 @pytest.fixture

@@ -220,12 +220,12 @@ def test_paper_is_white_whatever_the_theme(full, open_page, theme):
 def test_paper_shows_what_is_folded_away(full, open_page):
     page = open_page(full.address(STAY, lang="en")).page
     shown = "document.querySelector('details .rests').checkVisibility()"
-    below = "document.querySelector('.guide .cap').getBoundingClientRect().top"
+    below = "document.querySelector('.guide .foot > .cap').getBoundingClientRect().top"
     assert not page.evaluate(shown)
     folded = page.evaluate(below)
     page.emulate_media(media="print")
     assert page.evaluate(shown)
-    assert page.evaluate(below) > folded + 400
+    assert page.evaluate(below) > folded + 300
     assert not page.evaluate("document.querySelector('summary').checkVisibility()")
 
 

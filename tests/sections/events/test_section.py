@@ -158,7 +158,7 @@ async def test_what_came_late_is_there_for_the_next_caller(opening):
     answer, may_answer = ticketmaster.responding([sold]), threading.Event()
     with StandIn(lambda asked: (may_answer.wait(60), answer(asked))[1]).running() as slow:
         async with opening(ticketmaster_url=slow.url, **TICKETMASTER) as opened:
-            first = _body(await opened.read(PARIS, "2026-12-24", "2026-12-26", seconds=0.6))
+            first = _body(await opened.read(PARIS, "2026-12-24", "2026-12-26", seconds=1.5))
             may_answer.set()
             asked = opened.section._providers[3]
             for task in list(asked.cache.in_flight._tasks.values()):
