@@ -1,6 +1,7 @@
 """What all tests share. Tests beside the project's data skip, saying so, where it is not there."""
 
 import importlib
+import logging
 import os
 from collections.abc import Iterator
 from functools import cache
@@ -8,8 +9,10 @@ from pathlib import Path
 
 import httpcore2
 import pytest
+import structlog
 from hypothesis import settings
 
+from location_context.web import logs
 from tests.databases import (  # noqa: F401  fixtures for every folder of tests
     database,
     database_settings,
@@ -40,6 +43,15 @@ def _no_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("home")))
         yield
+
+
+@pytest.fixture
+def logs_of_commands() -> Iterator[None]:
+    """Errors alone, as `main` sets it before it runs a command."""
+    logs.configure_for_commands()
+    yield
+    structlog.reset_defaults()
+    logging.getLogger().handlers.clear()
 
 
 @pytest.fixture(scope="session", autouse=True)

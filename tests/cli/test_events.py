@@ -1,15 +1,12 @@
 """The `events` commands, run as an operator runs them."""
 
 import json
-import logging
 
 import pytest
-import structlog
 from typer.testing import CliRunner
 
 from location_context.cli.events import events as commands
 from location_context.errors import OperatorError
-from location_context.web import logs
 from tests.fakes.server import Answered, StandIn
 from tests.web.commands import command
 
@@ -18,11 +15,12 @@ ICS = (
     b"RRULE:FREQ=DAILY;COUNT=3\nEND:VEVENT\nEND:VCALENDAR\n"
 )
 
+pytestmark = pytest.mark.usefixtures("logs_of_commands")
+
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     monkeypatch.setenv("LOCATION_CONTEXT_DATA_DIR", str(tmp_path / "data"))
-    logs.configure_for_commands()
 
     def _run(*arguments: str):
         result = CliRunner().invoke(commands, list(arguments))
@@ -30,9 +28,7 @@ def run(tmp_path, monkeypatch):
             raise result.exception
         return result
 
-    yield _run
-    structlog.reset_defaults()
-    logging.getLogger().handlers.clear()
+    return _run
 
 
 @pytest.fixture

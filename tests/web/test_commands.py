@@ -130,7 +130,8 @@ def test_warm_waits_for_the_budget_says_how_long_and_goes_on_where_it_was_stoppe
         stopped = command(tmp_path, "warm", str(file), "--json", "--no-wait", more=more, fails=True)
         first = len(standin.calls(ARCHIVE))
         assert 0 < first < 7
-        assert len(json.loads(stopped.stdout)["incomplete"]) == 7 - first
+        # a place may be asked for and answered too late to be complete
+        assert 7 - first <= len(json.loads(stopped.stdout)["incomplete"]) < 7
         done = command(tmp_path, "warm", str(file), more=more)
         assert len(standin.calls(ARCHIVE)) == 7  # none was asked for twice
         assert sum(paused) > 60

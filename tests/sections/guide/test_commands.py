@@ -16,6 +16,8 @@ from tests.fakes.server import Answered, StandIn
 from tests.sections.guide.samples import open_csv, open_row
 from tests.sections.guide.test_rows import binding
 
+pytestmark = pytest.mark.usefixtures("logs_of_commands")
+
 
 class Operator:
     """Runs commands in a data directory of its own."""
