@@ -193,6 +193,7 @@ def judge(share: Sequence[Case]) -> list[Judged]:
             html = response.text()
             if "svg" in response.headers["content-type"]:  # as it stands in a page or a message
                 html = HOST.format(case.locale, html)
+                page.goto("about:blank")  # a page of HTML, whose content can be set
                 page.set_content(html)
             page.eval_on_selector_all("details", "(all) => all.forEach((one) => one.open = true)")
             findings = [one for engine in ENGINES for one in engine.findings(page, TOOLS)]

@@ -7,7 +7,8 @@ import pytest
 
 from tests.widget.full_app import STAY
 
-WIDTHS = (640, 720, 800, 919, 960, 1080, 1200)
+WIDTHS = (640, 720, 919, 1080, 1200)
+NUMBERS = (1, 2, 3, 5, 8, 12, 20, 40)
 TIERS = ("three_star", "two_star", "one_star", "good_value", "selected")
 MOST_EMPTY = 0.2  # of a card's area
 # the share of a card's area below the last blocks of its columns, and the deepest such gap
@@ -70,13 +71,13 @@ def some_events(make, number: int, chance: random.Random):
     return made
 
 
-@pytest.mark.parametrize("language", ["en", "de", "ja", "ar"])
+@pytest.mark.parametrize("language", ["de", "ar"])
 def test_little_of_a_card_is_empty_whatever_it_holds(full, open_page, language):
     guide, events = full.sample("guide"), full.sample("events")
     makers, chance = (guide.make, events.make), random.Random(7)
     page, found = open_page("about:blank").page, []
     try:
-        for number in (*range(1, 13), 16, 20, 30, 40):
+        for number in NUMBERS:
             guide.make = some_restaurants(makers[0], number, chance)
             events.make = some_events(makers[1], min(number, 12), chance)
             where = {"lat": f"{30 + number / 10:.2f}", "sections": "guide,events"}
@@ -84,6 +85,6 @@ def test_little_of_a_card_is_empty_whatever_it_holds(full, open_page, language):
             found += [(number, *one) for one in page.evaluate(EMPTY, list(WIDTHS))]
     finally:
         guide.make, events.make = makers
-    assert len(found) == 16 * len(WIDTHS) * 2
+    assert len(found) == len(NUMBERS) * len(WIDTHS) * 2
     worst = [f"{n} {w} {c} {e:.2f} {g:.0f}" for n, w, c, e, g in found if e > MOST_EMPTY]
     assert worst == []

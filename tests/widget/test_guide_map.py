@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from location_context.sections.guide.card import card as tables
@@ -145,12 +145,14 @@ def test_the_sample_lies_where_its_coordinates_say(sample):
     check_places(sample, text)
 
 
+@settings(max_examples=40)
 @given(places=st.lists(PLACE, min_size=3, max_size=50))
 def test_every_restaurant_is_drawn_where_it_lies_and_none_is_lost(sample, places):
     body = around(sample, places)
     check_places(body, html(body))
 
 
+@settings(max_examples=40)
 @given(places=st.lists(PLACE, min_size=3, max_size=50))
 def test_no_mark_hides_another_and_each_tells_how_many_it_stands_for(sample, places):
     text = html(around(sample, places))
@@ -173,6 +175,7 @@ def test_a_ring_is_as_far_as_the_travel_estimate_says(minutes):
         assert estimate(reach("walk", minutes)).kind == "walk"
 
 
+@settings(max_examples=40)
 @given(places=st.lists(PLACE, min_size=3, max_size=50))
 def test_at_most_four_rings_the_outermost_around_all_and_each_around_more(sample, places):
     rings = rings_of(html(around(sample, places)))
