@@ -43,9 +43,12 @@ def compact(full, given=STAY, headers=None, **more):
     return full.get(given, headers, layout="compact", **more)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def long_names(full):
-    """The samples with names as long as real ones become, at another point."""
+    """The samples with names as long as real ones become, at another point.
+
+    For one test alone: what others ask for meanwhile would be cached with these names.
+    """
     guide, events = full.sample("guide"), full.sample("events")
     made_guide, made_events = guide.make, events.make
 
