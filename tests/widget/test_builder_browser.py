@@ -329,6 +329,7 @@ def test_axe_finds_nothing_in_light_and_dark(builder, query, locale):
 
 def test_the_keyboard_reaches_everything_in_the_order_of_the_page(builder):
     page = builder().page
+    page.wait_for_load_state("networkidle")  # the code is made anew once the preview has loaded
     wanted = page.evaluate(
         """[...document.querySelectorAll("a, button, input, select, pre, iframe")]
             .filter((one) => one.type !== "hidden" && !one.disabled)
