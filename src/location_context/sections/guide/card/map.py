@@ -34,7 +34,7 @@ MAX_RINGS = 4  # more would leave no room for the times on them
 EVEN = 0.6  # of the radius is shared out evenly, the rest by how many lie between two rings
 FEWEST = 3  # rows of one or two restaurants say as much as a drawing
 HALF_WIDTHS, HALF_HEIGHT = {3: 16.0, 2: 10.5, 1: 5.5, 0: 6.0}, 5.5  # of marks, by stars
-APART = 0.8  # of their sizes; marks that are closer are drawn as one
+APART = 1.2  # of their sizes; marks that are closer are drawn as one, and leave room for numbers
 SIGN, LETTER, IDEOGRAPH = 15.0, 6.9, 12.0  # widths of the sign of a way and of characters
 NUMBER, LABEL = 9.0, 7.0  # half the width of `+12`, half the height of a label
 _SIGN_OF = dict(zip(TIERS, ("m3", "m2", "m1", "mg", "ms"), strict=True))
