@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import get_type_hints
 
 from location_context.settings import PREFIX, Secret, Settings
+from location_context.settings.parsers import FILE, secrets_of
 
 PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
 HEAD = f"""# Settings
@@ -15,6 +16,10 @@ HEAD = f"""# Settings
 From the environment, each with the prefix `{PREFIX}`, over the TOML file that
 `{PREFIX}CONFIG` names (same names in lower case, without the prefix). Everything wrong is
 listed at start, in one message.
+
+A secret has two names here: with `_FILE` it is the absolute path of a file that holds the value
+(UTF-8; blanks and line breaks around it do not count), such as `/run/secrets/key_pepper`. Set one
+of the two.
 
 | name | default | meaning |
 |---|---|---|
@@ -31,7 +36,7 @@ def shown(default: object) -> str:
 
 
 def page() -> str:
-    rows = []
+    rows, secrets = [], secrets_of(Settings)
     for name, hint in get_type_hints(Settings, include_extras=True).items():
         meaning = hint.__metadata__[-1]
         default = getattr(Settings(), name)
@@ -39,7 +44,9 @@ def page() -> str:
             default = "./data where a store lies in it, else the platform's place"
         if name in {"open_meteo_forecast_url", "open_meteo_archive_url"}:
             default = "the public host, the customer's once the key is set"
-        rows.append(f"| `{name.upper()}` | {shown(default)} | {meaning} |\n")
+        names = (name, name + FILE) if name in secrets else (name,)
+        shown_names = ", ".join(f"`{one.upper()}`" for one in names)
+        rows.append(f"| {shown_names} | {shown(default)} | {meaning} |\n")
     return HEAD + "".join(rows)
 
 

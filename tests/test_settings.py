@@ -11,8 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from location_context.errors import OperatorError
-from location_context.settings import PREFIX, WINDOWS, Secret, Settings, read_table, unknown
-from location_context.settings.parsers import GROUP
+from location_context.settings import (
+    PREFIX,
+    WINDOWS,
+    Secret,
+    Settings,
+    not_a_setting,
+    read_table,
+    unknown,
+)
+from location_context.settings.parsers import FILE, GROUP, secrets_of
 
 
 def read(**given: str) -> Settings:
@@ -138,6 +146,84 @@ def outcome(**given: str) -> str:
     return " ".join(given).upper()
 
 
+SECRETS = secrets_of(Settings)
+A_SECRET = {"database_url": "postgresql://a:hunter2@b/c", "redis_url": "redis://:hunter2@b"}
+
+
+def test_all_that_is_secret_can_be_given_by_file_and_nothing_else():
+    assert {"database_url", "redis_url", "key_pepper", "predicthq_api_key"} <= set(SECRETS)
+    assert set(SECRETS) == {
+        name for name in Settings.__struct_fields__ if isinstance(getattr(Settings(), name), Secret)
+    }
+
+
+@pytest.mark.parametrize("name", SECRETS)
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_a_file_gives_a_secret_without_its_last_newline(name: str, end: str, tmp_path: Path):
+    value, file = A_SECRET.get(name, "hunter2"), tmp_path / "secret"
+    file.write_bytes((value + end).encode())
+    given = {"key_pepper": "p", name + FILE: str(file)}
+    given = {key: text for key, text in given.items() if key + FILE not in given}
+    assert getattr(read(**given), name).reveal() == value
+
+
+def test_a_secret_that_no_file_gives_is_told_by_its_path_and_not_by_its_content(tmp_path: Path):
+    for name, content in {
+        "empty": b" \n", "binary": b"hunter2\xff", "long": b"hunter2" * 10_000,
+        "strange": b"hunter2\r\nX-Forged: 1",
+    }.items():  # fmt: skip
+        (tmp_path / name).write_bytes(content)
+    for name, told in {
+        "empty": "is empty", "binary": "UTF-8", "long": "65,536 bytes",
+        "none": "No such file", ".": "Is a directory", "\0": "no path",
+    }.items():  # fmt: skip
+        path = str(tmp_path / name)
+        said = outcome(ticketmaster_api_key_file=path)
+        assert f"{PREFIX}TICKETMASTER_API_KEY_FILE must be" in said
+        assert told in said
+        assert path in said
+        assert "hunter2" not in said
+    said = outcome(ticketmaster_api_key_file=str(tmp_path / "strange"))
+    assert f"{PREFIX}TICKETMASTER_API_KEY must be printable ASCII, not ***" in said
+
+
+def test_a_secret_in_the_place_of_its_path_is_not_shown():
+    said = outcome(redis_url_file="redis://:hunter2@b")
+    assert "REDIS_URL_FILE must be a file's absolute path" in said
+    assert "hunter2" not in said
+
+
+def test_a_secret_given_twice_is_refused_and_the_environment_s_of_two_places_counts(tmp_path: Path):
+    file, toml = tmp_path / "pepper", tmp_path / "settings.toml"
+    file.write_text("of the file")
+    assert "only one of them" in outcome(key_pepper="p", key_pepper_file=str(file))
+    assert read(key_pepper="", key_pepper_file=str(file)).key_pepper.reveal() == "of the file"
+    toml.write_text(f'key_pepper_file = "{file}"\n')
+    assert read(config=str(toml)).key_pepper.reveal() == "of the file"
+    assert read(config=str(toml), key_pepper="p").key_pepper.reveal() == "p"
+    toml.write_text(f'key_pepper_file = "{tmp_path / "none"}"\n')
+    assert read(config=str(toml), key_pepper_file=str(file)).key_pepper.reveal() == "of the file"
+    assert "No such file" in outcome(config=str(toml))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ("KEY_PEPER_FILE", f"did you mean {PREFIX}KEY_PEPPER_FILE?"),
+        ("REDIS_URL_FLE", f"did you mean {PREFIX}REDIS_URL_FILE?"),
+        ("PUBLIC_ULR", f"did you mean {PREFIX}PUBLIC_URL?"),
+        ("CONTACT_FILE", "only secrets are read from files (DATABASE_URL, REDIS_URL, KEY_PEPPER"),
+        ("COLOUR", "COLOUR is not a setting"),
+    ],
+)
+def test_a_wrong_name_gets_a_hint_also_where_something_else_is_wrong(wrong: str, told: str):
+    assert unknown({PREFIX + wrong: ""}) == [PREFIX + wrong]
+    assert told in not_a_setting(PREFIX + wrong)
+    with pytest.raises(OperatorError, match="KEY_PEPPER is missing") as raised:
+        Settings.read({f"{PREFIX}DATABASE_URL": "postgresql://b/c", PREFIX + wrong: "/x"})
+    assert told in raised.value.message
+
+
 def test_postgresql_needs_a_pepper():
     with pytest.raises(OperatorError, match="KEY_PEPPER is missing"):
         read(database_url="postgresql://127.0.0.1/x")
@@ -189,9 +275,11 @@ def test_a_wrong_value_is_told_what_it_must_be(name: str, text: str, accepted: s
 TIDES = """
 from typing import Annotated
 import msgspec
-from location_context.settings.parsers import Address, Count
+from location_context.settings import Secret
+from location_context.settings.parsers import Address, Count, SecretText
 
 class TidesSettings(msgspec.Struct, frozen=True):
+    tides_key: Annotated[SecretText, "Their key."] = Secret()
     tides_url: Annotated[Address, "Tide tables."] = "https://tides.example"
     tides_per_day: Annotated[Count, "Calls a day."] = 100
 """
@@ -219,6 +307,20 @@ def test_a_package_has_settings_of_its_own_in_environment_and_file(tides, tmp_pa
     assert Settings.read(environ).log_level == "error"
     assert unknown({**environ, f"{PREFIX}TIDES_PER_DAI": "7"}) == [f"{PREFIX}TIDES_PER_DAI"]
     assert read_table(tides, {}) == tides()
+
+
+def test_a_package_s_secret_is_given_by_file_in_environment_and_toml(tides, tmp_path: Path):
+    secret, toml = tmp_path / "secret", tmp_path / "settings.toml"
+    secret.write_text("hunter2\n")
+    toml.write_text(f'tides_key_file = "{secret}"\n')
+    for environ in (
+        {f"{PREFIX}CONFIG": str(toml)},
+        {f"{PREFIX}TIDES_KEY_FILE": str(secret)},
+    ):
+        assert Settings.read(environ) == read()
+        assert unknown(environ) == []
+        assert read_table(tides, environ).tides_key.reveal() == "hunter2"
+    assert "TIDES_KEY_FILE?" in not_a_setting(f"{PREFIX}TIDE_KEY_FILE")
 
 
 def test_wrong_settings_of_a_package_are_listed_like_ours(tides):

@@ -23,7 +23,7 @@ from granian.server.mp import MPServer
 from location_context.app import open_service
 from location_context.cli import console
 from location_context.errors import OperatorError
-from location_context.settings import PREFIX, Settings, unknown
+from location_context.settings import PREFIX, Settings, not_a_setting, unknown
 from location_context.web import logs, metrics
 from location_context.web.status import status
 
@@ -57,7 +57,7 @@ def serve(
     if workers > 1 and not (settings.redis_url or os.access(settings.data_dir, os.W_OK)):
         notices.append("The data directory cannot be written to: budgets are split by workers")
         os.environ[PREFIX + "BUDGET_SHARE"] = str(settings.budget_share / workers)
-    notices += [f"{name} is not a setting and is ignored" for name in unknown(os.environ)]
+    notices += [f"Ignored: {not_a_setting(name)}" for name in unknown(os.environ)]
     _announce(settings, [console.hint(notice) for notice in notices])
     gc.freeze()  # a collection in a worker would write on pages that all processes share
     drained = max(settings.drain_at_least, settings.drain_at_most)

@@ -1,7 +1,8 @@
 """The types of settings, each with what msgspec checks of it, and how a table of them is read.
 
 A type's `title` ends the sentence about a wrong value ("must be …"). Three checks are our own:
-addresses, networks and radii. Values come from the environment, over a TOML file.
+addresses, networks and radii. Values come from the environment, over a TOML file. A secret may be
+given as `NAME_FILE` instead (`name_file` in TOML): the path of a file that holds it.
 
 A package declares settings of its own as a Struct annotated like `Settings`, registers it in the
 entry-point group `location_context.settings`, so that its names count as known, and reads it:
@@ -36,6 +37,8 @@ PREFIX = "LOCATION_CONTEXT_"
 CONFIG = "config"  # names the file; not a setting itself
 CLONE, COMMAND = "clone", "command"  # nor these of our scripts: their folder, how they are called
 GROUP = "location_context.settings"
+FILE = "_file"  # a secret's name with it is a setting too: the file that holds the secret
+MAX_SECRET_BYTES = 65_536  # of such a file, far above any key: a path to a device ends too
 MAX_NUMBER = 100_000
 _LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"  # of a host's name; others in Punycode
 _ORIGIN = re.compile(
@@ -211,21 +214,49 @@ def read_table(table: type[Table], environ: Mapping[str, str]) -> Table:
     Raises:
         OperatorError: one or more are wrong, or the file cannot be read.
     """
-    values, problems = parse_all(table, texts(environ, table))
-    refuse(problems)
+    given, unread = texts(environ, table)
+    values, problems = parse_all(table, given)
+    refuse(unread + problems)
     return table(**values)
 
 
-def texts(environ: Mapping[str, str], table: type[msgspec.Struct]) -> dict[str, str]:
-    """What is given, by name: everything in the file, and the table's names in the environment.
+def texts(
+    environ: Mapping[str, str], table: type[msgspec.Struct]
+) -> tuple[dict[str, str], list[str]]:
+    """What is given, by name: everything in the TOML file, over it the table's in the environment.
+
+    The table's secrets are read from their files; the list has a sentence for each that cannot be.
 
     Raises:
-        OperatorError: the file cannot be read.
+        OperatorError: the TOML file cannot be read.
     """
-    names = {name: variable(name) for name in table.__struct_fields__}
-    given = _file(environ.get(variable(CONFIG)))
-    given |= {name: environ[full] for name, full in names.items() if full in environ}
-    return {name: _text(raw) for name, raw in given.items()}
+    given = {name: _text(raw) for name, raw in _toml(environ.get(variable(CONFIG))).items()}
+    names = {name: variable(name) for name in names_of(table)}
+    over = {name: _text(environ[full]) for name, full in names.items() if full in environ}
+    problems = []
+    for secret in secrets_of(table):
+        both = {secret, secret + FILE}
+        if both & over.keys():  # whichever of the two the environment has counts
+            given = {name: text for name, text in given.items() if name not in both}
+    given |= over
+    for secret in secrets_of(table):
+        if path := given.pop(secret + FILE, ""):
+            try:
+                given[secret] = _content(Path(path), other=given.get(secret, ""))
+            except InvalidSetting as problem:
+                problems.append(f"{variable(secret + FILE)} {problem}")
+    return given, problems
+
+
+def names_of(table: type[msgspec.Struct]) -> set[str]:
+    """The names under which a table's settings may be given."""
+    return {*table.__struct_fields__, *(name + FILE for name in secrets_of(table))}
+
+
+def secrets_of(table: type[msgspec.Struct]) -> list[str]:
+    """The table's settings that are secrets, in order."""
+    hints = get_type_hints(table, include_extras=True)
+    return [name for name, annotation in hints.items() if get_args(annotation)[0] is Secret]
 
 
 def parse_all(
@@ -279,16 +310,45 @@ def tables_of_packages() -> list[type[msgspec.Struct]]:
 
 def names_of_packages() -> set[str]:
     """The settings that installed packages declare."""
-    return {name for table in tables_of_packages() for name in table.__struct_fields__}
+    return {name for table in tables_of_packages() for name in names_of(table)}
 
 
-def _file(path: str | None) -> dict[str, Any]:
+def _toml(path: str | None) -> dict[str, Any]:
     if not path:
         return {}
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise OperatorError(f"The settings file {path} cannot be read: {error}") from None
+
+
+def _content(path: Path, other: str) -> str:
+    """The secret in a file; `other` is what was given beside it.
+
+    Who else may read the file is not asked: Docker and Kubernetes show secrets to everybody in the
+    container.
+
+    Raises:
+        InvalidSetting: there is none, or it is given twice.
+    """
+    if other:
+        raise InvalidSetting("is set beside the setting itself; only one of them may be")
+    if not path.is_absolute():  # and not shown: it may be the secret itself
+        raise InvalidSetting("must be a file's absolute path, such as /run/secrets/name")
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_SECRET_BYTES + 1)
+        text = _text(content.decode())
+    except UnicodeDecodeError:
+        raise InvalidSetting(f"must be a file of UTF-8 text, which {path} is not") from None
+    except (OSError, ValueError) as error:
+        because = getattr(error, "strerror", None) or "this is no path"
+        raise InvalidSetting(f"must be a file that can be read, not {path}: {because}") from None
+    if len(content) > MAX_SECRET_BYTES:
+        raise InvalidSetting(f"must be a file of at most {MAX_SECRET_BYTES:,} bytes, not {path}")
+    if not text:
+        raise InvalidSetting(f"must be a file with the secret in it; {path} is empty")
+    return text
 
 
 def _text(raw: object) -> str:

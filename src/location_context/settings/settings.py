@@ -2,9 +2,11 @@
 
 `Settings.read(environ)` takes names with the prefix `LOCATION_CONTEXT_`, over the values of the
 TOML file that `LOCATION_CONTEXT_CONFIG` names (its keys are the same names in lower case, without
-the prefix). `docs/settings.md` is written from it (`scripts/document_settings.py`).
+the prefix); a secret may be given by its file, as `NAME_FILE`. `docs/settings.md` is written from
+it (`scripts/document_settings.py`).
 """
 
+import difflib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Self
@@ -182,11 +184,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             OperatorError: one or more settings are wrong; all of them are listed.
         """
-        given = parsers.texts(environ, cls)
-        values, problems = parsers.parse_all(cls, given)
+        given, problems = parsers.texts(environ, cls)
+        values, wrong = parsers.parse_all(cls, given)
+        problems += wrong
         if unknown_names := given.keys() - set(cls.__struct_fields__):
             problems += [
-                f"{parsers.variable(name)} is not a setting; docs/settings.md lists them"
+                f"{not_a_setting(parsers.variable(name))}; docs/settings.md lists them"
                 for name in sorted(unknown_names - parsers.names_of_packages())
             ]
         uses_server = not (given.get("database_url") or "sqlite").startswith("sqlite")
@@ -195,6 +198,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             problems.append(f"{pepper} is missing; it is required with PostgreSQL")
         if "data_dir" not in given:
             values["data_dir"] = default_data_dir(environ)
+        if problems:  # a misspelt name may be why
+            problems += map(not_a_setting, unknown(environ))
         parsers.refuse(problems)
         return cls(**values)
 
@@ -243,12 +248,25 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 def unknown(environ: Mapping[str, str]) -> list[str]:
     """Variables with our prefix that are not settings: misspelt ones, reported but not fatal."""
-    others = (parsers.CONFIG, parsers.CLONE, parsers.COMMAND)
-    known = {parsers.variable(name) for name in (*Settings.__struct_fields__, *others)}
+    others = {parsers.CONFIG, parsers.CLONE, parsers.COMMAND}
+    known = {parsers.variable(name) for name in parsers.names_of(Settings) | others}
     found = {name for name in environ if name.startswith(parsers.PREFIX) and name not in known}
     if found:
         found -= {parsers.variable(name) for name in parsers.names_of_packages()}
     return sorted(found)
+
+
+def not_a_setting(variable: str) -> str:
+    """The beginning of a sentence about an unknown variable, with the one it resembles."""
+    known = parsers.names_of(Settings) | parsers.names_of_packages()
+    name = variable.removeprefix(parsers.PREFIX).lower()
+    whole = name.removesuffix(parsers.FILE)
+    if whole in known:
+        secrets = ", ".join(one.upper() for one in parsers.secrets_of(Settings))
+        return f"{variable} is not a setting, since only secrets are read from files ({secrets})"
+    near = difflib.get_close_matches(name, known, 1, 0.85)  # a letter or two apart
+    end = f"; did you mean {parsers.variable(near[0])}?" if near else ""
+    return f"{variable} is not a setting{end}"
 
 
 def _open_meteo(given: str | None, host: str, path: str, key: Secret) -> str:
