@@ -113,7 +113,7 @@ def render(document: Document, style: str, pages: Sequence[DocsPage] = ()) -> st
     """The API reference for a document, with links to the pages of sections."""
     environment = _environment()
     environment.filters["resolve"] = lambda value: _resolve(document, value)
-    environment.filters["kind"] = lambda schema: _kind(document, schema)
+    environment.filters["kind"] = lambda schema: kind(document, schema)
     environment.filters["struct"] = _struct_name
     environment.filters["prose"] = _prose
     template = environment.from_string(_asset("docs.html"))
@@ -202,18 +202,18 @@ def _resolve(document: Document, value: Mapping[str, Any]) -> Any:
     return found
 
 
-def _kind(document: Document, schema: Mapping[str, Any]) -> str:
+def kind(document: Document, schema: Mapping[str, Any]) -> str:
     """A schema's type in a few words."""
     if choices := schema.get("anyOf") or schema.get("oneOf"):
-        return " or ".join(dict.fromkeys(_kind(document, one) for one in choices))
+        return " or ".join(dict.fromkeys(kind(document, one) for one in choices))
     if "$ref" in schema:
         return str(schema["$ref"].rpartition("/")[2])
     if "enum" in schema:
         return " · ".join(_word(value) for value in schema["enum"])
     if schema.get("type") == "array":
-        return f"list of {_kind(document, schema.get('items', {}))}"
+        return f"list of {kind(document, schema.get('items', {}))}"
     if schema.get("type") == "object" and "additionalProperties" in schema:
-        return f"map of {_kind(document, schema['additionalProperties'])}"
+        return f"map of {kind(document, schema['additionalProperties'])}"
     kinds = [schema["type"]] if isinstance(schema["type"], str) else schema["type"]
     return " or ".join([str(schema.get("format", kinds[0])), *kinds[1:]])
 

@@ -1,0 +1,58 @@
+"""What the documentation site takes from outside docs/, for mkdocs.yml.
+
+Pages link to other files of the repository as they lie there. Files of `PUBLISHED` are part of the
+site, at the same place; a link to any other file of the repository becomes its text.
+"""
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File
+
+ROOT = Path(__file__).resolve().parents[1]
+PUBLISHED = ("CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "deploy/**/*")
+_LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s#]+)(#[^)\s]*)?\)")
+
+
+def on_config(config: Any) -> Any:
+    """Write out the decisions, which the navigation names as `decisions/*`."""
+    pages = sorted(path.name for path in Path(config.docs_dir, "decisions").glob("*.md"))
+    for _, listed in (pair for one in config.nav for pair in one.items()):
+        if "decisions/*" in listed:
+            listed.remove("decisions/*")
+            listed += [f"decisions/{name}" for name in pages if name != "README.md"]
+    return config
+
+
+def on_files(files: Any, *, config: Any) -> Any:
+    """Add what is published from outside docs/."""
+    for path in published():
+        files.append(File.generated(config, path, abs_src_path=str(ROOT / path)))
+    return files
+
+
+def published() -> list[str]:
+    """The files of `PUBLISHED`, from the root of the repository."""
+    paths = (path for pattern in PUBLISHED for path in ROOT.glob(pattern) if path.is_file())
+    return sorted(path.relative_to(ROOT).as_posix() for path in paths)
+
+
+def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> str:
+    """Links as they are on the site; code is left as it is."""
+    del config
+    here, shown = Path(page.file.abs_src_path).parent, files.src_uris
+
+    def moved(link: re.Match[str]) -> str:
+        text, target, anchor = link[1], link[2], link[3] or ""
+        path = Path(os.path.normpath(here / target))
+        if "://" in target or not path.exists():
+            return link[0]
+        place = path.relative_to(ROOT).as_posix().removeprefix("docs/")
+        if place not in shown:
+            return text[1:-1] if text.startswith("[") else ""
+        return f"{text}({os.path.relpath(place, Path(page.file.src_uri).parent)}{anchor})"
+
+    parts = re.split(r"(^```.*?^```$)", markdown, flags=re.DOTALL | re.MULTILINE)
+    return "".join(part if part.startswith("```") else _LINK.sub(moved, part) for part in parts)
