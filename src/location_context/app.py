@@ -28,6 +28,7 @@ from location_context.storage.database import Database
 from location_context.storage.datasets import SqlCacheStore, SqlClimateStore, SqlGuideStore
 from location_context.storage.events import SqlEventStore
 from location_context.storage.redis import RedisLedger, RedisLink, RedisSlots
+from location_context.storage.retention import Retention
 from location_context.upstream.budget import FileLedger, Ledger
 from location_context.upstream.host import FileSlots, Hosts, Slots
 from location_context.upstream.http import http_client
@@ -64,7 +65,7 @@ async def open_service(
         )
         hosts = open_hosts(settings, redis)
         client = await stack.enter_async_context(http_client(settings.user_agent))
-        context = SectionContext(settings, clock, client, _stores(database), hosts)
+        context = SectionContext(settings, clock, client, _stores(database, settings), hosts)
         if sections is None:
             sections = registry.build(context)
         cached = tuple(CachedSection(section, clock) for section in sections)
@@ -84,6 +85,7 @@ async def open_service(
             authenticator=authenticator,
             hosts=hosts,
             proxies=TrustedProxies(settings.trusted_proxies),
+            work=(hosts.run, Retention(database, settings, clock).run),
             measured=Measured(
                 calls=client.calls, unwritten=context.unwritten, connections=database.connections
             ),
@@ -114,10 +116,10 @@ def open_hosts(settings: Settings, redis: RedisLink | None) -> Hosts:
     return Hosts(make_slots, make_ledger)
 
 
-def _stores(database: Database) -> dict[str, Any]:
+def _stores(database: Database, settings: Settings) -> dict[str, Any]:
     return {
         "climate": SqlClimateStore(database),
-        "guide": SqlGuideStore(database),
+        "guide": SqlGuideStore(database, settings.guide_versions),
         "events": SqlEventStore(database),
         "answers": SqlCacheStore(database),
         "accuracy": SqlAccuracyStore(database),
@@ -126,9 +128,9 @@ def _stores(database: Database) -> dict[str, Any]:
 
 @asynccontextmanager
 async def background(service: Service) -> AsyncIterator[None]:
-    """Each section's work in the background, and news of the budgets, cancelled at the end."""
+    """Each section's work in the background and that of the others, cancelled at the end."""
     tasks = [asyncio.create_task(_run(cached.section)) for cached in service.sections]
-    tasks.append(asyncio.create_task(service.hosts.run()))
+    tasks += [asyncio.create_task(work()) for work in service.work]
     try:
         yield
     finally:

@@ -1,7 +1,7 @@
 """Service: everything opened that a request needs, put together once by `app`."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -40,7 +40,7 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """The opened parts. `sections` are in display order."""
+    """The opened parts. `sections` are in display order; `work` goes on while it serves."""
 
     settings: Settings
     clock: Clock
@@ -52,6 +52,7 @@ class Service:
     hosts: Hosts
     proxies: TrustedProxies
     measured: Measured
+    work: Sequence[Callable[[], Coroutine[Any, Any, None]]]
 
 
 def chosen(sections: Sequence[CachedSection], names: Sequence[str]) -> tuple[CachedSection, ...]:

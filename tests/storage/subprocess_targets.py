@@ -25,7 +25,8 @@ from location_context.errors import LocationContextError
 from location_context.settings import Secret, Settings
 from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.database import Database
-from tests.moved_clock import NOON
+from location_context.storage.retention import Retention
+from tests.moved_clock import NOON, MovedClock
 
 _CAPABILITY_VERSION_3, _DAC_OVERRIDE = 0x20080522, 1
 
@@ -101,6 +102,24 @@ def migrate_and_die(_: Connection, folder: str, url: str, statements: int) -> No
 
     event.listen(Engine, "after_cursor_execute", count)
     asyncio.run(Database.upgrade(_settings(folder, url)))
+
+
+def prune_and_die(_: Connection, folder: str, url: str, cells: int) -> None:
+    """Begin a pass of retention, and be killed before more than so many batches are committed."""
+    seen = 0
+
+    def count(*arguments: Any) -> None:
+        nonlocal seen
+        seen += arguments[2].startswith("DELETE FROM climate_months")
+        if seen == 5 * cells + 3:  # in the midst of a batch
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    async def life() -> None:
+        settings = _settings(folder, url)
+        await Retention(await Database.open(settings), settings, MovedClock()).pass_if_due()
+
+    event.listen(Engine, "after_cursor_execute", count)
+    asyncio.run(life())
 
 
 def hold_the_lock(pipe: Connection, path: str) -> None:

@@ -107,8 +107,9 @@ def _run(work: Callable[[SqlGuideStore], Awaitable[T]]) -> T:
     """Run `work` on the stored guides."""
 
     async def run() -> T:
-        async with await Database.open(console.settings()) as database:
-            return await work(SqlGuideStore(database))
+        settings = console.settings()
+        async with await Database.open(settings) as database:
+            return await work(SqlGuideStore(database, settings.guide_versions))
 
     return asyncio.run(run())
 

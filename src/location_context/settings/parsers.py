@@ -182,6 +182,11 @@ OpenMeteoUnits = Annotated[
     ),
 ]
 Count = Annotated[int, Meta(ge=1, le=MAX_NUMBER, title="a whole number above 0, at most 100,000")]
+DaysOrNone = Annotated[
+    Annotated[int, Meta(ge=7, le=MAX_NUMBER)] | None,
+    Meta(title="a whole number from 7 to 100,000"),
+]
+KeptVersions = Annotated[int, Meta(ge=2, le=100, title="a whole number from 2 to 100")]
 ScoredCells = Annotated[int, Meta(ge=0, le=200, title="a whole number from 0 to 200")]
 ScoredDays = Annotated[int, Meta(ge=60, le=366, title="a whole number from 60 to 366")]
 Share = Annotated[float, Meta(gt=0, le=1, title="a number above 0, at most 1")]

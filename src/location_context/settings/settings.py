@@ -22,11 +22,13 @@ from location_context.settings.parsers import (
     AddressOrNone,
     Count,
     DatabaseAddress,
+    DaysOrNone,
     Flag,
     Folder,
     HeaderSecret,
     HeaderText,
     HostPort,
+    KeptVersions,
     Kilometres,
     LogFormat,
     LogLevel,
@@ -172,6 +174,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     accuracy_days: Annotated[ScoredDays, "Days for which those forecasts are kept, 60 to 366."] = (
         120
     )
+    climate_keep_days: Annotated[
+        DaysOrNone,
+        "Days for which climate months are kept that nobody asked for; empty: for good.",
+    ] = 400
+    events_keep_days: Annotated[
+        DaysOrNone, "Days for which imported events are kept once they are past; empty: for good."
+    ] = 31
+    guide_versions: Annotated[
+        KeptVersions, "Newest versions of the guide that are kept, and the one to roll back to."
+    ] = 5
     events_radius: Annotated[Kilometres, "Radius of events in km, 200 at most."] = 25.0
     feeds_allow_private: Annotated[Flag, "Let event feeds and imports reach private addresses."] = (
         False

@@ -20,7 +20,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from location_context.errors import StorageError
+from location_context.errors import OperatorError, StorageError
 from location_context.settings import Settings
 from location_context.storage import schema
 from location_context.storage.sqlite import (
@@ -35,6 +35,7 @@ from location_context.storage.sqlite import (
 MIGRATION_LOCK = 7_236_001  # advisory lock that a replica holds while it migrates
 POOL_SIZE, MAX_OVERFLOW = 5, 5  # connections to PostgreSQL that are kept, and more under load
 RESERVED = 2  # for the keys: one, and another while one that fell silent is being closed
+PAGES_AT_ONCE = 500  # of an SQLite file, 2 MB
 CLOSE_TIMEOUT = 2.0  # seconds to wait for connections in use
 
 
@@ -214,6 +215,27 @@ class Database:
         async with self._write_lock.acquire(), self._in_use():
             with translate_database_errors(self._label):
                 await self._writer.execute(statements)
+
+    async def shrink(self) -> AsyncIterator[int]:
+        """Give free pages of an SQLite file back to the disk; yields the number of each batch.
+
+        A file that a version before this one made keeps them for new rows, until `vacuum`.
+        """
+        while self._writer is not None and self._write_lock is not None:
+            async with self._write_lock.acquire(), self._in_use():
+                with translate_database_errors(self._label):
+                    count = await self._writer.shrink(PAGES_AT_ONCE)
+            if not count:
+                return
+            yield count
+
+    async def vacuum(self) -> None:
+        """Write an SQLite file anew without free pages; who writes waits, or fails after 15 s."""
+        if self._writer is None or self._write_lock is None:
+            raise OperatorError("The database is PostgreSQL: use its VACUUM.")
+        async with self._write_lock.acquire(), self._in_use():
+            with translate_database_errors(self._label):
+                await self._writer.vacuum()
 
     @asynccontextmanager
     async def _in_use(self) -> AsyncIterator[None]:

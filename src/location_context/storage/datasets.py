@@ -7,25 +7,38 @@ of one `save` or none. What providers answered is kept until it expires.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from datetime import date, datetime
 from typing import Any, cast
 
 import msgspec
-from sqlalchemy import LargeBinary, bindparam, delete, func, insert, select, text, update
+from sqlalchemy import (
+    ColumnElement,
+    LargeBinary,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    text,
+    update,
+)
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from location_context.errors import OperatorError, StorageError
 from location_context.sections.guide.records import GuideVersion, Provenance, Restaurant
-from location_context.sections.weather.records import MonthRow
+from location_context.sections.weather.records import ArchiveCell, MonthRow
+from location_context.settings import Settings
 from location_context.storage import schema
 from location_context.storage.database import Database
 from location_context.storage.schema import guide_restaurants, guide_versions
 from location_context.upstream.cached_source import CacheRecord
 
-MAX_VERSIONS = 5
 _RESTAURANTS_AT_ONCE, _MONTHS_AT_ONCE = 1000, 60  # rows in one statement
+_ANSWERS_AT_ONCE, _CELLS_AT_ONCE = 500, 5  # deleted in one transaction; a cell has 120 months
 IMPORT_LOCK = 7_236_002  # advisory lock that one import at a time holds on PostgreSQL
 
 _restaurant = msgspec.json.Decoder(Restaurant)
@@ -51,8 +64,10 @@ _ELEVATION = select(schema.point_heights.c.metres).where(
 class SqlGuideStore:
     """The `GuideStore` in the database."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, keep: int = Settings().guide_versions) -> None:
+        """`keep`: so many of the newest versions are kept."""
         self._database = database
+        self._keep = keep
         self.damaged: Sequence[str] = ()
 
     async def active(self) -> GuideVersion | None:
@@ -93,8 +108,20 @@ class SqlGuideStore:
             )
             await connection.execute(update(guide_versions).values(active=False))
             await _insert(connection, version, restaurants)
-            await _prune(connection, version)
+            await connection.execute(delete(guide_versions).where(_superseded(version, self._keep)))
             return version
+
+    async def prune(self) -> AsyncIterator[int]:
+        """Delete the versions that are no longer kept, one by one."""
+        active = await self.active()
+        while active and await self._database.scalar(_one_superseded(active, self._keep)):
+            async with self._database.write() as connection:
+                await self._lock(connection)
+                if active := await _active(connection):
+                    number = _one_superseded(active, self._keep).scalar_subquery()
+                    old = delete(guide_versions).where(guide_versions.c.number == number)
+                    await connection.execute(old)
+            yield 1
 
     async def rollback(self) -> GuideVersion:
         """Make the version active that the active one replaced.
@@ -143,14 +170,14 @@ async def _insert(
         await connection.execute(insert(guide_restaurants), rows)
 
 
-async def _prune(connection: AsyncConnection, active: GuideVersion) -> None:
-    """Drop old versions, but for the active one and the one before it."""
-    oldest = active.number - MAX_VERSIONS + 1
-    await connection.execute(
-        delete(guide_versions).where(
-            guide_versions.c.number < oldest, guide_versions.c.number != (active.replaces or 0)
-        )
-    )
+def _superseded(active: GuideVersion, keep: int) -> ColumnElement[bool]:
+    """Versions that are no longer kept: never the active one, nor the one before it."""
+    number = guide_versions.c.number
+    return and_(number <= active.number - keep, number != (active.replaces or 0))
+
+
+def _one_superseded(active: GuideVersion, keep: int) -> Select[int]:
+    return select(guide_versions.c.number).where(_superseded(active, keep)).limit(1)
 
 
 def _decode_rows(rows: Iterable[Any]) -> tuple[list[Restaurant], list[str]]:
@@ -194,6 +221,17 @@ class SqlCacheStore:
         rows = [msgspec.structs.asdict(answer) for answer in answers]
         await self._database.execute((_OLD_ANSWERS, {"now": now}), (self._insert, rows))
 
+    async def prune(self, now: datetime) -> AsyncIterator[int]:
+        """Delete the answers that have expired; yields the number of each batch."""
+        table = schema.provider_answers
+        is_it = table.c.provider == bindparam("p"), table.c.key == bindparam("k")
+        old = delete(table).where(*is_it, table.c.expires_at <= now)
+        found = select(table.c.provider.label("p"), table.c.key.label("k"))
+        found = found.where(table.c.expires_at <= now).limit(_ANSWERS_AT_ONCE)
+        while rows := await self._database.rows(found):
+            await self._database.execute((old, [row._asdict() for row in rows]))
+            yield len(rows)
+
 
 class SqlClimateStore:
     """The `ClimateStore` in the database."""
@@ -206,6 +244,13 @@ class SqlClimateStore:
             index_elements=["source", "cell", "month", "year"],
             set_={name: insert.excluded[name] for name in replaced},
         )
+        cells = database.insert(schema.climate_cells)
+        later = cells.excluded.asked_on
+        self._touch = cells.on_conflict_do_update(
+            index_elements=["source", "cell"],
+            set_={"asked_on": later},
+            where=schema.climate_cells.c.asked_on < later,
+        )
         self._insert_elevations = database.insert(schema.point_heights).on_conflict_do_nothing()
 
     async def load(self, source: str, cell: str, months: Sequence[int]) -> list[MonthRow]:
@@ -215,10 +260,38 @@ class SqlClimateStore:
 
     async def save(self, rows: Sequence[MonthRow]) -> None:
         """Store rows in one transaction, in place of those stored before."""
+        cells = {(row.source, row.cell): row.fetched_at.date() for row in rows}
         values = [msgspec.structs.asdict(row) for row in rows]
         starts = range(0, len(values), _MONTHS_AT_ONCE)
         parts = ((self._insert, values[start : start + _MONTHS_AT_ONCE]) for start in starts)
-        await self._database.execute(*parts)
+        await self._database.execute((self._touch, _touches(cells)), *parts)
+
+    async def touch(self, cells: Mapping[ArchiveCell, date]) -> None:
+        """Note on which day somebody asked for cells; the latest stays."""
+        await self._database.execute((self._touch, _touches(cells)))
+
+    async def prune(self, asked_before: date) -> AsyncIterator[int]:
+        """Delete the months of cells last asked for before a day; yields the number of each batch.
+
+        A cell that is asked for meanwhile stays.
+        """
+        cells, months = schema.climate_cells, schema.climate_months
+        due = select(cells.c.source, cells.c.cell).where(cells.c.asked_on < asked_before)
+        while rows := await self._database.rows(
+            due.order_by(cells.c.asked_on).limit(_CELLS_AT_ONCE)
+        ):
+            count = 0
+            async with self._database.write() as connection:
+                gone = []  # the cells first, as `save` does, so that neither waits for the other
+                for source, cell in sorted(map(tuple, rows)):
+                    is_it = cells.c.source == source, cells.c.cell == cell
+                    old = delete(cells).where(*is_it, cells.c.asked_on < asked_before)
+                    if (await connection.execute(old)).rowcount:
+                        gone.append((source, cell))
+                for source, cell in gone:
+                    is_it = months.c.source == source, months.c.cell == cell
+                    count += (await connection.execute(delete(months).where(*is_it))).rowcount
+            yield count
 
     async def load_elevation(self, lat: float, lng: float) -> float | None:
         """The stored elevation of a point in m."""
@@ -238,6 +311,14 @@ class SqlClimateStore:
         for row in await self._database.rows(query):
             return row.rows, row.newest
         return 0, None
+
+
+def _touches(cells: Mapping[ArchiveCell, date]) -> list[dict[str, object]]:
+    """Rows in one order for all processes, so that none waits for another that waits for it."""
+    return [
+        {"source": source, "cell": cell, "asked_on": day}
+        for (source, cell), day in sorted(cells.items())
+    ]
 
 
 def _to_grid(degrees: float) -> int:

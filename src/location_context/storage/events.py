@@ -12,11 +12,13 @@ of that day or in the one before: interval overlap becomes one range of slots fo
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
+from typing import Any
 
 import msgspec
-from sqlalchemy import and_, bindparam, delete, insert, or_, select, union_all, update
+from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, union_all, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from location_context.point import Point
@@ -31,7 +33,9 @@ _KM_PER_DEGREE = 111.195
 _LEVEL_BITS = 24  # room for the number of a bucket below that of its level
 _LEVEL_SHIFTS = (0, 3, 6, 9, 12)  # buckets of 1, 8, 64, 512 and 4,096 days
 MAX_INDEXED_DAYS = 1 << _LEVEL_SHIFTS[-1]
-BATCH_ROWS = 2000
+BATCH_ROWS, PRUNED_ROWS = 2000, 500  # written and deleted at once
+CELLS_AT_ONCE = 50
+_BEFORE_ALL = -100_000  # cells of countries are numbers above this one
 
 _NEARBY = union_all(
     *(
@@ -42,6 +46,19 @@ _NEARBY = union_all(
         for n in range(len(_LEVEL_SHIFTS))
     )
 ).limit(bindparam("most"))
+_NEXT_CELL = select(func.min(events.c.cell)).where(events.c.cell > bindparam("after"))
+_PAST = union_all(
+    *(
+        select(events.c.cell, events.c.slot, events.c.calendar, events.c.id).where(
+            events.c.cell.in_(bindparam("cells", expanding=True)),
+            events.c.slot.between(bindparam(f"first_{n}"), bindparam(f"last_{n}")),
+        )
+        for n in range(len(_LEVEL_SHIFTS))
+    )
+).limit(bindparam("most"))
+_THIS = delete(events).where(
+    *(column == bindparam(f"its_{column.name}") for column in events.primary_key)
+)
 _event = msgspec.json.Decoder(ProviderEvent)
 _calendar = msgspec.json.Decoder(Calendar)
 
@@ -62,9 +79,7 @@ class SqlEventStore:
         cells = cells_within(point.lat, point.lng, radius)
         if point.country:
             cells.append(country_cell(point.country))
-        ranges = buckets_overlapping(days.start, days.end)
-        bounds = {f"first_{n}": first for n, (first, _) in enumerate(ranges)}
-        bounds |= {f"last_{n}": last for n, (_, last) in enumerate(ranges)}
+        bounds = _bounds(buckets_overlapping(days.start, days.end))
         found = await self._database.scalars(_NEARBY, cells=cells, most=limit, **bounds)
         return [_event.decode(record) for record in found]
 
@@ -115,8 +130,63 @@ class SqlEventStore:
                     return msgspec.structs.replace(_calendar.decode(record), checked_at=now)
         return None
 
+    async def prune(self, before: date) -> AsyncIterator[int]:
+        """Delete events that ended before a day; yields the number of each batch.
+
+        Goes from cell to cell by the key. An event goes when its bucket is past: one of a day at
+        once, a longer one within twice the length of its bucket.
+        """
+        past = _bounds(buckets_before(before))
+        cells = await self._cells(_BEFORE_ALL)
+        while cells:
+            values = {"cells": cells, "most": PRUNED_ROWS, **past}
+            found = await self._database.rows(_PAST, **values)
+            if found:
+                calendars = {row.calendar for row in found}
+                async with self._database.write() as connection:
+                    await _delete_past(connection, calendars, values)
+            if len(found) < PRUNED_ROWS:
+                cells = await self._cells(cells[-1])
+            yield len(found)
+
+    async def _cells(self, after: int) -> list[int]:
+        """The next cells that have events, by looks into the key."""
+        cells: list[int] = []
+        while len(cells) < CELLS_AT_ONCE:
+            cell = await self._database.scalar(_NEXT_CELL, after=cells[-1] if cells else after)
+            if cell is None:
+                break
+            cells.append(cell)
+        return cells
+
+
+async def _delete_past(
+    connection: AsyncConnection, calendars: Iterable[str], values: Mapping[str, Any]
+) -> None:
+    """Delete what `_PAST` finds with these values of these calendars, and count it off them.
+
+    They are locked first, as an import does, so that neither waits for the other.
+    """
+    held = select(event_calendars.c.record).where(event_calendars.c.id.in_(calendars))
+    held = held.order_by(event_calendars.c.id).with_for_update()
+    records = [_calendar.decode(record) for record in await connection.scalars(held)]
+    rows = (await connection.execute(_PAST, values)).all()
+    ids = {calendar.id for calendar in records}
+    gone = [row for row in rows if row.calendar in ids]
+    if not gone:
+        return
+    keys = [{f"its_{name}": value for name, value in row._asdict().items()} for row in gone]
+    await connection.execute(_THIS, keys)
+    counts = Counter(row.calendar for row in gone)
+    for calendar in records:
+        left = msgspec.structs.replace(calendar, rows=max(0, calendar.rows - counts[calendar.id]))
+        changed = update(event_calendars).where(event_calendars.c.id == calendar.id)
+        await connection.execute(changed.values(record=msgspec.json.encode(left).decode()))
+
 
 async def _delete(connection: AsyncConnection, calendar_id: str) -> bool:
+    held = select(event_calendars.c.id).where(event_calendars.c.id == calendar_id)
+    await connection.execute(held.with_for_update())
     await connection.execute(delete(events).where(events.c.calendar == calendar_id))
     calendar = delete(event_calendars).where(event_calendars.c.id == calendar_id)
     return bool((await connection.execute(calendar)).rowcount)
@@ -204,6 +274,19 @@ def buckets_overlapping(first: date, last: date) -> list[tuple[int, int]]:
         (_bucket(level, first - timedelta(days=1 << shift if shift else 0)), _bucket(level, last))
         for level, shift in enumerate(_LEVEL_SHIFTS)
     ]
+
+
+def buckets_before(day: date) -> list[tuple[int, int]]:
+    """Ranges of slots, both ends included, of all events that surely ended before the day."""
+    number = day.toordinal()
+    lasts = (number - 1, *((number >> shift) - 2 for shift in _LEVEL_SHIFTS[1:]))
+    return [(n << _LEVEL_BITS, (n << _LEVEL_BITS) + last) for n, last in enumerate(lasts)]
+
+
+def _bounds(ranges: Sequence[tuple[int, int]]) -> dict[str, int]:
+    """Ranges of slots as values of a query's parameters."""
+    bounds = {f"first_{n}": first for n, (first, _) in enumerate(ranges)}
+    return bounds | {f"last_{n}": last for n, (_, last) in enumerate(ranges)}
 
 
 def _bucket(level: int, day: date) -> int:

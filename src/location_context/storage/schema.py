@@ -253,6 +253,16 @@ climate_months = (
     )
 )
 
+climate_cells = Table(  # when somebody last asked for a cell, to the week
+    "climate_cells",
+    metadata,
+    _key("source", String(40)),
+    _key("cell", String(80)),
+    _filled("asked_on", Date),
+    Index("climate_cells_by_day", "asked_on"),
+    sqlite_with_rowid=False,
+)
+
 climate_extent = Table(  # one row that triggers maintain: the number of rows of climate_months
     "climate_extent",
     metadata,

@@ -3,11 +3,11 @@
 import asyncio
 import fcntl
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, Executable, Row, create_engine, event
@@ -18,6 +18,7 @@ from location_context.errors import StorageError
 Statement = tuple[Executable, Mapping[str, Any] | Sequence[Mapping[str, Any]]]
 BUSY_TIMEOUT = 15.0  # seconds to wait for other writers of an SQLite file
 MAX_POLL_SECONDS = 0.05
+T = TypeVar("T")
 READERS = 4  # threads, each with a connection of its own
 
 
@@ -52,6 +53,8 @@ def _set_up(engine: Engine, *, writes: bool) -> None:
         cursor = connection.cursor()
         cursor.execute("PRAGMA foreign_keys = ON")
         cursor.execute("PRAGMA synchronous = FULL")
+        if writes:  # of a new file; another is made so by VACUUM
+            cursor.execute("PRAGMA auto_vacuum = INCREMENTAL")
         cursor.execute("PRAGMA journal_mode = WAL" if writes else "PRAGMA query_only = ON")
         cursor.close()
 
@@ -108,14 +111,36 @@ class SqliteWriter:
 
     async def execute(self, statements: Sequence[Statement]) -> None:
         """Execute statements with their values, all or none, to the end even if cancelled."""
-        written = asyncio.get_running_loop().run_in_executor(
-            self._thread, self._execute, statements
-        )
+        await self._run(self._execute, statements)
+
+    async def shrink(self, pages: int) -> int:
+        """Give up to so many free pages back to the disk; how many were given."""
+        return await self._run(self._shrink, pages)
+
+    async def vacuum(self) -> None:
+        """Write the file anew without its free pages, which needs its size on the disk besides."""
+        await self._run(self._vacuum)
+
+    async def _run(self, work: Callable[..., T], *arguments: Any) -> T:
+        written = asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
         try:
-            await asyncio.shield(written)
+            return await asyncio.shield(written)
         except asyncio.CancelledError:
             await asyncio.wait([written])
             raise
+
+    def _shrink(self, pages: int) -> int:
+        with self._engine.connect() as connection:
+            driver: Any = connection.connection.cursor()  # outside of the transaction of ours
+            before: int = driver.execute("PRAGMA freelist_count").fetchone()[0]
+            # a page is given with each step: `execute` takes one, a script all
+            driver.executescript(f"PRAGMA incremental_vacuum({pages})")
+            left: int = driver.execute("PRAGMA freelist_count").fetchone()[0]
+            return before - left
+
+    def _vacuum(self) -> None:
+        with self._engine.connect() as connection:
+            connection.connection.cursor().execute("VACUUM")  # outside of the transaction of ours
 
     def _execute(self, statements: Sequence[Statement]) -> None:
         with self._engine.begin() as connection:

@@ -9,7 +9,7 @@ from location_context.errors import OperatorError, StorageError
 from location_context.sections.guide.imports.importer import Importer
 from location_context.settings import Settings
 from location_context.storage.database import Database
-from location_context.storage.datasets import MAX_VERSIONS, SqlGuideStore
+from location_context.storage.datasets import SqlGuideStore
 from tests.moved_clock import NOON
 from tests.sections.guide.samples import METADATA, PROVENANCE, open_csv, open_row, restaurant
 from tests.sections.guide.subprocess_targets import import_and_die
@@ -17,6 +17,7 @@ from tests.storage.subprocess_targets import child, plain
 
 pytestmark = pytest.mark.anyio
 
+KEPT = Settings().guide_versions
 STATEMENTS = 6  # of an import
 
 
@@ -71,14 +72,14 @@ async def test_rollback_returns_to_the_version_that_was_replaced(store: SqlGuide
 async def test_only_the_newest_versions_are_kept_and_the_one_to_return_to(
     store: SqlGuideStore,
 ) -> None:
-    numbers = [await keep(store, n) for n in range(MAX_VERSIONS + 4)]
-    for _ in range(MAX_VERSIONS - 1):
+    numbers = [await keep(store, n) for n in range(KEPT + 4)]
+    for _ in range(KEPT - 1):
         await store.rollback()
     oldest = await store.active()
     assert oldest is not None
     newest = await keep(store, 99)
     kept = [version.number for version in await store.versions()]
-    assert kept == [newest, *reversed(numbers[-MAX_VERSIONS + 1 :]), oldest.number]
+    assert kept == [newest, *reversed(numbers[-KEPT + 1 :]), oldest.number]
     assert (await store.rollback()).number == oldest.number
     assert len(await store.load(oldest.number)) == 1
 

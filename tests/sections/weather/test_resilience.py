@@ -252,7 +252,7 @@ async def test_a_store_that_cannot_be_read_or_written_costs_nothing_but_requests
         async def load(self, *_):
             raise StorageError("gone")
 
-        save = load_elevation = save_elevations = extent = load
+        save = touch = load_elevation = save_elevations = extent = load
 
     async with http_client(world.settings.user_agent) as client:
         section = weather_section(world.settings, world.clock, client, Broken(), Hosts())

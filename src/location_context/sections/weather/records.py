@@ -73,6 +73,7 @@ _MAX_COUNT, _UNKNOWN = 2**30, -(2**31)
 Floats = NDArray[np.float64]
 Columns = dict[str, Floats]
 YearMonth = tuple[int, int]
+ArchiveCell = tuple[str, str]  # source, and the key of a cell of its grid
 Spot = tuple[float, float]  # latitude and longitude of a point
 
 
@@ -245,7 +246,7 @@ def month_span(year: int, month: int) -> tuple[date, date]:
 
 
 class ClimateStore(Protocol):
-    """Stores the archive per source, grid cell, year and month, and elevations, all for good."""
+    """Stores the archive per source, grid cell, year and month, and elevations."""
 
     async def load(self, source: str, cell: str, months: Sequence[int]) -> list[MonthRow]:
         """Every year stored of these months (1 to 12) of a cell."""
@@ -253,6 +254,10 @@ class ClimateStore(Protocol):
 
     async def save(self, rows: Sequence[MonthRow]) -> None:
         """Store rows in place of those stored before; all or none."""
+        ...
+
+    async def touch(self, cells: Mapping[ArchiveCell, date]) -> None:
+        """Note on which day somebody asked for cells; those not asked for are once deleted."""
         ...
 
     async def load_elevation(self, lat: float, lng: float) -> float | None:

@@ -3,18 +3,28 @@
 A store that cannot be read costs a request to the provider, never the answer; one that cannot be
 written is tried again until it can. Damaged rows count as missing. What other workers or `warm`
 stored meanwhile is looked for before anything is asked of a provider. Elevations are written with
-the months.
+the months. That a cell was asked for is noted in memory and written behind, once a week for each:
+what nobody asks for any more is deleted from the store (`storage/retention.py`).
 """
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Sequence
+from datetime import date
 
 import structlog
 
 from location_context.errors import StorageError
 from location_context.lru import LRUCache
-from location_context.sections.weather.records import ClimateStore, Month, MonthRow, Spot, YearMonth
+from location_context.sections.weather.records import (
+    ArchiveCell,
+    ClimateStore,
+    Month,
+    MonthRow,
+    Spot,
+    YearMonth,
+)
 from location_context.stay import Clock
 from location_context.upstream.deadline import SingleFlight, WriteBehind
 
@@ -22,6 +32,8 @@ MAX_CELL_MONTHS = 600  # in memory, about 36 kB each
 MAX_PENDING = 20_000  # months of 3 kB each, 60 MB: about 160 cells with all their ten years
 REREAD_SECONDS = 60.0
 RETRY_WRITE_SECONDS = 10.0
+TOUCH_DAYS = 7  # retention counts in months, so that a week is exact enough
+MAX_TOUCHED = 20_000  # cells in memory; one that fell out costs a small write
 
 CellMonth = tuple[str, str, int]  # source, cell and month (1 to 12)
 
@@ -35,6 +47,8 @@ class ArchiveRepository:
         self._months: LRUCache[CellMonth, dict[int, Month]] = LRUCache(MAX_CELL_MONTHS)
         self._read_at: LRUCache[CellMonth, float] = LRUCache(MAX_CELL_MONTHS)
         self._reads: SingleFlight[None] = SingleFlight()
+        self._touched: LRUCache[ArchiveCell, date] = LRUCache(MAX_TOUCHED)
+        self._pending_touches: dict[ArchiveCell, date] = {}
         self._writes = WriteBehind(self._write)
         self._pending_months: list[tuple[str, str, Month]] = []
         self._pending_elevations: dict[Spot, float] = {}
@@ -47,6 +61,7 @@ class ArchiveRepository:
         What is not in memory is looked for in the store, or with `reread` false only where
         nothing was read lately.
         """
+        self._touch((source, cell))
         found = self._in_memory(source, cell, wanted)
         missing = {month for year, month in wanted if (year, month) not in found}
         unread = sorted(
@@ -59,6 +74,13 @@ class ArchiveRepository:
             await asyncio.shield(task)
             found = self._in_memory(source, cell, wanted)
         return found
+
+    def _touch(self, cell: ArchiveCell) -> None:
+        """Note that somebody asks for a cell, unless that was noted in the last week."""
+        today, noted = self._clock().date(), self._touched.get(cell)
+        if noted is None or not 0 <= (today - noted).days < TOUCH_DAYS:
+            self._touched.put(cell, today)
+            self._pending_touches[cell] = today
 
     def _in_memory(
         self, source: str, cell: str, wanted: Sequence[YearMonth]
@@ -143,6 +165,13 @@ class ArchiveRepository:
         """How many months and elevations are not written yet."""
         return len(self._pending_months) + len(self._pending_elevations)
 
+    async def _write_touches(self) -> None:
+        """Write which cells were asked for; what fails is noted again in a week."""
+        touches, self._pending_touches = self._pending_touches, {}
+        if touches:
+            with contextlib.suppress(StorageError):  # a store that cannot be written loses nothing
+                await self._store.touch(touches)
+
     async def retry_writes(self) -> None:
         """Write again, until cancelled, what could not be written: a full disk is made room on."""
         while True:
@@ -153,3 +182,4 @@ class ArchiveRepository:
         """Write what is pending, as far as that is possible now."""
         if self.pending or self._writes.active:
             await self._writes.flush()
+        await self._write_touches()

@@ -1,0 +1,292 @@
+"""Retention: what is no longer kept goes once a day, by one process; its room is used again."""
+
+import asyncio
+import sqlite3
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+from sqlalchemy import text
+from structlog.testing import capture_logs
+
+from location_context.errors import OperatorError
+from location_context.point import Point
+from location_context.sections.events.records import Calendar, Place, ProviderEvent, When
+from location_context.sections.weather.records import MonthRow
+from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
+from location_context.settings import Settings
+from location_context.stay import Stay
+from location_context.storage.database import Database
+from location_context.storage.datasets import SqlCacheStore, SqlClimateStore, SqlGuideStore
+from location_context.storage.events import SqlEventStore
+from location_context.storage.retention import PASS_EVERY, Deleted, Retention
+from location_context.upstream.cached_source import CacheRecord
+from tests.moved_clock import NOON, MovedClock
+from tests.sections.guide.samples import PROVENANCE, restaurant
+from tests.storage.subprocess_targets import child, plain, prune_and_die
+from tests.web.commands import command
+
+pytestmark = pytest.mark.anyio
+
+TODAY = NOON.date()
+PARIS = Point(48.8566, 2.3522, "Europe/Paris")
+
+
+def months(cell: str, fetched_at: datetime, years: int = 10) -> list[MonthRow]:
+    first = MonthRow("a", cell, 2000, 1, 0.0, 0.0, None, fetched_at, b"x" * 1100)
+    return [
+        msgspec.structs.replace(first, year=2000 + number // 12, month=1 + number % 12)
+        for number in range(12 * years)
+    ]
+
+
+async def kept_cells(database: Database) -> set[str]:
+    return set(await database.scalars(text("SELECT DISTINCT cell FROM climate_months")))
+
+
+async def test_a_cell_goes_with_all_its_months_once_nobody_asked_for_it_for_so_long(
+    database: Database, database_settings: Settings
+) -> None:
+    clock = MovedClock()
+    store = SqlClimateStore(database)
+    for number in range(12):
+        await store.save(months(f"cell {number}", NOON))
+    clock.advance(390 * 86_400)
+    asking = ArchiveRepository(store, clock)
+    for number in (3, 4):
+        await asking.get("a", f"cell {number}", [(2000, 1)])
+    await asking.flush()
+    clock.advance(20 * 86_400)
+    deleted = await Retention(database, database_settings, clock).prune()
+    assert deleted == Deleted(climate_months=10 * 120)
+    assert await kept_cells(database) == {"cell 3", "cell 4"}
+    assert (await store.extent())[0] == 2 * 120
+    assert await Retention(database, database_settings, clock).prune() == Deleted()
+
+
+async def test_to_ask_for_a_cell_costs_one_write_a_week_and_none_while_it_is_asked_for(
+    database: Database,
+) -> None:
+    clock, written = MovedClock(), list[object]()
+
+    class Counted(SqlClimateStore):
+        async def touch(self, cells):  # type: ignore[no-untyped-def]  # as its base
+            written.append(dict(cells))
+            await super().touch(cells)
+
+    asking = ArchiveRepository(Counted(database), clock)
+    for days in range(14):
+        for cell in ("one", "two"):
+            for _ in range(3):
+                await asking.get("a", cell, [(2000, 1)])
+        assert len(written) <= days  # behind the guest
+        await asking.flush()
+        clock.advance(86_400)
+    assert written == [
+        {("a", "one"): TODAY + timedelta(days), ("a", "two"): TODAY + timedelta(days)}
+        for days in (0, 7)
+    ]
+    await asking.flush()
+
+
+def event(number: int, first: date, days: int) -> ProviderEvent:
+    return ProviderEvent(
+        id=f"cal:{number}", source="calendars", title=f"Event {number}", category="concert",
+        start=When(first), end=When(first + timedelta(days - 1)), all_day=True,
+        place=Place(lat=PARIS.lat + number % 40, lng=PARIS.lng),
+    )  # fmt: skip
+
+
+async def test_events_go_once_no_stay_of_the_days_that_are_kept_can_meet_them(
+    database: Database, database_settings: Settings
+) -> None:
+    store, kept = SqlEventStore(database), TODAY - timedelta(31)
+    lengths = (1, 2, 8, 9, 64, 100, 600)
+    events = [
+        event(number, TODAY - timedelta(ago), lengths[number % len(lengths)])
+        for number, ago in enumerate(range(-30, 1500))
+    ]
+    await store.replace(Calendar(id="cal", kind="import", source="s", rows=len(events)), events)
+    deleted = await Retention(database, database_settings, MovedClock()).prune()
+    left = {row[0] for row in await database.rows(text("SELECT id FROM events"))}
+    assert deleted.events == len(events) - len(left) > 1000
+    last = {one.id: one.end.day for one in events if one.end}
+    assert {one.id for one in events if last[one.id] >= kept} <= left
+    assert all((kept - last[key]).days <= 2 * 1024 for key in left)
+    assert not [
+        one for one in events if one.id in left and one.start == one.end and last[one.id] < kept
+    ]
+    assert [calendar.rows for calendar in await store.calendars()] == [len(left)]
+    found = await store.find_nearby(PARIS, 25, Stay(TODAY, TODAY + timedelta(6)), 3000)
+    assert {one.id for one in found} <= left
+
+
+async def test_superseded_versions_and_expired_answers_go_and_what_serves_stays(
+    database: Database, database_settings: Settings
+) -> None:
+    guides, answers = SqlGuideStore(database, keep=100), SqlCacheStore(database)
+    for number in range(9):
+        await guides.replace(PROVENANCE, [restaurant(number)], NOON)
+    for hours in (-1, 1):
+        many = [
+            CacheRecord("p", f"{hours}/{n}", NOON + timedelta(hours=hours), b"x")
+            for n in range(700)
+        ]
+        await answers.save(many, NOON - timedelta(days=1))
+    settings = msgspec.structs.replace(database_settings, guide_versions=3)
+    deleted = await Retention(database, settings, MovedClock()).prune()
+    assert deleted == Deleted(guide_versions=6, answers=700)
+    assert [version.number for version in await guides.versions()] == [9, 8, 7]
+    assert await answers.load("p", "1/3", NOON) == b"x"
+
+
+async def test_with_no_days_set_months_and_events_are_kept_for_good(
+    database: Database, database_settings: Settings
+) -> None:
+    await SqlClimateStore(database).save(months("old", datetime(2000, 1, 1, tzinfo=UTC)))
+    old = Calendar(id="cal", kind="import", source="s")
+    await SqlEventStore(database).replace(old, [event(1, date(2001, 1, 1), 1)])
+    settings = Settings.read({
+        "LOCATION_CONTEXT_DATA_DIR": str(database_settings.data_dir),
+        "LOCATION_CONTEXT_CLIMATE_KEEP_DAYS": "", "LOCATION_CONTEXT_EVENTS_KEEP_DAYS": "",
+    })  # fmt: skip
+    assert await Retention(database, settings, MovedClock()).prune() == Deleted()
+    with pytest.raises(OperatorError, match="CLIMATE_KEEP_DAYS must be a whole number from 7"):
+        Settings.read({"LOCATION_CONTEXT_CLIMATE_KEEP_DAYS": "3"})
+
+
+async def test_a_pass_is_due_once_a_day_for_one_process_and_is_logged_with_its_counts(
+    database: Database, database_settings: Settings
+) -> None:
+    clock = MovedClock()
+    await SqlClimateStore(database).save(months("old", datetime(2000, 1, 1, tzinfo=UTC), years=1))
+    processes = [Retention(database, database_settings, clock) for _ in range(4)]
+    with capture_logs() as lines:
+        passed = await asyncio.gather(*(one.pass_if_due() for one in processes))
+    assert [one for one in passed if one is not None] == [Deleted(climate_months=12)]
+    (line,) = lines
+    assert (line["event"], line["climate_months"], line["events"]) == ("retention_done", 12, 0)
+    clock.advance(PASS_EVERY.total_seconds() - 60)
+    assert [await one.pass_if_due() for one in processes] == [None] * 4
+    clock.advance(120)
+    assert await processes[2].pass_if_due() == Deleted()
+
+
+async def test_a_clock_that_was_a_year_ahead_does_not_end_retention(
+    database: Database, database_settings: Settings
+) -> None:
+    clock = MovedClock(NOON + timedelta(365))
+    await Retention(database, database_settings, clock).pass_if_due()
+    assert await Retention(database, database_settings, MovedClock()).pass_if_due() == Deleted()
+
+
+async def test_a_pass_that_is_killed_leaves_whole_cells_and_another_process_goes_on(
+    database: Database, database_settings: Settings
+) -> None:
+    store = SqlClimateStore(database)
+    for number in range(20):
+        await store.save(months(f"cell {number}", datetime(2000, 1, 1, tzinfo=UTC), years=1))
+    with child(prune_and_die, *plain(database_settings), 2) as (process, _):
+        await asyncio.to_thread(process.join)
+        assert process.exitcode == -9
+    left = await kept_cells(database)
+    assert 0 < len(left) < 20
+    assert (await store.extent())[0] == 12 * len(left)
+    clock = MovedClock()
+    assert await Retention(database, database_settings, clock).pass_if_due() is None  # its lease
+    clock.advance(3601)
+    deleted = await Retention(database, database_settings, clock).pass_if_due()
+    assert deleted == Deleted(climate_months=12 * len(left))
+
+
+async def test_guests_read_and_write_while_a_pass_deletes(
+    database: Database, database_settings: Settings
+) -> None:
+    store = SqlClimateStore(database)
+    for number in range(30):
+        await store.save(months(f"cell {number}", datetime(2000, 1, 1, tzinfo=UTC)))
+    passing = asyncio.create_task(Retention(database, database_settings, MovedClock()).prune())
+    reads = writes = 0
+    while not passing.done():
+        await store.save(months(f"new {writes % 3}", NOON, years=1))
+        writes += 1
+        reads += len(await store.load("a", "new 0", [1]))
+    assert (await passing).climate_months == 30 * 120
+    assert min(reads, writes) >= 6  # one for each batch of five cells
+    assert await kept_cells(database) == {f"new {number}" for number in range(min(3, writes))}
+
+
+async def test_a_cell_that_is_stored_again_while_it_goes_is_whole_or_gone(
+    database: Database, database_settings: Settings
+) -> None:
+    store = SqlClimateStore(database)
+    for number in range(20):
+        await store.save(months(f"cell {number}", datetime(2000, 1, 1, tzinfo=UTC), years=1))
+    passing = asyncio.create_task(Retention(database, database_settings, MovedClock()).prune())
+    rows = [row for number in range(20) for row in months(f"cell {number}", NOON, years=1)]
+    await asyncio.gather(store.save(rows), store.save(rows[::-1]), passing)
+    assert (await store.extent())[0] == len(rows)
+
+
+async def test_a_new_sqlite_file_shrinks_as_rows_go(sqlite_settings: Settings) -> None:
+    path, database = file_of(sqlite_settings), await Database.open(sqlite_settings)
+    for number in range(30):
+        rows = months(f"cell {number}", datetime(2000, 1, 1, tzinfo=UTC))
+        await SqlClimateStore(database).save(rows)
+    await Retention(database, sqlite_settings, MovedClock()).prune()
+    await database.close()  # which moves the log into the file
+    assert path.stat().st_size < 1_000_000
+
+
+async def test_an_sqlite_file_of_an_older_version_uses_its_room_again_and_shrinks_by_vacuum(
+    sqlite_settings: Settings,
+) -> None:
+    path, old = file_of(sqlite_settings), datetime(2000, 1, 1, tzinfo=UTC)
+    await (await Database.open(sqlite_settings)).close()
+    make_without_auto_vacuum(path)
+    database = await Database.open(sqlite_settings)
+    store, sizes = SqlClimateStore(database), []
+    for turn in range(3):
+        for number in range(20):
+            await store.save(months(f"{turn} cell {number}", old))
+        await Retention(database, sqlite_settings, MovedClock()).prune()
+        sizes.append(await database.scalar(text("PRAGMA page_count")))
+    assert sizes[2] <= sizes[0] * 1.05
+    await database.close()
+    done = await asyncio.to_thread(command, sqlite_settings.data_dir, "prune", "--vacuum")
+    assert done.stdout.startswith(
+        "Deleted: 0 climate months, 0 events, 0 guide versions, 0 answers."
+    )
+    assert path.stat().st_size < 1_000_000
+
+
+def test_the_command_deletes_and_tells_how_much(database_settings: Settings) -> None:
+    async def fill() -> None:
+        async with await Database.open(database_settings) as database:
+            store = SqlClimateStore(database)
+            await store.save(months("old", datetime(2000, 1, 1, tzinfo=UTC), years=1))
+
+    asyncio.run(fill())
+    more = {
+        "LOCATION_CONTEXT_DATABASE_URL": database_settings.database_url.reveal(),
+        "LOCATION_CONTEXT_KEY_PEPPER": "p",
+    }
+    done = command(database_settings.data_dir, "prune", "--json", more=more)
+    assert msgspec.json.decode(done.stdout, type=Deleted) == Deleted(climate_months=12)
+    if database_settings.database_url:
+        refused = command(database_settings.data_dir, "prune", "--vacuum", more=more, fails=True)
+        assert "PostgreSQL" in refused.stderr
+
+
+def file_of(settings: Settings) -> Path:
+    return Path(settings.database.removeprefix("sqlite:///"))
+
+
+def make_without_auto_vacuum(path: Path) -> None:
+    """The file as SQLite makes it when nothing else is asked of it."""
+    with sqlite3.connect(path, isolation_level=None) as connection:
+        connection.execute("PRAGMA auto_vacuum = NONE")
+        connection.execute("VACUUM")
+        assert connection.execute("PRAGMA auto_vacuum").fetchone()[0] == 0
+    connection.close()
