@@ -7,13 +7,17 @@ with empty tables. What is not there is skipped with how to get it, and fails wh
 import asyncio
 import os
 import shutil
+import socket
 import subprocess
+import tempfile
 import time
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import asyncpg
+import msgspec
 import pytest
 import redis
 
@@ -39,7 +43,7 @@ def _missing(sentence: str) -> None:
     pytest.skip(sentence)
 
 
-async def _administer(statement: str, database: str = f"{_SERVER}/postgres") -> None:
+async def administer(statement: str, database: str = f"{_SERVER}/postgres") -> None:
     connection = await asyncpg.connect(database, timeout=5)
     try:
         await connection.execute(statement)
@@ -52,11 +56,54 @@ def postgresql_url() -> Iterator[str]:
     """The address of a PostgreSQL database of this session's own."""
     name = f"location_context_test_{uuid.uuid4().hex[:12]}"
     try:
-        asyncio.run(_administer(f"CREATE DATABASE {name}"))
+        asyncio.run(administer(f"CREATE DATABASE {name}"))
     except (OSError, asyncpg.PostgresError, TimeoutError):
         _missing("PostgreSQL does not answer on 127.0.0.1:5432 (apt-get install postgresql)")
     yield f"{_SERVER}/{name}"
-    asyncio.run(_administer(f"DROP DATABASE {name} WITH (FORCE)"))
+    asyncio.run(administer(f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+@pytest.fixture(scope="session")
+def pgbouncer() -> Iterator[str]:
+    """The address of a PgBouncer in transaction mode before the server, without a database.
+
+    It has two connections for each database, so that its clients take turns on them.
+    """
+    program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}{os.pathsep}/usr/sbin")
+    if program is None:
+        _missing("There is no pgbouncer (apt-get install pgbouncer)")
+    parts, port = urlsplit(_SERVER), free_port()
+    given = {"host": parts.hostname, "port": parts.port or 5432, "user": parts.username}
+    target = " ".join(f"{key}={value}" for key, value in given.items())
+    target += f" password={parts.password}" if parts.password else ""
+    with tempfile.TemporaryDirectory(prefix="pgbouncer-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)  # it gives up the rights of root
+        config = folder / "pgbouncer.ini"
+        config.write_text(
+            f"[databases]\n* = {target}\n[pgbouncer]\npool_mode = transaction\n"
+            "default_pool_size = 2\nmax_client_conn = 200\nauth_type = any\n"
+            f"listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n"
+        )
+        user = [] if os.getuid() else ["-u", "nobody"]
+        with (folder / "log").open("wb") as log:
+            process = subprocess.Popen([str(program), *user, str(config)], stdout=log, stderr=log)
+        try:
+            _wait_for_port(port, process, folder / "log")
+            yield f"postgresql://{parts.username}@127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def _wait_for_port(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    for _ in range(600):
+        assert process.poll() is None, log.read_text()
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise RuntimeError("PgBouncer did not start")
 
 
 @pytest.fixture(scope="session")
@@ -133,10 +180,25 @@ def sqlite_settings(tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def postgresql_settings(tmp_path: Path, postgresql_url: str) -> Settings:
-    asyncio.run(_administer(_EMPTY, postgresql_url))
+    asyncio.run(administer(_EMPTY, postgresql_url))
     return Settings(
         data_dir=tmp_path, database_url=Secret(postgresql_url), key_pepper=Secret("a test's pepper")
     )
+
+
+@pytest.fixture
+def pgbouncer_settings(
+    postgresql_settings: Settings, postgresql_url: str, pgbouncer: str
+) -> Settings:
+    """Settings of the same database through PgBouncer."""
+    url = Secret(f"{pgbouncer}/{postgresql_url.rpartition('/')[2]}")
+    return msgspec.structs.replace(postgresql_settings, database_url=url)
+
+
+@pytest.fixture(params=["sqlite", "postgresql", "pgbouncer"])
+def pooled_settings(request: pytest.FixtureRequest) -> Settings:
+    """As `database_settings`, and through PgBouncer; modules import it by that name."""
+    return request.getfixturevalue(f"{request.param}_settings")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

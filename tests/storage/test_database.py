@@ -29,6 +29,12 @@ from tests.storage.subprocess_targets import (
 pytestmark = pytest.mark.anyio
 
 
+@pytest.fixture
+def database_settings(pooled_settings: Settings) -> Settings:
+    """Through PgBouncer too."""
+    return pooled_settings
+
+
 async def test_an_error_in_a_transaction_takes_all_of_it_back(database: Database) -> None:
     async def half() -> None:
         async with database.write() as connection:

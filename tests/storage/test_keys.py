@@ -9,12 +9,19 @@ import pytest
 
 from location_context.access.keys import ApiKey
 from location_context.errors import StorageError
+from location_context.settings import Settings
 from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.database import MAX_OVERFLOW, POOL_SIZE, Database
 from location_context.storage.sqlite import READERS
 from tests.moved_clock import NOON
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def database_settings(pooled_settings: Settings) -> Settings:
+    """Through PgBouncer too."""
+    return pooled_settings
 
 
 def record(number: int) -> ApiKey:

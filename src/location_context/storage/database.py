@@ -339,8 +339,18 @@ async def _make_file(path: Path) -> None:
 
 
 def postgresql_engine(url: URL, kept: int = POOL_SIZE, more: int = MAX_OVERFLOW) -> AsyncEngine:
-    """An engine on PostgreSQL; a connection is tried before use, so a restart is survived."""
-    arguments: dict[str, Any] = {"timeout": 5, "command_timeout": 60}
+    """An engine on PostgreSQL; a connection is tried before use, so a restart is survived.
+
+    No statement outlives its transaction under a name, so that PgBouncer may give each transaction
+    another connection of the server.
+    """
+    arguments: dict[str, Any] = {
+        "timeout": 5,
+        "command_timeout": 60,
+        "statement_cache_size": 0,
+        "prepared_statement_cache_size": 0,
+        "prepared_statement_name_func": str,  # the empty name
+    }
     if mode := url.query.get("sslmode"):  # libpq's word for what asyncpg calls ssl
         arguments["ssl"] = mode
         url = url.difference_update_query(["sslmode"])

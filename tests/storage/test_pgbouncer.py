@@ -1,0 +1,125 @@
+"""PgBouncer in transaction mode: the whole service behind it, with two connections for everyone."""
+
+import asyncio
+import json
+import threading
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from location_context.settings import Secret, Settings
+from location_context.storage.database import Database
+from location_context.storage.datasets import SqlClimateStore
+from tests.databases import administer
+from tests.storage.test_retention import months
+from tests.web.commands import command, serving
+
+CALENDAR = """BEGIN:VCALENDAR
+VERSION:2.0
+PRODID:-//test//EN
+BEGIN:VEVENT
+UID:1
+SUMMARY:A market
+DTSTART;VALUE=DATE:{day}
+GEO:48.8566;2.3522
+END:VEVENT
+END:VCALENDAR
+"""
+
+
+@pytest.fixture
+def behind(pgbouncer: str, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The settings of a new database behind PgBouncer, as an operator gives them."""
+    name = f"location_context_test_{uuid.uuid4().hex[:12]}"
+    asyncio.run(administer(f"CREATE DATABASE {name}"))
+    yield {
+        "LOCATION_CONTEXT_DATABASE_URL": f"{pgbouncer}/{name}",
+        "LOCATION_CONTEXT_KEY_PEPPER": "a test's pepper",
+    }
+    asyncio.run(administer(f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+def ask(port: int, key: str, count: int, answers: Counter[int]) -> None:
+    for number in range(count):
+        connection = HTTPConnection("127.0.0.1", port, timeout=60)
+        place = f"lat={number % 60}.{threading.get_ident() % 9973:04}&lng={number % 170}.5"
+        for section in ("guide", "events"):
+            path = f"/v1/pulse/{section}?{place}&start=2027-06-01&end=2027-06-03"
+            connection.request("GET", path, headers={"Authorization": f"Bearer {key}"})
+            response = connection.getresponse()
+            response.read()
+            answers[response.status] += 1
+        connection.close()
+
+
+def test_every_command_and_two_workers_work_behind_it(
+    behind: dict[str, str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "data"
+    assert "now has schema" in command(folder, "migrate", more=behind).stdout
+    assert "can use" in command(folder, "migrate", "--check", more=behind).stdout
+    limits = ("--per-minute", "100000", "--per-day", "100000")
+    made = command(folder, "keys", "create", "guest", *limits, "--json", more=behind)
+    key = json.loads(made.stdout)["key"]
+    command(folder, "guide", "import", "--sample", more=behind)
+    calendar = tmp_path / "market.ics"
+    calendar.write_text(CALENDAR.format(day=f"{datetime.now(UTC):%Y%m%d}"))
+    assert "1 event" in command(folder, "events", "import", str(calendar), more=behind).stdout
+    answers: Counter[int] = Counter()
+    with serving(folder, "--workers", "2", more=behind) as served:
+        guests = [
+            threading.Thread(target=ask, args=(served.port, key, 15, answers)) for _ in range(8)
+        ]
+        for guest in guests:
+            guest.start()
+        for number in range(3):
+            command(folder, "keys", "create", f"another {number}", more=behind)
+        for guest in guests:
+            guest.join()
+    assert answers == {200: 8 * 15 * 2}
+    assert len(json.loads(command(folder, "keys", "list", "--json", more=behind).stdout)) == 4
+    store_old_months(behind)
+    pruned = json.loads(command(folder, "prune", "--json", more=behind).stdout)
+    assert pruned["climate_months"] == 120
+    refused = command(folder, "backup", str(tmp_path / "b.tar"), more=behind, fails=True)
+    assert "pg_dump" in refused.stderr
+
+
+def store_old_months(behind: dict[str, str]) -> None:
+    async def work() -> None:
+        url = Secret(behind["LOCATION_CONTEXT_DATABASE_URL"])
+        async with await Database.open(Settings(database_url=url)) as database:
+            old = datetime(2000, 1, 1, tzinfo=UTC)
+            await SqlClimateStore(database).save(months("old", old))
+
+    asyncio.run(work())
+
+
+@pytest.mark.anyio
+async def test_connections_that_change_between_transactions_mix_no_statements_up(
+    pgbouncer_settings: Settings,
+) -> None:
+    """Many clients on two connections, each with other statements, and migrations' locks."""
+    opened = [await Database.open(pgbouncer_settings) for _ in range(4)]
+
+    async def read(database: Database, number: int) -> None:
+        for turn in range(8):
+            columns = ", ".join(f"{value} AS c{value}" for value in range(1 + (number + turn) % 9))
+            async with database.read() as connection:
+                rows = (
+                    await connection.execute(
+                        text(f"SELECT {columns}, CAST(:n AS int)"), {"n": number}
+                    )
+                ).all()
+            assert rows == [(*range(1 + (number + turn) % 9), number)]
+        await database.migrate()
+
+    await asyncio.gather(*(read(database, n) for n, database in enumerate(opened * 3)))
+    for database in opened:
+        await database.close()
