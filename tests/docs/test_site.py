@@ -76,7 +76,7 @@ def test_a_link_that_leads_nowhere_stops_the_build(tmp_path: Path) -> None:
     assert [x for x in broken if x.strip("()") not in done.stderr] == []
 
 
-@pytest.mark.parametrize("page", ["commands", "api"])
+@pytest.mark.parametrize("page", ["commands", "api", "scaling"])
 def test_a_page_made_from_code_is_what_the_code_says(page: str) -> None:
     script = ROOT / "scripts" / f"document_{page}.py"
     assert subprocess.run([sys.executable, script, "--check"], check=False).returncode == 0
