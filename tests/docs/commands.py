@@ -1,0 +1,103 @@
+"""Every command that a page shows, and the one list of those that no test runs, with the reason."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.conftest import ROOT
+
+PAGES = sorted(
+    {
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "deploy").rglob("*.md"),
+        *(ROOT / "examples").rglob("*.md"),
+    }
+)
+RUN_WHOLE = {  # pages whose blocks a test of their own runs, one after the other
+    "docs/adding.md": "tests/test_adding.py",
+}
+NOT_RUN = {  # how a command begins: why no test runs it
+    "./scripts/serve": "fetches dependencies; tests/test_scripts.py runs it without that",
+    "./scripts/test": "is what runs the tests",
+    "./scripts/check_clients": "minutes; fetches generators from their registries",
+    "./scripts/check_hosts": "minutes; fetches packages from npm",
+    "./scripts/check_accessibility": "minutes; fetches engines from npm",
+    "./scripts/site": "installs its environment; tests/docs/test_site.py runs what it does",
+    "./scripts/lock": "resolves the dependencies anew, from the registry",
+    "location-context serve": "does not end; tests/web/commands.py runs it for many tests",
+    "location-context setup": "downloads the grid; tests/test_scripts.py runs it without",
+    "location-context climate fallback": "downloads 156 MB; tests/sections/weather/test_grid.py",
+    "python benchmarks/": "minutes; tests/test_scripts.py starts each with --help",
+    "python scripts/": "writes into the repository; tests compare what each writes",
+    "pytest": "is one of the tests",
+    "curl 127.0.0.1:9464": "the metrics have an address of their own; tests/web/test_metrics.py",
+    "KEY=": "sets what the lines after it use",
+}
+COMMAND = re.compile(r"^(\./)?(scripts/)?location-context(?= |$)")
+_BEGIN = r"\./scripts/|location-context |python (?:benchmarks|scripts)/|pytest |curl "
+_INLINE = re.compile(rf"(?<!`)`((?:{_BEGIN})[^`\n]*)`")
+_BLOCK = re.compile(r"^( *)```(sh|bash|console|shell)\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A command as a page shows it; `text` has no comment and stands on one line."""
+
+    page: str
+    line: int
+    text: str
+    is_inline: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}: {self.text}"
+
+    @property
+    def arguments(self) -> list[str] | None:
+        """The arguments after `location-context`; None for any other command."""
+        return shlex.split(COMMAND.sub("", self.text)) if COMMAND.match(self.text) else None
+
+    @property
+    def reason(self) -> str | None:
+        """How it begins in the list of what is not run; None where it is to be run."""
+        plain = COMMAND.sub("location-context", self.text)
+        return next((name for name in NOT_RUN if plain.startswith(name)), None)
+
+
+def shown() -> list[Shown]:
+    """All commands of all pages: lines of shell blocks, and commands inside a sentence."""
+    return [command for page in PAGES for command in of_page(page)]
+
+
+def of_page(page: Path) -> Iterator[Shown]:
+    text, name = page.read_text("utf-8"), page.relative_to(ROOT).as_posix()
+    for block in _BLOCK.finditer(text):
+        first = text.count("\n", 0, block.start(3)) + 1
+        for number, line in lines(block[3]):
+            yield Shown(name, first + number, line)
+    for found in _INLINE.finditer(
+        re.sub(r"```.*?```", lambda b: "\n" * b[0].count("\n"), text, flags=re.DOTALL)
+    ):
+        yield Shown(name, 0, found[1], is_inline=True)
+
+
+def lines(block: str) -> Iterator[tuple[int, str]]:
+    """The commands of a block, without here-documents, each with the number of its first line."""
+    begun, first, end = "", 0, None
+    for number, line in enumerate(block.splitlines()):
+        if end is not None:
+            end = None if line.strip() == end else end
+            continue
+        begun, first = (begun + line.strip(), first) if begun else (line.strip(), number)
+        if begun.endswith("\\"):
+            begun = begun[:-1]
+            continue
+        if found := re.search(r"<<-?\s*['\"]?(\w+)", begun):
+            end = found[1]
+        text = re.sub(r"(^|\s+)# .*$", "", begun)
+        if text:
+            yield first, text
+        begun = ""
