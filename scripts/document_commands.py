@@ -35,6 +35,7 @@ EXAMPLES = {  # tests run each
     "backup": "/backups/2026-11-22.tar",
     "restore": "/backups/2026-11-22.tar",
     "migrate": "--check",
+    "prune": "",
 }
 FAILS = {  # what exit code 1 means beside an error
     "climate build": "a cell could not be fetched; run it again",
@@ -78,6 +79,8 @@ def section(name: str, command: Any) -> str:
     required = [p for p in command.params if p.required or p.param_type_name == "argument"]
     usage = " ".join([f"location-context {name}", *map(_in_usage, required), "[options]"])
     rows = [row for row in map(_row, command.params) if row]
+    if name not in EXAMPLES:
+        raise SystemExit(f"{name} has no example yet: add one to EXAMPLES in {__file__}")
     example = f"./scripts/location-context {name} {EXAMPLES[name]}".rstrip()
     lines = [f"## {name}", "", " ".join(command.help.split()), "", f"`{usage}`", ""]
     if rows:
