@@ -9,6 +9,7 @@ from location_context.sections.contract import SectionResult
 
 INCOMPLETE_MAX_AGE = AWAITING_MAX_AGE = 60  # seconds
 SPENT_MAX_AGE = 900  # of what is better once a budget is free again
+SHARED_MAX_AGE = 3600  # of what a CDN may hold longer than a browser, which nobody can purge
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Freshness:
         is_cacheable: whether a client may keep it for longer than a minute, complete or not.
         scope: `private` for answers behind a key, `public` for the widget.
         awaits: whether a part will soon be given anew, with what is fetched behind it.
+        shared_until: likewise in a shared cache, that is a CDN.
     """
 
     fresh_until: float
@@ -28,6 +30,7 @@ class Freshness:
     is_cacheable: bool
     scope: Literal["private", "public"]
     awaits: bool = False
+    shared_until: float = 0.0
 
     @classmethod
     def of(
@@ -36,10 +39,13 @@ class Freshness:
         """The freshness of a response made of these; None stands for a part that is missing."""
         given = list(results)
         until = [one.fresh_until.timestamp() for one in given if one]
+        shared = [(one.shared_until or one.fresh_until).timestamp() for one in given if one]
         complete = all(one is not None and one.complete for one in given)
         cacheable = all(one is not None and one.is_cacheable for one in given)
         awaits = any(one is not None and one.awaits is not None for one in given)
-        return cls(min(until, default=0.0), complete, cacheable, scope, awaits)
+        return cls(
+            min(until, default=0.0), complete, cacheable, scope, awaits, min(shared, default=0.0)
+        )
 
     @property
     def kept(self) -> bool:
@@ -59,4 +65,14 @@ class Freshness:
             return f"{self.scope}, max-age={INCOMPLETE_MAX_AGE}"
         most = seconds_left if self.complete else SPENT_MAX_AGE
         left = max(0, min(seconds_left, AWAITING_MAX_AGE if self.awaits else most))
-        return f"{self.scope}, max-age={left}, stale-while-revalidate=60, stale-if-error=3600"
+        shared = self._shared(seconds_left)
+        longer = f", s-maxage={shared}" if self.kept and shared > left else ""
+        return (
+            f"{self.scope}, max-age={left}{longer}, stale-while-revalidate=60, stale-if-error=3600"
+        )
+
+    def _shared(self, seconds_left: int) -> int:
+        """Seconds for a shared cache, which holds nothing that is private."""
+        if self.scope == "private":
+            return 0
+        return min(SHARED_MAX_AGE, seconds_left + math.floor(self.shared_until - self.fresh_until))

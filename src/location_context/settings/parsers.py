@@ -44,6 +44,7 @@ _LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"  # of a host's name; others in Pun
 _ORIGIN = re.compile(
     rf"https?://(\*\.)?{_LABEL}(\.{_LABEL})*(:([1-9][0-9]{{0,4}}|\*))?", re.IGNORECASE
 )
+_HEADER_LINE = re.compile(r"[A-Za-z0-9-]+: ?[!-~]([ -~]*[!-~])?")
 Table = TypeVar("Table", bound=msgspec.Struct)
 
 
@@ -159,6 +160,11 @@ RedisAddress = Annotated[
 ]
 SecretText = Annotated[Secret, Meta(title="a text")]
 HeaderSecret = Annotated[Secret, Meta(title="printable ASCII"), _IS_HEADER]
+HeaderLine = Annotated[
+    Secret,
+    Meta(title="a header like `Fastly-Key: …`"),
+    Check(lambda text: not text or _HEADER_LINE.fullmatch(text) is not None),
+]
 HeaderText = Annotated[str, Meta(title="printable ASCII"), _IS_HEADER]
 LogLevel = Annotated[
     Literal["debug", "info", "warning", "error"], Meta(title="debug, info, warning or error")

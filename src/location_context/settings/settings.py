@@ -25,6 +25,7 @@ from location_context.settings.parsers import (
     DaysOrNone,
     Flag,
     Folder,
+    HeaderLine,
     HeaderSecret,
     HeaderText,
     HostPort,
@@ -108,6 +109,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "Origins whose pages may show the widget, such as https://www.example.org,"
         "https://*.example.org; empty: all.",
     ] = ()
+    purge_url: Annotated[
+        Address, "Asked by POST, after an import, to drop what a CDN holds; see operate.md."
+    ] = ""
+    purge_header: Annotated[
+        HeaderLine, "Secret header sent there, such as Fastly-Key: … or Authorization: Bearer …"
+    ] = Secret()
     widget_per_minute: Annotated[Count, "Widget pages a minute for one client address."] = 120
     budget_share: Annotated[
         Share,

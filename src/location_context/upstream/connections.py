@@ -1,4 +1,4 @@
-"""Connections: GET and HEAD through aiohttp, bounded in time, bytes and redirects.
+"""Connections: single requests through aiohttp, bounded in time, bytes and redirects.
 
 The HTTP library itself reads heads (of which a server may send any number with 1xx statuses) and
 bodies without end. A `MeteredProtocol` bounds what one call receives; `_read_body` unpacks one gzip
@@ -81,6 +81,7 @@ class Connections:
         only_200: bool,
         timeout: float | None,  # noqa: ASYNC109  of each single read, as the library has it
         server_hostname: str | None,
+        body: bytes | None = None,
     ) -> tuple[int, dict[str, str], bytes]:
         """Status, headers with names in lower case, and the unpacked body; see `HttpClient.get`.
 
@@ -96,13 +97,14 @@ class Connections:
                 allow_redirects=False,
                 timeout=limits,
                 server_hostname=server_hostname,
+                data=body,
             ) as response:
                 if response.connection is not None:  # what came whole has given its back
                     response.connection.protocol.allow_body(max_bytes)  # type: ignore[union-attr]  # ours
                 wanted = response.status == 200 or not only_200
-                body = await _read_body(response, provider, max_bytes) if wanted else b""
+                read = await _read_body(response, provider, max_bytes) if wanted else b""
                 lower = {name.lower(): value for name, value in response.headers.items()}
-                return response.status, lower, body
+                return response.status, lower, read
         except TimeoutError:
             raise ProviderTimeout(provider, "did not answer in time") from None
         except (aiohttp.ClientError, OSError, ValueError):  # a ValueError: the address is none

@@ -83,6 +83,7 @@ class HttpClient:
         only_200: bool = False,
         timeout: float | None = READ_TIMEOUT,  # noqa: ASYNC109  of each single read
         server_hostname: str | None = None,
+        body: bytes | None = None,
     ) -> HttpResponse:
         """The response to one GET, whatever its status; redirects are not followed.
 
@@ -90,11 +91,12 @@ class HttpClient:
             url: what to ask; a word and name in it are sent as Basic authorization.
             provider: its name, for errors.
             max_bytes: the most that the body may come to, packed or not.
-            method: GET or HEAD.
+            method: GET or HEAD; POST with a `body`.
             headers: sent besides the User-Agent.
             only_200: leave the body of any other status unread.
             timeout: seconds for each read; None where the caller bounds the whole call.
             server_hostname: whom TLS must show a certificate of, where the address has an IP.
+            body: sent as it is.
 
         Raises:
             ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: none came whole.
@@ -109,6 +111,7 @@ class HttpClient:
             only_200=only_200,
             timeout=timeout,
             server_hostname=server_hostname,
+            body=body,
         )
         return HttpResponse(provider, *received)
 

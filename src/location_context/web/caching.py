@@ -21,7 +21,10 @@ _SMALL_BYTES, _BROTLI_SMALL, _BROTLI_LARGE, _GZIP, _QUICKEST = 24_000, 5, 4, 6, 
 _CODINGS = ("br", "gzip")  # in order of preference
 _QUALITY = re.compile(r"q\s*=\s*(0(\.\d{0,3})?|1(\.0{0,3})?)", re.IGNORECASE)
 _ENTITY_TAG = re.compile(rb'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
-ON_304 = {b"cache-control", b"content-language", b"link"}
+ON_304 = {
+    b"cache-control", b"cdn-cache-control", b"content-language", b"link", b"surrogate-key",
+    b"cache-tag",
+}  # fmt: skip
 Headers = list[tuple[bytes, bytes]]
 
 

@@ -27,6 +27,7 @@ from location_context.sections.contract import Query
 from location_context.sections.section import Section
 from location_context.service import Service, chosen
 from location_context.upstream.deadline import Deadline
+from location_context.upstream.purge import tag_headers
 from location_context.widget import content, embedding, oembed, text_width
 from location_context.widget.builder import page as builder
 from location_context.widget.render import Appearance, Page, Renderer
@@ -40,6 +41,10 @@ FRAME_HEADERS = {
     "Cross-Origin-Resource-Policy": "cross-origin",
     "Referrer-Policy": "no-referrer",
     "X-Robots-Tag": "noindex",
+}
+NEGOTIATED = {
+    "Vary": "Accept-Language",
+    "CDN-Cache-Control": "no-store",  # RFC 9213, for CDNs that ignore Vary, such as Cloudflare
 }
 _ACCENT = re.compile(r"#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})")
 
@@ -130,9 +135,12 @@ class Widget:
         request.state.cache = query.read_as
         freshness = request.state.freshness = Freshness.of(results.all, "public")
         left = freshness.seconds_left(service.clock().timestamp())
-        headers = {"Cache-Control": freshness.cache_control(left)}
+        headers = {
+            "Cache-Control": freshness.cache_control(left),
+            **tag_headers([cached.name for cached in sections], point),
+        }
         if not parameters.language:
-            headers["Vary"] = "Accept-Language"
+            headers |= NEGOTIATED
         return _response(page, 200, language, headers)
 
     def error_response(self, error: PublicError, request_id: str, request: Request) -> Response:

@@ -30,6 +30,7 @@ from location_context.stay import Clock, Stay
 from location_context.upstream.deadline import Deadline
 
 FRESH_TTL = timedelta(minutes=15)
+SHARED_TTL = timedelta(hours=1)  # in a CDN that is told of imports
 _TEXT_COLUMNS = ("start", "event", "category", "venue", "away", "source")
 
 
@@ -91,11 +92,16 @@ class Events(section.Section[EventsBody]):
             return contract.SectionResult(past, now + timedelta(days=1))
         found = await asyncio.gather(*(_fetch(one, query, deadline) for one in self._providers))
         results = {one.name: result for one, result in zip(self._providers, found, strict=True)}
-        fresh_until = min(now + FRESH_TTL, _next_midnight(query, now))
+        midnight = _next_midnight(query, now)
+        fresh_until = min(now + FRESH_TTL, midnight)
+        shared_until = (
+            min(fresh_until + SHARED_TTL, midnight) if self._feeds.purger.is_set else None
+        )
         lacks = contract.foremost(result.degraded_reason for result in found)
         if any(result.status == "stale" for result in found):
             lacks = contract.foremost([lacks, "provider_unavailable"])
-        return contract.SectionResult(self._body(query, query.stay, results), fresh_until, lacks)
+        body = self._body(query, query.stay, results)
+        return contract.SectionResult(body, fresh_until, lacks, shared_until=shared_until)
 
     def _body(
         self, query: contract.Query, stay: Stay, results: Mapping[str, ProviderResult]

@@ -103,15 +103,20 @@ class Guide(section.Section[GuideBody]):
             point, inside, deadline.earlier(ANSWER_RESERVE), public=query.public
         )
         body = Presenter(query, guide.version, self._radii).body(found, ways, degraded)
-        return contract.SectionResult(body, self._clock() + _TTL)
+        return self._result(body, _TTL)
 
     def _not_applicable(
         self, reason: contract.NotApplicableReason, message: str
     ) -> contract.SectionResult:
         ttl = _TTL_WITHOUT_GUIDE if reason == "no_guide_loaded" else _TTL
-        return contract.SectionResult(
-            contract.NotApplicable(reason=reason, message=message), self._clock() + ttl
-        )
+        return self._result(contract.NotApplicable(reason=reason, message=message), ttl)
+
+    def _result(
+        self, body: GuideBody | contract.NotApplicable, ttl: timedelta
+    ) -> contract.SectionResult:
+        """One that a CDN may hold for its whole `ttl` at any time, since `run` follows the data."""
+        until = self._clock() + ttl
+        return contract.SectionResult(body, until, shared_until=until + ttl)
 
     async def _current(self) -> ActiveGuide | None:
         if not self._loaded:

@@ -38,6 +38,7 @@ from location_context.settings import Settings
 from location_context.stay import Clock
 from location_context.upstream.download import Downloaded, download
 from location_context.upstream.http import HttpClient
+from location_context.upstream.purge import Purger
 
 Progress = Callable[[int], None]  # events read so far
 _NO_PLACE = "it names no place, and neither does the calendar"
@@ -88,6 +89,7 @@ class Feeds:
     def __init__(
         self, settings: Settings, clock: Clock, client: HttpClient, store: EventStore
     ) -> None:
+        self.purger = Purger(settings, client)
         self._allow_private = settings.feeds_allow_private
         self._clock = clock
         self._client = client
