@@ -118,9 +118,10 @@ def _run(work: Callable[[importer.Feeds], Awaitable[T]]) -> T:
             await Database.open(settings) as database,
             http_client(settings.user_agent) as client,
         ):
-            return await work(
-                importer.Feeds(settings, system_clock, client, SqlEventStore(database))
-            )
+            feeds = importer.Feeds(settings, system_clock, client, SqlEventStore(database))
+            done = await work(feeds)
+            console.tell_of_purge(feeds.purger)
+            return done
 
     return asyncio.run(run())
 

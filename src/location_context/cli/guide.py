@@ -17,10 +17,13 @@ from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.sections.contract import CC0
 from location_context.sections.guide.imports import importer, sources
 from location_context.sections.guide.records import GuideVersion
+from location_context.sections.guide.section import Guide
+from location_context.settings import Settings
 from location_context.stay import system_clock
 from location_context.storage.database import Database
 from location_context.storage.datasets import SqlGuideStore
-from location_context.upstream.http import http_client
+from location_context.upstream.http import HttpClient, http_client
+from location_context.upstream.purge import Purger, section_tag
 
 guide = typer.Typer(
     add_completion=False,
@@ -98,7 +101,7 @@ def list_(*, json: console.Json = False) -> None:
 @guide.command()
 def rollback(*, json: console.Json = False) -> None:
     """Roll back to the version before the current one."""
-    version = _run(lambda guides: guides.rollback())
+    version = _run(_rollback)
     text = f"Version {version.number} serves again ({version.rows:,} restaurants)."
     console.emit(_as_json(version), text, json=json)
 
@@ -127,7 +130,9 @@ async def _import(
     async with http_client(settings.user_agent) as client:
         datasets = importer.Importer(guides, system_clock, Gazetteer.load().country)
         if sample:
-            return (await importer.import_sample(datasets))[1]
+            _, report = await importer.import_sample(datasets)
+            await _purge(client, settings)
+            return report
         if source is None:
             dataset = await sources.fetch_wikidata(client, settings)
         else:
@@ -142,7 +147,22 @@ async def _import(
                 strict=strict,
                 progress=lambda done, total: bar.update(task, completed=done, total=total),
             )
+        await _purge(client, settings)
         return report
+
+
+async def _rollback(guides: SqlGuideStore) -> GuideVersion:
+    settings, version = console.settings(), await guides.rollback()
+    async with http_client(settings.user_agent) as client:
+        await _purge(client, settings)
+    return version
+
+
+async def _purge(client: HttpClient, settings: Settings) -> None:
+    """Tell a CDN, where there is one, that another version serves."""
+    purger = Purger(settings, client)
+    await purger.purge(section_tag(Guide.name))
+    console.tell_of_purge(purger)
 
 
 def _date(text: str | None) -> date | None:

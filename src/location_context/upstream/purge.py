@@ -63,6 +63,10 @@ def place_tags(lat: float, lng: float, radius: float) -> list[str]:
 class Purger:
     """Drops what a CDN holds under some tags; it does nothing where no PURGE_URL is set.
 
+    Attributes:
+        after: seconds to wait first, for all processes to follow the import.
+        failure: why the last purge failed.
+
     Example:
         await Purger(settings, client).purge(section_tag("guide"))
     """
@@ -71,29 +75,31 @@ class Purger:
         self._url = settings.purge_url
         self._secret = settings.purge_header
         self._client = client
+        self.after = PURGE_AFTER
+        self.failure: str | None = None
 
     @property
     def is_set(self) -> bool:
         return bool(self._url)
 
-    async def purge(self, *tags: str, after: float = PURGE_AFTER) -> bool:
-        """Purge the tags, `after` seconds from now; whether a CDN was told.
+    async def purge(self, *tags: str) -> None:
+        """Purge the tags in one call, tried twice.
 
-        It is tried twice and never raises: pages that stay are replaced within the hour.
+        It raises nothing: pages that stay are replaced within the hour.
         """
-        if not self._url:
-            return False
-        await asyncio.sleep(after)
-        log, began = structlog.get_logger(), time.perf_counter()
+        if not (self._url and tags):
+            return
+        await asyncio.sleep(self.after)
+        log, began, self.failure = structlog.get_logger(), time.perf_counter(), None
         try:
-            await self._told(tags)
+            await self._tell(tags)
         except LocationContextError as error:
+            self.failure = error.message
             log.warning("purge_failed", tags=tags, why=error.message)
-            return False
-        log.info("purge_done", tags=tags, ms=round((time.perf_counter() - began) * 1000))
-        return True
+        else:
+            log.info("purge_done", tags=tags, ms=round((time.perf_counter() - began) * 1000))
 
-    async def _told(self, tags: Sequence[str]) -> None:
+    async def _tell(self, tags: Sequence[str]) -> None:
         try:
             async with asyncio.timeout(DEADLINE):
                 try:

@@ -5,7 +5,7 @@ from their cache, or not at all: `coverage` says which.
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, time, timedelta
 from typing import ClassVar, Self
 
@@ -17,7 +17,7 @@ from location_context.sections.addresses import web_address
 from location_context.sections.card import Brief, Card, CardContext
 from location_context.sections.events.card import card
 from location_context.sections.events.fields import MAX_TITLE_LENGTH, single_line
-from location_context.sections.events.imports.importer import Feeds
+from location_context.sections.events.imports.importer import SECTION, Feeds
 from location_context.sections.events.providers.base import EventProvider, ProviderResult
 from location_context.sections.events.providers.holidays import Holidays
 from location_context.sections.events.providers.open_holidays import OpenHolidays
@@ -28,6 +28,7 @@ from location_context.sections.events.selection import overlaps, relevant_events
 from location_context.sections.units import Measure
 from location_context.stay import Clock, Stay
 from location_context.upstream.deadline import Deadline
+from location_context.upstream.purge import FOLLOW_SECONDS
 
 FRESH_TTL = timedelta(minutes=15)
 SHARED_TTL = timedelta(hours=1)  # in a CDN that is told of imports
@@ -43,7 +44,7 @@ def event_providers() -> list[type[EventProvider]]:
 class Events(section.Section[EventsBody]):
     """What happens around the stay."""
 
-    name = "events"
+    name = SECTION
     _providers: Sequence[EventProvider] = ()  # of one that only describes itself
     dated = True
     response = EventsBody
@@ -74,6 +75,7 @@ class Events(section.Section[EventsBody]):
         self._feeds = feeds
         self._radius = radius
         self._clock = clock
+        self._listeners: list[Callable[[], None]] = []
 
     @classmethod
     def build(cls, context: section.SectionContext) -> Self:
@@ -151,11 +153,33 @@ class Events(section.Section[EventsBody]):
         return [warning for provider in self._providers for warning in provider.warnings()]
 
     async def run(self) -> None:
-        """Refresh the feeds while the server runs; cancel what is under way when it ends."""
+        """Refresh the feeds and follow imports; cancel what is under way when the server ends."""
         try:
-            await self._feeds.run()
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._feeds.run())
+                tasks.create_task(self._follow())
         finally:
             await self.close()
+
+    async def prepare(self) -> None:
+        """Note the datasets, from which on changes are followed."""
+        await self.refresh()
+
+    async def _follow(self) -> None:
+        while True:
+            await asyncio.sleep(FOLLOW_SECONDS)
+            await self.refresh()
+
+    async def refresh(self) -> bool:
+        """Look whether another dataset serves, and void cached answers; whether it was."""
+        changed = [await one.dataset_changed() for one in self._providers]
+        for listener in self._listeners if any(changed) else ():
+            listener()
+        return any(changed)
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        """Call `listener` whenever an import replaced events: cached answers are out of date."""
+        self._listeners.append(listener)
 
     async def close(self) -> None:
         for provider in self._providers:

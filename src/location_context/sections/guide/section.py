@@ -25,11 +25,11 @@ from location_context.sections.guide.restaurant_index import RestaurantIndex
 from location_context.sections.guide.travel import Router
 from location_context.stay import Clock
 from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
+from location_context.upstream.purge import FOLLOW_SECONDS
 
 MAX_RESTAURANTS = 50
 _TTL = timedelta(hours=1)
 _TTL_WITHOUT_GUIDE = timedelta(minutes=1)
-_POLL_SECONDS = 2.0
 _MAX_LOGGED_IDS = 20  # in one line
 
 
@@ -177,7 +177,7 @@ class Guide(section.Section[GuideBody]):
         """Follow the active version until cancelled."""
         while True:
             await self._follow()
-            await asyncio.sleep(_POLL_SECONDS)
+            await asyncio.sleep(FOLLOW_SECONDS)
 
     async def close(self) -> None:
         """End requests that are under way."""

@@ -15,7 +15,7 @@ import hashlib
 import os
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
@@ -38,7 +38,13 @@ from location_context.settings import Settings
 from location_context.stay import Clock
 from location_context.upstream.download import Downloaded, download
 from location_context.upstream.http import HttpClient
-from location_context.upstream.purge import Purger
+from location_context.upstream.purge import (
+    Purger,
+    bounded,
+    country_tag,
+    place_tags,
+    section_tag,
+)
 
 Progress = Callable[[int], None]  # events read so far
 _NO_PLACE = "it names no place, and neither does the calendar"
@@ -56,6 +62,7 @@ _EXTENSIONS: dict[str, entries.Format] = {
     "json": "jsonld", "jsonld": "jsonld", "html": "jsonld", "htm": "jsonld",
 }  # fmt: skip
 MAX_BYTES = 16_000_000
+SECTION = "events"  # whose name this is; pages are tagged with it
 _REFRESH_INTERVAL = timedelta(hours=1)
 _REREAD_AFTER = timedelta(days=30)  # even if unchanged: the window has moved on
 _POLL_SECONDS = 60.0
@@ -90,6 +97,7 @@ class Feeds:
         self, settings: Settings, clock: Clock, client: HttpClient, store: EventStore
     ) -> None:
         self.purger = Purger(settings, client)
+        self._radius = settings.events_radius
         self._allow_private = settings.feeds_allow_private
         self._clock = clock
         self._client = client
@@ -114,23 +122,25 @@ class Feeds:
                 f"{source}: {error.message}. Nothing was changed.", error.rejected
             ) from None
         stored = await self._store.calendars()
-        former = next((one.rows for one in stored if one.id == calendar.id), 0)
-        if not imported.events and former and not allow_empty:
+        former = next((one for one in stored if one.id == calendar.id), None)
+        if not imported.events and former and former.rows and not allow_empty:
             raise ImportRejected(
                 f"{source} holds no event from a month back to three years ahead, and gave "
-                f"{former} before. Nothing was changed. {_HOW_TO_EMPTY[calendar.kind]}"
+                f"{former.rows} before. Nothing was changed. {_HOW_TO_EMPTY[calendar.kind]}"
             )
-        await self._keep(imported)
-        return imported
+        return await self._keep(imported, former)
 
     async def calendars(self) -> list[Calendar]:
         return await self._store.calendars()
 
     async def remove(self, name: str) -> bool:
         """Drop a calendar by its id or source; whether it was there."""
-        return await self._store.remove(name) or await self._store.remove(
-            calendar_id(canonical_source(name))
-        )
+        ids = (name, calendar_id(canonical_source(name)))
+        former = next((one for one in await self._store.calendars() if one.id in ids), None)
+        if former is None or not await self._store.remove(former.id):
+            return False
+        await self._purge(former)
+        return True
 
     async def refresh(self, calendar: Calendar) -> None:
         """Request a feed again; what goes wrong is recorded on it, never raised."""
@@ -204,18 +214,34 @@ class Feeds:
         try:
             imported = await self._read(calendar, downloaded)
         except ImportRejected as error:
-            return await self._record_failure(calendar, f"{error.message}; its events stay")
+            await self._record_failure(calendar, f"{error.message}; its events stay")
+            return
         if not imported.events and calendar.rows and not calendar.came_empty:
             reason = "it came without events; those it gave before stay unless it comes so again"
-            return await self._record_failure(calendar, reason, came_empty=True)
-        return await self._keep(imported)
+            await self._record_failure(calendar, reason, came_empty=True)
+            return
+        await self._keep(imported, calendar)
 
-    async def _keep(self, imported: ImportedCalendar) -> None:
-        await self._store.replace(imported.calendar, imported.events, imported.since)
+    async def _keep(self, imported: ImportedCalendar, former: Calendar | None) -> ImportedCalendar:
+        digest, tags = await asyncio.to_thread(_digest_and_tags, imported.events, self._radius)
+        calendar = msgspec.structs.replace(imported.calendar, digest=digest, tags=tags)
+        await self._store.replace(calendar, imported.events, imported.since)
         rows, rejected = len(imported.events), len(imported.rejected)
         structlog.get_logger().info(
-            "import_done", kind="events", feed=imported.calendar.id, rows=rows, rejected=rejected
+            "import_done", kind="events", feed=calendar.id, rows=rows, rejected=rejected
         )
+        if former is None or former.digest != digest:
+            await self._purge(calendar, *([former] if former and former.rows else []))
+        return replace(imported, calendar=calendar)
+
+    async def _purge(self, *calendars: Calendar) -> None:
+        """The pages on which an event of these may stand; all with events where that is not known.
+
+        Those of a calendar that was stored before tags were are not known.
+        """
+        whole = (section_tag(SECTION),)
+        tags = {tag for one in calendars for tag in (whole if one.tags is None else one.tags)}
+        await self.purger.purge(*bounded(tags, SECTION))
 
     async def _read(
         self, calendar: Calendar, downloaded: Downloaded, progress: Progress | None = None
@@ -352,3 +378,20 @@ def _event(entry: entries.CalendarEntry, calendar: Calendar) -> ProviderEvent | 
         image=web_address(entry.image),
         price=entry.price,
     )
+
+
+def _digest_and_tags(events: Sequence[ProviderEvent], radius: float) -> tuple[str, tuple[str, ...]]:
+    """What tells the events from others, and the tags of the pages that they may stand on."""
+    lines = sorted(msgspec.json.encode(event) for event in events)
+    tags = set[str]()
+    for place in {(event.place, event.country) for event in events}:
+        tags.update(_tags(*place, radius))
+    return hashlib.blake2b(b"\n".join(lines), digest_size=12).hexdigest(), tuple(
+        bounded(tags, SECTION)
+    )
+
+
+def _tags(place: Place | None, country: str | None, radius: float) -> list[str]:
+    if place and place.lat is not None and place.lng is not None:
+        return place_tags(place.lat, place.lng, radius)
+    return [country_tag(country or "")]

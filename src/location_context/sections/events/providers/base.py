@@ -106,6 +106,10 @@ class EventProvider(ABC):
         """The imported dataset it answers from; None where there is none."""
         return None
 
+    async def dataset_changed(self) -> bool:
+        """Whether its dataset is another than when this was last asked; asked every two seconds."""
+        return False
+
     def warnings(self) -> Sequence[str]:
         """Sentences that the operator should see."""
         return ()

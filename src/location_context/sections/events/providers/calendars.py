@@ -1,7 +1,7 @@
 """Calendars: the operator's own events, imported or from feeds, found by place and time."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Self
 
@@ -31,6 +31,7 @@ class Calendars(EventProvider):
         self._clock = clock
         self._calendars: Sequence[Calendar] | None = None
         self._listed_at: datetime | None = None
+        self._digests: Mapping[str, str | None] | None = None
         self._storage_failed = False
         self._last_success: datetime | None = None
 
@@ -64,8 +65,21 @@ class Calendars(EventProvider):
     async def _list(self) -> Sequence[Calendar]:
         now = self._clock()
         if self._calendars is None or not self._listed_at or abs(now - self._listed_at) >= LIST_TTL:
-            self._calendars, self._listed_at = await self._store.calendars(), now
+            return await self._list_anew()
         return self._calendars
+
+    async def _list_anew(self) -> Sequence[Calendar]:
+        self._calendars, self._listed_at = await self._store.calendars(), self._clock()
+        return self._calendars
+
+    async def dataset_changed(self) -> bool:
+        """Whether an import replaced, added or removed events; no while the database is silent."""
+        try:
+            calendars = await self._list_anew()
+        except StorageError:
+            return False
+        former, self._digests = self._digests, {one.id: one.digest for one in calendars}
+        return former is not None and former != self._digests
 
     def state(self) -> ProviderState:
         failing = any(calendar.failed_with for calendar in self._calendars or ())
