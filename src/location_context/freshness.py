@@ -9,6 +9,7 @@ from location_context.sections.contract import SectionResult
 
 INCOMPLETE_MAX_AGE = AWAITING_MAX_AGE = 60  # seconds
 SPENT_MAX_AGE = 900  # of what is better once a budget is free again
+RENEWED_WITHIN = 5  # seconds in which what is given a last time is read anew
 SHARED_MAX_AGE = 3600  # of what a CDN may hold longer than a browser, which nobody can purge
 
 
@@ -72,7 +73,11 @@ class Freshness:
         )
 
     def _shared(self, seconds_left: int) -> int:
-        """Seconds for a shared cache, which holds nothing that is private."""
+        """Seconds for a shared cache, which holds nothing that is private.
+
+        Never none: Varnish would then send every guest of the page to us for two minutes.
+        """
         if self.scope == "private":
             return 0
-        return min(SHARED_MAX_AGE, seconds_left + math.floor(self.shared_until - self.fresh_until))
+        left = seconds_left + math.floor(self.shared_until - self.fresh_until)
+        return max(RENEWED_WITHIN, min(SHARED_MAX_AGE, left))

@@ -15,6 +15,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 FAR = {**PARIS, "start": "2027-06-05", "end": "2027-06-12", "lang": "en"}
 NEAR = {**STAY, "lang": "en"}
 TAGS = ["pulse", "pulse-weather", "pulse-astronomy", "pulse-guide", "pulse-events"]
+PATIENT = {"widget_deadline": 60, "json_deadline": 60}  # so that no page lacks what is late
 PLACE = ["pulse-at-48:2", "pulse-in-FR"]
 
 
@@ -22,7 +23,9 @@ PLACE = ["pulse-at-48:2", "pulse-in-FR"]
 def purged(tmp_path_factory) -> Iterator[Client]:
     """The whole service with a CDN that can be purged."""
     folder = tmp_path_factory.mktemp("purged")
-    with full_app(folder, purge_url="http://127.0.0.1:9/", calibrate_forecast=False) as client:
+    with full_app(
+        folder, purge_url="http://127.0.0.1:9/", calibrate_forecast=False, **PATIENT
+    ) as client:
         yield client
 
 
@@ -43,7 +46,7 @@ def test_a_cdn_may_hold_climatology_and_guide_for_an_hour_a_browser_as_before(pu
 
 
 def test_events_that_no_import_could_purge_end_the_hour(tmp_path):
-    with full_app(tmp_path) as client:
+    with full_app(tmp_path, **PATIENT) as client:
         told = directives(page(client, FAR))
         assert told["max-age"] == 900
         assert "s-maxage" not in told
@@ -72,6 +75,7 @@ def result(fresh: float, shared: float | None = None, **more) -> SectionResult:
         ([result(300, 300)], "public, max-age=300"),  # midnight
         ([result(-20, 3580), result(86_400)], "public, max-age=0, s-maxage=3580"),
         ([result(86_400)], "public, max-age=86400"),
+        ([result(-20)], "public, max-age=0, s-maxage=5"),
         ([result(900, 4500, lacks="budget_spent")], "public, max-age=900"),
     ],
 )
