@@ -147,7 +147,11 @@ def outcome(**given: str) -> str:
 
 
 SECRETS = secrets_of(Settings)
-A_SECRET = {"database_url": "postgresql://a:hunter2@b/c", "redis_url": "redis://:hunter2@b"}
+A_SECRET = {
+    "database_url": "postgresql://a:hunter2@b/c",
+    "redis_url": "redis://:hunter2@b",
+    "purge_header": "Fastly-Key: hunter2",
+}
 
 
 def test_all_that_is_secret_can_be_given_by_file_and_nothing_else():
