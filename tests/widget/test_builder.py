@@ -64,12 +64,23 @@ def test_the_code_is_two_lines_with_escaped_ampersands_and_absolute_addresses(si
     assert first == (
         '<div style="container-type:inline-size;contain-intrinsic-width:300px;width:100%">'
         f'<iframe src="{site.url}/v1/pulse?lat=43.3183&amp;lng=-1.9812&amp;start=2026-11-28'
-        '&amp;end=2026-12-05&amp;place=R%C3%ADo%20%26%20Sol&amp;accent=%231d4ed8" '
+        '&amp;end=2026-12-05&amp;place=R%C3%ADo%20%26%20Sol&amp;accent=%231d4ed8&amp;lang=en" '
         'title="Weather, sky, restaurants and events in Río &amp; Sol" '
         f'height="{reserved}" style="border:0;width:100%;height:{height}" loading="lazy" '
         'sandbox="allow-scripts allow-popups allow-popups-to-escape-sandbox"></iframe></div>'
     )
     assert second == f'<script src="{site.url}/v1/embed.js" async></script>'
+
+
+@pytest.mark.parametrize(("chosen", "said"), [("", "de-AT"), ("fr", "fr"), ("en-US", "en-US")])
+def test_the_code_names_the_language_so_that_a_cdn_holds_one_page_for_it(site, chosen, said):
+    text = page(site, "de-AT,de;q=0.9", **DONOSTIA, lang=chosen)
+    address = html.unescape(re.search(r'src="([^"]+)"', code(text))[1])
+    assert parse_qs(urlsplit(address).query)["lang"] == [said]
+    assert re.findall(r'<option value="([^"]+)" lang="[^"]+" selected>', text) == [said]
+    answer = site.get(address.removeprefix(site.url), headers={"Accept-Language": "ja"})
+    assert answer.headers["content-language"] == said
+    assert answer.headers["vary"] == "Accept-Encoding"
 
 
 class Elements(HTMLParser):

@@ -71,7 +71,7 @@ def test_escape_closes_the_list_and_a_name_that_was_not_picked_stays_a_name(buil
     page.keyboard.press("Escape")
     assert page.is_hidden("#matches")
     page.keyboard.press("Tab")
-    until(page, f"{CODE}.includes('lat=43.3183') && {CODE}.includes('place=Bilb\"')")
+    until(page, f"{CODE}.includes('lat=43.3183') && {CODE}.includes('place=Bilb&')")
 
 
 def test_a_place_is_picked_with_the_mouse(builder):

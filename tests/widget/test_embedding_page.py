@@ -152,8 +152,8 @@ def test_another_stay_theme_and_language_leave_the_back_button_alone(full, open_
         there.add_script_tag(content=change)
         for choices, said in (
             ({"start": "2027-09-03", "end": "2027-09-10"}, "start=2027-09-03&end=2027-09-10"),
-            ({"theme": "dark"}, "end=2027-09-10&theme=dark"),
-            ({"lang": "de"}, "theme=dark&lang=de"),
+            ({"theme": "dark"}, "end=2027-09-10&lang=en&theme=dark"),
+            ({"lang": "de"}, "lang=de&theme=dark"),
         ):
             there.evaluate(f"(choices) => change({FRAME}, choices)", choices)
             comes(there, said)

@@ -63,6 +63,12 @@ def test_the_embed_shows_the_widget_that_was_asked_for(site):
     assert parse_qs(source.query) == {name: [value] for name, value in expected.items()}
 
 
+def test_the_embed_names_its_language_so_that_a_cdn_holds_one_page_for_it(site):
+    body = site.get("/v1/oembed", url=widget_url(site)).json()
+    query = parse_qs(urlsplit(Tags(body["html"]).tags[2][1]["src"]).query)
+    assert query["lang"] == ["en"], "that of its title"
+
+
 @pytest.mark.parametrize(
     "address",
     [

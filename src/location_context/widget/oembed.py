@@ -75,6 +75,7 @@ def read(service: Service, query: bytes) -> OEmbed:
     widget, true_height = _fitting(service, widget, width, most)
     height = min(true_height, most)
     language = widget.language or service.languages.english
+    widget = replace(widget, language=language)  # a CDN holds one page for it
     sections = chosen(service.sections, widget.sections)
     title = embedding.title(sections, widget.place, language)
     # `hidden` keeps a page from showing both; WordPress strips it and swaps the two itself

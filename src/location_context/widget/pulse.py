@@ -8,7 +8,7 @@ import asyncio
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from starlette.requests import Request
@@ -188,6 +188,7 @@ class Widget:
     ) -> Page:
         service = self._service
         sections = chosen(service.sections, parameters.sections)
+        parameters = replace(parameters, language=query.language)  # in the addresses on the page
         title = embedding.title(sections, parameters.place, query.language)
         assert query.stay is not None
         rendered = [card for card in cards if card]

@@ -72,9 +72,12 @@ class Page:
         language = self._service.languages.accept(request.headers.get("accept-language", ""))
         fmt = Formatter(language)
         state = await form.read(self._service, request.scope["query_string"], fmt)
+        if state.parameters and state.parameters.language is None:
+            # the code names a language: a CDN holds one page for it, not one for each browser
+            state = replace(state, parameters=replace(state.parameters, language=language))
         view = self._view(state, fmt)
         if state.mail and state.parameters:
-            view["embed"]["lines"] = [await self._mail(request, state.parameters, language)]
+            view["embed"]["lines"] = [await self._mail(request, state.parameters)]
         body = self._template.render(style=self._style, script=self._script, **view)
         headers = {
             "Cache-Control": "no-cache",
@@ -86,9 +89,7 @@ class Page:
         }
         return Response(body, headers=headers, media_type="text/html")
 
-    async def _mail(
-        self, request: Request, parameters: Parameters, language: Language
-    ) -> list[str]:
+    async def _mail(self, request: Request, parameters: Parameters) -> list[str]:
         """The code for an e-mail, in parts for its colours.
 
         It reads the sections for the text in it, so it counts as a widget.
@@ -96,8 +97,8 @@ class Page:
         service = self._service
         client = service.proxies.client_of(request.scope)
         await service.authenticator.limit_widget(client)
-        language = parameters.language or language
-        parameters = replace(parameters, language=language)
+        language = parameters.language
+        assert language is not None
         point = service.gazetteer.point(parameters.lat, parameters.lng)
         query = Query(point, parameters.stay, parameters.units, language, public=True)
         card, _ = await read_and_draw(service, parameters, query, Formatter(language))
