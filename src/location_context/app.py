@@ -29,6 +29,7 @@ from location_context.storage.datasets import SqlCacheStore, SqlClimateStore, Sq
 from location_context.storage.events import SqlEventStore
 from location_context.storage.redis import RedisLedger, RedisLink, RedisSlots
 from location_context.storage.retention import Retention
+from location_context.storage.shared import RedisSharedStore
 from location_context.upstream.budget import FileLedger, Ledger
 from location_context.upstream.host import FileSlots, Hosts, Slots
 from location_context.upstream.http import http_client
@@ -65,7 +66,9 @@ async def open_service(
         )
         hosts = open_hosts(settings, redis)
         client = await stack.enter_async_context(http_client(settings.user_agent))
-        context = SectionContext(settings, clock, client, _stores(database, settings), hosts)
+        shared = None if redis is None else RedisSharedStore(redis)
+        stores = _stores(database, settings)
+        context = SectionContext(settings, clock, client, stores, hosts, shared=shared)
         if sections is None:
             sections = registry.build(context)
         cached = tuple(CachedSection(section, clock) for section in sections)
@@ -85,9 +88,16 @@ async def open_service(
             authenticator=authenticator,
             hosts=hosts,
             proxies=TrustedProxies(settings.trusted_proxies),
-            work=(hosts.run, Retention(database, settings, clock).run),
+            work=[
+                hosts.run,
+                Retention(database, settings, clock).run,
+                *([shared.run] if shared else []),
+            ],
             measured=Measured(
-                calls=client.calls, unwritten=context.unwritten, connections=database.connections
+                calls=client.calls,
+                unwritten=context.unwritten,
+                connections=database.connections,
+                looked_up={} if shared is None else shared.looked_up,
             ),
         )
 

@@ -31,11 +31,13 @@ class Measured:
         calls: of every provider.
         unwritten: each counts rows that are still to be written.
         connections: how many to the database are in use, and how many there may be (0: any).
+        looked_up: how often values were looked up in Redis, by what came of it.
     """
 
     calls: Sequence[ProviderCalls]
     unwritten: Sequence[Callable[[], int]]
     connections: Callable[[], tuple[int, int]]
+    looked_up: Mapping[str, int]
 
 
 @dataclass(frozen=True, kw_only=True)

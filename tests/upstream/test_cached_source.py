@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from location_context.errors import ProviderBudgetSpent, ProviderUnreachable, StorageError
-from location_context.upstream.cached_source import CachedSource, SharedCache, Sharing
+from location_context.upstream.cached_source import CachedSource, Sharing
 from location_context.upstream.deadline import Deadline
+from location_context.upstream.shared_cache import SharedCache
 
 pytestmark = pytest.mark.anyio
 START = datetime(2026, 11, 21, 12, tzinfo=UTC)

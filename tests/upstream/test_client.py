@@ -23,13 +23,12 @@ from location_context.stay import system_clock
 from location_context.upstream.budget import DAY, Budget
 from location_context.upstream.client import (
     SUSPECT_WAIT,
-    Backoff,
     ClientLimits,
     ProviderClient,
 )
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Breaker, Host, Hosts
-from location_context.upstream.http import http_client
+from location_context.upstream.http import Backoff, http_client
 from tests.fakes.server import Answered, StandIn
 from tests.moved_clock import MovedClock
 

@@ -16,14 +16,9 @@ from location_context.settings import Settings
 from location_context.settings.parsers import COLD_WEEK_UNITS
 from location_context.stay import Clock
 from location_context.upstream.budget import HOUR, MINUTE
-from location_context.upstream.client import (
-    Backoff,
-    ClientLimits,
-    ProviderClient,
-    backoff_from_headers,
-)
+from location_context.upstream.client import ClientLimits, ProviderClient
 from location_context.upstream.host import Host, Hosts
-from location_context.upstream.http import HttpResponse
+from location_context.upstream.http import Backoff, HttpResponse, backoff_from_headers
 
 NAME = "Open-Meteo"
 FREE_AT_ONCE = 3  # of five, so that a person who tries the API from the same address fits in

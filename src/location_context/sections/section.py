@@ -22,11 +22,11 @@ from location_context.sections import contract
 from location_context.sections.card import Brief, Card, CardContext, PlainCard, facts
 from location_context.settings import Settings, read_table
 from location_context.stay import Clock
-from location_context.upstream.cached_source import SharedCache
 from location_context.upstream.client import ProviderClient
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Host, Hosts
 from location_context.upstream.http import HttpClient
+from location_context.upstream.shared_cache import SharedCache, SharedStore
 
 Samples: TypeAlias = Mapping[str, Mapping[str, str]]
 Table = TypeVar("Table", bound=msgspec.Struct)
@@ -51,6 +51,7 @@ class SectionContext:
         hosts: limits of the hosts that several providers ask.
         unwritten: count the rows that are still to be written; whoever writes behind adds to it.
         environ: where settings of other packages are read from.
+        shared: what running processes share at once, over machines too; None without Redis.
     """
 
     settings: Settings
@@ -60,6 +61,7 @@ class SectionContext:
     hosts: Hosts = field(default_factory=Hosts)
     unwritten: list[Callable[[], int]] = field(default_factory=list)
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    shared: SharedStore | None = None
 
     def settings_of(self, table: type[Table]) -> Table:
         """The settings that another package declares; see `settings/parsers.py`.
@@ -79,8 +81,8 @@ class SectionContext:
         return self.hosts.get(name, given, share=settings.budget_share)
 
     def shared_cache(self) -> SharedCache:
-        """A cache of answers for all processes, for providers whose terms allow to keep them."""
-        cache = SharedCache(self.stores.get("answers"), self.clock)
+        """A cache of answers for all processes."""
+        cache = SharedCache(self.stores.get("answers"), self.clock, self.shared)
         self.unwritten.append(lambda: len(cache.unwritten))
         return cache
 

@@ -35,7 +35,7 @@ from location_context.settings import Settings
 from location_context.storage import schema
 from location_context.storage.database import Database
 from location_context.storage.schema import guide_restaurants, guide_versions
-from location_context.upstream.cached_source import CacheRecord
+from location_context.upstream.shared_cache import CacheRecord
 
 _RESTAURANTS_AT_ONCE, _MONTHS_AT_ONCE = 1000, 60  # rows in one statement
 _ANSWERS_AT_ONCE, _CELLS_AT_ONCE = 500, 5  # deleted in one transaction; a cell has 120 months

@@ -31,6 +31,7 @@ from location_context.upstream.host import Slots
 MAX_CONNECTIONS = 16
 TIMEOUT = 1.0  # seconds; with less, a busy processor would look like a silent Redis
 RETRY_AFTER = 1.0  # seconds until a Redis that failed is tried again
+SILENCE = 10.0  # seconds after which a subscription is asked whether it lives
 
 
 class RedisLink:
@@ -98,6 +99,32 @@ class RedisLink:
     def retry_now(self) -> None:
         """Try Redis at the next request, however recently it failed."""
         self._retry_at = 0.0
+
+    async def listen(self, channel: str, hear: Callable[[bytes], None]) -> None:
+        """Hand each message of a channel to `hear`, until cancelled; none is kept while it is gone.
+
+        The subscription is made anew after it broke, and after it was silent.
+        """
+        while True:
+            try:
+                async with self.redis.pubsub() as subscription:
+                    await subscription.subscribe(channel)
+                    await self._hear_on(subscription, hear)
+            except self._failures:
+                await asyncio.sleep(RETRY_AFTER)
+
+    async def _hear_on(self, subscription: Any, hear: Callable[[bytes], None]) -> None:
+        """Until it breaks, or does not answer."""
+        asked = False
+        while True:
+            message = await subscription.get_message(timeout=SILENCE)
+            if message is None:
+                if asked:
+                    raise TimeoutError
+                await subscription.ping()
+            asked = message is None
+            if message is not None and message["type"] == "message":
+                hear(message["data"])
 
     async def close(self) -> None:
         await self.redis.aclose()

@@ -6,24 +6,30 @@ all who want it, a deadline for each caller, parts that come late, a share for k
 public traffic may spend, and a second life of answers in other processes.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
-import msgspec
-import structlog
-
-from location_context.errors import ProviderBackoff, ProviderError, StorageError
+from location_context.errors import ProviderBackoff, ProviderError
 from location_context.lru import LRUCache
 from location_context.stay import Clock
 from location_context.upstream.client import ProviderClient
-from location_context.upstream.deadline import Deadline, SingleFlight, WriteBehind
+from location_context.upstream.deadline import Deadline, SingleFlight
+from location_context.upstream.shared_cache import (
+    CacheRecord,
+    Failure,
+    Lease,
+    Outcome,
+    SharedCache,
+)
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 Fetch = Callable[[], Awaitable[V] | AsyncIterator[V]]
-_MAX_UNWRITTEN = 2_000  # records of some kB each; a store that is slower loses the oldest
+_TOLD_ONLY = timedelta(seconds=10)  # a value that lives no longer is told, and not stored
+_JUST_NOW = timedelta(minutes=5)  # ago, whatever the clocks, was fetched what one hears of
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,83 +59,6 @@ class Entry(Generic[V]):
         return self.complete or public or not self.public
 
 
-class CacheRecord(msgspec.Struct, frozen=True):
-    """One answer: `provider` and `key` name it; `data` is its owner's own encoding."""
-
-    provider: str
-    key: str
-    expires_at: datetime
-    data: bytes
-
-
-class CacheStore(Protocol):
-    """Stores records until they expire; `storage` implements it."""
-
-    async def load(self, provider: str, key: str, now: datetime) -> bytes | None:
-        """The data of the record of this name that has not expired, or None.
-
-        Raises:
-            StorageError: it cannot be read.
-        """
-        ...
-
-    async def save(self, records: Sequence[CacheRecord], now: datetime) -> None:
-        """Store records in place of older ones of the same name, and delete what has expired.
-
-        Raises:
-            StorageError: they cannot be written.
-        """
-        ...
-
-
-class SharedCache:
-    """What providers answered, read at once and written behind; without a store it holds nothing.
-
-    A store that cannot be read or written costs a call to the provider, never the answer.
-    """
-
-    def __init__(self, store: CacheStore | None, clock: Clock) -> None:
-        self._store = store
-        self._clock = clock
-        self.unwritten: dict[tuple[str, str], CacheRecord] = {}
-        self._writes = WriteBehind(self._write)
-
-    async def load(self, provider: str, key: str) -> bytes | None:
-        """The data that have not expired; None where there are none, or no store."""
-        if self._store is None:
-            return None
-        try:
-            return await self._store.load(provider, key, self._clock())
-        except StorageError as error:
-            structlog.get_logger().warning("shared_cache_not_read", why=error.message)
-            return None
-
-    def save(self, record: CacheRecord) -> None:
-        """Write the record soon; only the newest ones where the store cannot keep up."""
-        if self._store is None:
-            return
-        self.unwritten[record.provider, record.key] = record
-        while len(self.unwritten) > _MAX_UNWRITTEN:
-            del self.unwritten[next(iter(self.unwritten))]
-        self._writes.start()
-
-    async def _write(self) -> bool:
-        records, self.unwritten = self.unwritten, {}
-        try:
-            if records and self._store is not None:
-                await self._store.save(list(records.values()), self._clock())
-        except StorageError as error:
-            structlog.get_logger().warning("shared_cache_not_written", why=error.message)
-            self.unwritten = {**records, **self.unwritten}  # again with the next ones
-            return False
-        return bool(self.unwritten)
-
-    async def close(self) -> None:
-        """Write what is not written yet, as far as that is possible now."""
-        if self.unwritten or self._writes.active:
-            await self._writes.flush()
-
-
 @dataclass(frozen=True)
 class Sharing(Generic[K, V]):
     """How complete values are shared with other processes, for as long as they may be used at all.
@@ -139,12 +68,16 @@ class Sharing(Generic[K, V]):
         name: the provider and the key under which a value is stored.
         pack: a value and when it was fetched, as bytes.
         unpack: what `pack` was given; None where the data are damaged.
+        stored: whether they are kept in the database too, which a provider's terms must allow.
+        client: whose calls other processes make; None: that of the source.
     """
 
     cache: SharedCache
     name: Callable[[K], tuple[str, str]]
     pack: Callable[[V, datetime], bytes]
     unpack: Callable[[bytes], tuple[V, datetime] | None]
+    stored: bool = True
+    client: Callable[[K], ProviderClient] | None = None
 
 
 class CachedSource(Generic[K, V]):
@@ -271,8 +204,8 @@ class CachedSource(Generic[K, V]):
         self.in_flight.start((key, public), lambda: self._run(key, fetch, public=public))
 
     def put(self, key: K, value: V) -> None:
-        """Cache a value that came another way."""
-        self._store(key, value, None, public=False)
+        """Cache a value that came another way, and share it with the next one that is fetched."""
+        self._share(key, self._store(key, value, None, public=False))
 
     def clear(self) -> None:
         """Forget every value; those being fetched are not cached either."""
@@ -304,11 +237,81 @@ class CachedSource(Generic[K, V]):
         )
 
     async def _run(self, key: K, fetch: Fetch[V], *, public: bool) -> Entry[V]:
-        if (shared := await self._load_shared(key)) is not None:
-            return shared
+        """A value of another process, else what is fetched here while no other process fetches."""
+        if (sharing := self._sharing) is None:
+            return await self._fetch(key, fetch, public=public)
+        name = sharing.name(key)
+        entry = self._keep_shared(key, await sharing.cache.load(*name, stored=sharing.stored))
+        while entry is None or self._clock() >= entry.fresh_until:
+            client = sharing.client(key) if sharing.client else self._client
+            with client.awaiting() if client else nullcontext():
+                found = await sharing.cache.acquire(*name)
+            if found is None:
+                return await self._fetch(key, fetch, public=public)
+            if isinstance(found, Lease):
+                return await self._fetch_leased(sharing, found, key, fetch, public=public)
+            heard = await self._hear(sharing, key, found, public=public)
+            if heard is not None:
+                return heard
+        return entry
+
+    async def _fetch(self, key: K, fetch: Fetch[V], *, public: bool) -> Entry[V]:
         generation = self._generation
         value, error = await self._collect((key, public), fetch)
-        return self._store(key, value, error, public=public, cached=generation == self._generation)
+        cached = generation == self._generation
+        entry = self._store(key, value, error, public=public, cached=cached)
+        if cached:
+            self._share(key, entry)
+        return entry
+
+    async def _fetch_leased(
+        self, sharing: Sharing[K, V], lease: Lease, key: K, fetch: Fetch[V], *, public: bool
+    ) -> Entry[V]:
+        """What is fetched for all processes, who are told what came of it."""
+        outcome = None
+        try:
+            entry = self._keep_shared(key, lease.data)  # it may have come meanwhile
+            if entry is None or self._clock() >= entry.fresh_until:
+                entry = await self._fetch(key, fetch, public=public)
+            outcome = self._outcome(sharing, entry)
+        except ProviderError as error:
+            outcome = Outcome(public, failure=Failure.of(error))
+            raise
+        finally:
+            await sharing.cache.release(lease, outcome)
+        return entry
+
+    def _outcome(self, sharing: Sharing[K, V], entry: Entry[V]) -> Outcome:
+        """What others are told: the value itself where no record of it is stored."""
+        lasts = self._expires(entry) - self._clock() > _TOLD_ONLY
+        if entry.complete and lasts:
+            return Outcome(entry.public)
+        data = sharing.pack(entry.value, entry.fetched_at)
+        failure = Failure.of(entry.error) if isinstance(entry.error, ProviderError) else None
+        return Outcome(entry.public, data, failure)
+
+    async def _hear(
+        self, sharing: Sharing[K, V], key: K, told: Outcome, *, public: bool
+    ) -> Entry[V] | None:
+        """What came of another process's fetch; None where this traffic is to fetch itself.
+
+        Raises:
+            ProviderError: what it failed with.
+        """
+        error = told.failure.error() if told.failure else None
+        if error is not None and told.data is None:
+            if isinstance(error, ProviderBackoff) and told.public and not public:
+                return None
+            raise error
+        if told.data is None:
+            data = await sharing.cache.load(*sharing.name(key), stored=False)
+            entry = self._keep_shared(key, data)
+            return entry if entry and self._clock() < entry.fetched_at + _JUST_NOW else None
+        unpacked = sharing.unpack(told.data)
+        if unpacked is None:
+            return None
+        entry = self._store(key, unpacked[0], error, public=told.public)
+        return entry if entry.serves(public=public) else None
 
     async def _collect(
         self, flight: tuple[K, bool], fetch: Fetch[V]
@@ -358,8 +361,6 @@ class CachedSource(Generic[K, V]):
             return entry  # a fetch beside this one was more fortunate
         if cached:
             self.entries.put(key, entry)
-        if cached and complete:
-            self._share(key, entry)
         return entry
 
     def _fresh_until(self, key: K, value: V, fetched_at: datetime) -> datetime:
@@ -376,12 +377,9 @@ class CachedSource(Generic[K, V]):
         now = self._clock()
         return Entry(value, now, self._fresh_until(key, value, now), now, complete=False)
 
-    async def _load_shared(self, key: K) -> Entry[V] | None:
-        """A fresh value that another process fetched; a stale one is cached for bad times."""
-        if self._sharing is None:
-            return None
-        data = await self._sharing.cache.load(*self._sharing.name(key))
-        unpacked = self._sharing.unpack(data) if data else None
+    def _keep_shared(self, key: K, data: bytes | None) -> Entry[V] | None:
+        """A value that another process fetched; a stale one is cached for bad times."""
+        unpacked = self._sharing.unpack(data) if self._sharing and data else None
         if unpacked is None:
             return None
         value, fetched_at = unpacked
@@ -389,11 +387,14 @@ class CachedSource(Generic[K, V]):
         entry = Entry(value, fetched_at, fresh_until, fresh_until)
         if before is None or before.fetched_at < fetched_at:
             self.entries.put(key, entry)
-        return entry if self._clock() < fresh_until else None
+        return entry
+
+    def _expires(self, entry: Entry[V]) -> datetime:
+        return entry.fresh_until if self._stale is None else entry.fetched_at + self._stale
 
     def _share(self, key: K, entry: Entry[V]) -> None:
-        if self._sharing is None:
+        if self._sharing is None or not entry.complete:
             return
-        expires = entry.fresh_until if self._stale is None else entry.fetched_at + self._stale
         data = self._sharing.pack(entry.value, entry.fetched_at)
-        self._sharing.cache.save(CacheRecord(*self._sharing.name(key), expires, data))
+        record = CacheRecord(*self._sharing.name(key), self._expires(entry), data)
+        self._sharing.cache.save(record, stored=self._sharing.stored)

@@ -12,12 +12,12 @@ import asyncio
 import math
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlencode, urljoin, urlsplit
 
 import structlog
@@ -27,43 +27,24 @@ from location_context.counters import ProviderCalls
 from location_context.stay import Clock
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Breaker, Host
-from location_context.upstream.http import REDIRECTS, HttpClient, HttpResponse
+from location_context.upstream.http import (
+    REDIRECTS,
+    Backoff,
+    HttpClient,
+    HttpResponse,
+    backoff_from_headers,
+)
 
 T = TypeVar("T")
 RETRY_SHARE = 0.1  # of successes that earn a retry
 MAX_RETRIES_SAVED = 3.0
 RETRY_DELAY = 0.05  # seconds, doubled at most by chance
-DEFAULT_BACKOFF = 60.0  # seconds, where a 429 does not say
 MAX_BACKOFF = 32 * 86400.0  # a provider that asks for more has made a mistake
 SIMILAR_WAIT = 1.5  # of two callers with one deadline one asks later; the widget has 2.1 s of 3.6
 SUSPECT_WAIT = 0.5  # seconds in which a provider that is back answers
 _PARSE_ERRORS = (
     AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError,
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Backoff:
-    """What a response with a status that was not accepted asks for.
-
-    Attributes:
-        seconds: without calls, or before the one more try of this call.
-        scope: who waits: everyone who asks the `host`, whoever asks this `address`, or this
-            `call`, which is then made once more while nobody else waits.
-        error: what is raised.
-    """
-
-    seconds: float = 0.0
-    scope: Literal["host", "address", "call"] = "host"
-    error: type[errors.ProviderStatusError] = errors.ProviderStatusError
-
-
-def backoff_from_headers(response: HttpResponse) -> Backoff:
-    """What a 429 or 503 asks for with Retry-After; a minute when it does not say."""
-    if response.status not in {429, 503}:
-        return Backoff()
-    value = response.headers.get("retry-after", "")
-    return Backoff(float(value) if value.isascii() and value.isdigit() else DEFAULT_BACKOFF)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,6 +171,16 @@ class ProviderClient:
         sent = next(iter(self._sent_at.values()), None)  # the oldest: they are in this order
         if sent is not None and time.monotonic() - sent > seconds / 2:
             self.wasted_wait = max(self.wasted_wait, seconds)
+
+    @contextmanager
+    def awaiting(self) -> Iterator[None]:
+        """Counts a call that another process makes, for which callers wait here, as on its way."""
+        call = object()
+        self._sent_at[call] = time.monotonic()
+        try:
+            yield
+        finally:
+            del self._sent_at[call]
 
     async def get_json(
         self, params: Mapping[str, str], parse: Callable[[Any], T], **call: Any

@@ -5,15 +5,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, Self
+from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
 import msgspec
 
 from location_context.counters import ProviderCalls
-from location_context.errors import ProviderError, ProviderResponseInvalid
+from location_context.errors import ProviderError, ProviderResponseInvalid, ProviderStatusError
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
+DEFAULT_BACKOFF = 60.0  # seconds, where a 429 does not say
 READ_TIMEOUT = 10.0  # seconds between two pieces of a response, where a caller sets no deadline
 
 
@@ -41,6 +42,30 @@ class HttpResponse:
             page = self.body.lstrip()[:1] == b"<"
             what = "the answer is an HTML page, not JSON" if page else "the answer is not JSON"
             raise ProviderResponseInvalid(self.provider, what) from None
+
+
+@dataclass(frozen=True)
+class Backoff:
+    """What a response with a status that was not accepted asks for.
+
+    Attributes:
+        seconds: without calls, or before the one more try of this call.
+        scope: who waits: everyone who asks the `host`, whoever asks this `address`, or this
+            `call`, which is then made once more while nobody else waits.
+        error: what is raised.
+    """
+
+    seconds: float = 0.0
+    scope: Literal["host", "address", "call"] = "host"
+    error: type[ProviderStatusError] = ProviderStatusError
+
+
+def backoff_from_headers(response: HttpResponse) -> Backoff:
+    """What a 429 or 503 asks for with Retry-After; a minute when it does not say."""
+    if response.status not in {429, 503}:
+        return Backoff()
+    value = response.headers.get("retry-after", "")
+    return Backoff(float(value) if value.isascii() and value.isdigit() else DEFAULT_BACKOFF)
 
 
 class HttpClient:

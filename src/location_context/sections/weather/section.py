@@ -95,15 +95,16 @@ class Weather(section.Section[WeatherBody]):
         self._free_access = settings.uses_open_meteo_free
         repository = ArchiveRepository(self._store, clock)
         context.unwritten.append(lambda: repository.pending + self.score.pending)
-        self._elevations = Elevations(context, repository)
+        shared = context.shared_cache()
+        self._elevations = Elevations(context, repository, shared)
         self._forecasts = Forecasts(
             forecast_providers,
             clock,
             self._elevations.put,
             self._record,
-            context.shared_cache(),
+            shared,
         )
-        self.archives = Archives(archive_providers, repository, clock)
+        self.archives = Archives(archive_providers, repository, clock, shared)
         self._prefetch = Prefetch(self.archives)
         self._calibration = Calibration.load() if settings.calibrate_forecast else None
         self._fallback = FallbackGrid(settings.data_dir)

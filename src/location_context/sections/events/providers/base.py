@@ -165,8 +165,8 @@ class HttpEventProvider(EventProvider):
             providers of this package have settings instead (`Settings.limits`).
         fresh: how long a result is used before it is fetched again.
         stale: how long it may be used when newer cannot be had.
-        is_sharable: whether other processes may read its results; its terms must allow to store
-            them.
+        is_sharable: whether its results are stored in the database; its terms must allow that.
+            Else running processes share them through Redis alone.
         rows: the path of the list of rows in the body, such as `_embedded.events`.
         fields: the path of each field in a row; see `event_from_row`.
 
@@ -227,7 +227,11 @@ class HttpEventProvider(EventProvider):
             host=context.host(self.name, self.budget),
         )
         sharing: Sharing[Hashable, EventBatch] = Sharing(
-            context.shared_cache(), lambda key: (self.name, repr(key)), _pack, _unpack
+            context.shared_cache(),
+            lambda key: (self.name, repr(key)),
+            _pack,
+            _unpack,
+            stored=self.is_sharable,
         )
         self.cache: CachedSource[Hashable, EventBatch] = CachedSource(
             context.clock,
@@ -237,7 +241,7 @@ class HttpEventProvider(EventProvider):
             size_of=lambda batch: batch.size,
             client=self.client,
             merge=EventBatch.merge,
-            sharing=sharing if self.is_sharable else None,
+            sharing=sharing,
         )
 
     @classmethod

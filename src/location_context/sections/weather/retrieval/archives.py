@@ -7,11 +7,13 @@ fifth of its window is replaced by the next older one, as far as two more reques
 
 import asyncio
 import contextlib
+import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 
+import msgspec
 import numpy as np
 
 from location_context import errors
@@ -20,13 +22,22 @@ from location_context.point import Point
 from location_context.sections.contract import Query, degraded_by
 from location_context.sections.weather import climatology, records
 from location_context.sections.weather.providers.base import ArchiveProvider
-from location_context.sections.weather.records import Cell, Floats, Month, WeatherSeries, YearMonth
+from location_context.sections.weather.records import (
+    Cell,
+    Floats,
+    Month,
+    MonthRow,
+    WeatherSeries,
+    YearMonth,
+)
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
 from location_context.stay import Clock, Stay
-from location_context.upstream.cached_source import CachedSource
+from location_context.upstream.cached_source import CachedSource, Sharing
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.fallback_chain import Attempt, FallbackChain
+from location_context.upstream.shared_cache import SharedCache
 
+JUST_FETCHED = timedelta(minutes=1)  # many times what passes until it is in the store
 SETTLE_WINDOW = 0.5  # seconds for which a climatology waits for one of a preferred provider
 SERIES_TTL = timedelta(days=1)
 MAX_OLDER_REQUESTS = 2
@@ -42,20 +53,31 @@ class Archives:
     """The archive providers, the preferred one first; those not configured are left out."""
 
     def __init__(
-        self, providers: Sequence[ArchiveProvider], repository: ArchiveRepository, clock: Clock
+        self,
+        providers: Sequence[ArchiveProvider],
+        repository: ArchiveRepository,
+        clock: Clock,
+        shared: SharedCache,
     ) -> None:
+        """`shared` tells other processes what was fetched, until they find it in the store."""
         self.providers = [one for one in providers if one.client.configured]
         self.repository = repository
         self.clock = clock
         self.series: LRUCache[tuple[str, str, Stay, date], WeatherSeries] = LRUCache(
             MAX_CACHED_SERIES
         )
-        # the repository keeps what comes: this one only shares what is under way
-        self._fetches: CachedSource[FetchKey, None] = CachedSource(
-            clock, fresh=timedelta(0), stale=timedelta(0), max_size=0
+        clients = {one.source: one.client for one in self.providers}
+        # the repository keeps what comes: this one only shares what is under way, or just came
+        self._fetches: CachedSource[FetchKey, list[Month]] = CachedSource(
+            clock,
+            fresh=JUST_FETCHED,
+            stale=JUST_FETCHED,
+            max_size=0,
+            sharing=Sharing(
+                shared, _name, _pack, _unpack, stored=False, client=lambda key: clients[key[0]]
+            ),
         )
-        calls = {one.source: one.client.calls for one in self.providers}
-        self._fetches.in_flight.on_join = lambda flight: calls[flight[0][0]].join()
+        self._fetches.in_flight.on_join = lambda flight: clients[flight[0][0]].calls.join()
         self._under_way: dict[asyncio.Future[None], set[Cell]] = {}  # calls of `fetch`
 
     async def fetch(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
@@ -122,12 +144,14 @@ class Archives:
         """Ask for months and store them; one request per cell and months is under way at a time."""
         provider, cell, public = archive.provider, archive.cell, archive.query.public
 
-        async def fetch() -> None:
+        async def fetch() -> list[Month]:
             found = await provider.fetch_months(cell, months, archive.today, public=public)
             self.repository.put(provider.source, cell.key, found)
+            return list(found)
 
         key = (provider.source, cell.key, tuple(months))
-        await self._fetches.get_fresh(key, fetch, deadline, public=public)
+        entry = await self._fetches.get_fresh(key, fetch, deadline, public=public)
+        self.repository.hold(provider.source, cell.key, entry.value)
 
     async def fetch_missing(
         self, archive: "ArchiveQuery", wanted: Sequence[YearMonth], deadline: Deadline
@@ -159,6 +183,25 @@ class Archives:
     async def close(self) -> None:
         await self._fetches.close()
         await self.repository.flush()
+
+
+def _name(key: FetchKey) -> tuple[str, str]:
+    source, cell, months = key
+    digest = hashlib.blake2b(repr(months).encode(), digest_size=8).hexdigest()
+    return source, f"{cell},{digest}"
+
+
+def _pack(months: Sequence[Month], at: datetime) -> bytes:
+    return msgspec.msgpack.encode((at, [MonthRow.pack("", "", month) for month in months]))
+
+
+def _unpack(data: bytes) -> tuple[list[Month], datetime] | None:
+    try:
+        at, rows = msgspec.msgpack.decode(data, type=tuple[datetime, list[MonthRow]])
+    except msgspec.MsgspecError:
+        return None
+    months = [row.unpack() for row in rows]
+    return None if None in months else ([month for month in months if month], at)
 
 
 class ArchiveQuery:

@@ -7,7 +7,7 @@ while one call is under way, the points that come gather for the next.
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -19,10 +19,11 @@ from location_context.sections.section import SectionContext
 from location_context.sections.weather.providers.open_meteo import coordinates, read_elevation
 from location_context.sections.weather.records import Spot
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
-from location_context.upstream.cached_source import CachedSource
+from location_context.upstream.cached_source import CachedSource, Sharing
 from location_context.upstream.client import ClientLimits
 from location_context.upstream.deadline import Deadline, SingleFlight
 from location_context.upstream.http import HttpResponse
+from location_context.upstream.shared_cache import SharedCache
 
 MAX_POINTS = 100  # in one call
 MAX_CACHED = 20_000
@@ -48,7 +49,10 @@ class Elevations:
         client: asks `/v1/elevation` where the forecast is at `/v1/forecast`.
     """
 
-    def __init__(self, context: SectionContext, repository: ArchiveRepository) -> None:
+    def __init__(
+        self, context: SectionContext, repository: ArchiveRepository, shared: SharedCache
+    ) -> None:
+        """`shared` is that of the forecasts which bring elevations along."""
         base, is_forecast, _ = context.settings.forecast_url.rpartition("/forecast")
         url = f"{base}/elevation" if is_forecast else ""
         limits = ClientLimits(timeout=5.0)
@@ -63,6 +67,13 @@ class Elevations:
             stale=None,
             max_size=MAX_CACHED,
             client=self.client,
+            sharing=Sharing(
+                shared,
+                name=lambda spot: (self.client.name, f"{spot[0]},{spot[1]}"),
+                pack=lambda elevation, at: msgspec.msgpack.encode((elevation, at)),
+                unpack=_unpack,
+                stored=False,  # the repository keeps them for good
+            ),
         )
         self._calls: SingleFlight[None] = SingleFlight()
         self._gathered: dict[bool, dict[Spot, asyncio.Future[float | None]]] = {True: {}, False: {}}
@@ -141,3 +152,10 @@ class Elevations:
     async def close(self) -> None:
         await self._cache.close()
         await self._calls.close()
+
+
+def _unpack(data: bytes) -> tuple[float | None, datetime] | None:
+    try:
+        return msgspec.msgpack.decode(data, type=tuple[float | None, datetime])
+    except msgspec.MsgspecError:
+        return None

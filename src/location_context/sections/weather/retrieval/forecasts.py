@@ -14,10 +14,11 @@ from location_context.sections.contract import Query, degraded_by
 from location_context.sections.weather.providers.base import Forecast, ForecastProvider
 from location_context.sections.weather.records import Cell, Spot, WeatherSeries
 from location_context.stay import Clock
-from location_context.upstream.cached_source import CachedSource, SharedCache, Sharing
+from location_context.upstream.cached_source import CachedSource, Sharing
 from location_context.upstream.client import ProviderClient
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.fallback_chain import Attempt, FallbackChain
+from location_context.upstream.shared_cache import SharedCache
 
 STALE_TTL = timedelta(hours=6)
 SETTLE_WINDOW = 0.5  # seconds for which a forecast waits for one of a preferred provider
@@ -51,6 +52,7 @@ class Forecasts:
         self.clock = clock
         self.on_elevation = on_elevation
         self.on_forecast = on_forecast
+        clients = {one.title: one.client for one in self.providers}
         self.cache: CachedSource[Key, Forecast] = CachedSource(
             clock,
             fresh=_fresh_until,
@@ -61,10 +63,10 @@ class Forecasts:
                 name=lambda key: (key[0], f"{key[1].key},{key[2]}"),
                 pack=lambda forecast, _: forecast.pack(),
                 unpack=_unpack,
+                client=lambda key: clients[key[0]],
             ),
         )
-        calls = {one.title: one.client.calls for one in self.providers}
-        self.cache.in_flight.on_join = lambda flight: calls[flight[0][0]].join()
+        self.cache.in_flight.on_join = lambda flight: clients[flight[0][0]].calls.join()
 
     async def fetch(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
         """The forecast of the stay; None when none can be had."""
