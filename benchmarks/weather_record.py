@@ -26,6 +26,7 @@ from location_context.sections.weather.retrieval.archives import ArchiveQuery, A
 from location_context.settings import Settings
 from location_context.stay import Stay
 from location_context.upstream.http import http_client
+from location_context.upstream.shared_cache import SharedCache
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 STAY = Stay(date(2027, 7, 10), date(2027, 7, 16))
@@ -67,7 +68,8 @@ async def measure() -> dict[str, float]:
     async with http_client("benchmark") as client:
         archive = OpenMeteoArchive(SectionContext(Settings(), lambda: NOW, client))
         repository = ArchiveRepository(NoStore(), lambda: NOW)
-        archives = Archives([archive], repository, lambda: NOW)
+        shared = SharedCache(None, lambda: NOW)
+        archives = Archives([archive], repository, lambda: NOW, shared)
         made = months()
         repository.put(archive.source, archive.cell(POINT).key, made)
         highs, lows = (

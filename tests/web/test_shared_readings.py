@@ -1,0 +1,165 @@
+"""Shared readings: of all processes of all replicas one asks a provider, and all are answered."""
+
+import asyncio
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from pathlib import Path
+
+from location_context.settings import Secret, Settings
+from location_context.stay import system_clock
+from tests.databases import OwnRedis
+from tests.fakes import predicthq, ticketmaster
+from tests.fakes.open_meteo import ARCHIVE, ELEVATION, FORECAST, OpenMeteo
+from tests.fakes.server import Answered, Asked, StandIn
+from tests.web.commands import Serving, serving
+from tests.web.conftest import HTTP, make_key
+from tests.web.full_app import PARIS, load_sample_guide
+
+SLOW = 0.4  # seconds of each call, in which everybody has asked
+FIRST = date.today() + timedelta(days=3)  # noqa: DTZ011  the servers' own clock is the system's
+STAY = {**PARIS, "start": str(FIRST), "end": str(FIRST + timedelta(days=3))}
+SECTIONS = ("weather", "astronomy", "guide", "events")
+UNLIMITED = [f"OPEN_METEO_PER_{window}" for window in ("MINUTE", "HOUR", "DAY")]
+EVERYTHING = (*(f"/v1/pulse/{name}" for name in SECTIONS), "/v1/pulse")
+
+
+def slow(respond: Callable[[Asked], Answered]) -> StandIn:
+    def respond_slowly(asked: Asked) -> Answered:
+        server.stopping.wait(SLOW)
+        return respond(asked)
+
+    server = StandIn(respond_slowly)
+    return server
+
+
+@dataclass
+class World:
+    """Replicas of two workers each, with their providers."""
+
+    replicas: list[Serving]
+    key: str
+    meteo: OpenMeteo
+    others: dict[str, StandIn] = field(default_factory=dict)
+
+    def ask(self, number: int, path: str, **more: str) -> int:
+        """The status that a replica answers with, over a connection of its own."""
+        url = f"http://127.0.0.1:{self.replicas[number % len(self.replicas)].port}{path}"
+        sent = {"Connection": "close"}
+        if path != "/v1/pulse":
+            sent["Authorization"] = f"Bearer {self.key}"
+        return HTTP.get(url, params={**STAY, **more}, headers=sent).status_code
+
+    def at_once(self, *paths: str, **more: str) -> Counter[int]:
+        """How often each status came, asked of all replicas in turn at one moment."""
+        statuses = Counter[int]()
+        start = threading.Barrier(len(paths))
+
+        def ask(number: int, path: str) -> None:
+            start.wait(30)
+            statuses[self.ask(number, path, **more)] += 1
+
+        asking = [threading.Thread(target=ask, args=one) for one in enumerate(paths)]
+        for one in asking:
+            one.start()
+        for one in asking:
+            one.join()
+        return statuses
+
+    def warm_up(self) -> None:
+        """Let every worker load what it answers from, and learn the key."""
+        for lat in range(40, 45):
+            self.at_once(*EVERYTHING * 2, lat=str(lat))
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget what was asked of providers, once nothing is asked behind the guests any more."""
+        quiet = time.monotonic()
+        before = self.calls()
+        while time.monotonic() - quiet < 2:
+            time.sleep(0.05)
+            if (now := self.calls()) != before:
+                quiet, before = time.monotonic(), now
+        for one in (self.meteo.server, *self.others.values()):
+            one.asked.clear()
+
+    def calls(self) -> dict[str, int]:
+        """What was asked of each provider, by its name or path."""
+        asked = {path: len(self.meteo.calls(path)) for path in (FORECAST, ARCHIVE, ELEVATION)}
+        return asked | {name: len(one.asked) for name, one in self.others.items()}
+
+    def took_redis_for_gone(self) -> bool:
+        """Whether a worker was so busy that Redis seemed to be silent."""
+        logs = (os.pread(one.output.fileno(), 1 << 24, 0) for one in self.replicas)
+        return any(b"quota_store_gone" in log for log in logs)
+
+
+@contextmanager
+def world(folder: Path, redis: str, replicas: int = 2, **more: str) -> Iterator[World]:
+    meteo = OpenMeteo(system_clock)
+    meteo.slow_seconds = SLOW
+    day = str(FIRST)
+    others = {
+        "ticketmaster": slow(ticketmaster.responding(
+            [ticketmaster.event("Phoenix", ticketmaster.at(day, "20:00:00"))]
+        )),
+        "predicthq": slow(predicthq.responding(
+            [predicthq.event("Aurora", f"{day}T19:00:00Z", f"{day}T21:00:00Z")]
+        )),
+        "open_holidays": slow(lambda _: Answered([])),
+    }  # fmt: skip
+    with ExitStack() as stack:
+        url = stack.enter_context(meteo.server.running()).url
+        for one in others.values():
+            stack.enter_context(one.running())
+        given = {
+            "REDIS_URL": redis,
+            "OPEN_METEO_FORECAST_URL": url + FORECAST,
+            "OPEN_METEO_ARCHIVE_URL": url + ARCHIVE,
+            "MET_NORWAY_URL": "",
+            "NASA_POWER_URL": "",
+            "OPEN_HOLIDAYS_URL": others["open_holidays"].url,
+            "TICKETMASTER_URL": others["ticketmaster"].url,
+            "TICKETMASTER_API_KEY": ticketmaster.KEY,
+            "PREDICTHQ_URL": others["predicthq"].url,
+            "PREDICTHQ_API_KEY": predicthq.TOKEN,
+            **dict.fromkeys(UNLIMITED, "100000"),
+            "CONTACT": "test@example.org",
+            "JSON_DEADLINE": "20",  # a busy machine is no failure
+            "WIDGET_DEADLINE": "20",
+            **more,
+        }
+        settings = Settings(data_dir=folder, redis_url=Secret(redis))
+        asyncio.run(load_sample_guide(settings))
+        environment = {f"LOCATION_CONTEXT_{name}": value for name, value in given.items()}
+        key = make_key(settings)
+        started = [
+            stack.enter_context(serving(folder, "--workers", "2", more=environment))
+            for _ in range(replicas)
+        ]
+        yield World(started, key, meteo, others)
+
+
+def test_a_cold_place_asked_for_forty_times_at_once_costs_each_provider_one_call(
+    tmp_path: Path, own_redis: OwnRedis
+) -> None:
+    with world(tmp_path, own_redis.url) as both:
+        both.warm_up()
+        for lat in ("48.85", "50.85", "52.85"):  # again where the machine is too busy to tell
+            assert both.at_once(*EVERYTHING * 8, lat=lat) == {200: 40}
+            patience = time.monotonic() + 30
+            while not both.calls()[ARCHIVE]:  # which is asked behind the guests
+                assert time.monotonic() < patience
+                time.sleep(0.05)
+            assert both.at_once(*EVERYTHING * 8, lat=lat) == {200: 40}
+            once = dict.fromkeys((FORECAST, ARCHIVE, *both.others), 1) | {ELEVATION: 0}
+            once["open_holidays"] = 0  # known since the warm-up
+            if both.calls() == once or not both.took_redis_for_gone():
+                break
+            both.forget()
+        assert both.calls() == once
