@@ -134,10 +134,6 @@ class SharedStore(Protocol):
         """Store records, then tell who waits for the lease; None: the next of them is to ask."""
         ...
 
-    async def run(self) -> None:
-        """Hear what others tell, until cancelled; without it whoever waits looks now and then."""
-        ...
-
 
 class SharedCache:
     """What providers answered, read at once and written behind; without stores it holds nothing.
