@@ -29,7 +29,7 @@ from location_context.storage.datasets import SqlCacheStore, SqlClimateStore, Sq
 from location_context.storage.events import SqlEventStore
 from location_context.storage.redis import RedisLedger, RedisLink, RedisSlots
 from location_context.storage.retention import Retention
-from location_context.storage.shared import RedisSharedStore
+from location_context.storage.shared import RedisNews, RedisSharedStore
 from location_context.upstream.budget import FileLedger, Ledger
 from location_context.upstream.host import FileSlots, Hosts, Slots
 from location_context.upstream.http import http_client
@@ -91,7 +91,7 @@ async def open_service(
             work=[
                 hosts.run,
                 Retention(database, settings, clock).run,
-                *([shared.run] if shared else []),
+                *([redis.run] if redis else []),
             ],
             measured=Measured(
                 calls=client.calls,
@@ -123,7 +123,11 @@ def open_hosts(settings: Settings, redis: RedisLink | None) -> Hosts:
         here = FileLedger(settings.data_dir / "budgets", name)
         return here if redis is None else RedisLedger(redis, name, here)
 
-    return Hosts(make_slots, make_ledger)
+    news = None if redis is None else RedisNews(redis)
+    hosts = Hosts(make_slots, make_ledger, news=news)
+    if news is not None:
+        news.follow(hosts)
+    return hosts
 
 
 def _stores(database: Database, settings: Settings) -> dict[str, Any]:

@@ -84,7 +84,7 @@ async def process(redis_url: str, redis_prefix: str) -> AsyncIterator[Make]:
         links.append(RedisLink(Secret(url), redis_prefix, LONG))
         made.append(Process(RedisSharedStore(links[-1]), calls))
         if hears:
-            tasks.append(asyncio.create_task(made[-1].store.run()))
+            tasks.append(asyncio.create_task(links[-1].run()))
         return made[-1]
 
     yield make

@@ -200,7 +200,7 @@ def test_two_workers_share_keys_and_data_and_end_answering_every_connection(hous
         ended(askers)
         printed = served.printed()
     assert served.process.returncode == 0
-    assert "Each of the 2 workers counts quotas on its own" in printed
+    assert "each of the 2 workers is on its own: it counts quotas alone" in printed
 
 
 def test_slow_headers_are_cut_off_and_by_default_within_30_seconds(web_settings) -> None:

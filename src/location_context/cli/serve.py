@@ -30,6 +30,11 @@ from location_context.web.status import status
 APPLICATION = "location_context.app:serve_app"
 HEADER_READ_TIMEOUT = 15_000  # milliseconds in which a client must have sent its headers
 MAX_CONNECTIONS = 2048  # waiting or open; far above what the concurrency limit admits
+ALONE = (
+    "Without REDIS_URL each of the {workers} workers is on its own: it counts quotas alone (a key "
+    "gets up to {workers} times its quota), asks providers for what another is asking for, finds "
+    "out by itself which provider does not answer, and has caches of its own"
+)
 ENDING_SECONDS = 15  # that a worker may take to end once it has drained
 
 Host = Annotated[str, typer.Option(help="Address to listen on.")]
@@ -53,7 +58,7 @@ def serve(
     with console.uncollected():  # opening imports the sections
         notices = [*asyncio.run(_notices(settings))]
     if workers > 1 and not settings.redis_url:
-        notices.append(f"Each of the {workers} workers counts quotas on its own: set REDIS_URL")
+        notices.append(ALONE.format(workers=workers))
     if workers > 1 and not (settings.redis_url or os.access(settings.data_dir, os.W_OK)):
         notices.append("The data directory cannot be written to: budgets are split by workers")
         os.environ[PREFIX + "BUDGET_SHARE"] = str(settings.budget_share / workers)

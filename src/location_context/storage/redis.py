@@ -39,6 +39,8 @@ class RedisLink:
 
     Attributes:
         degraded: whether the last command failed.
+        listeners: called with the messages of a channel, while `run` runs.
+        on_listening: called whenever messages can be heard from now on.
     """
 
     def __init__(
@@ -54,6 +56,9 @@ class RedisLink:
 
         self.prefix = prefix
         self.degraded = False
+        self.listeners: dict[str, Callable[[bytes], None]] = {}
+        self.on_listening: list[Callable[[], Awaitable[None]]] = []
+        self._soon: set[asyncio.Future[Any]] = set()
         self._timeout = timeout
         self._retry_at = 0.0
         # callers wait here for a connection, since that is not a failure of Redis
@@ -100,20 +105,21 @@ class RedisLink:
         """Try Redis at the next request, however recently it failed."""
         self._retry_at = 0.0
 
-    async def listen(self, channel: str, hear: Callable[[bytes], None]) -> None:
-        """Hand each message of a channel to `hear`, until cancelled; none is kept while it is gone.
+    async def run(self) -> None:
+        """Hand messages to `listeners`, until cancelled; none is kept while Redis is gone.
 
         The subscription is made anew after it broke, and after it was silent.
         """
         while True:
             try:
                 async with self.redis.pubsub() as subscription:
-                    await subscription.subscribe(channel)
-                    await self._hear_on(subscription, hear)
+                    await subscription.subscribe(*self.listeners)
+                    await asyncio.gather(*(read() for read in self.on_listening))
+                    await self._hear_on(subscription)
             except self._failures:
                 await asyncio.sleep(RETRY_AFTER)
 
-    async def _hear_on(self, subscription: Any, hear: Callable[[bytes], None]) -> None:
+    async def _hear_on(self, subscription: Any) -> None:
         """Until it breaks, or does not answer."""
         asked = False
         while True:
@@ -124,9 +130,16 @@ class RedisLink:
                 await subscription.ping()
             asked = message is None
             if message is not None and message["type"] == "message":
-                hear(message["data"])
+                self.listeners[message["channel"].decode()](message["data"])
+
+    def soon(self, command: Callable[[], Awaitable[Any]]) -> None:
+        """Have it executed while the caller goes on."""
+        task = asyncio.ensure_future(self.execute(command))
+        self._soon.add(task)
+        task.add_done_callback(self._soon.discard)
 
     async def close(self) -> None:
+        await asyncio.gather(*self._soon, return_exceptions=True)
         await self.redis.aclose()
         await self.redis.connection_pool.disconnect()
 

@@ -1,4 +1,4 @@
-"""SharedStore in Redis: what processes fetched, who of them fetches, and what came of it.
+"""What processes tell each other in Redis: what they fetched, who fetches, who does not answer.
 
 A value has the life that its owner gives it, two days at most. A lease is a key that its holder
 renews, so that it ends soon after its holder; behind it lies, for a moment, what came of the
@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from location_context.storage.redis import RedisLink
+from location_context.upstream.host import Hosts
 from location_context.upstream.shared_cache import CacheRecord, Lease, Outcome
 
 MAX_LIFE_MS = 2 * 86_400_000
@@ -70,6 +71,7 @@ class RedisSharedStore:
     def __init__(self, link: RedisLink) -> None:
         self._link = link
         self._channel = f"{link.prefix}fetched"
+        link.listeners[self._channel] = self._hear
         self._acquire, self._renew, self._release = map(link.script, (_ACQUIRE, _RENEW, _RELEASE))
         self._waiting: dict[str, set[asyncio.Queue[_News]]] = {}
         self._renewals: dict[Lease, asyncio.Task[None]] = {}
@@ -131,10 +133,6 @@ class RedisSharedStore:
         arguments = [lease.token, told, TOLD_MS, self._channel, message, *values]
         await asyncio.shield(self._link.execute(lambda: self._release(keys, arguments)))
 
-    async def run(self) -> None:
-        """Hear what others tell, until cancelled."""
-        await self._link.listen(self._channel, self._hear)
-
     def _hear(self, message: bytes) -> None:
         try:
             news = msgspec.msgpack.decode(message, type=_News)
@@ -192,6 +190,54 @@ class RedisSharedStore:
 
     def _lease_key(self, name: str) -> str:
         return f"{self._link.prefix}lease:{name}"
+
+
+class RedisNews:
+    """`upstream.host.News` in Redis: told by a message, and kept for those who come later."""
+
+    def __init__(self, link: RedisLink) -> None:
+        self._link = link
+        self._channel = f"{link.prefix}providers"
+        self._me = secrets.token_hex(4)
+
+    def follow(self, hosts: Hosts) -> None:
+        """Let these hosts hear what others tell, and what was told before they listened."""
+
+        def hear(message: bytes) -> None:
+            try:
+                told = msgspec.msgpack.decode(message, type=tuple[str, str, float])
+            except msgspec.MsgspecError:
+                return  # of another version
+            if told[0] != self._me:
+                hosts.hear(told[1], told[2])
+
+        async def read() -> None:
+            subjects = sorted({one for host in hosts for one in host.subjects})
+            async with self._link.redis.pipeline(transaction=False) as pipe:
+                for subject in subjects:
+                    pipe.pttl(self._key(subject))
+                for subject, left in zip(subjects, await pipe.execute(), strict=True):
+                    if left > 0:
+                        hosts.hear(subject, left / 1000)
+
+        self._link.listeners[self._channel] = hear
+        self._link.on_listening.append(read)
+
+    def tell(self, subject: str, seconds: float) -> None:
+        self._link.soon(lambda: self._tell(subject, seconds))
+
+    async def _tell(self, subject: str, seconds: float) -> None:
+        message = msgspec.msgpack.encode((self._me, subject, seconds))
+        async with self._link.redis.pipeline() as pipe:
+            if seconds:
+                pipe.set(self._key(subject), b"", px=max(1, round(seconds * 1000)))
+            else:
+                pipe.delete(self._key(subject))
+            pipe.publish(self._channel, message)
+            await pipe.execute()
+
+    def _key(self, subject: str) -> str:
+        return f"{self._link.prefix}quiet:{subject}"
 
 
 def lease_name(lease: Lease) -> tuple[str, str]:

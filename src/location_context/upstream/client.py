@@ -20,20 +20,12 @@ from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urljoin, urlsplit
 
-import structlog
-
 from location_context import errors
 from location_context.counters import ProviderCalls
 from location_context.stay import Clock
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Breaker, Host
-from location_context.upstream.http import (
-    REDIRECTS,
-    Backoff,
-    HttpClient,
-    HttpResponse,
-    backoff_from_headers,
-)
+from location_context.upstream.http import Backoff, HttpClient, HttpResponse, backoff_from_headers
 
 T = TypeVar("T")
 RETRY_SHARE = 0.1  # of successes that earn a retry
@@ -41,10 +33,8 @@ MAX_RETRIES_SAVED = 3.0
 RETRY_DELAY = 0.05  # seconds, doubled at most by chance
 MAX_BACKOFF = 32 * 86400.0  # a provider that asks for more has made a mistake
 SIMILAR_WAIT = 1.5  # of two callers with one deadline one asks later; the widget has 2.1 s of 3.6
+SURE_SECONDS = 5.0  # after an answer, in which it is not left alone because others had none
 SUSPECT_WAIT = 0.5  # seconds in which a provider that is back answers
-_PARSE_ERRORS = (
-    AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError,
-)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +104,9 @@ class ProviderClient:
         self._waiting = 0
         self._sent_at: dict[object, float] = {}  # when the calls on their way were sent
         self._retries = MAX_RETRIES_SAVED
+        self.host.listen(f"breaker:{name}", self._hear_of_breaker)
+        for subject in ("backoff", f"backoff:{name}"):  # of the host, of the address
+            self.host.listen(subject, partial(self._back_off, subject))
 
     @property
     def configured(self) -> bool:
@@ -226,7 +219,7 @@ class ProviderClient:
             async with self._slot():
                 await self._admit(units, public=public)
                 response = await self._call(url, dict(headers or {}), units, public, accept)
-            parsed = self._parse(response, parse)
+            parsed = response.read(parse)
         except errors.ProviderBackoff as error:
             self.calls.refuse(error)
             raise
@@ -293,16 +286,37 @@ class ProviderClient:
         if isinstance(error, errors.ProviderStatusError) and error.status in range(400, 500):
             self._close_breaker()  # it is alive; this call was wrong, or it asked for quiet
             return
-        was_closed = self.breaker.state == "closed"
+        before = self.breaker.state
         self.breaker.fail()
         self.host.answers = False
-        if was_closed and self.breaker.state == "open":
-            self.calls.open_breaker(self.breaker.retry_in())
+        if before != "open" and self.breaker.state == "open":
+            self.host.tell(f"breaker:{self.name}", self.breaker.retry_in())
+            if before == "closed":
+                self.calls.open_breaker(self.breaker.retry_in())
 
     def _close_breaker(self) -> None:
         if self.breaker.state != "closed":
             self.calls.close_breaker()
+            self.host.tell(f"breaker:{self.name}", 0.0)
         self.breaker.succeed()
+
+    def _hear_of_breaker(self, seconds: float) -> None:
+        """Another process opened its breaker for so many seconds, or closed it.
+
+        Who had an answer a moment ago knows better: the other's network may be what failed.
+        """
+        if not seconds:
+            self.breaker.succeed()
+        elif time.monotonic() - self.answered_at > SURE_SECONDS:
+            self.breaker.leave_alone(seconds)
+        self.calls.breaker_open = self.breaker.state != "closed"
+
+    def _back_off(self, subject: str, seconds: float) -> None:
+        until = self._clock() + timedelta(seconds=seconds)
+        if subject == "backoff":
+            self.host.backoff_until = until
+        else:
+            self._backoff_until = until
 
     async def _call(
         self, url: str, headers: dict[str, str], units: float, public: bool, accept: tuple[int, ...]
@@ -350,7 +364,7 @@ class ProviderClient:
         )
         response = await get(url)
         for _ in range(self._limits.redirects):
-            if response.status not in REDIRECTS:
+            if not response.is_redirect:
                 break
             target = urljoin(url, response.headers.get("location", ""))
             if urlsplit(target)[:2] != urlsplit(url)[:2]:  # scheme, host and port
@@ -373,19 +387,9 @@ class ProviderClient:
                 self.name, "answered with a redirect, which is refused"
             )
         backoff = self._read_backoff(response)
-        until = self._clock() + timedelta(seconds=min(backoff.seconds, MAX_BACKOFF))
-        if backoff.scope == "host" and backoff.seconds:
-            self.host.backoff_until = until
-        elif backoff.scope == "address":
-            self._backoff_until = until
+        seconds = min(backoff.seconds, MAX_BACKOFF)
+        if backoff.scope != "call" and seconds:
+            subject = "backoff" if backoff.scope == "host" else f"backoff:{self.name}"
+            self._back_off(subject, seconds)
+            self.host.tell(subject, seconds)
         raise backoff.error(self.name, response.status, response.body)
-
-    def _parse(self, response: HttpResponse, parse: Callable[[HttpResponse], T]) -> T:
-        try:
-            return parse(response)
-        except _PARSE_ERRORS as error:
-            structlog.get_logger().info(
-                "answer_not_read", provider=self.name, why=type(error).__name__
-            )
-            sentence = "the answer is not of its documented shape"
-            raise errors.ProviderResponseInvalid(self.name, sentence) from None

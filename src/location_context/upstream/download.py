@@ -14,7 +14,7 @@ from typing import NamedTuple
 from urllib.parse import urljoin
 
 from location_context import errors
-from location_context.upstream.http import REDIRECTS, HttpClient
+from location_context.upstream.http import HttpClient
 
 _NAME = "download"
 MAX_REDIRECTS = 5
@@ -69,7 +69,7 @@ async def download(  # noqa: PLR0913  each argument is one bound of this call
                 )
                 if response.status >= 400:
                     raise errors.ProviderStatusError(_NAME, response.status)
-                if response.status not in REDIRECTS:
+                if not response.is_redirect:
                     return Downloaded(response.body, response.headers, url, response.status)
                 url = _redirect_target(url, response.headers.get("location", ""))
     except TimeoutError:

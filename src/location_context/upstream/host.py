@@ -89,6 +89,14 @@ class FileSlots:
             await asyncio.sleep(_RETRY_LOCK_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311  jitter, no secret
 
 
+class News(Protocol):
+    """What processes tell each other of providers; `storage.shared` does it in Redis."""
+
+    def tell(self, subject: str, seconds: float) -> None:
+        """Tell all others soon that something holds for so many seconds; 0: no longer."""
+        ...
+
+
 class Host:
     """One provider's machines as its terms count them."""
 
@@ -99,6 +107,7 @@ class Host:
         *,
         name: str = "",
         ledger: Ledger | None = None,
+        news: News | None = None,
     ) -> None:
         """`budget` in the provider's units; `slots` for calls in flight; None is without limit.
 
@@ -108,6 +117,8 @@ class Host:
         self.budget = budget or Budget({})
         self.refused = 0  # calls that the budget did not allow
         self._ledger = ledger
+        self._news = news
+        self._listeners: dict[str, list[Callable[[float], None]]] = {}
         self.backoff_until: datetime | None = None
         self.answers = True  # as far as is known: the newest call succeeded, or was refused in form
         self.quiet = asyncio.Event()  # set while no call is under way or waits for its turn
@@ -126,6 +137,25 @@ class Host:
             self._calls -= 1
             if not self._calls:
                 self.quiet.set()
+
+    def tell(self, subject: str, seconds: float) -> None:
+        """Tell other processes that it holds for so many seconds; 0: no longer."""
+        if self._news is not None:
+            self._news.tell(f"{subject}:{self.name}", seconds)
+
+    def listen(self, subject: str, hear: Callable[[float], None]) -> None:
+        """Have `hear` called with what other processes tell."""
+        self._listeners.setdefault(f"{subject}:{self.name}", []).append(hear)
+
+    @property
+    def subjects(self) -> list[str]:
+        """What is listened for."""
+        return list(self._listeners)
+
+    def hear(self, subject: str, seconds: float) -> None:
+        """Another process told it."""
+        for listener in self._listeners.get(subject, ()):
+            listener(seconds)
 
     async def spend(self, units: float, *, public: bool) -> bool:
         """Take units out of the budget, at the provider's pace; False where it does not allow it.
@@ -193,8 +223,10 @@ class Hosts:
         make_slots: Callable[[str, int], Slots] | None = None,
         make_ledger: Callable[[str], Ledger | None] = lambda _: None,
         now: Callable[[], float] = time.time,
+        news: News | None = None,
     ) -> None:
         """`now` is the clock of the budgets, in seconds since 1970."""
+        self._news = news
         self._now = now
         self._make_slots = make_slots or (lambda _, count: LocalSlots(count))
         self._make_ledger = make_ledger
@@ -239,8 +271,13 @@ class Hosts:
             slots = None if at_once is None else self._make_slots(name, at_once)
             budget = Budget(limits, self._now, share=share, least=least)
             ledger = self._make_ledger(name)
-            self._hosts[name] = Host(budget, slots, name=name, ledger=ledger)
+            self._hosts[name] = Host(budget, slots, name=name, ledger=ledger, news=self._news)
         return self._hosts[name]
+
+    def hear(self, subject: str, seconds: float) -> None:
+        """Another process told something of one of them."""
+        for host in self:
+            host.hear(subject, seconds)
 
     async def run(self) -> None:
         """Learn what other processes spend, until cancelled."""
@@ -285,6 +322,12 @@ class Breaker:
     def retry_in(self) -> float:
         """Seconds until the next probe may be made."""
         return max(0.0, max(self._until, self._probing) - time.monotonic())
+
+    def leave_alone(self, seconds: float) -> None:
+        """Another process found that it does not answer."""
+        self._opened = max(1, self._opened)
+        self._until = max(self._until, time.monotonic() + seconds)
+        self._probing = 0.0
 
     def succeed(self) -> None:
         self._failures = self._opened = 0

@@ -1,21 +1,27 @@
 """HttpClient: one GET over HTTP, bounded in time, bytes and redirects, whatever a server sends."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
+import structlog
 
 from location_context.counters import ProviderCalls
 from location_context.errors import ProviderError, ProviderResponseInvalid, ProviderStatusError
 
-REDIRECTS = frozenset({301, 302, 303, 307, 308})
+T = TypeVar("T")
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 DEFAULT_BACKOFF = 60.0  # seconds, where a 429 does not say
 READ_TIMEOUT = 10.0  # seconds between two pieces of a response, where a caller sets no deadline
+
+_PARSE_ERRORS = (
+    AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,10 @@ class HttpResponse:
     status: int
     headers: Mapping[str, str]
     body: bytes = field(repr=False)
+
+    @property
+    def is_redirect(self) -> bool:
+        return self.status in _REDIRECTS
 
     def json(self, kind: Any = Any) -> Any:
         """The body as JSON; of a `kind` that msgspec knows, only what that names.
@@ -42,6 +52,20 @@ class HttpResponse:
             page = self.body.lstrip()[:1] == b"<"
             what = "the answer is an HTML page, not JSON" if page else "the answer is not JSON"
             raise ProviderResponseInvalid(self.provider, what) from None
+
+    def read(self, parse: Callable[["HttpResponse"], T]) -> T:
+        """What `parse` makes of it.
+
+        Raises:
+            ProviderResponseInvalid: it cannot be read so.
+        """
+        try:
+            return parse(self)
+        except _PARSE_ERRORS as error:
+            why = type(error).__name__
+            structlog.get_logger().info("answer_not_read", provider=self.provider, why=why)
+            sentence = "the answer is not of its documented shape"
+            raise ProviderResponseInvalid(self.provider, sentence) from None
 
 
 @dataclass(frozen=True)
