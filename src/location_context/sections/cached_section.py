@@ -16,6 +16,7 @@ import msgspec
 import structlog
 
 from location_context import errors
+from location_context.counters import NO_SPANS, Tracer
 from location_context.sections.contract import Applicable, Query, ReadKind, SectionResult
 from location_context.sections.section import Section
 from location_context.stay import Clock
@@ -40,8 +41,16 @@ class CachedSection:
         reads: how often it came by a result in each way.
     """
 
-    def __init__(self, section: Section[Any], clock: Clock, *, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(
+        self,
+        section: Section[Any],
+        clock: Clock,
+        *,
+        max_bytes: int = MAX_BYTES,
+        tracer: Tracer = NO_SPANS,
+    ) -> None:
         self.section = section
+        self._tracer = tracer
         self.last_read_failed = False
         self.reads: dict[ReadKind, int] = dict.fromkeys(get_args(ReadKind), 0)
         self._clock = clock
@@ -116,7 +125,8 @@ class CachedSection:
 
     async def _fetch(self, query: Query, deadline: Deadline) -> SectionResult:
         try:
-            result = await self.section.read(query, deadline)
+            with self._tracer.span(self.name):
+                result = await self.section.read(query, deadline)
         except Exception as error:
             if not isinstance(error, errors.LocationContextError):
                 structlog.get_logger().exception("section_failed", section=self.name)
