@@ -3,7 +3,7 @@
 from collections.abc import Callable, Container, Coroutine, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import structlog
 from starlette.applications import Starlette
@@ -20,6 +20,8 @@ from location_context.web.endpoints import section_route
 from location_context.web.error_responses import ErrorResponse, json_error
 from location_context.web.logs import AccessLogger
 from location_context.web.response_cache import CachedRoute, ResponseCache
+
+Handle: TypeAlias = Callable[[Scope, Receive, Send], Coroutine[Any, Any, None]]
 
 
 class FixedPathRouter(Router):
@@ -71,7 +73,7 @@ class Application(Starlette):
             request_ids=self._request_ids,
             log=self.log,
         )
-        self._http: ASGIApp = self._responses
+        self._http: Handle = self._responses
 
     @property
     def draining(self) -> bool:
@@ -104,7 +106,7 @@ class Application(Starlette):
             self._paths.by_path[route.path] = Route(route.path, endpoint, methods=["GET"])
         self._error_pages |= error_pages or {}
 
-    def wrap(self, around: Callable[[ASGIApp, Container[str]], ASGIApp]) -> None:
+    def wrap(self, around: Callable[[Handle, Container[str]], Handle]) -> None:
         """Put this around everything that answers over HTTP; it is given the paths that exist."""
         self._http = around(self._responses, self._paths.by_path)
 
@@ -122,7 +124,7 @@ class Application(Starlette):
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Coroutine[Any, Any, None]:
         """Answer; what comes over HTTP without another coroutine between."""
         other = scope["type"] != "http"
-        return (self._other if other else self._http)(scope, receive, send)  # type: ignore[return-value]
+        return (self._other if other else self._http)(scope, receive, send)
 
     async def _other(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_without_trace(message: Message) -> None:

@@ -12,12 +12,13 @@ import socket
 from collections.abc import AsyncIterator, Container, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from location_context import __version__
 from location_context.counters import NO_SPANS, Span, Tracer
 from location_context.errors import OperatorError
 from location_context.settings import Settings
+from location_context.web.application import Handle
 
 EXPORT_SECONDS = 2  # that a collector may take; a server that ends waits for no more
 _HEADER = b"traceparent"
@@ -90,7 +91,7 @@ class OpenTelemetryTracer:
         span.set_attribute("error.type", why)
         span.set_status(self._trace.StatusCode.ERROR)
 
-    def wrap(self, app: ASGIApp, routes: Container[str]) -> ASGIApp:
+    def wrap(self, app: Handle, routes: Container[str]) -> Handle:
         """The application with a span for each request; paths beside `routes` are `other`."""
 
         async def traced(scope: Scope, receive: Receive, send: Send) -> None:
