@@ -17,6 +17,7 @@ from location_context.access.address import TrustedProxies
 from location_context.counters import NO_SPANS, Tracer
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.localisation.language import Languages
+from location_context.parameters import WIDGET
 from location_context.sections import registry
 from location_context.sections.cached_section import CachedSection
 from location_context.sections.section import Section, SectionContext
@@ -37,6 +38,7 @@ from location_context.upstream.http import http_client
 from location_context.web import drain, logs, metrics, traces
 from location_context.web.application import Application, json_routes
 from location_context.web.response_cache import CachedRoute
+from location_context.web.shared_responses import shared
 from location_context.widget.oembed import OEmbed
 from location_context.widget.pulse import routes as widget_routes
 
@@ -68,9 +70,9 @@ async def open_service(
         )
         hosts = open_hosts(settings, redis)
         client = await stack.enter_async_context(http_client(settings.user_agent, tracer))
-        shared = None if redis is None else RedisSharedStore(redis)
+        store = None if redis is None else RedisSharedStore(redis)
         stores = _stores(database, settings)
-        context = SectionContext(settings, clock, client, stores, hosts, shared=shared)
+        context = SectionContext(settings, clock, client, stores, hosts, shared=store)
         if sections is None:
             sections = registry.build(context)
         cached = tuple(CachedSection(section, clock, tracer=tracer) for section in sections)
@@ -99,8 +101,9 @@ async def open_service(
                 calls=client.calls,
                 unwritten=context.unwritten,
                 connections=database.connections,
-                looked_up={} if shared is None else shared.looked_up,
+                looked_up={} if store is None else store.looked_up,
             ),
+            shared=store,
         )
 
 
@@ -200,7 +203,12 @@ def create_app(
             )
             widget = widget_routes(service)
             pages = [
-                CachedRoute(page.path, page.endpoint, widget.gate, service.sections)
+                CachedRoute(
+                    page.path,
+                    shared(service, page.path, page.endpoint, WIDGET, service.sections),
+                    widget.gate,
+                    service.sections,
+                )
                 for page in widget.pages
             ]
             routes = [*json_routes(service, app, OEmbed), *pages, *widget.others]

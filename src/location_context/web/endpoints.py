@@ -18,6 +18,7 @@ from location_context.service import Service
 from location_context.upstream.deadline import Deadline
 from location_context.web.error_responses import JSON
 from location_context.web.response_cache import CachedRoute
+from location_context.web.shared_responses import shared
 
 _KEY_PARAMETERS = {"api_key", "apikey", "api-key", "key", "access_token", "token"}
 _KEY_PREFIX = "lc_live_"
@@ -50,7 +51,8 @@ def section_route(service: Service, section: CachedSection) -> CachedRoute:
         return Response(result.payload, 200, headers, media_type=JSON)
 
     gate = KeyGate(service.authenticator, service.proxies)
-    return CachedRoute(f"/v1/pulse/{section.name}", handle, gate, [section])
+    path = f"/v1/pulse/{section.name}"
+    return CachedRoute(path, shared(service, path, handle, names, [section]), gate, [section])
 
 
 class KeyGate:
