@@ -69,8 +69,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = Secret()
     redis_url: Annotated[
         RedisAddress,
-        "Redis or Valkey for quotas, budgets, calls at once and shared readings; empty: each process "
-        "(--workers) counts quotas and asks providers alone, each machine counts the others.",
+        "Redis or Valkey for quotas, budgets, calls at once and shared readings; empty: each "
+        "process (--workers) counts quotas and asks providers alone, each machine counts the others.",
     ] = Secret()
     public_url: Annotated[Address, "The only source of absolute addresses in answers."] = (
         "http://127.0.0.1:8000"
