@@ -70,7 +70,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     redis_url: Annotated[
         RedisAddress,
         "Redis or Valkey for quotas, budgets, calls at once and shared readings; empty: each "
-        "process (--workers) counts quotas and asks providers alone, each machine counts the others.",
+        "process (--workers) counts quotas and asks providers alone.",
     ] = Secret()
     public_url: Annotated[Address, "The only source of absolute addresses in answers."] = (
         "http://127.0.0.1:8000"
