@@ -71,7 +71,7 @@ async def open_service(
         hosts = open_hosts(settings, redis)
         client = await stack.enter_async_context(http_client(settings.user_agent, tracer))
         store = None if redis is None else RedisSharedStore(redis)
-        stores = _stores(database, settings)
+        stores, retention = _stores(database, settings), Retention(database, settings, clock)
         context = SectionContext(settings, clock, client, stores, hosts, shared=store)
         if sections is None:
             sections = registry.build(context)
@@ -92,11 +92,7 @@ async def open_service(
             authenticator=authenticator,
             hosts=hosts,
             proxies=TrustedProxies(settings.trusted_proxies),
-            work=[
-                hosts.run,
-                Retention(database, settings, clock).run,
-                *([redis.run] if redis else []),
-            ],
+            work=[hosts.run, retention.run, *([redis.run] if redis else [])],
             measured=Measured(
                 calls=client.calls,
                 unwritten=context.unwritten,
