@@ -33,7 +33,6 @@ from location_context.stay import system_clock  # noqa: E402  likewise
 
 EVENTS = "/discovery/v2/events.json"
 HOLIDAYS = "/SchoolHolidays"
-GEOHASH_DIGITS = "0123456789bcdefghjkmnpqrstuvwxyz"
 _WORDS = (
     "amber", "bridge", "candle", "drift", "ember", "forest", "glass", "harbour", "island",
     "jubilee", "kite", "lantern", "meadow", "night", "orchard", "paper", "quarry", "river",
@@ -114,7 +113,10 @@ class StandIns:
     def _events(self, query: dict[str, str]) -> list[dict[str, Any]]:
         first, last = (text[:10] for text in query["localStartEndDateTime"].split(","))
         days = (date.fromisoformat(last) - date.fromisoformat(first)).days + 1
-        chance, centre = random.Random(query["geoPoint"]), _centre(query["geoPoint"])
+        chance, centre = (
+            random.Random(query["geoPoint"]),
+            ticketmaster.geohash_point(query["geoPoint"]),
+        )
         return [
             _event(chance, centre, date.fromisoformat(first) + timedelta(days=number % days))
             for number in range(self._given.events)
@@ -128,13 +130,6 @@ def _warmer(daily: dict[str, list[Any]], by: float) -> dict[str, list[Any]]:
         else values
         for name, values in daily.items()
     }
-
-
-def _centre(text: str) -> tuple[float, float]:
-    """Latitude and longitude of a geohash."""
-    bits = "".join(f"{GEOHASH_DIGITS.index(digit):05b}" for digit in text)
-    lng, lat = (int(part, 2) / 2 ** len(part) for part in (bits[::2], bits[1::2]))
-    return lat * 180 - 90, lng * 360 - 180
 
 
 def _event(chance: random.Random, centre: tuple[float, float], day: date) -> dict[str, Any]:

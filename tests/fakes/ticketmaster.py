@@ -5,9 +5,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from zlib import crc32
 
+from location_context.point import distance_km
 from tests.fakes.server import Answered, Asked
 
 KEY = "ticketmaster-key"
+_GEOHASH_DIGITS = "0123456789bcdefghjkmnpqrstuvwxyz"
 
 
 def event(name: str, start: dict[str, Any], /, **changes: Any) -> dict[str, Any]:
@@ -43,11 +45,12 @@ def at(day: str, clock: str, utc: str | None = None) -> dict[str, Any]:
 
 
 def responding(
-    events: Sequence[dict[str, Any]], *, always_by_date: bool = False
+    events: Sequence[dict[str, Any]], *, always_by_date: bool = False, by_place: bool = False
 ) -> Callable[[Asked], Answered]:
     """A `respond` that answers these events in pages, to the right key only.
 
-    Like the real one it filters by local date, and refuses to page beyond the thousandth.
+    Like the real one it filters by local date, and refuses to page beyond the thousandth; with
+    `by_place` also by the circle, as it does.
     """
 
     def respond(asked: Asked) -> Answered:
@@ -56,9 +59,9 @@ def responding(
         size, page = int(asked.query["size"]), int(asked.query["page"])
         if size > 200 or size * page >= 1000:
             return Answered({"errors": [{"code": "DIS1035"}]}, status=400)
-        found = sorted(
-            filter(_during(asked), events), key=_by_date if always_by_date else _order(asked)
-        )
+        during = filter(_during(asked), events)
+        near = filter(_within(asked), during) if by_place else during
+        found = sorted(near, key=_by_date if always_by_date else _order(asked))
         part = found[size * page : size * (page + 1)]
         pages = {"size": size, "totalElements": len(found), "number": page}
         pages["totalPages"] = math.ceil(len(found) / size)
@@ -77,6 +80,24 @@ def _during(asked: Asked) -> Callable[[dict[str, Any]], bool]:
         return start <= last and (dates.get("end") or {}).get("localDate", start) >= first
 
     return touches
+
+
+def _within(asked: Asked) -> Callable[[dict[str, Any]], bool]:
+    """Whether an event's venue lies in the circle asked for."""
+    centre, radius = geohash_point(asked.query["geoPoint"]), float(asked.query["radius"])
+
+    def is_near(event: dict[str, Any]) -> bool:
+        at = event["_embedded"]["venues"][0]["location"]
+        return distance_km(*centre, float(at["latitude"]), float(at["longitude"])) <= radius
+
+    return is_near
+
+
+def geohash_point(text: str) -> tuple[float, float]:
+    """Latitude and longitude of the middle of a geohash."""
+    bits = "".join(f"{_GEOHASH_DIGITS.index(digit):05b}" for digit in text)
+    lng, lat = ((int(part, 2) + 0.5) / 2 ** len(part) for part in (bits[::2], bits[1::2]))
+    return lat * 180 - 90, lng * 360 - 180
 
 
 def _order(asked: Asked) -> Callable[[dict[str, Any]], object]:

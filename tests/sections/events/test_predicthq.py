@@ -175,7 +175,7 @@ def test_newer_recorded_answers_become_the_local_times_that_they_name_themselves
     assert (len(parsed), shifted) == (3, 2)
 
 
-async def test_it_is_asked_for_what_is_active_within_the_radius(opening):
+async def test_it_is_asked_for_what_is_active_in_the_week_within_the_tile(opening):
     with StandIn(responding([])).running() as provider:
         async with opening(
             predicthq_url=provider.url + "/v1/events/", predicthq_api_key=Secret(TOKEN)
@@ -183,9 +183,9 @@ async def test_it_is_asked_for_what_is_active_within_the_radius(opening):
             await opened.read((48.8566, 2.3522), "2026-12-24", "2026-12-26")
     (asked,) = provider.asked
     assert asked.path == "/v1/events/"
-    assert asked.query["within"] == "26km@48.86,2.35"
-    assert asked.query["active.gte"] == "2026-12-24T00:00:00"
-    assert asked.query["active.lte"] == "2026-12-26T23:59:59"
+    assert asked.query["within"] == "36km@48.9,2.39"
+    assert asked.query["active.gte"] == "2026-12-21T00:00:00"
+    assert asked.query["active.lte"] == "2026-12-27T23:59:59"
     assert asked.query["active.tz"] == "Europe/Paris"
     assert asked.query["brand_unsafe.exclude"] == "true"
 

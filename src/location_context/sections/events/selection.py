@@ -26,13 +26,19 @@ _CATEGORY_RANKS = {
 }  # fmt: skip
 _FAR = float("inf")
 _DAY = timedelta(days=1)
+_ELSEWHERE = timedelta(days=2)  # by which dates differ at most: clocks from UTC-12 to UTC+14
 
 
 def relevant_events(
     events: Iterable[ProviderEvent], point: Point, stay: Stay, radius: float
 ) -> list[LocalEvent]:
     """The events that a guest at the point would meet during the stay; `radius` in km."""
-    localised = (localise(event, point) for event in events)
+    first, last = stay.start - _ELSEWHERE, stay.end + _ELSEWHERE
+    localised = (
+        localise(event, point)
+        for event in events  # far the most that a provider gave are of other days of its weeks
+        if event.start.day <= last and (event.end or event.start).day >= first
+    )
     return [
         event
         for event in localised

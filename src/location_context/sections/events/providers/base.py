@@ -1,8 +1,10 @@
 """What a provider of events promises, and the base class of those behind HTTP."""
 
+import asyncio
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Self, TypeVar
 
@@ -12,11 +14,14 @@ from location_context.errors import ProviderError
 from location_context.localisation.language import Language
 from location_context.sections import contract
 from location_context.sections.events.fields import event_from_row, parse_rows, value_at
-from location_context.sections.events.records import ProviderEvent, When
+from location_context.sections.events.providers import tiles
+from location_context.sections.events.providers.tiles import EventBatch, Page
+from location_context.sections.events.records import ProviderEvent
 from location_context.sections.events.response import CoverageStatus
 from location_context.sections.section import DEFAULT_ORDER, SectionContext, provider_state
+from location_context.stay import Stay
 from location_context.upstream.budget import DAY, MINUTE
-from location_context.upstream.cached_source import CachedSource, Sharing
+from location_context.upstream.cached_source import CachedSource, Entry, Sharing
 from location_context.upstream.client import ProviderClient
 from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
 
@@ -25,6 +30,7 @@ Body = TypeVar("Body")
 Other = list[Any] | str | int | float | bool | None
 NoList = dict[str, Any] | str | int | float | bool | None
 MAX_CACHED_EVENTS = 20_000  # of all results of a provider together, about 22 MB
+SHARED_LOAD_SECONDS = 0.01  # in which weeks looked up together turn out to be missing
 
 
 @dataclass(frozen=True)
@@ -118,39 +124,6 @@ class EventProvider(ABC):
         """Cancel what is under way."""
 
 
-class Truncated:
-    """Yielded after the pages of a result: the provider has more events, which are not read."""
-
-
-Page = Sequence[ProviderEvent] | Truncated
-
-
-@dataclass(frozen=True)
-class EventBatch:
-    """Events by id and start, since pages may repeat events, and providers repeat ids.
-
-    `truncated`: the provider has more, beyond what is read of it.
-    """
-
-    events: dict[tuple[str, When], ProviderEvent] = field(default_factory=dict, repr=False)
-    truncated: bool = False
-
-    @classmethod
-    def of(cls, page: Page) -> "EventBatch":
-        if isinstance(page, Truncated):
-            return cls(truncated=True)
-        return cls({(event.id, event.start): event for event in page})
-
-    def merge(self, later: "EventBatch") -> "EventBatch":
-        """Both; of an event in both, the later."""
-        return EventBatch(self.events | later.events, self.truncated or later.truncated)
-
-    @property
-    def size(self) -> int:
-        """Events, and one for the batch itself, which may be empty."""
-        return len(self.events) + 1
-
-
 class HttpEventProvider(EventProvider):
     """A provider behind HTTP: its address, its parameters, and a table from its JSON to events.
 
@@ -158,7 +131,12 @@ class HttpEventProvider(EventProvider):
     `params` and `fields` are enough for one that answers in one page; one that pages overrides
     `fetch_pages`, one whose rows need more than a table `parse_event`.
 
+    A result is of a tile and a week (`tiles.py`), for all points and stays in them: the query that
+    `params`, `fetch_pages` and `parse_event` get has the tile's centre for its point, in the zone
+    of who asked, and whole weeks for its stay.
+
     Attributes:
+        by_tile: whether that is so; else the query is as it was asked.
         url: the address to ask; `configured_url` may take it from settings instead, those of this
             package (`context.settings`) or of the provider's own (`context.settings_of(Table)`).
         budget: the most calls, by the seconds of a window. Public (widget) traffic gets half. The
@@ -170,7 +148,8 @@ class HttpEventProvider(EventProvider):
         rows: the path of the list of rows in the body, such as `_embedded.events`.
         fields: the path of each field in a row; see `event_from_row`.
 
-    Every instance has `client` (a `ProviderClient`), `clock` and `radius` (km).
+    Every instance has `client` (a `ProviderClient`), `clock` and `radius` (whole km, of the circle
+    to ask around the query's point).
 
     Errors: `get_json` raises a `ProviderError` for whatever goes wrong outside, and so should an
     own `fetch_pages`; pages that came before are used. A row without an id, a title or a start is
@@ -207,6 +186,7 @@ class HttpEventProvider(EventProvider):
         ('Regatta', 'sport', '2026-07-04T14:00:00+02:00', 'West pier')
     """
 
+    by_tile: bool = True
     url: str = ""
     budget: Mapping[float, float] = {MINUTE: 60, DAY: 1000}
     fresh: timedelta = timedelta(hours=3)
@@ -216,9 +196,9 @@ class HttpEventProvider(EventProvider):
     fields: Mapping[str, str] = {}
 
     def __init__(self, context: SectionContext) -> None:
-        settings = context.settings
         self.clock = context.clock
-        self.radius = settings.events_radius
+        self.grid = tiles.Grid(context.settings.events_radius)
+        self.radius = self.grid.reach
         self.client = ProviderClient(
             self.name,
             self.configured_url(context),
@@ -226,13 +206,7 @@ class HttpEventProvider(EventProvider):
             context.clock,
             host=context.host(self.name, self.budget),
         )
-        sharing: Sharing[Hashable, EventBatch] = Sharing(
-            context.shared_cache(),
-            lambda key: (self.name, repr(key)),
-            _pack,
-            _unpack,
-            stored=self.is_sharable,
-        )
+        cache, packing = context.shared_cache(), (tiles.pack, tiles.unpack)
         self.cache: CachedSource[Hashable, EventBatch] = CachedSource(
             context.clock,
             fresh=self.fresh,
@@ -241,8 +215,10 @@ class HttpEventProvider(EventProvider):
             size_of=lambda batch: batch.size,
             client=self.client,
             merge=EventBatch.merge,
-            sharing=sharing,
+            sharing=Sharing(cache, self._stored_as, *packing, stored=self.is_sharable),
         )
+        gather = SHARED_LOAD_SECONDS if context.shared or self.is_sharable else 0.0
+        self._sweeps = tiles.Sweeps(self._sweep, gather)
 
     @classmethod
     def build(cls, context: SectionContext) -> Self:
@@ -259,8 +235,11 @@ class HttpEventProvider(EventProvider):
         return True
 
     def cache_key(self, query: contract.Query) -> Hashable:
-        """What a result depends on: equal keys share one. By default the place and the stay."""
-        return rounded_point(query), query.stay
+        """What a result depends on: equal keys share one. By default place, zone and dates."""
+        return rounded_point(query), query.point.timezone, query.stay
+
+    def _stored_as(self, key: Hashable) -> tuple[str, str]:
+        return self.name, repr(key)
 
     def params(self, query: contract.Query) -> Mapping[str, str]:
         """The parameters of the call, for the default `fetch_pages`."""
@@ -271,7 +250,7 @@ class HttpEventProvider(EventProvider):
         return {}
 
     async def fetch_pages(self, query: contract.Query) -> AsyncIterator[Page]:
-        """Page after page of events; `Truncated` at the end if there are more than are read.
+        """Page after page of events; `tiles.Truncated` at the end if there are more to read.
 
         Raises:
             ProviderError: a page could not be had.
@@ -327,33 +306,87 @@ class HttpEventProvider(EventProvider):
         )
 
     async def fetch_events(self, query: contract.Query, deadline: Deadline) -> ProviderResult:
-        """The events under the query's key: cached, or what comes of `fetch_pages` in time."""
+        """The events under the query's keys: cached, or what comes of `fetch_pages` in time."""
         if not self.client.configured:
             return ProviderResult("not_configured")
         if not self.covers(query):
             return ProviderResult("not_covered")
-        try:
-            entry = await self.cache.get(
-                self.cache_key(query),
-                lambda: self._batches(query),
-                deadline.earlier(ANSWER_RESERVE),
-                public=query.public,
-            )
-        except (ProviderError, TimeoutError) as error:
-            return ProviderResult("unavailable", reason=contract.degraded_by(error))
-        stale = self.clock() >= entry.fresh_until
-        partial = not entry.complete or entry.value.truncated
+        parts, by = self._parts(query), deadline.earlier(ANSWER_RESERVE)
+        found = await asyncio.gather(*(self._entry(part, len(parts), by) for part in parts))
+        errors = (one.error if isinstance(one, Entry) else one for one in found)
+        reason = contract.foremost(contract.degraded_by(error) for error in errors if error)
+        if not (entries := [one for one in found if isinstance(one, Entry)]):
+            return ProviderResult("unavailable", reason=reason)
+        stale = any(self.clock() >= entry.fresh_until for entry in entries)
+        less = (not entry.complete or entry.value.truncated for entry in entries)
+        partial = len(entries) < len(parts) or any(less)
         status: CoverageStatus = "stale" if stale else "partial" if partial else "ok"
-        reason = contract.degraded_by(entry.error) if entry.error else None
-        return ProviderResult(status, list(entry.value.events.values()), entry.fetched_at, reason)
+        events = functools.reduce(EventBatch.merge, (entry.value for entry in entries)).events
+        as_of = min(entry.fetched_at for entry in entries)
+        return ProviderResult(status, list(events.values()), as_of, reason)
 
-    async def _batches(self, query: contract.Query) -> AsyncIterator[EventBatch]:
+    def _parts(self, query: contract.Query) -> list[contract.Query]:
+        """What is cached apart: each week of the stay, at a tile that holds the point's circle."""
+        if not self.by_tile:
+            return [query]
+        assert query.stay is not None
+        weeks, point = tiles.weeks_of(query.stay), query.point
+        centres = self.grid.centres(point.lat, point.lng)
+        points = [msgspec.structs.replace(point, lat=lat, lng=lng) for lat, lng in centres]
+        return [
+            min(  # the first of the best: its own tile, or a neighbour's that is known already
+                (replace(query, point=one, stay=week) for one in points),
+                key=lambda part: self._effort(part, len(weeks)),
+            )
+            for week in weeks
+        ]
+
+    def _effort(self, part: contract.Query, weeks: int) -> int:
+        """0: nothing is to be asked; 1: there is an old result for bad times; 2: there is none."""
+        key = self.cache_key(part)
+        if any((key, public) in self.cache.in_flight for public in (True, False)):
+            return 0
+        if (entry := self.cache.peek(key)) is None:
+            return 2
+        is_good = self.clock() < entry.retry_at and entry.serves(public=part.public)
+        return 0 if is_good and entry.value.truncated <= weeks else 1
+
+    async def _entry(
+        self, part: contract.Query, weeks: int, deadline: Deadline
+    ) -> Entry[EventBatch] | Exception:
+        """What is known of it by the deadline; the reason where that is nothing.
+
+        A stay of fewer weeks than were cut short together asks again, and is told more.
+        """
+        key = self.cache_key(part)
+        known = self.cache.peek(key)
+        if known and known.value.truncated > weeks:
+            self.cache.entries.pop(key)
+        get = functools.partial(self.cache.get, key, lambda: self._batches(part), deadline)
+        try:
+            return await get(public=part.public)
+        except (ProviderError, TimeoutError) as error:
+            if known is None:
+                return error
+            self.cache.entries.put(key, known)
+            return replace(known, error=error)
+
+    async def _batches(self, part: contract.Query) -> AsyncIterator[EventBatch]:
+        assert part.stay is not None
+        alone = self._sweep(part, [part.stay])
+        async for batches in await self._sweeps.join(part) if self.by_tile else alone:
+            yield batches[part.stay]
+
+    async def _sweep(
+        self, query: contract.Query, weeks: Sequence[Stay]
+    ) -> AsyncIterator[dict[Stay, EventBatch]]:
+        """The pages of the query, divided into its weeks."""
         empty = True
         async for page in self.fetch_pages(query):
             empty = False
-            yield EventBatch.of(page)
+            yield tiles.divide(page, weeks, query.point.zone)
         if empty:  # no page at all: the provider has no event
-            yield EventBatch()
+            yield tiles.divide([], weeks, query.point.zone)
 
     def state(self) -> contract.ProviderState:
         return provider_state(self.client)
@@ -365,25 +398,3 @@ class HttpEventProvider(EventProvider):
 def rounded_point(query: contract.Query) -> tuple[float, float]:
     """Latitude and longitude to a hundredth of a degree, so that neighbours share a result."""
     return round(query.point.lat, 2), round(query.point.lng, 2)
-
-
-class _SharedEvents(msgspec.Struct, array_like=True):
-    """A whole result as other processes find it; `again` is no longer read."""
-
-    at: datetime
-    again: datetime
-    events: list[ProviderEvent]
-    truncated: bool = False
-
-
-def _pack(batch: EventBatch, fetched_at: datetime) -> bytes:
-    events = list(batch.events.values())
-    return msgspec.msgpack.encode(_SharedEvents(fetched_at, fetched_at, events, batch.truncated))
-
-
-def _unpack(data: bytes) -> tuple[EventBatch, datetime] | None:
-    try:
-        shared = msgspec.msgpack.decode(data, type=_SharedEvents)
-    except msgspec.MsgspecError:
-        return None
-    return EventBatch(EventBatch.of(shared.events).events, shared.truncated), shared.at

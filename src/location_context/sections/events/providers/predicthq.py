@@ -6,6 +6,7 @@ reason to go anywhere (disasters, delays). Events not announced yet (`predicted`
 long as the plan gives them. Why times are read as they are: `docs/decisions/events.md`.
 """
 
+import math
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, time, timedelta
 from typing import Any, TypedDict
@@ -16,12 +17,14 @@ import msgspec
 from location_context.errors import ProviderBackoff, ProviderStatusError
 from location_context.sections.contract import Attribution, Query
 from location_context.sections.events import fields
-from location_context.sections.events.providers import base
+from location_context.sections.events.providers import base, tiles
 from location_context.sections.events.records import Place, ProviderEvent, When
 from location_context.sections.events.response import Category, EventStatus, Scope
 from location_context.sections.section import SectionContext
 
-PAGE_SIZE, MAX_PAGES = 200, 3  # further pages change little, since the highest ranks come first
+PAGE_SIZE = 200
+# further ones change little, since the highest ranks come first; of a week, and of a longer stay
+MAX_PAGES_A_WEEK, MAX_PAGES = 3, 6
 _REFUSED_STATE = {400, 403}  # the parameter is not known, or the plan does not allow it
 PLAN_TTL = timedelta(days=1)  # for which what a plan refuses is remembered
 _CATEGORIES: dict[str, Category] = {
@@ -104,13 +107,15 @@ class PredictHQ(base.HttpEventProvider):
     def headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._token.reveal()}"}
 
-    async def fetch_pages(self, query: Query) -> AsyncIterator[base.Page]:
+    async def fetch_pages(self, query: Query) -> AsyncIterator[tiles.Page]:
         """Page after page as long as there is budget; the first holds the highest ranks."""
+        assert query.stay is not None
         params = self.params(query)
         body = await self._first_page(query, params)
         yield self.parse_events(body.results, query)
         read, pages = len(body.results), 1
-        while body.results and body.next and pages < MAX_PAGES:
+        most = min(MAX_PAGES, MAX_PAGES_A_WEEK * math.ceil(query.stay.days / 7))
+        while body.results and body.next and pages < most:
             try:
                 body = await self._page(query, params, read)
             except ProviderBackoff:
@@ -118,7 +123,7 @@ class PredictHQ(base.HttpEventProvider):
             yield self.parse_events(body.results, query)
             read, pages = read + len(body.results), pages + 1
         if body.has_more_than(read):
-            yield base.Truncated()
+            yield tiles.Truncated()
 
     async def _first_page(self, query: Query, params: dict[str, str]) -> Body:
         """The first page, with events not announced yet where the plan gives them."""
@@ -143,7 +148,7 @@ class PredictHQ(base.HttpEventProvider):
         categories = [name for name in _CATEGORIES if not name.endswith("-holidays")]
         lat, lng = base.rounded_point(query)
         return {
-            "within": f"{round(self.radius) + 1}km@{lat},{lng}",
+            "within": f"{self.radius}km@{lat},{lng}",
             "active.gte": f"{query.stay.start}T00:00:00",
             "active.lte": f"{query.stay.end}T23:59:59",
             "active.tz": query.point.timezone,

@@ -22,7 +22,7 @@ import msgspec
 
 from location_context.sections.contract import Attribution, Query
 from location_context.sections.events import fields
-from location_context.sections.events.providers import base
+from location_context.sections.events.providers import base, tiles
 from location_context.sections.events.records import Place, ProviderEvent, When
 from location_context.sections.events.response import Category, EventStatus, Price
 from location_context.sections.section import SectionContext
@@ -31,7 +31,7 @@ from location_context.stay import Stay
 PAGE_SIZE, MAX_PAGES = 200, 5  # size × page must stay below 1,000
 MAX_PAGED_EVENTS = PAGE_SIZE * MAX_PAGES
 TARGET_EVENTS_PER_WINDOW = 800  # since days are not equally full
-MAX_CALLS = 30  # for one stay
+MAX_CALLS = 30  # for the weeks of one stay
 ROWS_AT_ONCE = 60  # which are read in 1 ms
 LOGO_WARNING = (
     "Ticketmaster: its branding guide asks for its logo on every page that shows its events; the "
@@ -167,7 +167,7 @@ class Ticketmaster(base.HttpEventProvider):
     def warnings(self) -> list[str]:
         return [LOGO_WARNING] if self.client.configured else []
 
-    async def fetch_pages(self, query: Query) -> AsyncIterator[base.Page]:
+    async def fetch_pages(self, query: Query) -> AsyncIterator[tiles.Page]:
         """Page after page; a stay of more events than can be paged through is asked in parts."""
         assert query.stay is not None
         room, calls, crowded = MAX_CALLS, deque([_Call(query.stay, 0)]), False
@@ -183,7 +183,7 @@ class Ticketmaster(base.HttpEventProvider):
                 crowded |= body.total > MAX_PAGED_EVENTS and all(one.page for one in further)
                 calls += further
         if crowded or calls:
-            yield base.Truncated()
+            yield tiles.Truncated()
 
     def parse_event(self, row: Any, query: Query) -> ProviderEvent | None:
         return parse_event(row, query.point.zone)
@@ -192,7 +192,7 @@ class Ticketmaster(base.HttpEventProvider):
         return {
             "apikey": self._key.reveal(),
             "geoPoint": geohash(*base.rounded_point(query)),
-            "radius": str(round(self.radius) + 1),
+            "radius": str(self.radius),
             "unit": "km",
             "localStartEndDateTime": f"{call.days.start}T00:00:00,{call.days.end}T23:59:59",
             "locale": "*",  # else only what is on sale in English

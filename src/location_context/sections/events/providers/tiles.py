@@ -1,0 +1,233 @@
+"""Tiles and weeks: what a provider of events is asked at once, and what comes of it by week.
+
+A tile is a point of a fixed grid with a circle around it that holds the circle of every point near
+by; a week begins on Monday by the clock of the point. Weeks that are wanted at the same moment are
+asked for together (`Sweeps`), and each keeps the events that touch it. Why so:
+`docs/decisions/events.md`.
+"""
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
+from typing import Generic, TypeVar
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from location_context.point import EARTH_RADIUS_KM, canonical, distance_km
+from location_context.sections.contract import Query
+from location_context.sections.events.records import ProviderEvent, When
+from location_context.stay import Stay
+
+T = TypeVar("T")
+_KM_PER_DEGREE = math.radians(1) * EARTH_RADIUS_KM
+_ROUNDED_KM = math.hypot(0.005, 0.005) * _KM_PER_DEGREE  # from a point to its hundredth of a degree
+_SHARED_KM = 1.0  # beyond its cell, so that neighbours across its edge can do with one tile
+_STEP = 0.6  # of a side: far enough into every other cell whose tile may hold the circle
+_WEEK, _DAY = timedelta(days=7), timedelta(days=1)
+
+
+class Grid:
+    """The tiles for circles of `radius` km.
+
+    A cell is a square of half the radius, in rows of one latitude; each row has as many as fit
+    around the Earth, fewer towards the poles, and none is cut at 180°. `reach` is the radius in km,
+    whole, to ask around the centre of a tile.
+    """
+
+    def __init__(self, radius: float) -> None:
+        self._radius = radius
+        self._side = radius / 2
+        corner = self._side * math.sqrt(0.5)
+        self.reach = math.ceil(radius + corner + _ROUNDED_KM + _SHARED_KM)
+
+    def centre(self, lat: float, lng: float) -> tuple[float, float]:
+        """The centre of the cell that the point lies in, to a hundredth of a degree."""
+        step = self._side / _KM_PER_DEGREE
+        middle = max(-90.0, min(90.0, round(lat / step) * step))
+        widest = max(0.0, abs(middle) - step / 2)
+        columns = max(1, math.ceil(360 * math.cos(math.radians(widest)) / step))
+        east = round(lng / 360 * columns) % columns * 360 / columns
+        return canonical(round(middle, 2), round(east - 360 if east > 180 else east, 2))
+
+    def centres(self, lat: float, lng: float) -> list[tuple[float, float]]:
+        """Those of all tiles that hold the circle around the point, its own cell's first."""
+        step = _STEP * self._side / _KM_PER_DEGREE
+        wide = step / max(0.01, math.cos(math.radians(lat)))
+        near = dict.fromkeys(
+            self.centre(max(-90.0, min(90.0, lat + north * step)), lng + east * wide)
+            for north in (0, -1, 1)
+            for east in (0, -1, 1)
+        )
+        room = self.reach - self._radius
+        return [one for one in near if distance_km(lat, lng, *one) <= room]
+
+
+def weeks_of(stay: Stay) -> list[Stay]:
+    """The weeks that the stay touches, from Monday to Sunday."""
+    monday = stay.start - timedelta(days=stay.start.weekday())
+    count = (stay.end - monday).days // 7 + 1
+    return [Stay(monday + n * _WEEK, monday + n * _WEEK + 6 * _DAY) for n in range(count)]
+
+
+class Truncated:
+    """Yielded after the pages of a result: the provider has more events, which are not read."""
+
+
+Page = Sequence[ProviderEvent] | Truncated
+
+
+@dataclass(frozen=True)
+class EventBatch:
+    """Events by id and start, since pages may repeat events, and providers repeat ids.
+
+    `truncated`: the provider has more, beyond what is read of it: how many weeks were asked for
+    together, since fewer would be read further. 0: all there is.
+    """
+
+    events: dict[tuple[str, When], ProviderEvent] = field(default_factory=dict, repr=False)
+    truncated: int = 0
+
+    @classmethod
+    def of(cls, events: Iterable[ProviderEvent], truncated: int = 0) -> "EventBatch":
+        return cls({(event.id, event.start): event for event in events}, truncated)
+
+    def merge(self, later: "EventBatch") -> "EventBatch":
+        """Both; of an event in both, the later."""
+        return EventBatch(self.events | later.events, max(self.truncated, later.truncated))
+
+    @property
+    def size(self) -> int:
+        """Events, and one for the batch itself, which may be empty."""
+        return len(self.events) + 1
+
+
+def divide(page: Page, weeks: Sequence[Stay], zone: ZoneInfo) -> dict[Stay, EventBatch]:
+    """What each week keeps of a page that was asked for all of them.
+
+    An event belongs to each week that it touches in the zone, or touches but for a day: its own
+    clock may be another one. What touches none belongs to the nearest, since nothing that came may
+    be lost.
+    """
+    if isinstance(page, Truncated):
+        return {week: EventBatch(truncated=len(weeks)) for week in weeks}
+    if len(weeks) == 1:
+        return {weeks[0]: EventBatch.of(page)}
+    kept: dict[Stay, list[ProviderEvent]] = {week: [] for week in weeks}
+    for event in page:
+        first, last = _span(event, zone)
+        for index in range(_index(first, weeks), _index(last, weeks) + 1):
+            kept[weeks[index]].append(event)
+    return {week: EventBatch.of(events) for week, events in kept.items()}
+
+
+def _span(event: ProviderEvent, zone: ZoneInfo) -> tuple[date, date]:
+    """The dates it touches in the zone, and a day more at each end."""
+    first, last = event.span(zone)
+    return max(first, date.min + _DAY) - _DAY, min(last, date.max - _DAY) + _DAY
+
+
+def _index(day: date, weeks: Sequence[Stay]) -> int:
+    """The place of the day's week among neighbouring ones, or of the nearest."""
+    return max(0, min(len(weeks) - 1, (day - weeks[0].start).days // 7))
+
+
+class Sweep(Generic[T]):
+    """The parts of one fetch, each fetched once, for as many readers as there are."""
+
+    def __init__(self, parts: AsyncIterator[T]) -> None:
+        self._parts = parts
+        self._read: list[T] = []
+        self._end: BaseException | None = None
+        self._lock = asyncio.Lock()
+
+    async def __aiter__(self) -> AsyncIterator[T]:
+        place = 0
+        while True:
+            async with self._lock:  # whoever is first fetches the next part
+                if place == len(self._read) and self._end is None:
+                    await self._fetch()
+            if place < len(self._read):
+                yield self._read[place]
+                place += 1
+            elif isinstance(self._end, StopAsyncIteration):
+                return
+            elif self._end is not None:
+                raise self._end
+
+    async def _fetch(self) -> None:
+        try:
+            self._read.append(await anext(self._parts))
+        except BaseException as error:  # each reader hears of it
+            self._end = error
+            if isinstance(error, asyncio.CancelledError):
+                raise
+
+
+class Sweeps(Generic[T]):
+    """Puts neighbouring weeks of one place together that are wanted at the same moment.
+
+    Args:
+        start: fetches the query's stay, which is these weeks.
+        gather: seconds in which the others may come, 0 for those of one turn of the event loop.
+    """
+
+    def __init__(
+        self, start: Callable[[Query, Sequence[Stay]], AsyncIterator[T]], gather: float
+    ) -> None:
+        self._start = start
+        self._gather = gather
+        self._wanted: dict[Hashable, tuple[set[Stay], dict[Stay, Sweep[T]]]] = {}
+
+    async def join(self, query: Query) -> Sweep[T]:
+        """The fetch that the query's week is part of."""
+        assert query.stay is not None
+        place = query.point, query.language, query.units, query.public
+        weeks, sweeps = wanted = self._wanted.setdefault(place, (set(), {}))
+        weeks.add(query.stay)
+        await asyncio.sleep(self._gather)
+        if self._wanted.get(place) is wanted:
+            del self._wanted[place]
+            for run in _runs(sorted(weeks)):
+                whole = replace(query, stay=Stay(run[0].start, run[-1].end))
+                sweeps.update(dict.fromkeys(run, Sweep(self._start(whole, run))))
+        return sweeps[query.stay]
+
+
+def _runs(weeks: Iterable[Stay]) -> list[list[Stay]]:
+    """Weeks in order, those together that follow each other."""
+    runs: list[list[Stay]] = []
+    for week in weeks:
+        if runs and runs[-1][-1].start + _WEEK == week.start:
+            runs[-1].append(week)
+        else:
+            runs.append([week])
+    return runs
+
+
+class _SharedEvents(msgspec.Struct, array_like=True):
+    """A whole result as other processes find it; `again` is no longer read."""
+
+    at: datetime
+    again: datetime
+    events: list[ProviderEvent]
+    truncated: int | bool = 0  # earlier versions stored only whether
+
+
+def pack(batch: EventBatch, fetched_at: datetime) -> bytes:
+    """A batch and when it was fetched, for other processes."""
+    events = list(batch.events.values())
+    return msgspec.msgpack.encode(_SharedEvents(fetched_at, fetched_at, events, batch.truncated))
+
+
+def unpack(data: bytes) -> tuple[EventBatch, datetime] | None:
+    """What `pack` was given; None if it is damaged, or fewer weeks would be read further."""
+    try:
+        shared = msgspec.msgpack.decode(data, type=_SharedEvents)
+    except msgspec.MsgspecError:
+        return None
+    if shared.truncated > 1:
+        return None
+    return EventBatch.of(shared.events, int(shared.truncated)), shared.at

@@ -1,0 +1,332 @@
+"""Tiles and weeks: what is asked covers every point and stay, is shared, and loses no event."""
+
+import asyncio
+import math
+import random
+from contextlib import asynccontextmanager
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from location_context.point import canonical, distance_km
+from location_context.sections.events.providers import predicthq as predicthq_provider
+from location_context.sections.events.providers import ticketmaster as ticketmaster_provider
+from location_context.sections.events.providers.tiles import Grid, divide, weeks_of
+from location_context.sections.events.records import ProviderEvent, When
+from location_context.sections.events.selection import relevant_events
+from location_context.settings import Secret
+from location_context.stay import Stay
+from location_context.upstream.deadline import Deadline
+from tests.fakes import predicthq, ticketmaster
+from tests.fakes.server import Answered, Asked, StandIn
+
+pytestmark = pytest.mark.anyio
+PARIS, NEARBY = (48.8566, 2.3522), (48.8566, 2.3590)  # 500 m to the east
+RADIUS = 25.0
+PACE = {"ticketmaster_per_second": 10**6, "predicthq_per_minute": 10**6}
+KEYS = {
+    "ticketmaster_api_key": Secret(ticketmaster.KEY),
+    "predicthq_api_key": Secret(predicthq.TOKEN),
+}
+DOWN = Answered(b"<html>down</html>", status=502)
+ZONES = ("Europe/Paris", "Pacific/Fiji", "America/New_York", "Pacific/Kiritimati", "UTC")
+EDGES = [(90.0, 0.0), (-90.0, 0.0), (89.97, 170.0), (-17.0, 180.0), (-16.9, -179.98), (0.0, 0.0)]
+
+
+def _points(chance: random.Random, count: int) -> list[tuple[float, float]]:
+    anywhere = [(chance.uniform(-90, 90), chance.uniform(-180, 180)) for _ in range(count)]
+    polar = [(chance.choice((-1, 1)) * chance.uniform(89, 90), p[1]) for p in anywhere[:200]]
+    turning = [(p[0], chance.choice((-180, 180)) + chance.uniform(-0.3, 0.3)) for p in anywhere]
+    return [canonical(lat, (lng + 180) % 360 - 180) for lat, lng in anywhere + polar + turning] + [
+        *EDGES
+    ]
+
+
+@pytest.mark.parametrize("radius", [0.5, 5.0, RADIUS, 200.0])
+def test_every_tile_of_a_point_holds_the_circle_around_it(radius: float):
+    grid, chance = Grid(radius), random.Random(17)
+    for point in _points(chance, 1500):
+        assert grid.centre(*point) in grid.centres(*point), point
+        for centre in grid.centres(*point):
+            assert distance_km(*point, *centre) + radius <= grid.reach, (point, centre)
+
+
+def test_neighbours_500_m_apart_can_do_with_the_tile_of_either():
+    grid, chance = Grid(RADIUS), random.Random(18)
+    for lat, lng in _points(chance, 1500):
+        if abs(lat) > 89.9:
+            continue
+        turn = chance.uniform(0, 2 * math.pi)
+        north, east = 0.0045 * math.cos(turn), 0.0045 * math.sin(turn)
+        east = (lng + east / math.cos(math.radians(lat)) + 180) % 360 - 180
+        neighbour = canonical(lat + north, east)
+        assert distance_km(lat, lng, *neighbour) < 0.52
+        assert grid.centre(lat, lng) in grid.centres(*neighbour)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "mondays"),
+    [
+        ("2026-12-24", "2026-12-24", ["2026-12-21"]),
+        ("2026-12-21", "2026-12-27", ["2026-12-21"]),
+        ("2026-12-27", "2026-12-28", ["2026-12-21", "2026-12-28"]),
+        ("2026-12-20", "2027-01-04", ["2026-12-14", "2026-12-21", "2026-12-28", "2027-01-04"]),
+    ],
+)
+def test_weeks_run_from_monday_to_sunday(first: str, last: str, mondays: list[str]):
+    weeks = weeks_of(Stay(date.fromisoformat(first), date.fromisoformat(last)))
+    assert [str(week.start) for week in weeks] == mondays
+    assert all(week.days == 7 for week in weeks)
+
+
+def test_a_page_of_several_weeks_is_divided_and_no_event_is_lost():
+    chance = random.Random(19)
+    weeks = weeks_of(Stay(date(2026, 10, 12), date(2026, 11, 8)))  # the hour that comes twice
+    events = []
+    for number in range(600):
+        zone = ZoneInfo(chance.choice(ZONES))
+        start = datetime(2026, 10, 8, tzinfo=UTC) + timedelta(hours=chance.uniform(0, 900))
+        end = start + timedelta(hours=chance.choice((1, 30, 400)))
+        days = chance.random() < 0.3
+        events.append(
+            ProviderEvent(
+                id=str(number), source="a", title="A", category="concert", all_day=days,
+                start=When(start.date()) if days else When.of(start.astimezone(zone)),
+                end=When(end.date()) if days else When.of(end.astimezone(zone)),
+            )
+        )  # fmt: skip
+    zone = ZoneInfo("Europe/Paris")
+    kept = {
+        week: {one.id for one in batch.events.values()}
+        for week, batch in divide(events, weeks, zone).items()
+    }
+    assert set[str]().union(*kept.values()) == {one.id for one in events}
+    for event in events:
+        first, last = event.span(zone)
+        for week in weeks:
+            if first <= week.end and last >= week.start:
+                assert event.id in kept[week]
+
+
+class World:
+    """Events around a few places, as both providers have them, and what each was asked."""
+
+    def __init__(self, seed: int, places: list[tuple[float, float]], count: int) -> None:
+        chance = random.Random(seed)
+        self.sold, self.listed = [], []
+        for number in range(count):
+            lat, lng = chance.choice(places)
+            lat = max(-89.9, min(89.9, lat + chance.gauss(0, 0.2)))
+            lng += chance.gauss(0, 0.2) / max(0.02, math.cos(math.radians(lat)))
+            lng = round((lng + 180) % 360 - 180, 5)
+            start = datetime(2027, 3, 1, tzinfo=UTC) + timedelta(hours=chance.randrange(24 * 45))
+            end = start + timedelta(hours=chance.choice((0, 2, 5, 30, 100, 400)))
+            zone = chance.choice((*ZONES[:3], None))
+            moments = (f"{one:%Y-%m-%dT%H:%M:%SZ}" for one in (start, end))
+            self.listed.append(
+                predicthq.event(f"L{number}", *moments, timezone=zone, location=[lng, lat])
+            )
+            day = ticketmaster.at(f"{start:%Y-%m-%d}", f"{start:%H:%M:%S}")
+            row = ticketmaster.event(f"S{number}", day)
+            row["_embedded"]["venues"][0] |= {
+                "location": {"latitude": str(lat), "longitude": str(lng)}, "timezone": zone,
+            }  # fmt: skip
+            if end - start > timedelta(days=1):
+                row["dates"]["end"] = {"localDate": f"{end:%Y-%m-%d}"}
+            self.sold.append(row)
+        self.sell = ticketmaster.responding(self.sold, by_place=True)
+        self.list = predicthq.responding(self.listed)
+
+    def as_before(self, query) -> dict[str, set[str]]:
+        """What a call for just this point and stay gives, by provider: ids that concern a guest."""
+        lat, lng = round(query.point.lat, 2), round(query.point.lng, 2)
+        first, last = f"{query.stay.start}T00:00:00", f"{query.stay.end}T23:59:59"
+        sold = {
+            "apikey": ticketmaster.KEY, "size": "200", "page": "0", "radius": "26",
+            "geoPoint": ticketmaster_provider.geohash(lat, lng), "sort": "relevance,desc",
+            "localStartEndDateTime": f"{first},{last}",
+        }  # fmt: skip
+        listed = {
+            "within": f"26km@{lat},{lng}", "active.gte": first, "active.lte": last,
+            "active.tz": query.point.timezone, "limit": "200", "sort": "rank",
+        }  # fmt: skip
+        bearer = {"authorization": f"Bearer {predicthq.TOKEN}"}
+        found = {
+            "ticketmaster": self.sell(Asked("/", sold, {}, {}, "")).body["_embedded"]["events"]
+            if self.sell(Asked("/", sold, {}, {}, "")).body["page"]["totalElements"]
+            else [],
+            "predicthq": self.list(Asked("/", listed, bearer, {}, "")).body["results"],
+        }
+        assert all(len(rows) < 200 for rows in found.values())  # no cap was reached
+        parse = {
+            "ticketmaster": ticketmaster_provider.parse_event,
+            "predicthq": predicthq_provider.parse_event,
+        }
+        return {
+            name: _ids([parse[name](row, query.point.zone) for row in rows], query)
+            for name, rows in found.items()
+        }
+
+
+def _ids(events, query) -> set[str]:
+    return {one.details.id for one in relevant_events(events, query.point, query.stay, RADIUS)}
+
+
+@asynccontextmanager
+async def _world(opening, sell, listed=None):
+    """The section before both providers, or before the first alone."""
+    with StandIn(sell).running() as seller, StandIn(listed or sell).running() as lister:
+        urls = {"ticketmaster_url": seller.url, "predicthq_url": lister.url if listed else ""}
+        async with opening(**urls, **KEYS, **PACE) as opened:
+            yield opened, seller, lister
+
+
+def _providers(opened) -> dict[str, object]:
+    return {one.name: one for one in opened.section._providers[3:5]}
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_each_point_and_stay_gets_at_least_what_a_call_for_it_alone_would_give(opening, seed):
+    chance = random.Random(seed)
+    places = [PARIS, (40.71, -74.0), (-16.9, 179.97), (89.8, 20.0), (-89.9, 0.0)]
+    world, found, expected = World(seed, places, 500), 0, 0
+    async with _world(opening, world.sell, world.list) as (opened, seller, lister):
+        for _ in range(40):
+            lat, lng = chance.choice(places)
+            lat = max(-90.0, min(90.0, lat + chance.uniform(-0.1, 0.1)))
+            lng = (lng + chance.uniform(-0.1, 0.1) + 180) % 360 - 180
+            first = date(2027, 3, 6) + timedelta(days=chance.randrange(30))
+            days = chance.choice((1, 2, 3, 7, 12))
+            query = opened.query((lat, lng), str(first), str(first + timedelta(days=days - 1)))
+            before = world.as_before(query)
+            for name, provider in _providers(opened).items():
+                result = await provider.fetch_events(query, Deadline.after(60))
+                ids = _ids(result.events, query)
+                assert result.status == "ok"
+                assert before[name] <= ids
+                found, expected = found + len(ids), expected + len(before[name])
+    print(f"{found} events, {expected} by calls of their own; {len(seller.asked)} calls")
+    assert expected > 100
+    assert max(len(seller.asked), len(lister.asked)) < 40
+
+
+async def test_neighbours_with_other_stays_of_the_same_weeks_ask_each_provider_once(opening):
+    world = World(1, [PARIS], 100)
+    async with _world(opening, world.sell, world.list) as (opened, seller, lister):
+        await opened.read(PARIS, "2027-03-11", "2027-03-17")
+        await opened.read(NEARBY, "2027-03-09", "2027-03-15")
+    assert (len(seller.asked), len(lister.asked)) == (1, 1)
+
+
+async def test_neighbours_who_ask_at_once_ask_each_provider_once(opening):
+    world = World(2, [PARIS], 100)
+    stays = [("2027-03-11", "2027-03-17"), ("2027-03-16", "2027-03-25"), ("2027-03-14",) * 2] * 5
+    async with _world(opening, world.sell, world.list) as (opened, seller, lister):
+        places = [PARIS, NEARBY] * 8
+        await asyncio.gather(
+            *(opened.read(*one) for one in ((p, *s) for p, s in zip(places, stays, strict=False)))
+        )
+    assert (len(seller.asked), len(lister.asked)) == (1, 1)
+
+
+@pytest.mark.parametrize("days", [1, 7, 14, 30, 92])
+async def test_a_stay_of_few_events_is_one_call_however_long(opening, days: int):
+    world = World(3, [PARIS], 100)
+    async with _world(opening, world.sell, world.list) as (opened, seller, lister):
+        last = date(2027, 3, 3) + timedelta(days=days - 1)
+        await opened.read(PARIS, "2027-03-03", str(last))
+    assert (len(seller.asked), len(lister.asked)) == (1, 1)
+
+
+async def test_who_lives_by_another_clock_does_not_share(opening):
+    """At the border of two zones, a provider is asked by the clock of each side."""
+    world = World(4, [(42.04, -8.64)], 20)
+    async with _world(opening, world.sell, world.list) as (opened, _, lister):
+        await opened.read((42.028, -8.645), "2027-03-11", "2027-03-12")  # Valença
+        await opened.read((42.047, -8.645), "2027-03-11", "2027-03-12")  # Tui
+    assert {one.query["active.tz"] for one in lister.asked} == {"Europe/Lisbon", "Europe/Madrid"}
+
+
+async def test_where_one_week_cannot_be_had_the_others_are_given_and_the_answer_says_so(opening):
+    world = World(5, [PARIS], 100)
+
+    def failing(asked: Asked) -> Answered:
+        return DOWN if asked.query["localStartEndDateTime"] >= "2027-03-15" else world.sell(asked)
+
+    async with _world(opening, failing) as (opened, _, _unused):
+        seller = _providers(opened)["ticketmaster"]
+        early = opened.query(PARIS, "2027-03-10", "2027-03-12")
+        known = await seller.fetch_events(early, Deadline.after(60))
+        both = opened.query(PARIS, "2027-03-10", "2027-03-18")
+        result = await seller.fetch_events(both, Deadline.after(60))
+        body = (await opened.read(PARIS, "2027-03-10", "2027-03-18")).body
+    assert known.status == "ok"
+    assert (result.status, result.degraded_reason) == ("partial", "provider_unavailable")
+    assert known.events
+    assert {one.id for one in result.events} == {one.id for one in known.events}
+    assert (body.degraded, body.degraded_reason) == (True, "provider_unavailable")
+
+
+async def test_a_neighbour_s_result_is_used_in_bad_times(opening):
+    """Points in a cell of their own that never asked for it still have what they shared."""
+    world = World(6, [PARIS], 100)
+    grid = Grid(RADIUS)
+    east = next(
+        (48.8566, 2.3522 + n / 1000)
+        for n in range(200)
+        if grid.centre(48.8566, 2.3522 + n / 1000) != grid.centre(*PARIS)
+    )
+    west = east[0], east[1] - 0.002
+    async with _world(opening, world.sell) as (opened, seller, _):
+        provider = _providers(opened)["ticketmaster"]
+        for place in (west, east):
+            query = opened.query(place, "2027-03-10", "2027-03-12")
+            fresh = await provider.fetch_events(query, Deadline.after(60))
+        asked = len(seller.asked)
+        seller.respond = lambda _: DOWN
+        opened.clock.move(hours=4)
+        stale = await provider.fetch_events(query, Deadline.after(60))
+    assert (asked, fresh.status, stale.status) == (1, "ok", "stale")
+    assert stale.events == fresh.events
+
+
+async def test_a_short_stay_reads_further_than_a_long_one_that_was_cut_short(opening):
+    """Seven hundred a week are too many for the longest stay, and not for a week of it."""
+    rows = [
+        ticketmaster.event(f"{day} {n}", ticketmaster.at(str(day), "20:00:00"))
+        for day in (date(2027, 3, 1) + timedelta(days=k) for k in range(92))
+        for n in range(100)
+    ]
+    answer = ticketmaster.responding(rows)
+    async with _world(opening, answer) as (opened, seller, _):
+        provider = _providers(opened)["ticketmaster"]
+        long = opened.query(PARIS, "2027-03-01", "2027-05-31")
+        cut = await provider.fetch_events(long, Deadline.after(60))
+        assert len(seller.asked) == ticketmaster_provider.MAX_CALLS
+        week = opened.query(PARIS, "2027-03-10", "2027-03-12")
+        whole = await provider.fetch_events(week, Deadline.after(60))
+        asked = len(seller.asked) - ticketmaster_provider.MAX_CALLS
+        seller.respond = lambda _: DOWN
+        again = await provider.fetch_events(week, Deadline.after(60))
+    assert cut.status == "partial"
+    assert (whole.status, len(whole.events), again.events) == ("ok", 700, whole.events)
+    assert asked == 4
+
+
+async def test_what_a_short_stay_cannot_read_again_is_what_the_long_one_read(opening):
+    rows = [
+        ticketmaster.event(f"{day} {n}", ticketmaster.at(str(day), "20:00:00"))
+        for day in (date(2027, 3, 1) + timedelta(days=k) for k in range(92))
+        for n in range(100)
+    ]
+    async with _world(opening, ticketmaster.responding(rows)) as (opened, seller, _):
+        provider = _providers(opened)["ticketmaster"]
+        await provider.fetch_events(
+            opened.query(PARIS, "2027-03-01", "2027-05-31"), Deadline.after(60)
+        )
+        seller.respond = lambda _: DOWN
+        week = opened.query(PARIS, "2027-03-10", "2027-03-12")
+        result = await provider.fetch_events(week, Deadline.after(60))
+    assert (result.status, result.degraded_reason) == ("partial", "provider_unavailable")
+    assert result.events
