@@ -1,11 +1,13 @@
 """Stand-ins of the providers in a process of their own, with bodies as large as the real ones'.
 
     python benchmarks/stand_ins.py PORT [--milliseconds 50] [--events 60] [--plain]
+                                   [--requests FILE]
 
 Open-Meteo answers as the one of the tests does, with values that differ from place to place; a
 Ticketmaster event has its ten pictures, attractions and links, 10 kB as in its real answers;
 OpenHolidays has its true rows. Bodies are packed with gzip where that is accepted, as the real ones
-do (`--plain`: never). `/calls` tells how often each path was asked since it was last told.
+do (`--plain`: never). `/calls` tells how often each path was asked since it was last told, and each
+request is a line of JSON in FILE: when it came (POSIX), its path, query and units.
 """
 
 import argparse
@@ -13,7 +15,9 @@ import asyncio
 import gzip
 import random
 import sys
+import time
 from collections import Counter
+from collections.abc import Mapping
 from datetime import date, timedelta
 from functools import cache
 from pathlib import Path
@@ -51,6 +55,7 @@ class StandIns:
         self._given = given
         self._open_meteo = OpenMeteo(system_clock)
         self._calls: Counter[str] = Counter()
+        self._requests = given.requests and given.requests.open("ab", buffering=0)
 
     async def serve(self) -> None:
         server = await asyncio.start_server(self._connection, "127.0.0.1", self._given.port)
@@ -82,6 +87,9 @@ class StandIns:
         parts = urlsplit(target)
         query = dict(parse_qsl(parts.query, keep_blank_values=True))
         self._calls[parts.path] += 1
+        if self._requests:
+            line = {"at": time.time(), "path": parts.path, "query": query, "units": _units(query)}
+            self._requests.write(msgspec.json.encode(line) + b"\n")
         if parts.path in {ARCHIVE, FORECAST}:
             return msgspec.json.encode(self._weather(parts.path, query))
         asked = Asked(parts.path, query, headers, {}, target)
@@ -121,6 +129,20 @@ class StandIns:
             _event(chance, centre, date.fromisoformat(first) + timedelta(days=number % days))
             for number in range(self._given.events)
         ]
+
+
+def _units(query: Mapping[str, str]) -> float:
+    """What a request counts for: at Open-Meteo by variables and days, or by coordinates."""
+    if "daily" not in query:
+        return float(len(query.get("latitude", "").split(",")))
+    spans = zip(
+        *(query.get(name, "").split(",") for name in ("start_date", "end_date")), strict=True
+    )
+    days = [
+        (date.fromisoformat(last) - date.fromisoformat(first)).days + 1 if first else 16
+        for first, last in spans
+    ]
+    return max(len(query["daily"].split(",")) / 10, 1) * sum(max(n / 14, 1) for n in days)
 
 
 def _warmer(daily: dict[str, list[Any]], by: float) -> dict[str, list[Any]]:
@@ -221,6 +243,7 @@ def main() -> None:
     parser.add_argument("--milliseconds", type=float, default=50.0)
     parser.add_argument("--events", type=int, default=60)
     parser.add_argument("--plain", action="store_true")
+    parser.add_argument("--requests", type=Path, metavar="FILE")
     asyncio.run(StandIns(parser.parse_args()).serve())
 
 

@@ -1,0 +1,69 @@
+"""The command `scripts/cluster`: a cluster to look at, or with `--check` what holds of it."""
+
+import argparse
+import asyncio
+import signal
+import sys
+import time
+from collections.abc import Sequence
+
+from tests.cluster.cluster import Cluster
+from tests.cluster.scenarios import SCENARIOS, Given
+
+
+async def show() -> None:
+    """Run a cluster until Ctrl-C or SIGTERM."""
+    print("Setting up …", flush=True)
+    async with Cluster() as cluster:
+        key, _ = await cluster.key("to look at")
+        address = f"http://127.0.0.1:{cluster.proxy.port}"
+        point = "lat=48.8566&lng=2.3522"
+        print(f"The proxy:      {address}/")
+        for part in (*cluster.replicas, cluster.providers):
+            print(f"{part.name + ':':<15} http://127.0.0.1:{part.port}/")
+        print(f"PostgreSQL:     {cluster.postgresql.url}")
+        print(f"Redis:          {cluster.redis.url}")
+        print(f"Logs:           {cluster.proxy.folder.parent}/*/log")
+        print(f"An API key:     {key}")
+        print(f'\n  curl -H "Authorization: Bearer {key}" "{address}/v1/pulse/guide?{point}"\n')
+        print("Ctrl-C ends it, and removes all that it made.", flush=True)
+        await asyncio.Event().wait()
+
+
+async def check(names: Sequence[str], given: Given) -> bool:
+    """Run scenarios and print a row for each; whether all held."""
+    all_held, wide = True, max(map(len, SCENARIOS))
+    for name in names or SCENARIOS:
+        began = time.monotonic()
+        finding = await SCENARIOS[name].finding(given)
+        seconds = round(time.monotonic() - began)
+        word = "holds" if finding.held else "FAILS"
+        print(f"{name:<{wide}}  {word}  {seconds:>4} s  {finding.seen}", flush=True)
+        all_held = all_held and finding.held
+    return all_held
+
+
+def main() -> None:
+    about = "\n".join(f"  {name:<20} {one.claim}" for name, one in SCENARIOS.items())
+    parser = argparse.ArgumentParser(
+        prog="scripts/cluster",
+        description=__doc__,
+        epilog=f"scenarios:\n{about}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--check", nargs="*", metavar="SCENARIO", choices=[*SCENARIOS])
+    parser.add_argument("--pause", type=float, default=Given().pause, help="seconds between steps")
+    parser.add_argument("--rate", type=float, default=Given().rate, help="requests a second")
+    given = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that all parts are ended
+    try:
+        if given.check is None:
+            asyncio.run(show())
+        elif not asyncio.run(check(given.check, Given(given.pause, given.rate))):
+            sys.exit(1)
+    except KeyboardInterrupt:
+        print("Ended.")
+
+
+if __name__ == "__main__":
+    main()

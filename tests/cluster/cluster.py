@@ -1,0 +1,119 @@
+"""Cluster: two replicas of two workers behind a proxy, with PostgreSQL, Redis and all providers."""
+
+import asyncio
+import json
+import subprocess
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple, Self
+
+from benchmarks.stand_ins import ARCHIVE, EVENTS, FORECAST
+from tests.cluster.parts import PATIENCE_SECONDS, PostgreSQL, Providers, Redis, Replica
+from tests.cluster.proxies import HAProxy
+from tests.conftest import ROOT
+from tests.fakes import ticketmaster
+from tests.web.commands import COMMAND, environment
+
+CHECK_SECONDS = 5  # between two checks of the proxy
+WITHOUT_LIMIT = 1_000_000_000
+
+
+class Request(NamedTuple):
+    """What a provider was asked: when (POSIX), where, with what, for how many units."""
+
+    at: float
+    path: str
+    query: Mapping[str, str]
+    units: float
+
+
+class Cluster:
+    """All parts, set up and running; `settings` are added to those of the replicas.
+
+    `ahead` is by how many seconds the clock of the second replica is wrong.
+    """
+
+    def __init__(self, *, settings: Mapping[str, Any] | None = None, ahead: float = 0.0) -> None:
+        self._stack = ExitStack()
+        self._folder = Path(
+            self._stack.enter_context(TemporaryDirectory(prefix="location-context-cluster-"))
+        )
+        self.providers = self._stack.enter_context(Providers(self._folder))
+        self.redis = self._stack.enter_context(Redis(self._folder))
+        self.postgresql = self._stack.enter_context(PostgreSQL(self._folder))
+        self._settings = self._all_settings(settings or {})
+        self.replicas = tuple(
+            self._stack.enter_context(Replica(name, self._folder, self.environ(name), clock))
+            for name, clock in (("one", 0.0), ("two", ahead))
+        )
+        self.proxy = self._stack.enter_context(HAProxy(self._folder, self.replicas))
+
+    def _all_settings(self, more: Mapping[str, Any]) -> dict[str, str]:
+        address = f"http://127.0.0.1:{self.providers.port}"
+        settings: dict[str, Any] = {
+            "DATABASE_URL": self.postgresql.url,
+            "REDIS_URL": self.redis.url,
+            "KEY_PEPPER": "the pepper of a cluster on loopback",
+            "TRUSTED_PROXIES": "127.0.0.1/32",
+            "OPEN_METEO_FORECAST_URL": address + FORECAST,
+            "OPEN_METEO_ARCHIVE_URL": address + ARCHIVE,
+            "OPEN_METEO_API_KEY": "a customer's",
+            "MET_NORWAY_URL": "",
+            "NASA_POWER_URL": "",
+            "OPEN_HOLIDAYS_URL": address,
+            "TICKETMASTER_URL": address + EVENTS,
+            "TICKETMASTER_API_KEY": ticketmaster.KEY,
+            "TICKETMASTER_PER_SECOND": 1000,
+            "TICKETMASTER_PER_DAY": 1_000_000,
+            "OPEN_HOLIDAYS_PER_MINUTE": 10_000,
+            "OPEN_HOLIDAYS_PER_DAY": 1_000_000,
+            # until a check has surely failed, and a little more
+            "DRAIN_AT_LEAST": CHECK_SECONDS + 1,
+            "DRAIN_AT_MOST": CHECK_SECONDS + 5,
+            **more,
+        }
+        return {f"LOCATION_CONTEXT_{name}": str(value) for name, value in settings.items()}
+
+    def environ(self, name: str) -> dict[str, str]:
+        """What the machine of that name sets; each has a data directory of its own."""
+        home = {"XDG_DATA_HOME": str(self._folder / "home"), "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+        return environment(self._folder / f"data of {name}", {**self._settings, **home})
+
+    async def __aenter__(self) -> Self:
+        try:
+            stores = self.providers, self.redis, self.postgresql
+            await asyncio.gather(*(part.start() for part in stores))
+            await self.command("setup", "--without-fallback", "--json")
+            await asyncio.gather(*(replica.start() for replica in self.replicas))
+            await self.proxy.start()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._stack.close()
+
+    async def command(self, *arguments: str) -> str:
+        """What a command of the service prints, run on the first machine."""
+        process = await asyncio.create_subprocess_exec(
+            *COMMAND, *arguments, env=self.environ("one"), cwd=ROOT,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        out, err = await asyncio.wait_for(process.communicate(), PATIENCE_SECONDS)
+        if process.returncode:
+            raise RuntimeError(f"location-context {' '.join(arguments)}\n{err.decode()}")
+        return out.decode()
+
+    async def key(self, name: str, per_minute: int = WITHOUT_LIMIT) -> tuple[str, str]:
+        """The secret and the id of a new key."""
+        quota = ["--per-minute", str(per_minute), "--per-day", str(WITHOUT_LIMIT)]
+        made = json.loads(await self.command("keys", "create", name, *quota, "--json"))
+        return made["key"], made["id"]
+
+    def requests(self) -> list[Request]:
+        """All that the providers were asked so far."""
+        lines = self.providers.requests.read_text().splitlines()
+        return [Request(**json.loads(line)) for line in lines]

@@ -1,0 +1,121 @@
+"""Scenarios: what must hold while parts of a cluster end and return, each with its own cluster.
+
+A request failed unless it got its right answer: 503 is a failure, and so is a closed connection.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tests.cluster.cluster import Cluster
+from tests.cluster.load import Client, Load
+
+KEYS = 3
+QUOTA, AT_ONCE = 100, 500
+CLOCK_AHEAD = 90.0
+REVOKED_WITHIN = 5.0
+SKY = "/v1/pulse/astronomy?lat=48.8566&lng=2.3522&start=2026-12-01&end=2026-12-03"
+
+
+class Finding(NamedTuple):
+    """Whether it held, and what was seen."""
+
+    held: bool
+    seen: str
+
+
+class Given(NamedTuple):
+    """How long a scenario pauses between its steps, in seconds, and requests a second."""
+
+    pause: float = 10.0
+    rate: float = 100.0
+
+
+class Scenario(NamedTuple):
+    """What is claimed, how it is tried, and what its cluster needs."""
+
+    claim: str
+    run: Callable[[Cluster, Given], Awaitable[Finding]]
+    settings: Mapping[str, Any] = {}
+    ahead: float = 0.0
+
+    async def finding(self, given: Given) -> Finding:
+        """Tried in a cluster of its own."""
+        async with Cluster(settings=self.settings, ahead=self.ahead) as cluster:
+            return await self.run(cluster, given)
+
+
+async def _under_load(
+    cluster: Cluster, given: Given, steps: Callable[[], Awaitable[None]]
+) -> Finding:
+    """What came of requests while the steps were taken, with a pause before and after."""
+    keys = [(await cluster.key(f"key {number}"))[0] for number in range(KEYS)]
+    async with Load(cluster.proxy.port, keys, rate=given.rate) as load:
+        await asyncio.sleep(given.pause)
+        await steps()
+        await asyncio.sleep(given.pause)
+    seen = f"{load.count:,} requests, {len(load.failed)} failed, slowest {load.slowest:.1f} s"
+    degraded = load.answers["degraded"]
+    more = [f"{degraded:,} degraded"] if degraded else []
+    return Finding(not load.failed, "; ".join([seen, *more, *load.failed[:5]]))
+
+
+async def replica_killed(cluster: Cluster, given: Given) -> Finding:
+    async def steps() -> None:
+        cluster.replicas[0].kill()
+        await asyncio.sleep(given.pause)
+        await cluster.replicas[0].start()
+
+    return await _under_load(cluster, given, steps)
+
+
+async def quota(cluster: Cluster, _: Given) -> Finding:
+    key, _ = await cluster.key("a quota", per_minute=QUOTA)
+    statuses = await _statuses([Client(cluster.proxy.port) for _ in range(AT_ONCE)], key)
+    return Finding(
+        statuses == {200: QUOTA, 429: AT_ONCE - QUOTA},
+        ", ".join(f"{count} × {status}" for status, count in sorted(statuses.items())),
+    )
+
+
+async def key_revoked(cluster: Cluster, _: Given) -> Finding:
+    key, number = await cluster.key("leaked")
+
+    async def everywhere() -> Counter[int]:
+        """New connections, of which each worker of both replicas takes some."""
+        ports = [replica.port for replica in cluster.replicas for _ in range(20)]
+        return await _statuses([Client(port) for port in ports], key)
+
+    before = await everywhere()
+    await cluster.command("keys", "revoke", number)
+    revoked = time.monotonic()
+    passed, later = 0.0, before
+    while time.monotonic() < revoked + REVOKED_WITHIN + 2:
+        asked = time.monotonic()
+        later = await everywhere()
+        if later[200]:
+            passed = asked - revoked
+        await asyncio.sleep(0.1)
+    held = set(before) == {200} and set(later) == {401} and passed < REVOKED_WITHIN
+    return Finding(held, f"last accepted after {passed:.1f} s; then {dict(later)}")
+
+
+async def _statuses(clients: Sequence[Client], key: str) -> Counter[int]:
+    """How each of these is answered, all at once."""
+    headers = {"Authorization": f"Bearer {key}"}
+    answers = await asyncio.gather(*(client.ask(SKY, headers) for client in clients))
+    for client in clients:
+        client.close()
+    return Counter(answer.status for answer in answers)
+
+
+SCENARIOS = {
+    "replica-killed": Scenario("a replica is killed and comes back", replica_killed),
+    "quota": Scenario("a quota of 100 over four workers, 500 at once: 100 pass", quota),
+    "quota-wrong-clock": Scenario(
+        "the same with the clock of a replica 90 s ahead", quota, ahead=CLOCK_AHEAD
+    ),
+    "key-revoked": Scenario("a revoked key is dead everywhere within 5 s", key_revoked),
+}
