@@ -1,9 +1,11 @@
 """Quotas in Redis: shared by replicas, ended by themselves, and counted here while it is gone."""
 
 import asyncio
+import math
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
 
 import pytest
 import redis.asyncio
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 from location_context.access.quota import Limit, Limits, MemoryCounter
 from location_context.settings import Secret
 from location_context.storage.redis import TIMEOUT, RedisCounter, RedisLink
-from tests.moved_clock import MovedClock
+from tests.moved_clock import NOON, MovedClock
 from tests.storage.proxy import Proxy
 
 pytestmark = pytest.mark.anyio
@@ -171,6 +173,25 @@ def test_of_requests_at_several_replicas_exactly_the_quota_passes(
             await link.close()
 
     asyncio.run(ask())
+
+
+@pytest.mark.parametrize("ahead", [90, 3600, -90])
+async def test_a_replica_whose_clock_is_wrong_gives_no_second_quota_and_refuses_nobody_longer(
+    redis_url: str, redis_prefix: str, ahead: int
+) -> None:
+    link, limits = RedisLink(Secret(redis_url), redis_prefix, LONG), Limits(MINUTE)
+    wrong_clock = MovedClock(NOON + timedelta(seconds=ahead))
+    right = RedisCounter(link, MovedClock())
+    wrong = RedisCounter(link, wrong_clock, lambda: time.time() + ahead)
+    results = [
+        await counter.consume("key", limits) for _ in range(20) for counter in (wrong, right)
+    ]
+    assert [result.allowed for result in results] == [True] * 10 + [False] * 30
+    assert all(0 < result.retry_after <= 60 for result in results)
+    await wrong.refund("key", results[8])
+    link.degraded, link._retry_at = True, math.inf  # alone, it goes on from there
+    assert [(await wrong.consume("key", limits)).allowed for _ in range(2)] == [True, False]
+    await link.close()
 
 
 async def test_a_request_that_is_cancelled_harms_no_other_of_its_call(

@@ -10,6 +10,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from importlib.resources import files
 from itertools import chain
 from typing import Any, TypeAlias
@@ -145,7 +146,10 @@ class RedisLink:
 
 
 _CONSUME_SCRIPT = """
-local now, at, reply = tonumber(ARGV[1]), 2, {}
+local time, at = redis.call('TIME'), 4
+local off = time[1] * 1000 + math.floor(time[2] / 1000) - tonumber(ARGV[2])
+if math.abs(off) < tonumber(ARGV[3]) then off = 0 end
+local now, reply = tonumber(ARGV[1]) + off, { off }
 for _, key in ipairs(KEYS) do
   local wanted, windows = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
   local used, ends, granted, last = {}, {}, wanted, 0
@@ -179,6 +183,7 @@ for i = 1, #ARGV, 2 do
 end
 """
 SECRET_TTL = 2 * 86400
+CLOCK_SLACK_MS = 5000  # above what a command takes to Redis, and far below a window
 
 
 Waiting: TypeAlias = dict[tuple[str, Limits], list[asyncio.Future[RateLimitResult | None]]]
@@ -189,14 +194,20 @@ class RedisCounter:
 
     One script counts all requests that came while the one before was under way, each in all
     windows of its subject or in none, so that counts are exact whatever the concurrency. The rules
-    are those of `access.quota.Window`; the time is the caller's, so that a moved clock means the
-    same here and in memory. Times are whole milliseconds.
+    are those of `access.quota.Window`. Times are whole milliseconds, of `clock`; where the machine's
+    clock and that of Redis differ, a window of one replica would long have ended for another, so
+    that the difference is added.
     """
 
-    def __init__(self, link: RedisLink, clock: Clock) -> None:
+    def __init__(
+        self, link: RedisLink, clock: Clock, machine: Callable[[], float] = time.time
+    ) -> None:
+        """`machine` is the time of this machine, in POSIX seconds; `clock` may be a moved one."""
         self._link = link
-        self._now = posix_seconds(clock)
-        self._local = MemoryCounter(clock)
+        self._clock = posix_seconds(clock)
+        self._machine = machine
+        self._off = 0.0  # seconds that this machine is behind Redis
+        self._local = MemoryCounter(lambda: datetime.fromtimestamp(self._now(), UTC))
         self._secret: tuple[str, bytes] = ("", b"")
         self._consume_script = link.script(_CONSUME_SCRIPT)
         self._refund_script = link.script(_REFUND_SCRIPT)
@@ -206,6 +217,9 @@ class RedisCounter:
     @property
     def degraded(self) -> bool:
         return self._link.degraded
+
+    def _now(self) -> float:
+        return self._clock() + self._off
 
     @property
     def _calling(self) -> bool:
@@ -247,7 +261,8 @@ class RedisCounter:
 
     async def _count(self, waiting: Waiting) -> None:
         now = self._now()
-        arguments: list[str | int] = [int(now * 1000)]
+        here = int((self._machine() + self._off) * 1000)
+        arguments: list[str | int] = [int(now * 1000), here, CLOCK_SLACK_MS]
         for (_, limits), futures in waiting.items():
             arguments += [len(futures), len(limits.windows)]
             for limit in limits.windows:
@@ -255,7 +270,10 @@ class RedisCounter:
                 arguments += [limit.name, limit.quota, length, int(limit.max_remaining * 1000)]
         keys = [self._link.prefix + subject for subject, _ in waiting]
         reply = await self._link.execute(lambda: self._consume_script(keys, arguments))
-        counts = iter(reply or ())
+        counts = iter(reply or (0,))
+        off = next(counts) / 1000
+        self._off += off
+        now += off
         for ((subject, limits), futures), granted in zip(waiting.items(), counts, strict=False):
             counted = [(limit, next(counts), next(counts) / 1000) for limit in limits.windows]
             for number, future in enumerate(futures, 1):
