@@ -37,7 +37,8 @@ END $$
 """
 
 
-def _missing(sentence: str) -> None:
+def missing(sentence: str) -> None:
+    """Skip what needs this, or fail where CI is true."""
     if os.environ.get("CI") == "true":
         pytest.fail(sentence)
     pytest.skip(sentence)
@@ -58,7 +59,7 @@ def postgresql_url() -> Iterator[str]:
     try:
         asyncio.run(administer(f"CREATE DATABASE {name}"))
     except (OSError, asyncpg.PostgresError, TimeoutError):
-        _missing("PostgreSQL does not answer on 127.0.0.1:5432 (apt-get install postgresql)")
+        missing("PostgreSQL does not answer on 127.0.0.1:5432 (apt-get install postgresql)")
     yield f"{_SERVER}/{name}"
     asyncio.run(administer(f"DROP DATABASE {name} WITH (FORCE)"))
 
@@ -114,7 +115,7 @@ def redis_url() -> str:
         client.ping()
         client.close()
     except (OSError, redis.RedisError):
-        _missing("Redis does not answer on 127.0.0.1:6379 (apt-get install redis-server)")
+        missing("Redis does not answer on 127.0.0.1:6379 (apt-get install redis-server)")
     return _REDIS
 
 
@@ -166,7 +167,7 @@ class OwnRedis:
 def own_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnRedis]:
     """A running Redis that no other test uses."""
     if shutil.which("redis-server") is None:
-        _missing("There is no redis-server (apt-get install redis-server)")
+        missing("There is no redis-server (apt-get install redis-server)")
     started = OwnRedis(tmp_path_factory.mktemp("redis"))
     started.start()
     yield started

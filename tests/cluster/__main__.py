@@ -8,24 +8,26 @@ import time
 from collections.abc import Sequence
 
 from tests.cluster.cluster import Cluster
+from tests.cluster.proxies import PROXIES
 from tests.cluster.scenarios import SCENARIOS, Given
 
 
-async def show() -> None:
+async def show(proxy: str) -> None:
     """Run a cluster until Ctrl-C or SIGTERM."""
     print("Setting up …", flush=True)
-    async with Cluster() as cluster:
+    async with Cluster(proxy=proxy) as cluster:
         key, _ = await cluster.key("to look at")
-        address = f"http://127.0.0.1:{cluster.proxy.port}"
+        address = f"https://localhost:{cluster.proxy.port}"
         point = "lat=48.8566&lng=2.3522"
         print(f"The proxy:      {address}/")
         for part in (*cluster.replicas, cluster.providers):
             print(f"{part.name + ':':<15} http://127.0.0.1:{part.port}/")
         print(f"PostgreSQL:     {cluster.postgresql.url}")
         print(f"Redis:          {cluster.redis.url}")
-        print(f"Logs:           {cluster.proxy.folder.parent}/*/log")
-        print(f"An API key:     {key}")
-        print(f'\n  curl -H "Authorization: Bearer {key}" "{address}/v1/pulse/guide?{point}"\n')
+        print(f"Logs:           {cluster.folder}/*/log")
+        print(f"An API key:     {key}\n")
+        print(f"  curl --cacert {cluster.proxy.certificate} \\")
+        print(f'    -H "Authorization: Bearer {key}" "{address}/v1/pulse/guide?{point}"')
         print("Ctrl-C ends it, and removes all that it made.", flush=True)
         await asyncio.Event().wait()
 
@@ -54,12 +56,13 @@ def main() -> None:
     parser.add_argument("--check", nargs="*", metavar="SCENARIO", choices=[*SCENARIOS])
     parser.add_argument("--pause", type=float, default=Given().pause, help="seconds between steps")
     parser.add_argument("--rate", type=float, default=Given().rate, help="requests a second")
+    parser.add_argument("--proxy", choices=[*PROXIES], default=Given().proxy)
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that all parts are ended
     try:
         if given.check is None:
-            asyncio.run(show())
-        elif not asyncio.run(check(given.check, Given(given.pause, given.rate))):
+            asyncio.run(show(given.proxy))
+        elif not asyncio.run(check(given.check, Given(given.proxy, given.pause, given.rate))):
             sys.exit(1)
     except KeyboardInterrupt:
         print("Ended.")

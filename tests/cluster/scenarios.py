@@ -27,10 +27,12 @@ class Finding(NamedTuple):
 
 
 class Given(NamedTuple):
-    """How long a scenario pauses between its steps, in seconds, and requests a second."""
+    """The kind of proxy, seconds between the steps of a scenario, requests a second, and places."""
 
+    proxy: str = "haproxy"
     pause: float = 10.0
     rate: float = 100.0
+    places: int = 40
 
 
 class Scenario(NamedTuple):
@@ -38,12 +40,11 @@ class Scenario(NamedTuple):
 
     claim: str
     run: Callable[[Cluster, Given], Awaitable[Finding]]
-    settings: Mapping[str, Any] = {}
-    ahead: float = 0.0
+    needs: Mapping[str, Any] = {}
 
     async def finding(self, given: Given) -> Finding:
         """Tried in a cluster of its own."""
-        async with Cluster(settings=self.settings, ahead=self.ahead) as cluster:
+        async with Cluster(proxy=given.proxy, **self.needs) as cluster:
             return await self.run(cluster, given)
 
 
@@ -52,7 +53,7 @@ async def _under_load(
 ) -> Finding:
     """What came of requests while the steps were taken, with a pause before and after."""
     keys = [(await cluster.key(f"key {number}"))[0] for number in range(KEYS)]
-    async with Load(cluster.proxy.port, keys, rate=given.rate) as load:
+    async with Load(cluster.proxy, keys, rate=given.rate, places=given.places) as load:
         await asyncio.sleep(given.pause)
         await steps()
         await asyncio.sleep(given.pause)
@@ -73,7 +74,7 @@ async def replica_killed(cluster: Cluster, given: Given) -> Finding:
 
 async def quota(cluster: Cluster, _: Given) -> Finding:
     key, _ = await cluster.key("a quota", per_minute=QUOTA)
-    statuses = await _statuses([Client(cluster.proxy.port) for _ in range(AT_ONCE)], key)
+    statuses = await _statuses([Client(cluster.proxy) for _ in range(AT_ONCE)], key)
     return Finding(
         statuses == {200: QUOTA, 429: AT_ONCE - QUOTA},
         ", ".join(f"{count} × {status}" for status, count in sorted(statuses.items())),
@@ -85,8 +86,7 @@ async def key_revoked(cluster: Cluster, _: Given) -> Finding:
 
     async def everywhere() -> Counter[int]:
         """New connections, of which each worker of both replicas takes some."""
-        ports = [replica.port for replica in cluster.replicas for _ in range(20)]
-        return await _statuses([Client(port) for port in ports], key)
+        return await _statuses([Client(one) for one in cluster.replicas for _ in range(20)], key)
 
     before = await everywhere()
     await cluster.command("keys", "revoke", number)
@@ -115,7 +115,7 @@ SCENARIOS = {
     "replica-killed": Scenario("a replica is killed and comes back", replica_killed),
     "quota": Scenario("a quota of 100 over four workers, 500 at once: 100 pass", quota),
     "quota-wrong-clock": Scenario(
-        "the same with the clock of a replica 90 s ahead", quota, ahead=CLOCK_AHEAD
+        "the same with the clock of a replica 90 s ahead", quota, {"ahead": CLOCK_AHEAD}
     ),
     "key-revoked": Scenario("a revoked key is dead everywhere within 5 s", key_revoked),
 }

@@ -1,0 +1,48 @@
+"""Two replicas of two workers behind HAProxy: some of what `scripts/cluster --check` shows.
+
+The proxy's checks come too rarely to matter, so that a busy machine fails none of them.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+
+import pytest
+
+from tests.cluster.cluster import Cluster
+from tests.cluster.parts import MissingProgram
+from tests.cluster.scenarios import CLOCK_AHEAD, Given, key_revoked, quota, replica_killed
+from tests.databases import missing
+
+pytestmark = pytest.mark.anyio
+
+SHORT = Given(pause=1.0, rate=10.0, places=4)
+NEVER_CHECKED = 60  # seconds
+
+
+@pytest.fixture(scope="module")
+async def cluster() -> AsyncIterator[Cluster]:
+    """One for all tests, with the clock of a replica 90 s ahead."""
+    async with AsyncExitStack() as stack:
+        made = Cluster(check_seconds=NEVER_CHECKED, ahead=CLOCK_AHEAD)
+        try:
+            await stack.enter_async_context(made)
+        except MissingProgram as error:
+            missing(str(error))
+        yield made
+
+
+async def test_of_500_requests_at_once_over_four_workers_exactly_the_quota_passes(
+    cluster: Cluster,
+) -> None:
+    held, seen = await quota(cluster, SHORT)
+    assert held, seen
+
+
+async def test_a_revoked_key_is_refused_by_all_workers_within_5_s(cluster: Cluster) -> None:
+    held, seen = await key_revoked(cluster, SHORT)
+    assert held, seen
+
+
+async def test_no_request_fails_while_a_replica_is_killed_and_comes_back(cluster: Cluster) -> None:
+    held, seen = await replica_killed(cluster, SHORT)
+    assert held, seen
