@@ -8,8 +8,9 @@ import time
 from collections.abc import Sequence
 
 from tests.cluster.cluster import Cluster
+from tests.cluster.findings import Given
 from tests.cluster.proxies import PROXIES
-from tests.cluster.scenarios import SCENARIOS, Given
+from tests.cluster.scenarios import SCENARIOS
 
 
 async def show(proxy: str) -> None:

@@ -109,12 +109,16 @@ class Cluster:
     async def __aexit__(self, *_: object) -> None:
         self._stack.close()
 
-    async def command(self, *arguments: str) -> str:
-        """What a command of the service prints, run on the first machine."""
-        process = await asyncio.create_subprocess_exec(
+    async def begin(self, *arguments: str) -> asyncio.subprocess.Process:
+        """A command of the service while it runs on the first machine."""
+        return await asyncio.create_subprocess_exec(
             *COMMAND, *arguments, env=self.environ("one"), cwd=ROOT,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
+
+    async def command(self, *arguments: str) -> str:
+        """What a command prints, run to its end."""
+        process = await self.begin(*arguments)
         out, err = await asyncio.wait_for(process.communicate(), PATIENCE_SECONDS)
         if process.returncode:
             raise RuntimeError(f"location-context {' '.join(arguments)}\n{err.decode()}")

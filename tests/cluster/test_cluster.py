@@ -9,8 +9,9 @@ from contextlib import AsyncExitStack
 import pytest
 
 from tests.cluster.cluster import Cluster
+from tests.cluster.findings import Given
 from tests.cluster.parts import MissingProgram
-from tests.cluster.scenarios import CLOCK_AHEAD, Given, key_revoked, quota, replica_killed
+from tests.cluster.scenarios import CLOCK_AHEAD, key_revoked, quota, replica_killed
 from tests.databases import missing
 
 pytestmark = pytest.mark.anyio
