@@ -72,7 +72,7 @@ def pgbouncer() -> Iterator[str]:
     """
     program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}{os.pathsep}/usr/sbin")
     if program is None:
-        _missing("There is no pgbouncer (apt-get install pgbouncer)")
+        missing("There is no pgbouncer (apt-get install pgbouncer)")
     parts, port = urlsplit(_SERVER), free_port()
     given = {"host": parts.hostname, "port": parts.port or 5432, "user": parts.username}
     target = " ".join(f"{key}={value}" for key, value in given.items())

@@ -194,8 +194,8 @@ class RedisCounter:
 
     One script counts all requests that came while the one before was under way, each in all
     windows of its subject or in none, so that counts are exact whatever the concurrency. The rules
-    are those of `access.quota.Window`. Times are whole milliseconds, of `clock`; where the machine's
-    clock and that of Redis differ, a window of one replica would long have ended for another, so
+    are those of `access.quota.Window`. Times are whole milliseconds of `clock`; where the clocks of
+    the machine and of Redis differ, a window of one replica would long have ended for another, so
     that the difference is added.
     """
 
