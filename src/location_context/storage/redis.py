@@ -145,35 +145,10 @@ class RedisLink:
         await self.redis.connection_pool.disconnect()
 
 
-_CONSUME_SCRIPT = """
-local time, at = redis.call('TIME'), 4
-local off = time[1] * 1000 + math.floor(time[2] / 1000) - tonumber(ARGV[2])
-if math.abs(off) < tonumber(ARGV[3]) then off = 0 end
-local now, reply = tonumber(ARGV[1]) + off, { off }
-for _, key in ipairs(KEYS) do
-  local wanted, windows = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
-  local used, ends, granted, last = {}, {}, wanted, 0
-  for i = 1, windows do
-    local name, quota = ARGV[at + i * 4 - 2], tonumber(ARGV[at + i * 4 - 1])
-    local length, longest = tonumber(ARGV[at + i * 4]), tonumber(ARGV[at + i * 4 + 1])
-    local held = redis.call('HMGET', key, name .. ':used', name .. ':ends')
-    used[i], ends[i] = tonumber(held[1]) or 0, tonumber(held[2]) or 0
-    if ends[i] <= now then used[i], ends[i] = 0, now + length
-    elseif ends[i] - now > longest then ends[i] = now + length end
-    granted = math.max(0, math.min(granted, quota - used[i]))
-    last = math.max(last, ends[i])
-  end
-  reply[#reply + 1] = granted
-  for i = 1, windows do
-    local name = ARGV[at + i * 4 - 2]
-    redis.call('HSET', key, name .. ':used', used[i] + granted, name .. ':ends', ends[i])
-    reply[#reply + 1], reply[#reply + 2] = used[i] + granted, ends[i]
-  end
-  redis.call('PEXPIRE', key, last - now + 1000)
-  at = at + 2 + windows * 4
-end
-return reply
-"""
+def _script(name: str) -> str:
+    return files("location_context.storage").joinpath(f"{name}.lua").read_text("utf-8")
+
+
 _REFUND_SCRIPT = """
 for i = 1, #ARGV, 2 do
   local held = redis.call('HMGET', KEYS[1], ARGV[i] .. ':used', ARGV[i] .. ':ends')
@@ -209,7 +184,7 @@ class RedisCounter:
         self._off = 0.0  # seconds that this machine is behind Redis
         self._local = MemoryCounter(lambda: datetime.fromtimestamp(self._now(), UTC))
         self._secret: tuple[str, bytes] = ("", b"")
-        self._consume_script = link.script(_CONSUME_SCRIPT)
+        self._consume_script = link.script(_script("quota"))
         self._refund_script = link.script(_REFUND_SCRIPT)
         self._waiting: Waiting = {}  # for the next call
         self._calls: asyncio.Task[None] | None = None
@@ -379,9 +354,7 @@ class RedisLedger:
         self._link = link
         self._keys = [f"{link.prefix}budget:{name}", f"{link.prefix}machines"]
         self._here = here
-        self._script = link.script(
-            files("location_context.storage").joinpath("budget.lua").read_text("utf-8")
-        )
+        self._script = link.script(_script("budget"))
 
     async def take(self, budget: Budget, units: float, *, public: bool) -> bool:
         taken = await self._ask(budget, units, public=public)
