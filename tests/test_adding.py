@@ -15,7 +15,7 @@ from location_context.testing import FakeResponse, FakeServer
 from tests.conftest import ROOT
 from tests.serving import serve
 from tests.web.full_app import OFF
-from tests.widget.browser import chromium, open_page  # noqa: F401  fixtures
+from tests.widget.browser import chromium, open_page, windows  # noqa: F401  fixtures
 
 BLOCKS = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "adding.md").read_text(), re.DOTALL)
 NO_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # they take two seconds, and none is used

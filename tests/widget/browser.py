@@ -1,7 +1,8 @@
 """What browser tests share: the system's Chromium, pages that watch themselves, axe, and hosts.
 
 A `Watched` page keeps what the browser complained of and every address it asked for, so that a
-test can say: no console error, no CSP report, no request elsewhere.
+test can say: no console error, no CSP report, no request elsewhere. A window of Chromium takes most
+of a second of a processor and a tab half of one, so the tests of a file share them.
 """
 
 import json
@@ -11,14 +12,14 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -53,6 +54,24 @@ class Watched:
     complaints: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
 
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Hears what the page says and asks for until the end of the block."""
+        hears = {
+            "console": lambda message: self._hear(message.type, message.text),
+            "pageerror": lambda error: self._hear("error", str(error)),
+            "request": lambda request: self.asked.append(request.url),
+        }
+        for event, hear in hears.items():
+            self.page.on(event, hear)
+        yield
+        for event, hear in hears.items():
+            self.page.remove_listener(event, hear)
+
+    def _hear(self, kind: str, text: str) -> None:
+        if kind in {"error", "warning"}:
+            self.complaints.append(f"{kind}: {text}")
+
     def elsewhere(self, *origins: str) -> list[str]:
         """The addresses asked for that are under none of the origins."""
         return [
@@ -67,7 +86,8 @@ class Watched:
         source = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text()
         self.page.evaluate(source)
         found: list[dict[str, Any]] = self.page.evaluate(
-            "async () => (await axe.run(document, {iframes: false})).violations"
+            """async () => (await axe.run(document,
+                {iframes: false, resultTypes: ["violations"]})).violations"""
         )
         return [
             f"{one['id']}: {one['help']}: {json.dumps([n['target'] for n in one['nodes']])}"
@@ -83,33 +103,64 @@ def until(page: Page, expression: str, arg: Any = None) -> None:
         page.wait_for_timeout(15)
 
 
+SIZE = {"width": 1280, "height": 720}
+MEDIA = {"color_scheme": "light", "forced_colors": "none", "reduced_motion": "no-preference"}
 Open = Callable[..., Watched]
 
 
+class Windows:
+    """A browser's windows by the options of their contexts, and the tabs that are free."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._contexts: dict[str, BrowserContext] = {}
+        self._free: dict[str, list[Page]] = {}
+
+    @contextmanager
+    def tab(self, options: Mapping[str, Any], *, fresh: bool) -> Iterator[Page]:
+        """An empty tab; one that is not `fresh` may have a history of other tests."""
+        name = json.dumps(options, sort_keys=True)
+        if name not in self._contexts:
+            self._contexts[name] = self._browser.new_context(**options)
+            self._free[name] = [self._contexts[name].new_page()]
+        free = self._free[name]
+        page = self._contexts[name].new_page() if fresh or not free else free.pop()
+        yield page
+        if fresh or page.is_closed():
+            page.close()
+            return
+        page.unroute_all()
+        page.goto("about:blank")
+        page.mouse.move(0, 0)
+        free.append(page)
+
+
+@pytest.fixture(scope="module")
+def windows(chromium: Browser) -> Windows:
+    return Windows(chromium)
+
+
 @pytest.fixture
-def open_page(chromium: Browser) -> Iterator[Open]:
-    """Opens pages, each in a context of its own; options are those of a browser context."""
-    contexts = []
+def open_page(windows: Windows) -> Iterator[Open]:
+    """Opens pages, each in a tab of its own; options are those of a browser context.
 
-    def open_one(address: str, **options: Any) -> Watched:
-        context = chromium.new_context(**{"locale": "en-GB", **options})
-        contexts.append(context)
-        watched = Watched(context.new_page())
-        page = watched.page
-        page.on("console", lambda message: _heard(watched, message.type, message.text))
-        page.on("pageerror", lambda error: watched.complaints.append(f"error: {error}"))
-        page.on("request", lambda request: watched.asked.append(request.url))
-        page.goto(address)
-        return watched
+    A test needs a `fresh` one if it counts the history, listens to the page, or runs scripts and
+    sessions of its own there.
+    """
+    with ExitStack() as tabs:
 
-    yield open_one
-    for context in contexts:
-        context.close()
+        def open_one(address: str, *, fresh: bool = False, **options: Any) -> Watched:
+            media = {name: options.pop(name, usual) for name, usual in MEDIA.items()}
+            size = options.pop("viewport", SIZE)
+            page = tabs.enter_context(windows.tab({"locale": "en-GB", **options}, fresh=fresh))
+            page.set_viewport_size(size)
+            page.emulate_media(media="null", **media)
+            watched = Watched(page)
+            tabs.enter_context(watched.listening())
+            page.goto(address)
+            return watched
 
-
-def _heard(watched: Watched, kind: str, text: str) -> None:
-    if kind in {"error", "warning"}:
-        watched.complaints.append(f"{kind}: {text}")
+        yield open_one
 
 
 @contextmanager

@@ -19,6 +19,9 @@ STAY = {
 FORECAST = {**STAY, "start": "2026-11-22", "end": "2026-11-29"}
 STRADDLING = {**STAY, "start": "2026-12-03", "end": "2026-12-10"}
 LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl", "ja", "zh-Hans", "ar")
+# English, the longest words, no blanks between words, right to left: what each of these bears with
+# everything else, the other languages need to show with a part of it
+EXTREMES = ("en", "de", "ja", "ar")
 
 
 @dataclass

@@ -221,7 +221,7 @@ def test_where_nothing_answers_the_builder_says_that_the_preview_is_a_monthly_av
 
 
 def test_the_preview_follows_and_leaves_no_trace_in_the_history(builder):
-    page = builder().page
+    page = builder(fresh=True).page
     before = page.evaluate("history.length")
     for theme in ("dark", "auto", "light"):
         with page.expect_request(lambda request: "/v1/pulse?" in request.url):

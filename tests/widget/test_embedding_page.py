@@ -146,7 +146,7 @@ def test_another_stay_theme_and_language_leave_the_back_button_alone(full, open_
     change = code("Another stay, theme or language", full.url)
     frame, script = snippet(full.url)
     with host({**page("before"), "/stay": page(frame + script)["/"]}) as origin:
-        there = open_page(origin).page
+        there = open_page(origin, fresh=True).page
         there.goto(f"{origin}/stay")
         fits(there)
         there.add_script_tag(content=change)
@@ -165,7 +165,7 @@ def test_another_stay_theme_and_language_leave_the_back_button_alone(full, open_
 def test_a_changed_src_adds_an_entry_to_the_history(full, open_page):
     frame, script = snippet(full.url)
     with host(page(frame + script)) as origin:
-        there = open_page(origin).page
+        there = open_page(origin, fresh=True).page
         fits(there)
         before = there.evaluate("history.length")
         there.evaluate(f"{FRAME}.src += '&theme=dark'")

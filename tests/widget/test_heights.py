@@ -84,14 +84,6 @@ def test_what_is_reserved_is_within_15_percent_in_other_languages(full, open_pag
     assert [miss for stay in stays for miss in misses(full, page, *stay, lang)] == []
 
 
-@pytest.mark.parametrize("sections", ["weather", "weather,guide", "events,astronomy"])
-def test_what_is_reserved_is_within_15_percent_for_chosen_sections(full, open_page, sections):
-    page = open_page("about:blank").page
-    stays = [(NEAR, 8), (BOTH, 10), (FAR, 3), (FAR, 30)]
-    more = {"sections": sections}
-    assert [miss for stay in stays for miss in misses(full, page, *stay, **more)] == []
-
-
 @pytest.mark.parametrize(
     "absent",
     [{"guide"}, {"events"}, {"guide", "events"}],

@@ -137,7 +137,7 @@ def test_the_widget_is_as_tall_as_its_content_on_every_host(site, hosted, kind):
 
 
 def test_the_widget_fits_at_every_zoom(hosted):
-    watched, _ = hosted("sandboxed")
+    watched, _ = hosted("sandboxed", fresh=True)
     session = watched.page.context.new_cdp_session(watched.page)
     fits(watched.page)
     for zoom in (0.67, 1.25, 1.5, 2):
@@ -213,7 +213,7 @@ def shown(page, address: str) -> None:
     ids=["replace the address", "replace the element"],
 )
 def test_another_stay_is_shown_without_an_entry_in_the_history(site, hosted, turn):
-    watched, _ = hosted("sandboxed")
+    watched, _ = hosted("sandboxed", fresh=True)
     page = watched.page
     fits(page)
     before = page.evaluate("history.length")

@@ -33,7 +33,7 @@ def test_frames_that_get_their_width_late_say_no_height_before(full, open_page, 
         for late in ("display:none", "width:0", "width:1px", "width:40px")
     )
     script = f'<script src="{full.url}/v1/embed.js"></script>'
-    page = open_page("about:blank", viewport={"width": 800, "height": 600}).page
+    page = open_page("about:blank", fresh=True, viewport={"width": 800, "height": 600}).page
     page.add_init_script(HEARD)
     with host({"/": f"<!doctype html><title>A host</title>{frames}{script}"}) as origin:
         page.goto(origin)
@@ -51,21 +51,21 @@ def test_frames_that_get_their_width_late_say_no_height_before(full, open_page, 
 def test_the_builder_copies_no_height_without_a_width_on_a_slow_processor(full, open_page):
     seen = []
     for _ in range(3):
-        page = open_page("about:blank", viewport={"width": 1280, "height": 900}).page
+        page = open_page("about:blank", fresh=True, viewport={"width": 1280, "height": 900}).page
         page.add_init_script(HEARD)
         session = page.context.new_cdp_session(page)
         session.send("Emulation.setCPUThrottlingRate", {"rate": 4})
         page.goto(f"{full.url}/?lat=43&lng=-2&place=x&start=2026-11-28&end=2026-12-05")
         until(page, FITS)
         seen += page.evaluate("heights")
-        page.context.close()
+        page.close()
     assert max(seen) < TALLEST
 
 
 def test_eager_frames_on_a_slow_processor_say_no_height_without_a_width(full, open_page):
     frame = f'<iframe title="x" width="700" src="{escape(full.address(FORECAST))}"></iframe>'
     script = f'<script src="{full.url}/v1/embed.js" async></script>'
-    page = open_page("about:blank").page
+    page = open_page("about:blank", fresh=True).page
     page.add_init_script(HEARD)
     session = page.context.new_cdp_session(page)
     session.send("Emulation.setCPUThrottlingRate", {"rate": 4})

@@ -1,12 +1,13 @@
 """The widget's page in Chromium: for everybody, at every width, and inert whatever comes in."""
 
+import itertools
 import re
 
 import msgspec
 import pytest
 
 from location_context.sections import registry
-from tests.widget.full_app import FORECAST, LANGUAGES, STAY, STRADDLING
+from tests.widget.full_app import EXTREMES, FORECAST, LANGUAGES, STAY, STRADDLING
 from tests.widget.hostile import LINKS, TEXTS
 
 TALL = 9000  # px that hold every page, so that no scrollbar takes of the width
@@ -27,8 +28,13 @@ CLIPPED = """() => [...document.querySelectorAll('b, p, h3, dd, li > span')]
   .map((one) => one.textContent)"""
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    ("language", "theme"),
+    [
+        *itertools.product(EXTREMES, ("light", "dark")),
+        *zip((one for one in LANGUAGES if one not in EXTREMES), itertools.cycle(("light", "dark"))),
+    ],
+)
 def test_axe_finds_nothing_in_any_language_in_light_and_dark(full, open_page, language, theme):
     watched = open_page(full.address(STRADDLING, lang=language, theme=theme))
     for details in watched.page.query_selector_all("summary"):
@@ -95,7 +101,7 @@ def test_the_keyboard_reaches_every_link_and_opens_the_details(full, open_page):
 
 @pytest.mark.parametrize("approach", ["hover", "focus"])
 def test_what_is_folded_away_is_laid_out_when_it_is_about_to_be_opened(full, open_page, approach):
-    page = open_page(full.address(STAY, lang="en")).page
+    page = open_page(full.address(STAY, lang="en"), fresh=True).page
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable")
 
@@ -244,7 +250,7 @@ def test_two_hundred_hostile_names_and_addresses_are_inert(full, open_page):
     guide, events = full.sample("guide"), full.sample("events")
     makers = guide.make, events.make
     assert len(TEXTS) + len(LINKS) >= 200
-    watched = open_page("about:blank")
+    watched = open_page("about:blank", fresh=True)
     watched.page.on("dialog", lambda _: watched.complaints.append("dialog"))
     try:
         batches = [TEXTS[n : n + 12] for n in range(0, len(TEXTS), 12)]
