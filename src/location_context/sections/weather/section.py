@@ -42,6 +42,7 @@ from location_context.upstream.deadline import ANSWER_RESERVE, FALLBACK_RESERVE,
 from location_context.upstream.fallback_chain import Attempt, FallbackChain
 
 ELEVATION_WAIT = 1.0  # seconds for the point's elevation, where temperatures hang on it
+PATIENT_SECONDS = 20.0  # more than a guest has: who fills caches waits so long and longer
 ELEVATION_LOOKUP = 0.05  # seconds to look up whether it is stored, where nothing hangs on it
 FORECAST_SHARE = 0.9  # of the time, before an archive is asked beside a host that answers others
 TYPICAL_WAIT = 1.0  # seconds for the climatology that the rest of the page waits for, if it does
@@ -148,6 +149,9 @@ class Weather(section.Section[WeatherBody]):
         comes_along = is_near and self._forecasts.brings_elevation(query)
         elevation = None if comes_along else self._ask_elevation(query, inner)
         try:
+            if elevation is not None and deadline.left() > PATIENT_SECONDS:
+                # else an archive's hundred units may be spent, and the one for this be refused
+                await asyncio.wait([elevation])
             series = await self._series(query, inner)
             if series is None:
                 sentence = "No weather provider answered, and no fallback grid is there."
