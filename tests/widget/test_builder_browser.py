@@ -146,6 +146,36 @@ def test_the_picture_of_an_e_mail_loads_with_its_size_or_as_wide_as_the_screen(
         assert watched.complaints == []
 
 
+def test_the_other_places_of_a_name_stay_until_something_is_changed(builder):
+    page = builder("?place=springfield").page
+    page.focus("#others a")
+    until(page, "location.search.includes('lat=')")  # asked again, since the preview has spoken
+    assert page.locator("#others a").count() > 1
+    assert page.evaluate("document.activeElement.matches('#others a')")
+    page.fill("#end", page.input_value("#start"))
+    until(page, "!document.querySelector('#others a')")
+
+
+def test_what_has_the_focus_keeps_it_while_its_part_is_replaced(builder):
+    page = builder().page
+    fitting(page)
+    page.evaluate(
+        """() => {
+          document.querySelector("input[name=code][value=mail]").click();
+          document.querySelector("#lines a").focus();
+        }"""
+    )
+    until(page, f"{CODE}.startsWith('<a href=')")
+    assert page.evaluate("document.activeElement.matches('#lines a')")
+    for part in ("#copy", "#code pre"):  # both are gone where a field is wrong
+        page.fill("#lat", "abc")
+        page.focus(part)
+        page.wait_for_selector("#lat[aria-invalid=true]")
+        assert page.evaluate("document.activeElement.id") == "code", part
+        page.fill("#lat", "43")
+        page.wait_for_selector("#code pre")
+
+
 def test_every_change_comes_into_code_and_preview(builder):
     page = builder().page
     page.check("input[name=theme][value=dark]", force=True)

@@ -6,8 +6,8 @@
   const choices = field("sections"), place = field("place"), hex = field("hex"), list = field("matches"), copy = field("copy");
 
   // Requesting the page again
-  let timer, asking;
-  const later = (wait) => { clearTimeout(timer); timer = setTimeout(refresh, wait); };
+  let timer, asking, changed = false;
+  const later = (wait, byUser = true) => { changed ||= byUser; clearTimeout(timer); timer = setTimeout(refresh, wait); };
   const query = () => {
     const data = new FormData(form);
     if (!data.get("accent")) data.set("accent", hex.value);
@@ -29,12 +29,13 @@
       take(new DOMParser().parseFromString(await answer.text(), "text/html"));
       history.replaceState(null, "", address);
     } catch (error) {
-      if (error.name !== "AbortError") setTimeout(() => later(0), 3000);
+      if (error.name !== "AbortError") setTimeout(() => later(0, false), 3000);
     }
   }
   function take(page) {
     for (const part of page.querySelectorAll("[data-live]")) {
       if (part.id === "frame") show(part.querySelector("iframe"));
+      else if (part.id === "others" && !changed) continue; // places to choose from stay until one does
       else if (part.innerHTML !== field(part.id).innerHTML) replace(part, field(part.id));
     }
     for (const input of page.getElementById("form").querySelectorAll("input[id], select[id]")) {
@@ -43,15 +44,23 @@
       else mine.removeAttribute("aria-invalid");
     }
     if (field("code").querySelector("pre")) field("own").setAttribute("fill", page.getElementById("own").getAttribute("fill"));
-    copy.disabled = !field("code").querySelector("pre");
+    const without = !field("code").querySelector("pre");
+    if (without && document.activeElement === copy) focusOn(field("code"));
+    copy.disabled = without;
     reserve();
   }
 
-  // Code stays in its element, which may have the focus
+  // Code stays in its element; elsewhere the focus goes on to what stands in its place, or to the part
   function replace(theirs, mine) {
     const [from, to] = [theirs.querySelector("code"), mine.querySelector("code")];
-    if (from && to) to.replaceChildren(...from.childNodes);
-    else mine.replaceChildren(...theirs.childNodes);
+    if (from && to) return to.replaceChildren(...from.childNodes);
+    const stops = () => [...mine.querySelectorAll("a, pre")], at = stops().indexOf(document.activeElement);
+    mine.replaceChildren(...theirs.childNodes);
+    if (at >= 0) stops()[at] ? stops()[at].focus() : focusOn(mine);
+  }
+  function focusOn(part) {
+    part.tabIndex = -1;
+    part.focus();
   }
 
   // The preview keeps its frame, so that Back leaves the builder and nothing flickers
@@ -81,7 +90,7 @@
   addEventListener("message", ({ source, data }) => {
     const frame = field("widget"), { dataset } = field("shown");
     if (data?.type !== "pulse:description" || source !== frame?.contentWindow) return;
-    if (frame.dataset.read !== frame.dataset.shown) later(500);
+    if (frame.dataset.read !== frame.dataset.shown) later(500, false);
     frame.dataset.read = frame.dataset.shown;
     field("shown").textContent = [dataset[data.reason], dataset[data.weather]].filter(Boolean).join(" ");
   });
