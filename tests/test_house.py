@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -32,10 +33,16 @@ def room_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def imports_of(path: Path) -> set[str]:
     """Every module a file imports, also under TYPE_CHECKING and inside functions."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -112,20 +119,20 @@ def test_other_http_clients_are_used_nowhere() -> None:
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_a_module_says_what_lives_in_it(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
     if path.name == "__init__.py":
         if path.parent == PACKAGE:
             return
-        tree = ast.parse(text)
+        tree = parsed(path)
         logic = [node for node in tree.body if not isinstance(node, ast.Expr | ast.ImportFrom)]
         assert not logic, "no logic in __init__.py"
         return
-    assert ast.get_docstring(ast.parse(text)), "a module docstring is missing"
+    assert ast.get_docstring(parsed(path)), "a module docstring is missing"
 
 
 def functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return [
+        n for n in ast.walk(parsed(path)) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
 
 
 def test_no_function_is_longer_than_60_lines_and_no_file_longer_than_400() -> None:
@@ -152,7 +159,7 @@ def test_no_module_keeps_state() -> None:
     fillable = {"dict", "list", "set", "OrderedDict", "defaultdict", "deque", "Counter"}
     found = []
     for path in SOURCES:
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in parsed(path).body:
             value = getattr(node, "value", None) if isinstance(node, ast.Assign) else None
             if (
                 isinstance(value, ast.Call)
@@ -163,7 +170,7 @@ def test_no_module_keeps_state() -> None:
                 found.append(f"{name_of(path)}:{node.lineno}")
         found += [
             f"{name_of(path)}: global"
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            for node in ast.walk(parsed(path))
             if isinstance(node, ast.Global)
         ]
     assert not found

@@ -46,21 +46,23 @@ def reserved(full, address: str, width: int) -> int:
     return full.http.get(f"{full.url}/v1/oembed", params=asked).json()["height"]
 
 
-def misses(full, page, start: date, days: int, lang: str = "en", **more: str) -> list[str]:
+def misses(
+    full, page, start: date, days: int, lang: str = "en", *, widths=WIDTHS, **more: str
+) -> list[str]:
     """The widths at which what is reserved is further than it may be from the true height."""
     dates = {"start": f"{start}", "end": f"{start + timedelta(days=days - 1)}"}
     given = {**STAY, **dates, "lang": lang, **more}
     address = full.address(given)
     page.goto(address)
-    true_heights = page.evaluate(TALL, list(WIDTHS))
+    true_heights = page.evaluate(TALL, list(widths))
     code = full.http.get(f"{full.url}/", params=given).text
     line = re.search(r"<pre[^>]*><code>(.*?)\n", code, re.DOTALL)[1]
     line = html.unescape(re.sub(r"</?[bi][^>]*>", "", line))
     page.goto("about:blank")
     page.set_content(re.sub(r' src="[^"]*"', "", line))
-    styled = page.evaluate(RESERVED, list(WIDTHS))
+    styled = page.evaluate(RESERVED, list(widths))
     said = []
-    for width, true, by_style in zip(WIDTHS, true_heights, styled, strict=True):
+    for width, true, by_style in zip(widths, true_heights, styled, strict=True):
         both = {"style": by_style}
         if width <= ALL_SAID_BY_OEMBED:
             both["oEmbed"] = reserved(full, address, width)
@@ -73,8 +75,11 @@ def misses(full, page, start: date, days: int, lang: str = "en", **more: str) ->
 
 
 def test_what_is_reserved_is_within_15_percent_for_every_kind_and_length_of_stay(full, open_page):
-    page = open_page("about:blank").page
-    assert [miss for start, days in STAYS for miss in misses(full, page, start, days)] == []
+    """Each stay takes every other width; the next one, a little longer, takes those between."""
+    page, found = open_page("about:blank").page, list[str]()
+    for number, (start, days) in enumerate(STAYS):
+        found += misses(full, page, start, days, widths=WIDTHS[number % 2 :: 2])
+    assert found == []
 
 
 @pytest.mark.parametrize("lang", ["de", "ja", "ar"])

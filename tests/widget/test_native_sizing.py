@@ -24,8 +24,11 @@ TALL = """(widths) => widths.map((width) => {
 })"""
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
-@pytest.mark.parametrize("given", [FORECAST, STRADDLING, STAY], ids=["near", "both", "far"])
+@pytest.mark.parametrize(
+    ("given", "scripts"),
+    [(FORECAST, True), (STRADDLING, False), (STAY, True), (STAY, False)],
+    ids=["near", "both, no scripts", "far", "far, no scripts"],
+)
 def test_the_page_is_a_whole_number_of_pixels_tall_at_every_width(full, open_page, given, scripts):
     watched = open_page(full.address(given), java_script_enabled=scripts)
     page = watched.page
