@@ -99,7 +99,7 @@ def test_a_page_of_several_weeks_is_divided_and_no_event_is_lost():
     zone = ZoneInfo("Europe/Paris")
     kept = {
         week: {one.id for one in batch.events.values()}
-        for week, batch in divide(events, weeks, zone).items()
+        for week, batch in divide(events, weeks).items()
     }
     assert set[str]().union(*kept.values()) == {one.id for one in events}
     for event in events:

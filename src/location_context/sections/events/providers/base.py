@@ -384,9 +384,9 @@ class HttpEventProvider(EventProvider):
         empty = True
         async for page in self.fetch_pages(query):
             empty = False
-            yield tiles.divide(page, weeks, query.point.zone)
+            yield tiles.divide(page, weeks)
         if empty:  # no page at all: the provider has no event
-            yield tiles.divide([], weeks, query.point.zone)
+            yield tiles.divide([], weeks)
 
     def state(self) -> contract.ProviderState:
         return provider_state(self.client)

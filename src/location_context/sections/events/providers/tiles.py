@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Sequenc
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from typing import Generic, TypeVar
-from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -26,6 +25,7 @@ _KM_PER_DEGREE = math.radians(1) * EARTH_RADIUS_KM
 _ROUNDED_KM = math.hypot(0.005, 0.005) * _KM_PER_DEGREE  # from a point to its hundredth of a degree
 _SHARED_KM = 1.0  # beyond its cell, so that neighbours across its edge can do with one tile
 _STEP = 0.6  # of a side: far enough into every other cell whose tile may hold the circle
+_CLOCKS_APART = 2  # days by which dates differ at most: clocks go from UTC-12 to UTC+14
 _WEEK, _DAY = timedelta(days=7), timedelta(days=1)
 
 
@@ -104,12 +104,12 @@ class EventBatch:
         return len(self.events) + 1
 
 
-def divide(page: Page, weeks: Sequence[Stay], zone: ZoneInfo) -> dict[Stay, EventBatch]:
+def divide(page: Page, weeks: Sequence[Stay]) -> dict[Stay, EventBatch]:
     """What each week keeps of a page that was asked for all of them.
 
-    An event belongs to each week that it touches in the zone, or touches but for a day: its own
-    clock may be another one. What touches none belongs to the nearest, since nothing that came may
-    be lost.
+    An event belongs to each week that it touches by its own clock, or touches but for two days: by
+    no clock does it touch another. What touches none belongs to the nearest, since nothing that
+    came may be lost.
     """
     if isinstance(page, Truncated):
         return {week: EventBatch(truncated=len(weeks)) for week in weeks}
@@ -117,21 +117,16 @@ def divide(page: Page, weeks: Sequence[Stay], zone: ZoneInfo) -> dict[Stay, Even
         return {weeks[0]: EventBatch.of(page)}
     kept: dict[Stay, list[ProviderEvent]] = {week: [] for week in weeks}
     for event in page:
-        first, last = _span(event, zone)
-        for index in range(_index(first, weeks), _index(last, weeks) + 1):
+        first = _index(event.start.day, weeks, -_CLOCKS_APART)
+        last = _index((event.end or event.start).day, weeks, _CLOCKS_APART)
+        for index in range(first, max(first, last) + 1):
             kept[weeks[index]].append(event)
     return {week: EventBatch.of(events) for week, events in kept.items()}
 
 
-def _span(event: ProviderEvent, zone: ZoneInfo) -> tuple[date, date]:
-    """The dates it touches in the zone, and a day more at each end."""
-    first, last = event.span(zone)
-    return max(first, date.min + _DAY) - _DAY, min(last, date.max - _DAY) + _DAY
-
-
-def _index(day: date, weeks: Sequence[Stay]) -> int:
-    """The place of the day's week among neighbouring ones, or of the nearest."""
-    return max(0, min(len(weeks) - 1, (day - weeks[0].start).days // 7))
+def _index(day: date, weeks: Sequence[Stay], days: int) -> int:
+    """The place of the week so many days from the day among neighbouring ones, or the nearest."""
+    return max(0, min(len(weeks) - 1, ((day - weeks[0].start).days + days) // 7))
 
 
 class Sweep(Generic[T]):
