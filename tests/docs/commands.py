@@ -19,6 +19,7 @@ PAGES = sorted(
 )
 RUN_WHOLE = {  # pages whose blocks a test of their own runs, one after the other
     "docs/adding.md": "tests/test_adding.py",
+    "docs/production.md": "tests/docs/test_production.py",
 }
 NOT_RUN = {  # how a command begins: why no test runs it
     "./scripts/serve": "fetches dependencies; tests/test_scripts.py runs it without that",
@@ -82,6 +83,11 @@ def of_page(page: Path) -> Iterator[Shown]:
         re.sub(r"```.*?```", lambda b: "\n" * b[0].count("\n"), text, flags=re.DOTALL)
     ):
         yield Shown(name, 0, found[1], is_inline=True)
+
+
+def blocks(text: str) -> list[str]:
+    """The shell blocks of a page, as they stand there."""
+    return [found[3] for found in _BLOCK.finditer(text)]
 
 
 def lines(block: str) -> Iterator[tuple[int, str]]:
