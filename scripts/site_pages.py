@@ -17,12 +17,15 @@ _LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s#]+)(#[^)\s]*)?\)")
 
 
 def on_config(config: Any) -> Any:
-    """Write out the decisions, which the navigation names as `decisions/*`."""
-    pages = sorted(path.name for path in Path(config.docs_dir, "decisions").glob("*.md"))
+    """Write out the pages that the navigation names as `folder/*`."""
+    pages = {f"decisions/{path.name}" for path in Path(config.docs_dir, "decisions").glob("*.md")}
+    pages |= {path for path in published() if path.endswith(".md")}
     for _, listed in (pair for one in config.nav for pair in one.items()):
-        if "decisions/*" in listed:
-            listed.remove("decisions/*")
-            listed += [f"decisions/{name}" for name in pages if name != "README.md"]
+        for pattern in [one for one in listed if str(one).endswith("/*")]:
+            place = listed.index(pattern)
+            listed[place : place + 1] = sorted(
+                page for page in pages - set(listed) if page.startswith(pattern[:-1])
+            )
     return config
 
 
