@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from tests.conftest import ROOT
@@ -59,7 +60,10 @@ class Shown:
     @property
     def arguments(self) -> list[str] | None:
         """The arguments after `location-context`; None for any other command."""
-        return shlex.split(COMMAND.sub("", self.text)) if COMMAND.match(self.text) else None
+        if not COMMAND.match(self.text):
+            return None
+        words = shlex.split(COMMAND.sub("", self.text))
+        return list(takewhile(lambda word: word not in {"|", "||", "&&", ";", ">"}, words))
 
     @property
     def reason(self) -> str | None:

@@ -20,7 +20,11 @@ from tests.web.full_app import full_app
 ALL = shown()
 OURS = [one for one in ALL if one.arguments is not None]
 REQUESTS = [one for one in ALL if one.text.startswith("curl ") and one.page not in RUN_WHOLE]
-LINES = {one.text: one for one in OURS if not one.is_inline and not one.reason}  # each once
+LINES = {  # each once
+    one.text: one
+    for one in OURS
+    if not one.is_inline and not one.reason and one.page not in RUN_WHOLE
+}
 GUIDE = "name,tier,lat,lng\nLa Cuchara,selected,43.3241,-1.9852\nArzak,three_star,43.3216,-1.9508\n"
 CALENDAR = """BEGIN:VCALENDAR
 VERSION:2.0
