@@ -14,6 +14,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import NoReturn
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -37,8 +38,8 @@ END $$
 """
 
 
-def missing(sentence: str) -> None:
-    """Skip what needs this, or fail where CI is true."""
+def missing(sentence: str) -> NoReturn:
+    """Skip the test, or fail it where CI is true."""
     if os.environ.get("CI") == "true":
         pytest.fail(sentence)
     pytest.skip(sentence)

@@ -54,11 +54,7 @@ class HAProxy(Proxy):
             self.environ["HAPROXY_USER"] = pwd.getpwuid(os.geteuid()).pw_name
             self.environ["HAPROXY_GROUP"] = str(os.getegid())
         shipped = (ROOT / "deploy/haproxy/haproxy.cfg").read_text()
-        return _changed(
-            shipped,
-            (r"check inter 1s", f"check inter {check_seconds}s"),
-            (r"maxconn 20000", "maxconn 4000"),  # twice as many files may be more than one may open
-        )
+        return _changed(shipped, (r"check inter 1s", f"check inter {check_seconds}s"))
 
     def command(self) -> Sequence[str]:
         return ["haproxy", "-db", "-f", str(self.config)]

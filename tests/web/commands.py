@@ -88,6 +88,10 @@ class Serving:
     def signal(self, number: int) -> None:
         self.process.send_signal(number)
 
+    def written(self) -> str:
+        """What it has printed so far; reading leaves the place where it writes."""
+        return os.pread(self.output.fileno(), os.fstat(self.output.fileno()).st_size, 0).decode()
+
     def printed(self) -> str:
         """Everything it printed, once it has ended."""
         self.process.wait(timeout=60)
@@ -97,10 +101,13 @@ class Serving:
 
 @contextmanager
 def serving(
-    data_dir: Path, *arguments: str, more: Mapping[str, str] | None = None
+    data_dir: Path,
+    *arguments: str,
+    more: Mapping[str, str] | None = None,
+    port: int | None = None,
 ) -> Iterator[Serving]:
     """`serve` while it runs."""
-    port = free_port()
+    port = port or free_port()
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
             [*COMMAND, "serve", "--port", str(port), *arguments],

@@ -1,0 +1,199 @@
+"""The shipped files of HAProxy, nginx and Caddy do what they say, in front of real services."""
+
+import json
+import os
+import re
+import signal
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from location_context.settings import Settings
+from tests.databases import OwnRedis
+from tests.deploy.proxies import PACKAGES, Proxy, proxy
+from tests.serving import free_port
+from tests.web.commands import Serving, command, serving
+from tests.web.test_serve import children
+
+STAY = {"lat": "48.8566", "lng": "2.3522", "start": "2026-11-28", "end": "2026-12-01"}
+EVERY = pytest.mark.parametrize("name", PACKAGES)
+SETTINGS = {  # as the files say
+    "LOCATION_CONTEXT_TRUSTED_PROXIES": "127.0.0.1/32",
+    "LOCATION_CONTEXT_DRAIN_AT_LEAST": "4",
+    "LOCATION_CONTEXT_PUBLIC_URL": "https://context.example.org",
+    "LOCATION_CONTEXT_WIDGET_PER_MINUTE": "2",
+}
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A data directory as `setup` leaves it, and a key."""
+    folder = tmp_path_factory.mktemp("house")
+    command(folder, "setup", "--without-fallback", "--json")
+    made = command(folder, "keys", "create", "load", "--per-minute", "1000000", "--json")
+    return folder, json.loads(made.stdout)["key"]
+
+
+@pytest.fixture(scope="module")
+def replicas(house, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[int]]:
+    """The ports of two services that share a Redis."""
+    redis = OwnRedis(tmp_path_factory.mktemp("redis"))
+    redis.start()
+    more = {**SETTINGS, "LOCATION_CONTEXT_REDIS_URL": redis.url}
+    with serving(house[0], more=more) as one, serving(house[0], more=more) as two:
+        yield [one.port, two.port]
+    redis.kill()
+
+
+def client(of: Proxy, address: str = "127.0.0.1") -> httpx2.Client:
+    """Who asks the proxy from this address."""
+    transport = httpx2.HTTPTransport(verify=of.trust, local_address=address)
+    return httpx2.Client(base_url=of.url, transport=transport, trust_env=False, timeout=20)
+
+
+@EVERY
+def test_guests_speak_tls_and_http_2_and_get_what_the_service_sends(
+    name: str, replicas: list[int], tmp_path: Path
+) -> None:
+    with proxy(name, tmp_path, replicas) as before, client(before) as guest:
+        answer = guest.get("/v1/astronomy.json", headers={"Accept-Encoding": "br"})
+        assert answer.status_code == 404
+        assert answer.json()["error"]["request_id"] == answer.headers["X-Request-Id"]
+        assert answer.headers["Strict-Transport-Security"] == "max-age=31536000"
+        packed = guest.get("/v1/openapi.json", headers={"Accept-Encoding": "br"})
+        plain = guest.get("/v1/openapi.json", headers={"Accept-Encoding": "identity"})
+        assert packed.headers["Content-Encoding"] == "br"
+        assert "Content-Encoding" not in plain.headers
+        again = {"Accept-Encoding": "br", "If-None-Match": packed.headers["ETag"]}
+        assert guest.get("/v1/openapi.json", headers=again).status_code == 304
+        assert guest.get("/metrics").status_code == 404
+        assert guest.post("/v1/status").status_code == 405
+        too_long = guest.post("/v1/status", content=b"x" * 100_000).status_code
+        assert too_long == (502 if name == "caddy" else 413)  # Caddy 2.6 knows no better
+        sent = httpx2.get(f"http://127.0.0.1:{before.plain_port}/v1/status", trust_env=False)
+        assert sent.status_code in {301, 308}
+        assert sent.headers["Location"].startswith("https://127.0.0.1")
+        before.trust.set_alpn_protocols(["h2", "http/1.1"])
+        with (
+            socket.create_connection(("127.0.0.1", before.port)) as raw,
+            before.trust.wrap_socket(raw, server_hostname="127.0.0.1") as secured,
+        ):
+            assert secured.selected_alpn_protocol() == "h2"
+
+
+@EVERY
+def test_two_guests_are_two_whatever_a_guest_writes_into_its_headers(
+    name: str, replicas: list[int], tmp_path: Path
+) -> None:
+    number = [*PACKAGES].index(name)  # other guests for each, since the services stay
+    with (
+        proxy(name, tmp_path, replicas) as before,
+        client(before, f"127.0.1.{number}") as one,
+        client(before, f"127.0.2.{number}") as other,
+    ):
+        forged = [{"X-Forwarded-For": f"198.51.100.{at}, 127.0.0.1"} for at in range(5)]
+        asked = [one.get("/v1/pulse", params=STAY, headers=sent) for sent in forged]
+        statuses = Counter(answer.status_code for answer in asked)
+        assert set(statuses) == {200, 429}, statuses  # two a minute; five cross one minute at most
+        assert other.get("/v1/pulse", params=STAY).status_code == 200
+
+
+class Asker(threading.Thread):
+    """Asks the proxy until it is told to end."""
+
+    def __init__(self, of: Proxy, key: str, number: int, ended: threading.Event) -> None:
+        super().__init__()
+        self._of, self._key, self._number, self._ended = of, key, number, ended
+        self.answers: Counter[str] = Counter()
+
+    def run(self) -> None:
+        headers = {"Authorization": f"Bearer {self._key}"}
+        with client(self._of) as guest:
+            while not self._ended.is_set():
+                asked = {**STAY, "lng": f"{self._number}.{self.answers.total() % 1000:03}"}
+                try:
+                    answer = guest.get("/v1/pulse/astronomy", params=asked, headers=headers)
+                    self.answers[str(answer.status_code)] += 1
+                except httpx2.HTTPError as error:
+                    self.answers[repr(error)] += 1
+
+
+def wait_until(reached: Callable[[], bool]) -> None:
+    patience = time.monotonic() + 60
+    while not reached():
+        assert time.monotonic() < patience
+        time.sleep(0.02)
+
+
+def answered(service: Serving) -> int:
+    """How many requests of askers it has answered."""
+    return service.written().count('"/v1/pulse/astronomy"')
+
+
+@EVERY
+def test_a_killed_replica_and_one_that_ends_cost_no_request(
+    name: str, house: tuple[Path, str], tmp_path: Path
+) -> None:
+    folder, key = house
+    ended, ports = threading.Event(), [free_port(), free_port()]
+    with ExitStack() as stack:
+        one, two = (
+            stack.enter_context(serving(folder, more=SETTINGS, port=port)) for port in ports
+        )
+        before = stack.enter_context(proxy(name, tmp_path, ports))
+        askers = [Asker(before, key, number, ended) for number in range(6)]
+        stack.callback(lambda: [asker.join() for asker in askers])
+        stack.callback(ended.set)
+        for asker in askers:
+            asker.start()
+        wait_until(lambda: min(answered(one), answered(two)) > 20)
+        for process in (one.process.pid, *children(one.process.pid)):
+            os.kill(process, signal.SIGKILL)
+        one.process.wait()
+        so_far = answered(two)
+        wait_until(lambda: answered(two) > so_far + 30)
+        back = stack.enter_context(serving(folder, more=SETTINGS, port=ports[0]))
+        wait_until(lambda: answered(back) > 20)
+        two.signal(signal.SIGTERM)
+        assert two.process.wait(30) == 0
+        so_far = answered(back)
+        wait_until(lambda: answered(back) > so_far + 30)
+        ended.set()
+        for asker in askers:
+            asker.join()
+    total = sum((asker.answers for asker in askers), Counter())
+    print(name, total)
+    assert set(total) == {"200"}
+
+
+def test_proxies_wait_longer_than_the_service_and_drains_last_longer_than_probes() -> None:
+    """The numbers in the three files beside the defaults of the settings."""
+    deadlines = max(Settings().json_deadline, Settings().widget_deadline)
+    files = {name: text_of(name) for name in PACKAGES}
+    for name, asked in {
+        "haproxy": r"timeout server (\d+)s",
+        "nginx": r"proxy_read_timeout (\d+)s",
+        "caddy": r"response_header_timeout (\d+)s",
+    }.items():
+        found = re.search(asked, files[name])
+        assert found
+        assert float(found[1]) >= 2 * deadlines
+    interval, fall = map(int, re.search(r"inter (\d+)s fall (\d+)", files["haproxy"]).groups())
+    interval_2 = int(re.search(r"health_interval (\d+)s", files["caddy"])[1])
+    for name, noticed in {"haproxy": interval * fall, "caddy": interval_2}.items():
+        told = re.search(r"LOCATION_CONTEXT_DRAIN_AT_LEAST=(\d+)", files[name])
+        assert told
+        assert float(told[1]) > noticed
+        assert float(told[1]) < Settings().drain_at_most
+
+
+def text_of(name: str) -> str:
+    file = {"nginx": "location-context.conf", "haproxy": "haproxy.cfg", "caddy": "Caddyfile"}[name]
+    return (Path(__file__).parents[2] / "deploy" / name / file).read_text()
