@@ -22,8 +22,10 @@ from tests.web.conftest import HTTP, make_key
 from tests.web.full_app import PARIS, load_sample_guide
 
 SLOW = 0.4  # seconds of each call, in which everybody has asked
-FIRST = date.today() + timedelta(days=3)  # noqa: DTZ011  the servers' own clock is the system's
+TODAY = date.today()  # noqa: DTZ011  the servers' own clock is the system's
+FIRST = TODAY + timedelta(days=8 - TODAY.weekday())  # the next Tuesday: all of it in one week
 STAY = {**PARIS, "start": str(FIRST), "end": str(FIRST + timedelta(days=3))}
+LATER = {"start": str(FIRST + timedelta(days=182)), "end": str(FIRST + timedelta(days=185))}
 SECTIONS = ("weather", "astronomy", "guide", "events")
 UNLIMITED = [f"OPEN_METEO_PER_{window}" for window in ("MINUTE", "HOUR", "DAY")]
 EVERYTHING = (*(f"/v1/pulse/{name}" for name in SECTIONS), "/v1/pulse")
@@ -163,3 +165,13 @@ def test_a_cold_place_asked_for_forty_times_at_once_costs_each_provider_one_call
                 break
             both.forget()
         assert both.calls() == once
+        both.forget()
+        for lat in ("49.85", "51.85", "53.85"):  # climatology, which guests wait for
+            assert both.at_once(*["/v1/pulse/weather", "/v1/pulse"] * 20, lat=lat, **LATER) == {
+                200: 40
+            }
+            if both.calls()[ARCHIVE] == 1 or not both.took_redis_for_gone():
+                break
+            both.forget()
+        told = both.calls()
+        assert (told[FORECAST], told[ARCHIVE], told[ELEVATION]) == (0, 1, 1)

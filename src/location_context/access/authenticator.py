@@ -150,7 +150,9 @@ class Authenticator:
         if (more := len(damaged) - MAX_WARNINGS) > 0:
             found.append(f"{more} more records of API keys are damaged; these keys are refused")
         if self._counter.degraded:
-            found.append("Redis does not answer; quotas are counted in each process alone")
+            found.append(
+                "Redis does not answer; each process counts quotas and asks providers alone"
+            )
         return found
 
     async def authenticate(
