@@ -8,8 +8,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
+import redis
 
 from location_context.settings import Settings
+from tests.databases import OwnRedis
 from tests.fakes.server import Answered, StandIn
 from tests.sections.weather.conftest import write_grid
 from tests.storage.subprocess_targets import be_bound_by_rights, child
@@ -44,6 +46,23 @@ def test_what_is_not_configured_or_not_needed_is_neither_ticked_nor_warned_of(ho
     assert found["data directory"][0] == "ok"
     assert str(house) in found["data directory"][1]
     assert "✓ provider osrm" not in command(house, "doctor").stdout
+
+
+def test_redis_is_asked_whether_it_answers_and_has_a_bound(
+    house: Path, own_redis: OwnRedis
+) -> None:
+    outcome, message = examine(house)["redis"]
+    assert outcome == "info"
+    assert "each process counts quotas, asks providers and keeps answers alone" in message
+    assert "maxmemory" in examine(house, REDIS_URL=own_redis.url)["redis"][1]
+    with redis.Redis.from_url(own_redis.url) as client:
+        client.config_set("maxmemory", 256_000_000)
+    outcome, message = examine(house, REDIS_URL=own_redis.url)["redis"]
+    assert outcome == "ok"
+    assert message.endswith("of 256 MB")
+    own_redis.kill()
+    outcome, message = examine(house, REDIS_URL=own_redis.url)["redis"]
+    assert (outcome, message) == ("warning", "does not answer: start it, and check REDIS_URL")
 
 
 def test_without_a_grid_and_rows_climate_is_warned_of_with_the_command(tmp_path: Path) -> None:

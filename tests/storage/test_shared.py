@@ -242,6 +242,19 @@ async def test_a_redis_that_is_nearly_full_is_left_to_the_quotas(own_redis: OwnR
         await link.close()
 
 
+async def test_a_user_who_may_not_ask_redis_of_its_memory_shares_all_the_same(
+    own_redis: OwnRedis,
+) -> None:
+    async with redis.asyncio.Redis.from_url(own_redis.url) as client:
+        await client.execute_command("ACL", "SETUSER", "default", "-info")
+        link, calls = RedisLink(Secret(own_redis.url), "test:", LONG), list[bool]()
+        one, other = (Process(RedisSharedStore(link), calls) for _ in range(2))
+        one.goes.set()
+        assert [await one.get(), await other.get()] == ["answer 1"] * 2
+        assert not link.degraded
+        await link.close()
+
+
 @pytest.mark.parametrize(
     "error",
     [

@@ -21,7 +21,7 @@ import typer
 
 from location_context.access.authenticator import damaged_key_warning
 from location_context.access.pepper import open_pepper
-from location_context.app import open_service
+from location_context.app import open_redis, open_service
 from location_context.cli import console
 from location_context.errors import LocationContextError
 from location_context.sections.contract import ProviderState, Query
@@ -33,6 +33,7 @@ from location_context.stay import Clock, Stay, system_clock
 from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.backup import sqlite_file
 from location_context.storage.database import Database
+from location_context.storage.shared import memory
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.download import download
 from location_context.upstream.http import http_client, server_time
@@ -112,7 +113,8 @@ async def _findings(server: str) -> AsyncIterator[Finding]:
     for finding in _settings_of_packages():
         yield finding
     yield await _clock(settings, system_clock)
-    for name, check in (("data directory", _data_dir), ("database", _database), ("keys", _keys)):
+    checks = {"data directory": _data_dir, "database": _database, "keys": _keys, "redis": _redis}
+    for name, check in checks.items():
         try:
             finding = await check(settings)
         except LocationContextError as error:
@@ -158,6 +160,24 @@ async def _keys(settings: Settings) -> Finding:
     if not count:
         return Finding("keys", "warning", "none yet: location-context keys create NAME")
     return Finding("keys", "ok", f"{count} in all, and the pepper matches them")
+
+
+async def _redis(settings: Settings) -> Finding:
+    if not settings.redis_url:
+        sentence = (
+            "not set: each process counts quotas, asks providers and keeps answers alone, which "
+            "is right for one worker"
+        )
+        return Finding("redis", "info", sentence)
+    async with contextlib.AsyncExitStack() as stack:
+        link = open_redis(settings, stack)
+        told = None if link is None else await memory(link)
+    if told is None:
+        return Finding("redis", "warning", "does not answer: start it, and check REDIS_URL")
+    used, limit = told
+    if not limit:
+        return Finding("redis", "warning", "answers, but has no maxmemory: set it, see operate.md")
+    return Finding("redis", "ok", f"answers, and uses {used / 1e6:.0f} of {limit / 1e6:.0f} MB")
 
 
 async def _service(settings: Settings) -> AsyncIterator[Finding]:

@@ -183,11 +183,8 @@ class RedisSharedStore:
         now = asyncio.get_running_loop().time()
         if now >= self._room_known_until:
             self._room_known_until = now + ROOM_SECONDS
-            info: dict[str, Any] = (
-                await self._link.execute(lambda: self._link.redis.info("memory")) or {}
-            )
-            limit = info.get("maxmemory", 0)
-            self._room = not limit or info.get("used_memory", 0) <= limit * ROOM_SHARE
+            used, limit = await memory(self._link) or (0, 0)
+            self._room = not limit or used <= limit * ROOM_SHARE
         return self._room
 
     async def _get(self, key: str) -> tuple[bytes | None] | None:
@@ -204,6 +201,21 @@ class RedisSharedStore:
 
     def _lease_key(self, name: str) -> str:
         return f"{self._link.prefix}lease:{name}"
+
+
+async def memory(link: RedisLink) -> tuple[int, int] | None:
+    """Bytes used and `maxmemory`, 0 where it is not set or not told; None while Redis is gone."""
+    from redis.exceptions import ResponseError  # noqa: PLC0415  large, and rare
+
+    async def read() -> tuple[int, int]:
+        try:
+            info = await link.redis.info("memory")
+        except ResponseError:  # a user that may not ask
+            return 0, 0
+        return info.get("used_memory", 0), info.get("maxmemory", 0)
+
+    told: tuple[int, int] | None = await link.execute(read)
+    return told
 
 
 class RedisNews:
