@@ -44,6 +44,7 @@ class Process:
     def __init__(self, store: RedisSharedStore, calls: list[bool], **more: object) -> None:
         self.store, self.calls = store, calls
         self.error: Exception | None = None
+        self.cache = SharedCache(None, lambda: NOW, store)
         self.goes = asyncio.Event()
         self.source: CachedSource[str, str] = CachedSource(
             lambda: NOW,
@@ -51,7 +52,7 @@ class Process:
             stale=timedelta(hours=6),
             max_size=100,
             sharing=Sharing(
-                SharedCache(None, lambda: NOW, store),
+                self.cache,
                 lambda key: ("example", key),
                 lambda value, at: f"{at.isoformat()} {value}".encode(),
                 lambda data: (
@@ -204,10 +205,13 @@ async def test_while_redis_is_gone_each_process_asks_and_counts_that(
         await proxy.stop()
         assert await one.get("meanwhile") == "answer 2"
         assert one.store.looked_up["reading", "alone"] > 0
+        for number in range(100):
+            await one.get(f"meanwhile {number}")
+        assert len(one.cache._unshared) <= 20  # nothing piles up for when it is back
         await proxy.start()
         one.store._link.retry_now()
-        assert await one.get("after") == "answer 3"
-    assert await process().get("after") == "answer 3"
+        assert await one.get("after") == "answer 103"
+    assert await process().get("after") == "answer 103"
 
 
 async def test_everything_in_redis_ends_by_itself_and_values_in_two_days(

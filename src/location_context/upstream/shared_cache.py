@@ -19,6 +19,7 @@ from location_context.stay import Clock
 from location_context.upstream.deadline import WriteBehind
 
 RESPONSE = "response"  # the provider, by name, of a record that is a finished answer
+_MAX_UNSHARED = 20  # between two leases that end: a value, and what came along with it
 _MAX_UNWRITTEN = 2_000  # records of some kB each; a store that is slower loses the oldest
 
 
@@ -187,7 +188,7 @@ class SharedCache:
         Others find it in Redis once the lease is released under which it was fetched.
         """
         if self._shared is not None:
-            self._unshared = [*self._unshared[1 - _MAX_UNWRITTEN :], record]
+            self._unshared = [*self._unshared[1 - _MAX_UNSHARED :], record]
         if self._store is None or not stored:
             return
         self.unwritten[record.provider, record.key] = record
