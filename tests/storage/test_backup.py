@@ -10,6 +10,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from benchmarks import restores
 
 from location_context.access.keys import digest
 from location_context.settings import Settings
@@ -56,6 +57,13 @@ def test_a_backup_of_a_live_database_holds_its_newest_key_which_works_after_rest
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "b.tar", "house", "other", "plain.sqlite3",
     ]  # fmt: skip
+
+
+def test_a_backup_taken_under_load_is_one_moment_and_comes_back_row_by_row(
+    tmp_path: Path,
+) -> None:
+    found = restores.run(tmp_path, rounds=1, months=600)["restores"]
+    assert (found["equal"], found["rows compared"] > 600) == (1, True)
 
 
 def test_neither_writes_over_what_is_there(tmp_path: Path) -> None:

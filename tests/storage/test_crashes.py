@@ -3,6 +3,7 @@
 import asyncio
 import random
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -11,6 +12,7 @@ from location_context.settings import Settings
 from location_context.storage import schema
 from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.database import Database
+from location_context.storage.sqlite import WriteLock
 from tests.storage.subprocess_targets import child, migrate_and_die, open_once, plain, write_keys
 
 pytestmark = pytest.mark.anyio
@@ -56,6 +58,27 @@ async def test_two_processes_that_write_at_once_both_get_through(
     database = await Database.open(database_settings)
     assert set(told) <= {key.id for key in await SqlApiKeyStore(database).all()}
     await database.close()
+
+
+async def test_one_who_writes_without_a_pause_lets_another_in_each_time(tmp_path: Path) -> None:
+    """Each turn: while the greedy one writes, the other waits, and is the next."""
+    path, order = tmp_path / "lock", list[str]()
+    greedy, other = WriteLock(path), WriteLock(path)  # as in two processes
+    waiting = asyncio.Event()
+
+    async def write_greedily() -> None:
+        while "other" not in order and len(order) < 20:
+            async with greedy.acquire():
+                waiting.set()
+                order.append("greedy")
+                await asyncio.sleep(0.06)  # above the longest time between two looks at the lock
+
+    task = asyncio.create_task(write_greedily())
+    await waiting.wait()
+    async with other.acquire():
+        order.append("other")
+    await task
+    assert order.index("other") <= 3
 
 
 @pytest.fixture

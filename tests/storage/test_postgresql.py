@@ -2,7 +2,13 @@
 
 import asyncio
 import os
+import re
+import shutil
+import subprocess
 import time
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,9 +19,13 @@ from location_context.errors import StorageError
 from location_context.settings import Secret, Settings
 from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.database import Database
+from location_context.storage.datasets import SqlClimateStore
+from tests.conftest import ROOT
+from tests.databases import administer, missing
 from tests.moved_clock import MovedClock
 from tests.storage.proxy import Proxy
 from tests.storage.subprocess_targets import a_key
+from tests.storage.test_retention import months
 
 pytestmark = pytest.mark.anyio
 
@@ -84,3 +94,68 @@ async def test_a_postgresql_that_is_not_there_is_said_without_its_password(tmp_p
         await Database.open(Settings(data_dir=tmp_path, database_url=url))
     assert "pass-word" not in said.value.message
     assert os.linesep not in said.value.message
+
+
+@pytest.fixture
+def empty_url(postgresql_url: str) -> Iterator[str]:
+    """The address of another database, without a schema."""
+    name = f"location_context_test_{uuid.uuid4().hex[:12]}"
+    asyncio.run(administer(f"CREATE DATABASE {name}"))
+    yield f"{postgresql_url.rpartition('/')[0]}/{name}"
+    asyncio.run(administer(f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+async def test_a_dump_by_the_commands_of_the_page_comes_back_row_by_row(
+    postgresql_settings: Settings, empty_url: str, tmp_path: Path
+) -> None:
+    if shutil.which("pg_dump") is None:
+        missing("There is no pg_dump (apt-get install postgresql-client)")
+    async with await Database.open(postgresql_settings) as database:
+        await SqlApiKeyStore(database).add(a_key("kept"))
+        await SqlClimateStore(database).save(months("cell", datetime(2026, 1, 1, tzinfo=UTC)))
+        stored = await rows_of(database)
+    environ = {
+        **os.environ, "NEW_DATABASE_URL": empty_url,
+        "LOCATION_CONTEXT_DATABASE_URL": postgresql_settings.database,
+    }  # fmt: skip
+    lines = re.findall(
+        "^pg_(?:dump|restore) .*$", (ROOT / "docs/storage.md").read_text(), re.MULTILINE
+    )
+    assert len(lines) == 2
+    for line in lines:
+        done = await asyncio.to_thread(
+            subprocess.run, line, shell=True, env=environ, cwd=tmp_path, capture_output=True
+        )
+        assert done.returncode == 0, done.stderr
+    settings = Settings(data_dir=tmp_path, database_url=Secret(empty_url))
+    async with await Database.open(settings) as database:
+        assert await rows_of(database) == stored
+
+
+async def rows_of(database: Database) -> dict[str, list[str]]:
+    found = {}
+    for table in ("api_keys", "climate_months", "climate_extent", "climate_cells", "facts"):
+        rows = await database.rows(text(f"SELECT * FROM {table}"))
+        found[table] = sorted(map(repr, rows))
+    return found
+
+
+async def test_servers_need_no_right_but_to_read_and_write_rows(
+    postgresql_settings: Settings, postgresql_url: str, tmp_path: Path
+) -> None:
+    await (await Database.open(postgresql_settings)).close()
+    role = f"location_context_test_{uuid.uuid4().hex[:12]}"
+    rights = f"SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}"
+    await administer(f"CREATE ROLE {role} LOGIN PASSWORD 'p'", postgresql_url)
+    await administer(f"GRANT {rights}", postgresql_url)
+    try:
+        url = postgresql_url.replace("postgres@", f"{role}:p@", 1)
+        settings = Settings(data_dir=tmp_path, database_url=Secret(url))
+        async with await Database.open(settings) as database:
+            await SqlApiKeyStore(database).add(a_key("made"))
+            store = SqlClimateStore(database)
+            await store.save(months("cell", datetime(2026, 1, 1, tzinfo=UTC), years=1))
+            assert (await store.extent())[0] == 12
+            assert [key.id for key in await SqlApiKeyStore(database).all()] == ["made"]
+    finally:
+        await administer(f"DROP OWNED BY {role}; DROP ROLE {role}", postgresql_url)

@@ -20,7 +20,7 @@ from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.mp import MPServer
 
-from location_context.app import open_service
+from location_context.app import CHECKED, open_service
 from location_context.cli import console
 from location_context.errors import OperatorError
 from location_context.settings import PREFIX, Settings, not_a_setting, unknown
@@ -64,6 +64,7 @@ def serve(
         os.environ[PREFIX + "BUDGET_SHARE"] = str(settings.budget_share / workers)
     notices += [f"Ignored: {not_a_setting(name)}" for name in unknown(os.environ)]
     _announce(settings, [console.hint(notice) for notice in notices])
+    os.environ[CHECKED] = "1"  # each worker would read the whole database again
     gc.freeze()  # a collection in a worker would write on pages that all processes share
     drained = max(settings.drain_at_least, settings.drain_at_most)
     with metrics.folder_of_all(settings):

@@ -5,7 +5,7 @@ import fcntl
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -177,11 +177,13 @@ class WriteLock:
     SQLite before 3.51.3 can damage a WAL database when two connections write and reset the log at
     the same moment; with one writer at a time that cannot happen, and nobody meets SQLITE_BUSY.
 
-    Waits at most `timeout` seconds.
+    Whoever waits holds a second file, without which nobody takes the lock: one who writes without a
+    pause lets the others in between. Waits at most `timeout` seconds.
     """
 
     def __init__(self, path: Path, timeout: float = BUSY_TIMEOUT) -> None:
         self._path = path
+        self._turn = path.with_name(path.name + ".next")
         self._timeout = timeout
         self._lock = asyncio.Lock()
 
@@ -196,9 +198,11 @@ class WriteLock:
             try:
                 async with asyncio.timeout(self._timeout):
                     await stack.enter_async_context(self._lock)
-                    descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-                    stack.callback(os.close, descriptor)
-                    await _lock_file(descriptor)
+                    with ExitStack() as waiting:
+                        for path, until in ((self._turn, waiting), (self._path, stack)):
+                            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                            until.callback(os.close, descriptor)
+                            await _lock_file(descriptor)
             except TimeoutError:
                 raise StorageError(
                     "The database is being written by another process for over "

@@ -181,15 +181,13 @@ def _dataset_names(service: Service) -> list[str]:
 
 async def _datasets(service: Service) -> Datasets | None:
     """What was imported; None while the database does not answer."""
-    found: Datasets = {}
+    sections = [cached.section for cached in service.sections if cached.section.dataset_info]
     try:
         async with asyncio.timeout(DATABASE_TIMEOUT):
-            for section in (cached.section for cached in service.sections):
-                if section.dataset_info:
-                    found[section.dataset_info.name] = await section.dataset()
+            states = await asyncio.gather(*(section.dataset() for section in sections))
     except (StorageError, TimeoutError):
         return None
-    return found
+    return dict(zip(_dataset_names(service), states, strict=True))
 
 
 def operator_warnings(service: Service) -> list[str]:
