@@ -27,7 +27,7 @@ from tests.conftest import ROOT
 from tests.serving import free_port
 from tests.web.commands import COMMAND
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 180.0
 WORKERS = 2
 _SET_PDEATHSIG = 1  # linux/prctl.h
 
