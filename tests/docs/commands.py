@@ -47,6 +47,8 @@ NOT_RUN = {  # how a command begins: why no test runs it
     "chmod 0444": "the same",
     "./scripts/check_pythons": "minutes for each Python; fetches its packages",
     "./scripts/cluster": "minutes; tests/cluster runs its short scenarios",
+    "pg_dump ": "tests/storage/test_postgresql.py runs the page's lines",
+    "pg_restore ": "the same",
     "./scripts/site": "installs its environment; tests/docs/test_site.py runs what it does",
     "./scripts/lock": "resolves the dependencies anew, from the registry",
     "location-context serve": "does not end; tests/web/commands.py runs it for many tests",
