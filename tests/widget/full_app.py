@@ -53,7 +53,10 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Full]:
     clock, port = MovedClock(), free_port()
     url = f"http://127.0.0.1:{port}"
     settings = Settings(
-        data_dir=tmp_path_factory.mktemp("full"), public_url=url, widget_per_minute=100_000
+        data_dir=tmp_path_factory.mktemp("full"),
+        public_url=url,
+        widget_per_minute=100_000,
+        widget_deadline=30.0,  # a card that comes late on a busy machine would be missing
     )
     sections = sample_sections(clock)
     with (

@@ -10,7 +10,7 @@ import pytest
 from location_context.sections.card import Brief, Card, PlainCard
 from location_context.sections.contract import NotApplicable
 from tests.widget.full_app import EXTREMES, FORECAST, LANGUAGES, STAY, STRADDLING
-from tests.widget.test_heights import misses
+from tests.widget.test_heights import all_misses
 from tests.widget.test_page import Parsed, hash_of, words_of
 
 TALLEST, MOST_BYTES = 720, 6_144
@@ -175,7 +175,7 @@ def test_what_is_reserved_is_within_15_percent(full, open_page, sections):
     with_weather = sections in {"", "weather"}  # which alone differs by start and length
     stays = list(product(starts, lengths) if with_weather else zip(starts, lengths, strict=True))
     where = {"layout": "compact", "sections": sections}
-    assert [miss for stay in stays for miss in misses(full, page, *stay, **where)] == []
+    assert all_misses(full, page, stays, **where) == []
 
 
 def test_forecast_days_and_usual_ones_are_told_apart(full):

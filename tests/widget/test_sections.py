@@ -6,7 +6,7 @@ import pytest
 
 from location_context.sections.contract import NotApplicable
 from tests.widget.full_app import STAY
-from tests.widget.test_heights import BOTH, FAR, NEAR, misses
+from tests.widget.test_heights import BOTH, FAR, NEAR, all_misses
 
 CARD = re.compile(r'<section class="card (\w+)"')
 ALL = ["weather", "astronomy", "guide", "events"]
@@ -103,4 +103,4 @@ def test_what_is_reserved_is_within_15_percent_of_the_chosen_sections(full, open
     stays = [(NEAR, 8), (FAR, 30)]
     if "weather" in sections:  # which is of several kinds
         stays += [(BOTH, 10), (FAR, 3), (FAR, 8)]
-    assert [miss for stay in stays for miss in misses(full, page, *stay, **where)] == []
+    assert all_misses(full, page, stays, **where) == []

@@ -44,6 +44,9 @@ UNREADABLE = {
     "an error in JSON": b'{"error": "maintenance"}',
     "nothing but refusals": b"title,start\nChoir,soon\n,2026-12-02\n",
 }
+# An import of a file reads every kind; what comes of it, feeds share with it.
+OF_FEEDS = ["nothing", "a page", "nothing but refusals"]
+EMPTY_FEEDS = ["a calendar of cancellations", "a table", "a page whose events are over"]
 
 
 def _calendar(kind: str, source: str) -> Calendar:
@@ -73,7 +76,7 @@ async def test_what_cannot_be_read_changes_nothing(opening, tmp_path, name, file
             assert await _titles(opened) == ["Choir"]
 
 
-@pytest.mark.parametrize("name", UNREADABLE)
+@pytest.mark.parametrize("name", OF_FEEDS)
 async def test_what_cannot_be_read_is_no_new_import(opening, tmp_path, name):
     file = tmp_path / "town.ics"
     file.write_bytes(UNREADABLE[name])
@@ -101,7 +104,7 @@ async def test_a_calendar_without_events_empties_only_where_that_is_allowed(
         assert await _titles(opened) == []
 
 
-@pytest.mark.parametrize("name", UNREADABLE)
+@pytest.mark.parametrize("name", OF_FEEDS)
 async def test_a_feed_that_answers_200_with_no_calendar_keeps_its_events_and_says_why(
     opening, name
 ):
@@ -121,7 +124,7 @@ async def test_a_feed_that_answers_200_with_no_calendar_keeps_its_events_and_say
             assert await _titles(opened) == ["Choir"]
 
 
-@pytest.mark.parametrize("name", WITHOUT_EVENTS)
+@pytest.mark.parametrize("name", EMPTY_FEEDS)
 async def test_a_feed_is_emptied_when_it_came_without_events_twice_in_a_row(opening, name):
     answers = [Answered(GOOD, headers={"ETag": '"1"'})]
 
