@@ -107,7 +107,7 @@ def archive() -> str:
 
 
 def events() -> str:
-    head = ("", "calls a day", "of ours", "for widgets", "stays, 1 page", "2 pages", "5 pages")
+    head = ("", "calls a day", "of ours", "for widgets", "of 1 page", "of 2", "of 5")
     rows = [
         (name, f"{limit:,}" if limit else "by plan", f"{ours:,}", f"{ours // 2:,}",
          *(f"{ours // 2 // pages:,}" for pages in (1, 2, 5)))
@@ -168,7 +168,7 @@ def rounded(value: float) -> int:
 
 
 def percent(share: float) -> str:
-    return f"{share * 100:.0f} %"
+    return f"{share * 100:.0f}\N{NO-BREAK SPACE}%"
 
 
 def seconds_of(value: float) -> str:
