@@ -54,8 +54,6 @@ NOT_RUN = {  # how a command begins: why no test runs it
     "location-context serve": "does not end; tests/web/commands.py runs it for many tests",
     "location-context setup": "downloads the grid; tests/test_scripts.py runs it without",
     "location-context climate fallback": "downloads 156 MB; tests/sections/weather/test_grid.py",
-    "pg_dump ": "needs addresses of the reader's; tests/docs/test_production.py runs its like",
-    "pg_restore ": "likewise",
     "python benchmarks/": "minutes; tests/test_scripts.py starts each with --help",
     "python scripts/": "writes into the repository; tests compare what each writes",
     "pytest": "is one of the tests",
