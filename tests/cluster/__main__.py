@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 
 from tests.cluster.cluster import Cluster
-from tests.cluster.findings import Given
+from tests.cluster.findings import Finding, Given
 from tests.cluster.proxies import PROXIES
 from tests.cluster.scenarios import SCENARIOS
 
@@ -38,7 +38,10 @@ async def check(names: Sequence[str], given: Given) -> bool:
     all_held, wide = True, max(map(len, SCENARIOS))
     for name in names or SCENARIOS:
         began = time.monotonic()
-        finding = await SCENARIOS[name].finding(given)
+        try:
+            finding = await SCENARIOS[name].finding(given)
+        except (OSError, RuntimeError) as error:  # such as a part that did not start
+            finding = Finding(False, f"could not be tried: {error}")
         seconds = round(time.monotonic() - began)
         word = "holds" if finding.held else "FAILS"
         print(f"{name:<{wide}}  {word}  {seconds:>4} s  {finding.seen}", flush=True)
