@@ -76,7 +76,8 @@ def test_guests_speak_tls_and_http_2_and_get_what_the_service_sends(
         assert guest.get("/metrics").status_code == 404
         assert guest.post("/v1/status").status_code == 405
         too_long = guest.post("/v1/status", content=b"x" * 100_000).status_code
-        assert too_long == (502 if name == "caddy" else 413)  # Caddy 2.6 knows no better
+        # Caddy 2.6 hands on what is within its limit, and the service may have answered by then
+        assert too_long in ((405, 502) if name == "caddy" else (413,))
         sent = httpx2.get(f"http://127.0.0.1:{before.plain_port}/v1/status", trust_env=False)
         assert sent.status_code in {301, 308}
         assert sent.headers["Location"].startswith("https://127.0.0.1")

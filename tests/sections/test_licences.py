@@ -84,7 +84,8 @@ PAGE = (ROOT / "docs" / "providers.md").read_text("utf-8")
 ITEMS = [
     " ".join(item.split()) for item in re.split(r"\n(?=\n|[-|#])", PAGE)
 ]  # rows, points, lines
-OURS = {"database_url", "redis_url", "public_url"}  # addresses that are no provider's
+# addresses that are no provider's
+OURS = {"database_url", "redis_url", "public_url", "purge_url", "traces_url"}
 
 
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)

@@ -56,4 +56,5 @@ def test_chromium_still_measures_at_the_first_width_so_that_embed_js_comes_first
         frame.evaluate("document.getElementById('w').append(' more words'.repeat(200))")
         until(page, f"{TALL_FRAME} > {before}")
         content = frame.evaluate("document.getElementById('w').offsetHeight")
-        assert content > 1.5 * page.evaluate(TALL_FRAME)
+        measured = page.evaluate(TALL_FRAME)  # too small as a rule, and at times ten times too tall
+        assert not content / 1.5 <= measured <= 1.5 * content

@@ -74,7 +74,8 @@ def test_no_width_from_280_to_1400_px_has_a_second_scrollbar_or_swings(
         until(page, "frames_.every((one) => one.style.height)")
         barred, swinging, loose = [], [], []
         for first in range(0, len(all_widths), LANES):
-            widths = list(all_widths[first : first + LANES])
+            last = len(all_widths) - 1  # which the lanes that are left over take
+            widths = [all_widths[min(first + lane, last)] for lane in range(LANES)]
             page.evaluate("(widths) => widen(widths)", widths)
             seen = at_rest(page, widths)
             for one, told in zip(seen, page.evaluate("messages"), strict=True):

@@ -205,9 +205,12 @@ async def test_a_cached_answer_is_given_until_the_climatology_has_come_and_not_a
 
 
 async def test_closing_ends_what_is_fetched_behind(world: World):
+    await world.read(query(NEAR))  # loads what it needs: a late forecast has the archive asked
+    await world.section.archives.repository.flush()
+    world.open_meteo.server.asked.clear()
     world.open_meteo.faults = {ARCHIVE: Answered(fault="hang")}
-    reading = await world.read(query(NEAR))
-    other = await world.read(query(NEAR, Point(45.76, 4.84, "Europe/Paris")))
+    reading = await world.read(query(NEAR, Point(45.76, 4.84, "Europe/Paris")))
+    other = await world.read(query(NEAR, Point(43.3, 5.37, "Europe/Paris")))
     while not world.open_meteo.calls(ARCHIVE):  # noqa: ASYNC110  the loop itself is waited for
         await asyncio.sleep(0)
     await world.section.close()

@@ -52,7 +52,6 @@ class Forecasts:
         self.clock = clock
         self.on_elevation = on_elevation
         self.on_forecast = on_forecast
-        clients = {one.title: one.client for one in self.providers}
         self.cache: CachedSource[Key, Forecast] = CachedSource(
             clock,
             fresh=_fresh_until,
@@ -63,10 +62,13 @@ class Forecasts:
                 name=lambda key: (key[0], f"{key[1].key},{key[2]}"),
                 pack=lambda forecast, _: forecast.pack(),
                 unpack=_unpack,
-                client=lambda key: clients[key[0]],
+                client=lambda key: self._client(key[0]),
             ),
         )
-        self.cache.in_flight.on_join = lambda flight: clients[flight[0][0]].calls.join()
+        self.cache.in_flight.on_join = lambda flight: self._client(flight[0][0]).calls.join()
+
+    def _client(self, title: str) -> ProviderClient:
+        return next(one.client for one in self.providers if one.title == title)
 
     async def fetch(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
         """The forecast of the stay; None when none can be had."""
