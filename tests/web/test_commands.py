@@ -16,7 +16,7 @@ from tests.fakes import open_holidays
 from tests.fakes.met_norway import PATH as MET_PATH
 from tests.fakes.met_norway import MetNorwayStandIn
 from tests.fakes.open_meteo import ARCHIVE, FORECAST, OpenMeteo
-from tests.fakes.server import Answered, StandIn
+from tests.fakes.server import Answered, Asked, StandIn
 from tests.sections.weather.conftest import write_grid
 from tests.web.commands import command
 
@@ -145,6 +145,24 @@ def test_warm_waits_for_the_budget_says_how_long_and_goes_on_where_it_was_stoppe
         again = command(tmp_path, "warm", str(file), "--json", more=more)
     assert json.loads(again.stdout)["read"]["weather"] == {"complete": 7}
     assert len(standin.asked) == asked
+
+
+def test_warm_reads_again_at_its_end_what_failed_for_a_moment(tmp_path: Path) -> None:
+    command(tmp_path, "setup", "--without-fallback")
+    standin, file = OpenMeteo(system_clock), far_places(tmp_path, 3)
+    respond, failures = standin.server.respond, [Answered(b"<p>A moment, please.</p>")] * 2
+
+    def respond_later(asked: Asked) -> Answered:
+        """The place is read twice at once, and at the end a third time."""
+        first = asked.path == ARCHIVE and asked.query["latitude"].startswith("30")
+        return failures.pop() if first and failures else respond(asked)
+
+    standin.server.respond = respond_later
+    with standin.server.running():
+        more = open_meteo_at(standin, OPEN_HOLIDAYS_URL="", OPEN_METEO_PER_MINUTE="1000")
+        done = command(tmp_path, "warm", str(file), "--json", more=more)
+    assert json.loads(done.stdout)["read"]["weather"] == {"complete": 3}
+    assert not failures
 
 
 def test_what_warm_fetched_of_forecasts_and_school_holidays_serves_other_processes(

@@ -199,22 +199,32 @@ async def _warm(
         summary = _Summary({section.name: Counter() for section in service.sections})
         slots = asyncio.Semaphore(MAX_CONCURRENT)
         tomorrow = service.clock().date() + timedelta(days=1)
-
-        async def read_line(number: int, row: dict[str, str]) -> None:
+        queries: dict[int, Query] = {}
+        for number, row in rows:
             try:
-                query = _query(service, _values(row, tomorrow), DATED_SECTION)
+                queries[number] = _query(service, _values(row, tomorrow), DATED_SECTION)
             except InvalidRequest as error:
                 summary.invalid.append(f"Line {number}: {error.message}")
-            else:
-                async with slots:
-                    kinds = await _complete(service, query, progress, wait=wait)
-                for name, kind in kinds.items():
-                    summary.read[name][kind] += 1
-                if not _INCOMPLETE.isdisjoint(kinds.values()):
-                    summary.incomplete.append(number)
-            progress.advance()
+                progress.advance()
+        read: dict[int, Mapping[str, str]] = {}
 
-        await asyncio.gather(*(read_line(number, row) for number, row in rows))
+        async def read_lines(numbers: Iterable[int], advance: Callable[[], None]) -> list[int]:
+            """The lines that are incomplete still."""
+
+            async def read_line(number: int) -> None:
+                async with slots:
+                    read[number] = await _complete(service, queries[number], progress, wait=wait)
+                advance()
+
+            await asyncio.gather(*map(read_line, numbers))
+            return [line for line in numbers if not _INCOMPLETE.isdisjoint(read[line].values())]
+
+        incomplete = await read_lines(list(queries), progress.advance)
+        # once more at the end: what failed for a moment, such as calls of a command just killed
+        summary.incomplete = await read_lines(incomplete, lambda: None)
+        for kinds in read.values():
+            for name, kind in kinds.items():
+                summary.read[name][kind] += 1
         return summary
 
 
