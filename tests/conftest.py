@@ -36,6 +36,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Evidence())
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The folders whose files take longest first, so that no process is left alone with one."""
+    longest = ("widget", "web", "cluster", "deploy", "docs")
+    rank = {ROOT / "tests" / name: number for number, name in enumerate(longest)}
+    items.sort(key=lambda item: rank.get(item.path.parent, len(longest)))
+
+
 settings.register_profile("ours", deadline=None)  # a busy machine is no failure
 settings.load_profile("ours")
 
