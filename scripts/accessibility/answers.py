@@ -49,6 +49,7 @@ ANSWERED = (
     ),
     Answer("axe", "color-contrast", ".plot", "text in drawings: a test measures it"),
     Answer("axe", "color-contrast", "figure", "text on the map: a test measures it"),
+    Answer("axe", "color-contrast", "svg:has(> #t)", "text of the static card: a test measures it"),
     Answer("IBM", "style_color_misuse", "", "tests: rain, certainty and tiers are told by words"),
     Answer("IBM", "style_highcontrast_visible", "", "tests with forced colours"),
     Answer("IBM", "style_viewport_resizable", "", "tests with text of 200 %"),
@@ -98,4 +99,5 @@ ANSWERED = (
     Answer("Nu checker", "Property “vector-effect” doesn't exist", "", _CSS),
     Answer("Nu checker", "CSS: “height”: Parse Error", "snippet", f"{_CSS} (max, min and cqi)"),
     Answer("Nu checker", "CSS: “height”: Character s", "", f"{_CSS} (calc-size)"),
+    Answer("Nu checker", "This document appears to be written in", "", "a guess, from names alone"),
 )

@@ -141,8 +141,8 @@ def served() -> Iterator[tuple[str, str]]:
 
 def cases(base: str, scores: str) -> list[Case]:
     """Every page; the widget's layouts and the documents are those of the documentation."""
-    reference = httpx2.get(f"{base}/v1/docs", trust_env=False).text
-    pages = sorted({"/v1/docs", *re.findall(r'"(/v1/docs/[^"#]+)', reference)})
+    references = [httpx2.get(f"{one}/v1/docs", trust_env=False).text for one in (base, scores)]
+    pages = sorted({"/v1/docs", *re.findall(r'"(/v1/docs/[^"#]+)', "".join(references))})
     document = httpx2.get(f"{base}/v1/openapi.json", trust_env=False).json()
     parameter = document["components"]["parameters"].get("layout", {"schema": {"enum": ["full"]}})
     found = []
@@ -161,9 +161,11 @@ def cases(base: str, scores: str) -> list[Case]:
             wrong = httpx2.QueryParams({**given, "lat": "north"})
             found.append(Case("widget, error", f"{base}/v1/pulse?{wrong}", 500, theme, language))
             found.append(Case("builder", f"{base}/", 1000, theme, language))
+    mail = httpx2.QueryParams({**STAYS[0], "code": "mail"})
     for scheme in ("light", "dark"):
         found += [
             Case("builder, wrong field", f"{base}/?lat=abc&lng=0&place=x", 500, scheme),
+            Case("builder, e-mail", f"{base}/?{mail}", 500, scheme),
             Case("builder, other places", f"{base}/?place=springfield", 500, scheme),
         ]
         for page in pages:

@@ -7,6 +7,8 @@ import httpx2
 import pytest
 
 from location_context.widget import text_width
+from location_context.widget.colour import contrast
+from tests.widget.browser import as_hex
 from tests.widget.full_app import EXTREMES, LANGUAGES, STAY
 from tests.widget.test_compact import (
     HALF_OF_KINDS,
@@ -37,6 +39,17 @@ OVER = """(font) => {
   }
   return found;
 }"""
+
+
+ON = """() => [...document.querySelectorAll("text")].flatMap((one) => {
+  const box = one.getBoundingClientRect(), down = box.top + box.height / 2;
+  return [box.left + 1, box.left + box.width / 2, box.right - 1].map((across) => {
+    const below = document.elementsFromPoint(across, down).filter((under) =>
+      !under.matches("text, svg") && getComputedStyle(under).fill !== "none");
+    const fill = below.length ? getComputedStyle(below[0]).fill : "none";
+    return [getComputedStyle(one).fill, fill, one.textContent];
+  });
+})"""
 
 
 def picture(full, given=STAY, headers=None, **more) -> httpx2.Response:
@@ -142,3 +155,18 @@ def test_what_comes_in_the_address_is_inert(full):
 def test_lines_are_broken_where_a_reader_expects_it(text, lines):
     found = text_width.lines(text, 10, 60 if text[0] != "東" else 42)
     assert found == lines
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_text_has_contrast_on_what_lies_below_it(full, open_page, kind, theme):
+    address = str(picture(full, KINDS[kind], lang="en", theme=theme).url)
+    page = open_page(address, viewport={"width": 620, "height": 1200}).page
+    seen = page.evaluate(ON)
+    assert seen
+    weak = [
+        (ink, ground, text)
+        for ink, ground, text in seen
+        if contrast(as_hex(ink), as_hex(ground)) < 4.5
+    ]
+    assert weak == []
