@@ -1,7 +1,11 @@
 (() => {
-  // What is folded away is laid out once a guest is about to open it, so that opening only shows it.
-  for (const near of ["pointerover", "focusin"])
-    addEventListener(near, ({ target }) => target.closest?.("details")?.lastElementChild.getBoundingClientRect());
+  // A folded list is laid out once it is on the screen and nothing else happens, so that opening only shows it.
+  const idle = window.requestIdleCallback || setTimeout;
+  const lists = new IntersectionObserver((seen) => {
+    for (const { isIntersecting, target } of seen)
+      if (isIntersecting) idle(() => target.lastElementChild.getBoundingClientRect());
+  });
+  document.querySelectorAll("details").forEach((one) => lists.observe(one));
   if (parent === window) return;
   const root = document.documentElement, page = document.getElementById("w");
   let sent = 0, patience;
