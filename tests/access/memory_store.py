@@ -16,6 +16,7 @@ class MemoryKeys:
         self.records: dict[str, ApiKey] = {}
         self.asked = 0
         self.gone = False
+        self.failed = asyncio.Event()
         self.damaged: list[str] = []
         self.answering = asyncio.Event()
         self.answering.set()
@@ -26,6 +27,7 @@ class MemoryKeys:
         self.asked += 1
         await self.answering.wait()
         if self.gone:
+            self.failed.set()
             raise StorageError("gone")
         return self._version
 

@@ -6,7 +6,8 @@ from datetime import timedelta
 import pytest
 from structlog.testing import capture_logs
 
-from location_context.access.key_cache import REFRESH_SECONDS, ApiKeyCache
+from location_context.access import key_cache as module
+from location_context.access.key_cache import PATIENCE_SECONDS, REFRESH_SECONDS, ApiKeyCache
 from location_context.access.keys import ApiKeys, digest, mint
 from location_context.errors import ServiceOverloaded
 from tests.access.memory_store import MemoryKeys
@@ -29,6 +30,12 @@ def store() -> MemoryKeys:
 
 @pytest.fixture
 def key_cache(store: MemoryKeys, clock: MovedClock) -> ApiKeyCache:
+    return ApiKeyCache(store, now=clock.seconds, patience=0.01)
+
+
+@pytest.fixture
+def patient(store: MemoryKeys, clock: MovedClock) -> ApiKeyCache:
+    """As it is in the service."""
     return ApiKeyCache(store, now=clock.seconds)
 
 
@@ -127,6 +134,99 @@ async def test_nobody_is_called_unknown_while_the_store_is_gone(
         await key_cache.find_new(b"", slowed=False)
 
 
+async def test_a_key_made_a_moment_ago_is_found_though_the_store_fails_for_a_moment(
+    patient: ApiKeyCache, store: MemoryKeys, keys: ApiKeys, clock: MovedClock
+) -> None:
+    await patient.find(b"")
+    minted = await keys.create("Hotel")
+    store.gone = True
+    clock.advance(1)
+    asking = asyncio.create_task(patient.find_new(minted.record.digest, slowed=False))
+    await store.failed.wait()
+    store.gone = False
+    clock.advance(1)
+    assert await asking == minted.record
+
+
+async def test_the_first_request_is_answered_though_the_store_fails_for_a_moment(
+    patient: ApiKeyCache, store: MemoryKeys, keys: ApiKeys, clock: MovedClock
+) -> None:
+    minted = await keys.create("Hotel")
+    store.gone = True
+    asking = [asyncio.create_task(patient.find(minted.record.digest)) for _ in range(9)]
+    await store.failed.wait()
+    store.gone = False
+    clock.advance(1)
+    assert set(await asyncio.gather(*asking)) == {minted.record}
+
+
+async def test_a_store_that_is_late_is_waited_for_and_not_asked_again(
+    monkeypatch: pytest.MonkeyPatch,
+    patient: ApiKeyCache,
+    store: MemoryKeys,
+    keys: ApiKeys,
+    clock: MovedClock,
+) -> None:
+    monkeypatch.setattr(module, "READ_TIMEOUT", 0.01)
+    await patient.find(b"")
+    minted = await keys.create("Hotel")
+    store.answering.clear()
+    clock.advance(1)
+    asking = asyncio.create_task(patient.find_new(minted.record.digest, slowed=False))
+    while not patient._failing:  # noqa: ASYNC110  until the store is late
+        await asyncio.sleep(0)
+    store.answering.set()
+    assert await asking == minted.record
+    assert store.asked == 2
+
+
+async def test_a_reading_that_does_not_end_is_given_up_in_time_for_a_revoked_key(
+    monkeypatch: pytest.MonkeyPatch,
+    patient: ApiKeyCache,
+    store: MemoryKeys,
+    keys: ApiKeys,
+    clock: MovedClock,
+) -> None:
+    monkeypatch.setattr(module, "READ_TIMEOUT", 0.01)
+    minted = await keys.create("Hotel")
+    await patient.find(minted.record.digest)
+    await keys.revoke(minted.record.id)
+    store.answering.clear()
+    clock.advance(2)
+    await patient.find(minted.record.digest)
+    store.answering = asyncio.Event()  # the next connection is not silent
+    store.answering.set()
+    clock.advance(2)
+    found = await patient.find(minted.record.digest)
+    assert found is not None
+    assert found.status(clock()) == "revoked"
+
+
+async def test_a_store_that_has_been_gone_for_a_while_holds_no_request(
+    patient: ApiKeyCache, store: MemoryKeys, clock: MovedClock
+) -> None:
+    store.gone = True
+    assert await patient.awaited() == "keys"
+    clock.advance(PATIENCE_SECONDS)
+    async with asyncio.timeout(PATIENCE_SECONDS / 2):
+        for _ in range(20):
+            with pytest.raises(ServiceOverloaded):
+                await patient.find(b"")
+
+
+async def test_keys_are_read_before_the_first_request_though_the_store_fails_at_first(
+    patient: ApiKeyCache, store: MemoryKeys, keys: ApiKeys
+) -> None:
+    minted = await keys.create("Hotel")
+    store.gone = True
+    preparing = asyncio.create_task(patient.prepare())
+    await store.failed.wait()
+    store.gone = False
+    await preparing
+    store.gone = True
+    assert await patient.find(minted.record.digest) == minted.record
+
+
 async def test_a_store_that_accepts_and_never_answers_costs_one_request_its_patience(
     key_cache: ApiKeyCache, store: MemoryKeys, keys: ApiKeys, clock: MovedClock
 ) -> None:
@@ -167,7 +267,7 @@ async def test_a_caller_that_goes_away_leaves_the_look_up_to_the_next(
 async def test_keys_are_awaited_until_they_are_read_and_the_database_once_it_is_gone_too_long(
     store: MemoryKeys, clock: MovedClock
 ) -> None:
-    held = ApiKeyCache(store, now=clock.seconds, hold=30)
+    held = ApiKeyCache(store, now=clock.seconds, hold=30, patience=0.01)
     store.gone = True
     assert await held.awaited() == "keys"
     store.gone = False
