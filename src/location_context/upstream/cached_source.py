@@ -17,13 +17,7 @@ from location_context.lru import LRUCache
 from location_context.stay import Clock
 from location_context.upstream.client import ProviderClient
 from location_context.upstream.deadline import Deadline, SingleFlight
-from location_context.upstream.shared_cache import (
-    CacheRecord,
-    Failure,
-    Lease,
-    Outcome,
-    SharedCache,
-)
+from location_context.upstream.shared_cache import CacheRecord, Failure, Lease, Outcome, SharedCache
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -70,6 +64,8 @@ class Sharing(Generic[K, V]):
         unpack: what `pack` was given; None where the data are damaged.
         stored: whether they are kept in the database too, which a provider's terms must allow.
         client: whose calls other processes make; None: that of the source.
+        serves: whether a value found under the key's name has any of the parts that the key wants,
+            where equal keys may want different ones.
     """
 
     cache: SharedCache
@@ -78,6 +74,7 @@ class Sharing(Generic[K, V]):
     unpack: Callable[[bytes], tuple[V, datetime] | None]
     stored: bool = True
     client: Callable[[K], ProviderClient] | None = None
+    serves: Callable[[K, V], bool] = lambda _key, _value: True
 
 
 class CachedSource(Generic[K, V]):
@@ -379,10 +376,11 @@ class CachedSource(Generic[K, V]):
 
     def _keep_shared(self, key: K, data: bytes | None) -> Entry[V] | None:
         """A value that another process fetched; a stale one is cached for bad times."""
-        unpacked = self._sharing.unpack(data) if self._sharing and data else None
-        if unpacked is None:
+        if self._sharing is None or not data or (unpacked := self._sharing.unpack(data)) is None:
             return None
         value, fetched_at = unpacked
+        if not self._sharing.serves(key, value):
+            return None
         fresh_until, before = self._fresh_until(key, value, fetched_at), self.peek(key)
         entry = Entry(value, fetched_at, fresh_until, fresh_until)
         if before is None or before.fetched_at < fetched_at:

@@ -2,6 +2,8 @@
 
 import asyncio
 import threading
+import time
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, date, datetime, timedelta
 
 import msgspec
@@ -9,13 +11,18 @@ import pytest
 
 from location_context.point import Point
 from location_context.sections.cached_section import CachedSection
+from location_context.sections.section import SectionContext
+from location_context.sections.weather.climatology import months_to_horizon
 from location_context.sections.weather.records import month_span
-from location_context.sections.weather.retrieval.prefetch import months_wanted
+from location_context.sections.weather.section import Weather
+from location_context.settings import Secret
 from location_context.stay import Stay
 from location_context.storage.datasets import SqlClimateStore
+from location_context.storage.redis import RedisLink
+from location_context.storage.shared import RedisSharedStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
-from location_context.upstream.http import http_client
+from location_context.upstream.http import HttpClient, http_client
 from tests.fakes.nasa_power import PATH as POWER
 from tests.fakes.open_meteo import ARCHIVE, FORECAST
 from tests.fakes.server import Answered, Asked
@@ -125,6 +132,101 @@ async def test_nobody_waits_for_what_is_fetched_behind_another_guest(world: Worl
     await first.awaits
 
 
+class Processes:
+    """Sections of two processes over one Redis and one database; the first forecast is alone."""
+
+    def __init__(self, world: World, links: list[RedisLink], clients: list[HttpClient]) -> None:
+        settings = msgspec.structs.replace(world.settings, met_norway_url="", nasa_power_url="")
+        self.stores = [RedisSharedStore(link) for link in links]
+        self.sections = [
+            Weather.build(
+                SectionContext(
+                    settings, world.clock, client, {"climate": SqlClimateStore(world.database)},
+                    shared=store,
+                )
+            )
+            for client, store in zip(clients, self.stores, strict=True)
+        ]  # fmt: skip
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for a call to the archive of their process, or of the other."""
+        joined = (one.archives.providers[0].client.calls.joined for one in self.sections)
+        return sum(joined) + sum(one.looked_up["reading", "waited"] for one in self.stores)
+
+
+@pytest.fixture
+async def processes(world: World, redis_url: str, redis_prefix: str) -> AsyncIterator[Processes]:
+    async with http_client("test") as one, http_client("test") as other:
+        links = [RedisLink(Secret(redis_url), redis_prefix, 60) for _ in range(2)]
+        hearing = [asyncio.create_task(link.run()) for link in links]
+        made = Processes(world, links, [one, other])
+        yield made
+        for section in made.sections:
+            await section.close()
+        for task in hearing:
+            task.cancel()
+        await asyncio.gather(*hearing, return_exceptions=True)
+        for link in links:
+            await link.close()
+
+
+class Gate:
+    """Holds the answers of one path of Open-Meteo until it is opened."""
+
+    def __init__(self, world: World, path: str) -> None:
+        self._open = threading.Event()
+        respond = world.open_meteo.server.respond
+
+        def held(request: Asked) -> Answered:
+            assert request.path != path or self._open.wait(60)
+            return respond(request)
+
+        world.open_meteo.server.respond = held
+
+    def open(self) -> None:
+        self._open.set()
+
+
+async def until(told: Callable[[], bool]) -> None:
+    patience = time.monotonic() + 60
+    while not told():
+        assert time.monotonic() < patience
+        await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("guest", [0, 1], ids=["this process", "another process"])
+async def test_months_on_their_way_for_a_cell_are_waited_for_by_whoever_wants_some_of_them(
+    world: World, processes: Processes, guest: int
+):
+    gate = Gate(world, ARCHIVE)
+    first = await processes.sections[0].read(query(NEAR), Deadline.after(60))
+    await until(lambda: bool(world.open_meteo.calls(ARCHIVE)))  # for November and December
+    far = query(Stay(date(2027, 12, 3), date(2027, 12, 9)))
+    asking = asyncio.create_task(processes.sections[guest].read(far, Deadline.after(60)))
+    await until(lambda: processes.waiting == 1 or len(world.open_meteo.calls(ARCHIVE)) == 2)
+    gate.open()
+    assert (await asking).body.basis.kind == "reanalysis"
+    await first.awaits
+    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+
+
+@pytest.mark.parametrize("guest", [0, 1], ids=["this process", "another process"])
+async def test_a_guest_whose_forecast_is_late_has_the_whole_horizon_fetched_in_one_call(
+    world: World, processes: Processes, guest: int
+):
+    gate = Gate(world, FORECAST)
+    december = query(Stay(date(2026, 12, 3), date(2026, 12, 6)))
+    late = asyncio.create_task(processes.sections[0].read(december, Deadline.after(60)))
+    await until(lambda: bool(world.open_meteo.calls(ARCHIVE)))  # asked beside it
+    gate.open()
+    assert (await late).body.mode == "forecast"
+    reading = await processes.sections[guest].read(query(NEAR), Deadline.after(60))  # in November
+    if reading.awaits is not None:
+        await reading.awaits
+    assert len(world.open_meteo.calls(ARCHIVE)) == 1
+
+
 async def test_an_archive_that_fails_is_left_alone_for_ten_minutes_and_then_asked_once(
     world: World,
 ):
@@ -231,4 +333,5 @@ async def test_the_months_wanted_serve_every_stay_within_the_horizon(world: Worl
             stay = Stay(today + timedelta(first), today + timedelta(last))
             assert await world.section.archives.load(query(stay)) is not None, stay
     assert len(world.open_meteo.calls(ARCHIVE)) == 1
-    assert all(month_span(*month)[1] < today for month in months_wanted(Stay(today, today), today))
+    wanted = months_to_horizon(Stay(today, today), today)
+    assert all(month_span(*month)[1] < today for month in wanted)

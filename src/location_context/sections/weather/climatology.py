@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from location_context.sections.weather import records
 from location_context.sections.weather.records import PAD_DAYS, ROW, Columns, Floats
 from location_context.sections.weather.response import YearBody
-from location_context.stay import Stay
+from location_context.stay import Stay, horizon
 
 WET_MM = 1.0
 WIDTH = 2 * PAD_DAYS + 1
@@ -229,6 +229,18 @@ def months_of(stay: Stay, year: int) -> list[tuple[int, int]]:
         found.append((day.year + shift, day.month))
         day = date(day.year + day.month // 12, day.month % 12 + 1, 1)
     return found
+
+
+def months_to_horizon(stay: Stay, today: date) -> list[records.YearMonth]:
+    """The months of ten years behind the stay, and behind any that may be a forecast today.
+
+    A stay over New Year takes its January from the year after: those years are wanted besides.
+    """
+    whole = Stay(min(stay.start, today), max(stay.end, horizon(today)))
+    years = latest(last_year(today))
+    wanted = {month for year in years for month in months_of(whole, year)}
+    wanted |= {(year, name) for year in years for _, name in wanted}
+    return sorted(one for one in wanted if records.is_past(one, today))
 
 
 def windows(

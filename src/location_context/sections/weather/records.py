@@ -22,6 +22,7 @@ from location_context.sections.weather.response import Condition, Kind, Mode, Sp
 
 Product = Literal["raw", "damped"]  # what a forecast is; see `ForecastProvider.product`
 PAD_DAYS = 15  # a window reaches as far to either side of a date
+SETTLED_DAYS = 6  # until an archive has a day for good
 LAPSE_K_PER_M = 0.0065  # ICAO standard atmosphere
 
 # Plausible daily values: what lies outside is unknown. The highest ever measured lie inside,
@@ -161,7 +162,7 @@ class Month:
         if now - self.fetched_at < timedelta(days=1):
             return True
         known = np.isfinite(self.values[ROW["temperature_max"]]).any()
-        return bool(known) and (self.fetched_at.date() - last).days > 6
+        return bool(known) and (self.fetched_at.date() - last).days > SETTLED_DAYS
 
 
 class MonthRow(msgspec.Struct, frozen=True):
@@ -243,6 +244,11 @@ def month_span(year: int, month: int) -> tuple[date, date]:
     first = date(year, month, 1)
     after = date(year + month // 12, month % 12 + 1, 1)
     return first - timedelta(PAD_DAYS), after + timedelta(PAD_DAYS - 1)
+
+
+def is_past(month: YearMonth, today: date) -> bool:
+    """Whether an archive has it for good, with its pads."""
+    return (today - month_span(*month)[1]).days > SETTLED_DAYS
 
 
 class ClimateStore(Protocol):

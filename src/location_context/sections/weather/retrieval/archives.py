@@ -1,15 +1,16 @@
 """Archives: the climatology of a stay from a provider's archive; what is stored is not asked for.
 
-A month of a cell is asked for once, in one request for all ten years; a year that lacks over a
-fifth of its window is replaced by the next older one, as far as two more requests reach.
+A month of a cell is asked for once, in one request for all ten years. One request for a cell is
+under way at a time, whatever its months; where a stay is near, it is for all that forecasts of the
+cell need. A year that lacks over a fifth of its window is replaced by the next older one, as far as
+two more requests reach.
 `ArchiveBuilder` fills the store for many places ahead of their guests, as far as the budget allows.
 """
 
 import asyncio
 import contextlib
-import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 
@@ -31,7 +32,7 @@ from location_context.sections.weather.records import (
     YearMonth,
 )
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
-from location_context.stay import Clock, Stay
+from location_context.stay import Clock, Stay, horizon
 from location_context.upstream.cached_source import CachedSource, Sharing
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.fallback_chain import Attempt, FallbackChain
@@ -46,7 +47,14 @@ MAX_CACHED_SERIES = 300  # points of one cell share them
 PAUSE_SECONDS = 30.0
 MAX_ATTEMPTS = 3
 
-FetchKey = tuple[str, str, tuple[YearMonth, ...]]  # source, cell and months
+
+@dataclass(frozen=True)
+class _CellFetch:
+    """What is fetched of a cell, of which one call is under way at a time for whichever months."""
+
+    source: str
+    cell: str
+    months: frozenset[YearMonth] = field(compare=False)
 
 
 class Archives:
@@ -68,16 +76,22 @@ class Archives:
         )
         clients = {one.source: one.client for one in self.providers}
         # the repository keeps what comes: this one only shares what is under way, or just came
-        self._fetches: CachedSource[FetchKey, list[Month]] = CachedSource(
+        self._fetches: CachedSource[_CellFetch, list[Month]] = CachedSource(
             clock,
             fresh=JUST_FETCHED,
             stale=JUST_FETCHED,
             max_size=0,
             sharing=Sharing(
-                shared, _name, _pack, _unpack, stored=False, client=lambda key: clients[key[0]]
+                shared,
+                name=lambda key: (key.source, key.cell),
+                pack=_pack,
+                unpack=_unpack,
+                stored=False,
+                client=lambda key: clients[key.source],
+                serves=lambda key, found: not key.months.isdisjoint(map(_name, found)),
             ),
         )
-        self._fetches.in_flight.on_join = lambda flight: clients[flight[0][0]].calls.join()
+        self._fetches.in_flight.on_join = lambda flight: clients[flight[0].source].calls.join()
         self._under_way: dict[asyncio.Future[None], set[Cell]] = {}  # calls of `fetch`
 
     async def fetch(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
@@ -141,32 +155,32 @@ class Archives:
     async def fetch_months(
         self, archive: "ArchiveQuery", months: Sequence[YearMonth], deadline: Deadline
     ) -> None:
-        """Ask for months and store them; one request per cell and months is under way at a time."""
+        """Ask for months and store them, but for those that come of a call for somebody else."""
         provider, cell, public = archive.provider, archive.cell, archive.query.public
+        missing = set(months)
 
         async def fetch() -> list[Month]:
-            found = await provider.fetch_months(cell, months, archive.today, public=public)
+            today = archive.today
+            found = await provider.fetch_months(cell, sorted(missing), today, public=public)
             self.repository.put(provider.source, cell.key, found)
+            missing.clear()  # whatever came, once is enough
             return list(found)
 
-        key = (provider.source, cell.key, tuple(months))
-        entry = await self._fetches.get_fresh(key, fetch, deadline, public=public)
-        self.repository.hold(provider.source, cell.key, entry.value)
+        while missing:
+            key = _CellFetch(provider.source, cell.key, frozenset(missing))
+            entry = await self._fetches.get_fresh(key, fetch, deadline, public=public)
+            self.repository.hold(provider.source, cell.key, entry.value)
+            missing.difference_update(map(_name, entry.value))
 
     async def fetch_missing(
         self, archive: "ArchiveQuery", wanted: Sequence[YearMonth], deadline: Deadline
     ) -> None:
-        """Ask for those of the months that are not at hand, once, if any; guests' calls first.
+        """Ask for those of the months that are not at hand, once, if any.
 
         Raises:
             ProviderError, TimeoutError: they did not come.
         """
         source, cell = archive.provider.source, archive.cell.key
-        flights = self._fetches.in_flight
-        while under_way := [
-            task for (key, _), task in flights.items() if key[:2] == (source, cell)
-        ]:
-            await asyncio.wait(under_way)
         held = await self.repository.get(source, cell, wanted)
         if missing := [month for month in wanted if month not in held]:
             await self.fetch_months(archive, missing, deadline)
@@ -185,10 +199,8 @@ class Archives:
         await self.repository.flush()
 
 
-def _name(key: FetchKey) -> tuple[str, str]:
-    source, cell, months = key
-    digest = hashlib.blake2b(repr(months).encode(), digest_size=8).hexdigest()
-    return source, f"{cell},{digest}"
+def _name(month: Month) -> YearMonth:
+    return month.year, month.month
 
 
 def _pack(months: Sequence[Month], at: datetime) -> bytes:
@@ -263,12 +275,20 @@ class ArchiveQuery:
         wanted = [month for year in years for month in climatology.months_of(self.stay, year)]
         repository, source = self._archives.repository, self.provider.source
         may_ask = deadline is not None  # which is paid for, so that a look into the store is not
-        self._months |= await repository.get(source, self.cell.key, wanted, reread=may_ask)
+        along = self._months_along() if may_ask else []
+        of_all = [*wanted, *along]
+        self._months |= await repository.get(source, self.cell.key, of_all, reread=may_ask)
         absent = [month for month in wanted if month not in self._months]
         if absent and deadline is not None:
-            await self._archives.fetch_months(self, absent, deadline)
+            missing = [month for month in of_all if month not in self._months]
+            await self._archives.fetch_months(self, missing, deadline)
             self._months |= await repository.get(source, self.cell.key, absent)
         return not absent or deadline is not None
+
+    def _months_along(self) -> list[YearMonth]:
+        """What forecasts of the cell need, which comes in the same call where the stay is near."""
+        is_near = self.stay.start <= horizon(self.today)
+        return climatology.months_to_horizon(self.stay, self.today) if is_near else []
 
     def _holds(self, year: int) -> bool:
         return all(month in self._months for month in climatology.months_of(self.stay, year))
@@ -364,4 +384,4 @@ def all_months(today: date) -> list[YearMonth]:
     years = climatology.latest(climatology.last_year(today))
     after = [(years[-1] + 1, month) for month in (1, 2, 3)]
     wanted = [(year, month) for year in years for month in range(1, 13)]
-    return wanted + [one for one in after if (today - records.month_span(*one)[1]).days > 6]
+    return wanted + [one for one in after if records.is_past(one, today)]

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 
 import structlog
 
@@ -17,9 +17,8 @@ from location_context.errors import ProviderBackoff, ProviderError
 from location_context.lru import LRUCache
 from location_context.sections.contract import Query
 from location_context.sections.weather import climatology
-from location_context.sections.weather.records import YearMonth, month_span
+from location_context.sections.weather.records import YearMonth
 from location_context.sections.weather.retrieval.archives import ArchiveQuery, Archives
-from location_context.stay import Stay, horizon
 from location_context.upstream.deadline import GATHER_SECONDS, Deadline
 from location_context.upstream.host import Host
 
@@ -31,7 +30,6 @@ AGAIN = timedelta(hours=1)  # after a call that left something missing
 AGAIN_AFTER_FAILURE = timedelta(minutes=10)
 AGAIN_AFTER_REFUSAL = timedelta(minutes=1)  # by our budget or queue, or a backoff without its end
 MAX_REMEMBERED = 5_000
-SETTLED_DAYS = 6  # until an archive has a day for good
 
 CellMonths = tuple[str, str, tuple[int, ...]]  # source, cell, months of the year
 
@@ -62,7 +60,7 @@ class Prefetch:
         if archive is None:
             return None
         assert query.stay is not None
-        wanted = months_wanted(query.stay, archive.today)
+        wanted = climatology.months_to_horizon(query.stay, archive.today)
         key = (archive.provider.source, archive.cell.key, tuple(sorted({m for _, m in wanted})))
         if (queued := self._queue.get(key)) is not None:
             return queued.done
@@ -131,15 +129,3 @@ def _may_be_asked(archive: ArchiveQuery) -> bool:
     """Whether its provider answers, as far as is known, and budget is left for who waits."""
     client = archive.provider.client
     return client.available and client.host.budget.spent_share() <= BUDGET_SHARE
-
-
-def months_wanted(stay: Stay, today: date) -> list[YearMonth]:
-    """The months of ten years behind the stay, and behind any that may be a forecast today.
-
-    A stay over New Year takes its January from the year after: those years are wanted besides.
-    """
-    whole = Stay(min(stay.start, today), max(stay.end, horizon(today)))
-    years = climatology.latest(climatology.last_year(today))
-    wanted = {month for year in years for month in climatology.months_of(whole, year)}
-    wanted |= {(year, name) for year in years for _, name in wanted}
-    return sorted(one for one in wanted if (today - month_span(*one)[1]).days > SETTLED_DAYS)
