@@ -1,6 +1,5 @@
 """The shipped files of HAProxy, nginx and Caddy do what they say, in front of real services."""
 
-import json
 import os
 import re
 import signal
@@ -19,7 +18,7 @@ from location_context.settings import Settings
 from tests.databases import OwnRedis
 from tests.deploy.proxies import PACKAGES, Proxy, proxy
 from tests.serving import free_port
-from tests.web.commands import Serving, command, serving
+from tests.web.commands import Serving, serving, unbounded_key
 from tests.web.test_serve import children
 
 STAY = {"lat": "48.8566", "lng": "2.3522", "start": "2026-11-28", "end": "2026-12-01"}
@@ -30,15 +29,6 @@ SETTINGS = {  # as the files say
     "LOCATION_CONTEXT_PUBLIC_URL": "https://context.example.org",
     "LOCATION_CONTEXT_WIDGET_PER_MINUTE": "2",
 }
-
-
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A data directory as `setup` leaves it, and a key."""
-    folder = tmp_path_factory.mktemp("house")
-    command(folder, "setup", "--without-fallback", "--json")
-    made = command(folder, "keys", "create", "load", "--per-minute", "1000000", "--json")
-    return folder, json.loads(made.stdout)["key"]
 
 
 @pytest.fixture(scope="module")
@@ -133,45 +123,54 @@ def wait_until(reached: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def answered(service: Serving) -> int:
-    """How many requests of askers it has answered."""
-    return service.written().count('"/v1/pulse/astronomy"')
+def answered(service: Serving, key_id: str) -> int:
+    """How many requests with this key it has answered."""
+    return service.written().count(f'"key_id":"{key_id}"')
 
 
-@EVERY
 def test_a_killed_replica_and_one_that_ends_cost_no_request(
-    name: str, house: tuple[Path, str], tmp_path: Path
+    house: tuple[Path, str], tmp_path: Path
 ) -> None:
-    folder, key = house
+    folder, _ = house
+    keys = {name: unbounded_key(folder, name) for name in PACKAGES}  # tell whose request it was
+    ids = [key["id"] for key in keys.values()]
     ended, ports = threading.Event(), [free_port(), free_port()]
+
+    def wait_for_more(service: Serving, requests: int) -> None:
+        """Until it has answered so many more of each proxy."""
+        so_far = {key: answered(service, key) for key in ids}
+        wait_until(lambda: all(answered(service, k) > n + requests for k, n in so_far.items()))
+
     with ExitStack() as stack:
         one, two = (
             stack.enter_context(serving(folder, more=SETTINGS, port=port)) for port in ports
         )
-        before = stack.enter_context(proxy(name, tmp_path, ports))
-        askers = [Asker(before, key, number, ended) for number in range(6)]
-        stack.callback(lambda: [asker.join() for asker in askers])
-        stack.callback(ended.set)
-        for asker in askers:
+        askers = {
+            name: [Asker(before, key["key"], number, ended) for number in range(3)]
+            for name, key in keys.items()
+            for before in [stack.enter_context(proxy(name, tmp_path / name, ports))]
+        }
+        all_askers = [asker for of in askers.values() for asker in of]
+        for asker in all_askers:
             asker.start()
-        wait_until(lambda: min(answered(one), answered(two)) > 20)
+        stack.callback(lambda: [asker.join() for asker in all_askers])
+        stack.callback(ended.set)
+        wait_for_more(one, 20)
+        wait_for_more(two, 20)
         for process in (one.process.pid, *children(one.process.pid)):
             os.kill(process, signal.SIGKILL)
         one.process.wait()
-        so_far = answered(two)
-        wait_until(lambda: answered(two) > so_far + 30)
+        wait_for_more(two, 30)
         back = stack.enter_context(serving(folder, more=SETTINGS, port=ports[0]))
-        wait_until(lambda: answered(back) > 20)
+        wait_for_more(back, 20)
         two.signal(signal.SIGTERM)
         assert two.process.wait(30) == 0
-        so_far = answered(back)
-        wait_until(lambda: answered(back) > so_far + 30)
+        wait_for_more(back, 30)
         ended.set()
-        for asker in askers:
+        for asker in all_askers:
             asker.join()
-    total = sum((asker.answers for asker in askers), Counter())
-    print(name, total)
-    assert set(total) == {"200"}
+    totals = {name: sum((asker.answers for asker in of), Counter()) for name, of in askers.items()}
+    assert all({*total} == {"200"} for total in totals.values()), totals
 
 
 def test_proxies_wait_longer_than_the_service_and_drains_last_longer_than_probes() -> None:

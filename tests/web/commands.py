@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import logging
 import os
 import subprocess
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import IO
 from unittest.mock import patch
 
+import pytest
 import structlog
 
 from location_context.cli.main import main
@@ -75,6 +77,21 @@ def command(
     done = Done(out.getvalue(), err.getvalue(), code)
     assert (done.code != 0) == fails, done
     return done
+
+
+def unbounded_key(data_dir: Path, name: str) -> dict[str, str]:
+    """A key for as many requests as a test likes: its `id` and the `key` itself."""
+    made = command(data_dir, "keys", "create", name, "--per-minute", "1000000", "--json")
+    printed: dict[str, str] = json.loads(made.stdout)
+    return printed
+
+
+@pytest.fixture(scope="session")
+def house(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A data directory as `setup` leaves it, and a key."""
+    folder = tmp_path_factory.mktemp("house")
+    command(folder, "setup", "--without-fallback", "--json")
+    return folder, unbounded_key(folder, "load")["key"]
 
 
 @dataclass(frozen=True)

@@ -27,15 +27,6 @@ FILTERED = {"LOCATION_CONTEXT_ACCEPT_FILTER": "true"}
 QUERY = "lat=48.8566&lng={lng}&start=2026-11-28&end=2026-12-01"
 
 
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A data directory as `setup` leaves it, and its key."""
-    folder = tmp_path_factory.mktemp("house")
-    command(folder, "setup", "--without-fallback", "--json")
-    made = command(folder, "keys", "create", "load", "--per-minute", "1000000", "--json")
-    return folder, json.loads(made.stdout)["key"]
-
-
 class Asker(threading.Thread):
     """Opens connection after connection until one is refused, and counts how each was answered.
 
