@@ -112,22 +112,28 @@ def far_places(folder: Path, count: int) -> Path:
     return file
 
 
+@pytest.fixture
+def paused(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """What `warm` waited, by a clock of its budgets that goes on only then."""
+    moved, told = [1000.0], list[float]()
+
+    async def pause(seconds: float) -> None:
+        told.append(seconds)
+        moved[0] += seconds
+
+    monkeypatch.setattr("location_context.app.Hosts", partial(Hosts, now=lambda: moved[0]))
+    monkeypatch.setattr("location_context.cli.read.sleep", pause)
+    return told
+
+
 def test_warm_waits_for_the_budget_says_how_long_and_goes_on_where_it_was_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, paused: list[float]
 ) -> None:
     """A week over New Year costs about 99 units, and its elevation one; 200 a minute.
 
     What is asked side by side overlaps, so that an archive could be asked before an elevation.
     """
     command(tmp_path, "setup", "--without-fallback")
-    moved, paused = [1000.0], list[float]()
-
-    async def pause(seconds: float) -> None:
-        paused.append(seconds)
-        moved[0] += seconds
-
-    monkeypatch.setattr("location_context.app.Hosts", partial(Hosts, now=lambda: moved[0]))
-    monkeypatch.setattr("location_context.cli.read.sleep", pause)
     standin, file = OpenMeteo(system_clock), far_places(tmp_path, 7)
     standin.slow_seconds = 0.05
     with standin.server.running():
@@ -145,6 +151,22 @@ def test_warm_waits_for_the_budget_says_how_long_and_goes_on_where_it_was_stoppe
         again = command(tmp_path, "warm", str(file), "--json", more=more)
     assert json.loads(again.stdout)["read"]["weather"] == {"complete": 7}
     assert len(standin.asked) == asked
+
+
+def test_warm_waits_for_a_budget_that_calls_in_vain_have_spent(
+    tmp_path: Path, paused: list[float]
+) -> None:
+    command(tmp_path, "setup", "--without-fallback")
+    standin, file = OpenMeteo(system_clock), far_places(tmp_path, 2)
+    respond, failures = standin.server.respond, [Answered(b"<p>A moment, please.</p>")] * 2
+    standin.server.respond = lambda asked: (
+        failures.pop() if asked.path == ARCHIVE and failures else respond(asked)
+    )
+    with standin.server.running():
+        more = open_meteo_at(standin, OPEN_HOLIDAYS_URL="", OPEN_METEO_PER_MINUTE="200")
+        done = command(tmp_path, "warm", str(file), "--json", more=more)
+    assert json.loads(done.stdout)["read"]["weather"] == {"complete": 2}
+    assert sum(paused) > 60
 
 
 def test_warm_reads_again_at_its_end_what_failed_for_a_moment(tmp_path: Path) -> None:

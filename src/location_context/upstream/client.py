@@ -228,7 +228,6 @@ class ProviderClient:
             raise
         self._close_breaker()
         self.calls.succeed()
-        self.host.answers = True
         self.last_success_at, self.last_error = self._clock(), None
         self.answered_at = time.monotonic()
         self._retries = min(MAX_RETRIES_SAVED, self._retries + RETRY_SHARE)
@@ -269,6 +268,7 @@ class ProviderClient:
     async def _admit(self, units: float, *, public: bool) -> None:
         self._check_available()  # it may have changed while the call waited for its slot
         if not await self.host.spend(units, public=public):
+            self.host.refused += self.breaker.state == "closed"
             if self.host.budget.pause(units, public=public) is not None:
                 raise errors.ProviderBackoff(self.name, "too many calls wait for their turn")
             raise errors.ProviderBudgetSpent(self.name, "the budget of calls is spent")
@@ -288,7 +288,6 @@ class ProviderClient:
             return
         before = self.breaker.state
         self.breaker.fail()
-        self.host.answers = False
         if before != "open" and self.breaker.state == "open":
             self.host.tell(f"breaker:{self.name}", self.breaker.retry_in())
             if before == "closed":

@@ -115,12 +115,11 @@ class Host:
         """
         self.name = name
         self.budget = budget or Budget({})
-        self.refused = 0  # calls that the budget did not allow
+        self.refused = 0  # calls to addresses that answer, which the budget did not allow
         self._ledger = ledger
         self._news = news
         self._listeners: dict[str, list[Callable[[float], None]]] = {}
         self.backoff_until: datetime | None = None
-        self.answers = True  # as far as is known: the newest call succeeded, or was refused in form
         self.quiet = asyncio.Event()  # set while no call is under way or waits for its turn
         self.quiet.set()
         self._slots = slots
@@ -169,7 +168,6 @@ class Host:
         while not await self._take(units, public=public):
             pause = self.budget.pause(units, public=public)
             if pause is None or time.monotonic() + pause > until:
-                self.refused += 1
                 self._log_news(units)
                 return False
             await asyncio.sleep(pause)
@@ -237,8 +235,8 @@ class Hosts:
 
     @property
     def refused(self) -> int:
-        """How many calls the budgets of hosts that answer did not allow so far."""
-        return sum(host.refused for host in self if host.answers)
+        """How many calls the budgets did not allow so far, of those that are worth a wait."""
+        return sum(host.refused for host in self)
 
     def wait(self, units: float) -> float:
         """Seconds until every host may be asked for so many units."""
