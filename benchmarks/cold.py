@@ -5,7 +5,7 @@
 
 A place is a city of the world that nobody asked for before, each half a degree from the others. The
 service runs in one worker with the real sections on SQLite, with 7,000 restaurants and a customer's
-key of Open-Meteo; our own pauses between calls of Ticketmaster are left out, which would limit
+key of Open-Meteo; our pace and budget of calls to Ticketmaster are left out, which would limit
 a second's pages to four. `CPU ms` is the server's CPU of one answer, and `beyond` what it takes
 besides the uncached answer of a section that does nothing. `a second and core` is what one core
 could answer if it did nothing else. A stay begins `--ahead` days from today and lasts a week: after
@@ -44,12 +44,11 @@ sys.path.insert(0, str(ROOT))  # Python puts the folder of the script there, and
 from benchmarks import figures, stand_ins  # noqa: E402  found by the line above
 from benchmarks.in_process import get  # noqa: E402  likewise
 from benchmarks.servers import WITHOUT_LIMIT, Server, key_without_limit  # noqa: E402  likewise
-from tests.fakes import ticketmaster as fake_ticketmaster  # noqa: E402  likewise
+from tests.fakes import ticketmaster  # noqa: E402  likewise
 from tests.serving import free_port  # noqa: E402  likewise
 from tests.web.sections import FakeSection  # noqa: E402  likewise
 
 from location_context.app import create_app  # noqa: E402  likewise
-from location_context.sections.events.providers import ticketmaster  # noqa: E402  likewise
 from location_context.sections.guide.records import TIERS  # noqa: E402  likewise
 from location_context.settings import Settings  # noqa: E402  likewise
 from location_context.stay import system_clock  # noqa: E402  likewise
@@ -73,7 +72,6 @@ SECTIONS = {
 
 def service() -> ASGIApp:
     """Ours, with the real sections."""
-    ticketmaster.MIN_INTERVAL_SECONDS = 0.0
     settings = Settings.read(os.environ)
     logs.configure(settings)
     settings = msgspec.structs.replace(settings, widget_per_minute=WITHOUT_LIMIT)
@@ -212,7 +210,9 @@ def settings(folder: Path, port: int) -> dict[str, str]:
         "MET_NORWAY_URL": "",
         "OPEN_HOLIDAYS_URL": address,
         "TICKETMASTER_URL": address + stand_ins.EVENTS,
-        "TICKETMASTER_API_KEY": fake_ticketmaster.KEY,
+        "TICKETMASTER_API_KEY": ticketmaster.KEY,
+        "TICKETMASTER_PER_SECOND": f"{WITHOUT_LIMIT}",
+        "TICKETMASTER_PER_DAY": f"{WITHOUT_LIMIT}",
         "MAX_IN_FLIGHT": str(2 * CALLERS),
     }
     return {f"LOCATION_CONTEXT_{name}": value for name, value in own.items()}
