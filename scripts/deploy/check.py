@@ -22,7 +22,7 @@ from urllib.request import urlopen
 ROOT = Path(__file__).parents[2]
 DEPLOY, TOOLS = ROOT / "deploy", ROOT / ".deploy" / "bin"
 CONTAINERFILE = DEPLOY / "container" / "Containerfile"
-INSTALLED = "/opt/location-context"
+INSTALLED, DATA = "/opt/location-context", "/var/lib/location-context"
 USER = "10001"
 
 
@@ -114,13 +114,13 @@ def served(opt: Path, data: Path) -> Iterator[int]:
     command = re.findall(r"^CMD (\[.*\])$", CONTAINERFILE.read_text(), re.MULTILINE)[-1]
     arguments = [str(port) if one == "8000" else one for one in json.loads(command)]
     inside = root(
-        "--ro-bind", str(opt), "/opt", "--bind", str(data), "/data", "--chdir", "/data",
+        "--ro-bind", str(opt), "/opt", "--bind", str(data), DATA, "--chdir", DATA,
         "--unshare-user", "--uid", USER, "--gid", USER, "--cap-drop", "ALL",
-        "--setenv", "LOCATION_CONTEXT_DATA_DIR", "/data",
+        "--setenv", "LOCATION_CONTEXT_DATA_DIR", DATA,
         "--setenv", "PYTHONDONTWRITEBYTECODE", "1", "--remount-ro", "/",
     )  # fmt: skip
     for refused in ("/opt/x", "/x", "/usr/x"):
-        run(*inside, "/bin/sh", "-c", f"! touch {refused} 2>/dev/null && touch /tmp/x /data/x")
+        run(*inside, "/bin/sh", "-c", f"! touch {refused} 2>/dev/null && touch /tmp/x {DATA}/x")
     process = subprocess.Popen([*inside, "location-context", *arguments])
     try:
         yield port

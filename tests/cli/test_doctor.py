@@ -3,7 +3,11 @@
 import json
 import os
 import resource
+import ssl
+import threading
 import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -12,8 +16,10 @@ import redis
 
 from location_context.settings import Settings
 from tests.databases import OwnRedis
+from tests.deploy.proxies import certificate
 from tests.fakes.server import Answered, StandIn
 from tests.sections.weather.conftest import write_grid
+from tests.serving import free_port
 from tests.storage.subprocess_targets import be_bound_by_rights, child
 from tests.web.commands import command
 
@@ -63,6 +69,38 @@ def test_redis_is_asked_whether_it_answers_and_has_a_bound(
     own_redis.kill()
     outcome, message = examine(house, REDIS_URL=own_redis.url)["redis"]
     assert (outcome, message) == ("warning", "does not answer: start it, and check REDIS_URL")
+
+
+@pytest.fixture
+def untrusted(tmp_path: Path) -> Iterator[str]:
+    """The address of a server whose certificate nobody trusts."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate(tmp_path))
+    with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"https://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_server_that_cannot_be_asked_is_told_with_the_reason(house: Path, untrusted: str) -> None:
+    reasons = {
+        "http://no-such-host.invalid": "the host has no address",
+        f"http://127.0.0.1:{free_port()}": "the connection failed",
+        untrusted: "its certificate is not trusted",
+    }
+    for address, reason in reasons.items():
+        said = examine(house, PUBLIC_URL=address)["server"]
+        sentence = f"no server answers at {address}: {reason}; name another address with --server"
+        assert said == ("info", sentence)
+
+
+def test_a_provider_is_named_once_in_its_line(house: Path) -> None:
+    nowhere = f"http://127.0.0.1:{free_port()}/v1/forecast"
+    said = examine(house, OPEN_METEO_FORECAST_URL=nowhere, OPEN_METEO_PER_MINUTE="9999")
+    assert said["provider open_meteo_forecast"][1].startswith("the connection failed: check")
 
 
 def test_without_a_grid_and_rows_climate_is_warned_of_with_the_command(tmp_path: Path) -> None:

@@ -226,6 +226,19 @@ def test_every_file_of_deploy_stands_in_its_readme() -> None:
     assert left_out == []
 
 
+def test_every_way_to_deploy_has_the_one_data_directory_for_servers_and_commands() -> None:
+    texts = [
+        ROOT / "docs" / "production.md",
+        *(path for path in DEPLOY.rglob("*") if path.is_file()),
+    ]
+    named = re.compile(r"(?:DATA_DIR(?:: |=)|name: data, mountPath: |\[data:|VOLUME )([%/][\w/-]+)")
+    found = [folder for path in texts for folder in named.findall(path.read_text())]
+    assert {folder.replace("%S", "/var/lib") for folder in found} == {"/var/lib/location-context"}
+    assert (
+        len(found) == 10
+    )  # two in the Containerfile, three mounts, compose, settings, unit, pages
+
+
 def test_systemd_accepts_the_unit_and_finds_little_that_it_could_do(tmp_path: Path) -> None:
     program = shutil.which("systemd-analyze") or missing(
         "There is no systemd-analyze (apt-get install systemd)"

@@ -34,12 +34,13 @@ PAGE = ROOT / "docs" / "production.md"
 FOLDERS = ("/opt/", "/etc/", "/var/lib/", "/var/backups/", "/var/log/nginx", "/usr/local/sbin/")
 DEBIAN = (
     "bin", "clone", "etc/nginx/conf.d", "etc/systemd/system", "etc/cron.daily", "usr/local/sbin",
-    "var/log/nginx", "var/lib/location-context-commands",
+    "var/log/nginx", "var/lib/location-context",
 )  # fmt: skip
 STAND_INS = {
     "apt-get": 'echo "apt-get $*" >> "$MACHINE/done"',
     "runuser": 'shift 3; exec "$@"',  # -u USER --; PGUSER says who speaks to PostgreSQL
     "nginx": 'exec "$REAL_NGINX" -p "$MACHINE" -e stderr -c nginx.conf "$@"',
+    "redis-cli": 'exec "$REAL_REDIS_CLI" -u "$REDIS" "$@"',
     "systemctl": 'exec "$PYTHON" -m tests.docs.machine "$@"',
     "python3": """[ "$1 $2" = "-m venv" ] || exec "$PYTHON" "$@"
 mkdir -p "$3/bin"
@@ -94,6 +95,7 @@ def machine(
     https = free_port()
     instead = {
         **{rf"(?<![\w/.]){folder}": f"{root}{folder}" for folder in FOLDERS},
+        "/usr/bin/python3": "python3",
         "location_context": database,
         r"\b(1?)8001\b": rf"\g<1>{one}",
         r"\b(1?)8002\b": rf"\g<1>{two}",
@@ -109,6 +111,7 @@ def machine(
         **environment(None),
         "MACHINE": str(root), "PYTHON": sys.executable, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}",
         "PATH": f"{root}/bin:{root}/usr/local/sbin:{os.environ['PATH']}", "REAL_NGINX": nginx,
+        "REAL_REDIS_CLI": shutil.which("redis-cli") or "", "REDIS": redis,
         "PGHOST": server.hostname or "", "PGPORT": str(server.port or 5432),
         "PGUSER": server.username or "", "PGPASSWORD": server.password or "",
     }  # fmt: skip
@@ -134,7 +137,7 @@ def _furnish(made: Machine) -> None:
         if file.is_file():
             file.write_text(made.moved(file.read_text("utf-8")), "utf-8")
     (root / "nginx.conf").write_text(NGINX.format(root=root, user=getpass.getuser()))
-    np.save(root / "var/lib/location-context-commands" / GRID_FILE, np.zeros(SHAPE, np.int16))
+    np.save(root / "var/lib/location-context" / GRID_FILE, np.zeros(SHAPE, np.int16))
 
 
 def _four_digits() -> list[int]:

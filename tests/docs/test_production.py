@@ -13,7 +13,7 @@ import pytest
 from tests.databases import OwnRedis, administer
 from tests.docs.machine import Machine, machine
 
-PROGRAMS = ("nginx", "openssl", "curl", "psql", "pg_dump", "pg_restore")
+PROGRAMS = ("nginx", "openssl", "curl", "psql", "pg_dump", "pg_restore", "redis-cli")
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def made(
 ) -> Iterator[Machine]:
     search = f"{os.environ['PATH']}:/usr/sbin"
     if missing := [one for one in PROGRAMS if shutil.which(one, path=search) is None]:
-        sentence = f"There is no {', '.join(missing)} (apt-get install nginx curl postgresql)"
+        sentence = f"There is no {', '.join(missing)} (apt-get install nginx curl postgresql redis)"
         pytest.fail(sentence) if ci else pytest.skip(sentence)
     nginx = shutil.which("nginx", path=search) or ""
     server = postgresql_url.rpartition("/")[0]
@@ -45,8 +45,18 @@ def test_the_page_leads_from_nothing_to_a_service_behind_tls_with_a_backup(made:
     assert code == 0, "".join(path.read_text()[-3000:] for path in made.root.glob("*.log"))
     assert len(re.findall(r"^\s*(lc_live_\w+)$", said, re.MULTILINE)) == 2  # setup's, and one made
     assert said.count('{"status":"ready","awaited":[]}') == 5  # both, through TLS, both upgraded
-    assert re.search(r"✓ keys: 1 in all", said)
+    for name in ("/weather", "/astronomy", "/guide", "/events", ""):
+        assert f"/v1/pulse{name}: 200 " in said
+    assert re.search(r"key_\w+ +first key +revoked", said)
+    assert re.search(r"✓ keys: 2 in all", said)
     assert re.search(r"✓ database: PostgreSQL", said)
+    assert re.search(r"✓ redis: answers, and uses \d+ of 268 MB", said)
+    shared = made.root / "var/lib/location-context"  # of root's commands and the replicas
+    assert f"✓ data directory: {shared}, " in said
+    assert "the fallback grid is there" in said
+    started = [path.read_text() for path in made.root.glob("location-context@*.log")]
+    assert len(started) == 2
+    assert all(f"data directory {shared}" in log for log in started)
     private = [made.root / "etc/location-context/key_pepper", made.root / "etc/location-context"]
     assert [path.stat().st_mode & 0o077 for path in private] == [0, 0]
     assert re.search(r"^ first key\n our website\n", said, re.MULTILINE)  # in what was restored

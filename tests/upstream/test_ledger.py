@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import random
 import subprocess
 import sys
@@ -210,6 +211,17 @@ async def test_where_the_folder_cannot_be_written_to_the_process_counts_alone_an
     assert given == [True] * 10 + [False] * 2
     assert [line["event"] for line in logs] == ["budget_not_shared"]
     assert ledger.machine != FileLedger(tmp_path / "file" / "budgets", "host").machine
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root alone can give a file away")
+async def test_what_a_command_of_root_s_makes_is_the_folder_owner_s_who_serves_from_it(tmp_path):
+    os.chown(tmp_path, 10_001, 10_001)
+    ledger, budget = FileLedger(tmp_path / "budgets", "host"), Budget({HOUR: 10.0})
+    assert await ledger.take(budget, 1, public=False)
+    assert ledger.machine
+    made = [tmp_path / "budgets", *(tmp_path / "budgets").iterdir()]
+    assert {path.name for path in made} == {"budgets", "host.lock", "host.json", "machine"}
+    assert {(path.stat().st_uid, path.stat().st_gid) for path in made} == {(10_001, 10_001)}
 
 
 async def test_a_damaged_file_is_told_and_written_anew(tmp_path):

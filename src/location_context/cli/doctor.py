@@ -219,7 +219,8 @@ def _provider(provider: ProviderState) -> Finding:
         return Finding(name, outcome, provider.status.replace("_", " "))
     setting = f"LOCATION_CONTEXT_{provider.name.upper()}_URL"
     advice = _ADVICE.get(provider.last_error_code or "", _DEFAULT_ADVICE).format(setting=setting)
-    return Finding(name, "warning", f"{provider.last_error}: {advice}")
+    error = provider.last_error.removeprefix(f"{provider.name}: ")
+    return Finding(name, "warning", f"{error}: {advice}")
 
 
 async def _read_sections(service: Service) -> dict[str, bool]:
@@ -334,8 +335,9 @@ async def _running_server(address: str, user_agent: str, known: Collection[str])
                 client, url, allow_private=True, max_bytes=1_000_000, timeout=_STATUS_TIMEOUT
             )
         status = msgspec.json.decode(answer.body, type=_ServerStatus)
-    except LocationContextError:
-        sentence = f"no server answers at {address}; name another address with --server"
+    except LocationContextError as error:
+        reason = error.message.removeprefix("download: ")
+        sentence = f"no server answers at {address}: {reason}; name another address with --server"
         return [Finding("server", "info", sentence)]
     except msgspec.MsgspecError:
         return [Finding("server", "warning", f"something else answers at {url}")]

@@ -1,3 +1,5 @@
+"""Settings: every LOCATION_CONTEXT_… variable, and how a package reads those of its own."""
+
 from location_context.settings.parsers import PREFIX as PREFIX
 from location_context.settings.parsers import Secret as Secret
 from location_context.settings.parsers import read_table as read_table

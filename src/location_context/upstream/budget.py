@@ -23,11 +23,7 @@ import msgspec
 import structlog
 
 from location_context.settings import WINDOWS
-
-try:
-    import fcntl
-except ImportError:  # not a POSIX system: each process counts alone
-    fcntl = None  # type: ignore[assignment]  # it is asked for before it is used
+from location_context.settings.data_dir import give_to_owner, make_folder, try_lock
 
 SECOND, MINUTE, HOUR, DAY, MONTH = WINDOWS.values()
 BUCKETS = 60  # per window
@@ -297,8 +293,9 @@ class FileLedger:
         """
         file, own = self._folder / "machine", self._folder / f"machine-{secrets.token_hex(8)}"
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(self._folder)
             own.write_text(own.name, encoding="ascii")
+            give_to_owner(own)
             with suppress(FileExistsError):
                 file.hardlink_to(own)  # whole, and the first one wins
             own.unlink()
@@ -348,6 +345,7 @@ class FileLedger:
             yield
             if descriptor is not None:
                 self._new.write_bytes(budget.dump())
+                give_to_owner(self._new)
                 self._new.replace(self._file)
                 self._alone = False
         except OSError as error:
@@ -374,27 +372,3 @@ class FileLedger:
             why = error.strerror or type(error).__name__
             structlog.get_logger().warning("budget_not_shared", file=self._file.name, why=why)
         self._alone = True
-
-
-def try_lock(path: Path) -> int | None:
-    """A descriptor that holds the lock of the file, or None while another holds it.
-
-    Raises:
-        OSError: the file cannot be opened or locked at all.
-    """
-    if fcntl is None:
-        raise OSError
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-    try:
-        descriptor = os.open(path, flags, 0o600)
-    except FileNotFoundError:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path, flags, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(descriptor)
-        if isinstance(error, BlockingIOError):
-            return None
-        raise
-    return descriptor

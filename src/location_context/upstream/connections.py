@@ -107,6 +107,8 @@ class Connections:
                 return response.status, lower, read
         except TimeoutError:
             raise ProviderTimeout(provider, "did not answer in time") from None
+        except aiohttp.ClientConnectorCertificateError:
+            raise ProviderUnreachable(provider, "its certificate is not trusted") from None
         except (aiohttp.ClientError, OSError, ValueError):  # a ValueError: the address is none
             raise ProviderUnreachable(provider, "the connection failed") from None
 

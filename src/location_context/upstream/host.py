@@ -24,7 +24,8 @@ from typing import Literal, Protocol
 
 import structlog
 
-from location_context.upstream.budget import Budget, Ledger, WindowState, try_lock
+from location_context.settings.data_dir import try_lock
+from location_context.upstream.budget import Budget, Ledger, WindowState
 
 _RETRY_LOCK_SECONDS = 0.02  # short beside a call of 50 ms and more, long beside a try of 20 µs
 _MAX_PACE_SECONDS = 5.0  # for which a call waits for its turn

@@ -26,7 +26,7 @@ from location_context.counters import Histogram
 from location_context.service import Service
 from location_context.settings import PREFIX as SETTINGS_PREFIX
 from location_context.settings import Settings
-from location_context.upstream.budget import try_lock
+from location_context.settings.data_dir import try_lock
 from location_context.web.application import Application
 from location_context.web.measurements import (
     BY_NAME,
