@@ -231,3 +231,15 @@ def test_settings_pages_and_commands_never_show_a_secret_by_accident() -> None:
         if ".reveal()" in path.read_text(encoding="utf-8") and room_of(path) != "settings"
     }
     assert callers <= {"access", "storage", "sections", "upstream"}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_no_field_of_a_struct_hides_the_name_of_a_type_of_its_fields(path: Path) -> None:
+    """From Python 3.14 on types are looked up later, and the name is the field by then."""
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.ClassDef) and node.bases:
+            fields = [one for one in node.body if isinstance(one, ast.AnnAssign)]
+            names = {one.target.id for one in fields if isinstance(one.target, ast.Name)}
+            types = [part for one in fields for part in ast.walk(one.annotation)]
+            hidden = {part.id for part in types if isinstance(part, ast.Name)} & names
+            assert not hidden, f"{node.name}: {hidden}"

@@ -68,6 +68,10 @@ def test_a_type_stands_beside_every_enum_and_fits_its_values(document) -> None:
         assert "boolean" not in kinds(one), path
 
 
+def test_no_description_has_the_indent_that_older_pythons_leave_in_it(document) -> None:
+    assert [path for path, one in schemas_in(document) if "\n " in one.get("description", "")] == []
+
+
 def test_values_that_are_no_identifiers_are_given_names_that_are(document) -> None:
     for path, one in schemas_in(document):
         values = [value for value in one.get("enum", []) if value is not None]

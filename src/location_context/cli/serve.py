@@ -8,6 +8,7 @@ Workers that are forked, as on Linux, find all modules imported, and share their
 import asyncio
 import gc
 import math
+import multiprocessing
 import os
 import socket
 from collections.abc import Sequence
@@ -65,6 +66,8 @@ def serve(
     notices += [f"Ignored: {not_a_setting(name)}" for name in unknown(os.environ)]
     _announce(settings, [console.hint(notice) for notice in notices])
     os.environ[CHECKED] = "1"  # each worker would read the whole database again
+    if multiprocessing.get_start_method() == "forkserver":  # on Linux from Python 3.14 on
+        multiprocessing.set_start_method("fork", force=True)  # else workers share no pages
     gc.freeze()  # a collection in a worker would write on pages that all processes share
     drained = max(settings.drain_at_least, settings.drain_at_most)
     with metrics.folder_of_all(settings):

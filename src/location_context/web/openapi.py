@@ -7,6 +7,7 @@ scripts/examples.py) with the one example after `#`, or all of them.
 """
 
 import asyncio
+import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -235,7 +236,10 @@ def _struct(name: str, schema: Schema) -> Schema:
         properties["type"]["description"] = _TAG
     for value in properties.values():
         value.pop("default", None)
-    return {**schema, "title": name, "properties": properties, "required": list(properties)}
+    made = {**schema, "title": name, "properties": properties, "required": list(properties)}
+    if "description" in made:
+        made["description"] = inspect.cleandoc(made["description"])
+    return made
 
 
 def _shaped(schema: Schema) -> Schema:

@@ -4,7 +4,7 @@ Times carry the local offset of the point. A rise, a set or a twilight is the fi
 date, or null when that date has none. Altitudes and azimuths are topocentric, in degrees.
 """
 
-from datetime import date
+import datetime as dt
 from typing import Annotated, Literal
 
 import msgspec
@@ -114,7 +114,7 @@ class Planet(msgspec.Struct, frozen=True, kw_only=True):
 class Day(msgspec.Struct, frozen=True, kw_only=True):
     """The sky of one local date."""
 
-    date: Annotated[date, Meta(description="Local to the point.")]
+    date: Annotated[dt.date, Meta(description="Local to the point.")]
     sun: Annotated[Sun, Meta(description="The Sun on that date.")]
     moon: Annotated[Moon, Meta(description="The Moon on that date.")]
     night: Annotated[Night, Meta(description="The night that begins on that date.")]

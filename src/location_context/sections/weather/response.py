@@ -1,7 +1,7 @@
 """What the weather section answers: one shape for forecast and climatology; `mode` tells which."""
 
+import datetime as dt
 from collections.abc import Mapping
-from datetime import date
 from typing import Annotated, Literal
 
 import msgspec
@@ -81,7 +81,7 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
     estimate from the provider's forecast and the climatology of the date.
     """
 
-    date: Annotated[date, Meta(description="Local to the point.")]
+    date: Annotated[dt.date, Meta(description="Local to the point.")]
     condition: Annotated[
         Condition | None, Meta(description="In climatology the most frequent one.")
     ]
@@ -144,9 +144,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     precipitation_total: Precipitation
     expected_wet_days: Annotated[Quantity | None, Meta(description="Sum of the days' chances.")]
     sunshine_hours_total: Hours
-    warmest_date: Annotated[date | None, Meta(description="With the highest maximum.")]
+    warmest_date: Annotated[dt.date | None, Meta(description="With the highest maximum.")]
     wettest_date: Annotated[
-        date | None, Meta(description="With the most precipitation; null when dry.")
+        dt.date | None, Meta(description="With the most precipitation; null when dry.")
     ]
 
 
@@ -211,7 +211,7 @@ class WeatherBody(DatedApplicable, frozen=True, kw_only=True, tag="weather"):
     """The weather of a stay: a forecast, or what is typical of its dates."""
 
     mode: Annotated[Mode, Meta(description="A forecast, or ten years of the same dates.")]
-    forecast_until: Annotated[date, Meta(description="The last date a forecast can cover.")]
+    forecast_until: Annotated[dt.date, Meta(description="The last date a forecast can cover.")]
     days: Annotated[
         list[Day],
         Meta(min_length=1, max_length=92, description="Every date of the stay, in order."),
