@@ -1,48 +1,50 @@
-"""Hit rate of Varnish in front of the service, beside the best possible; under five minutes.
+"""Hit rate of a cache in front of the service, beside the best possible; under five minutes.
 
-    python benchmarks/cdn.py [--addresses 2000] [--requests 3000] [--hours 3] [--json]
+    python benchmarks/cdn.py [--cache varnish] [--addresses 2000] [--requests 3000] [--hours 3]
+                             [--only KIND] [--json]
 
 The real service with stand-ins of the providers and 7,000 restaurants, behind Varnish with
-deploy/varnish/default.vcl, both empty at first. Requests are drawn by Zipf's law (the address of
-rank n has the weight 1/n) and spread evenly over the hours. An address is a city with a stay: half
-of the stays begin within a month, half are longer than four days.
+deploy/varnish/default.vcl, or nginx with deploy/nginx/cache.conf, both empty at first. Requests are
+drawn by Zipf's law (the address of rank n has the weight 1/n) and spread evenly over the hours. An
+address is a city with a stay: half of the stays begin within a month, half are longer than four
+days.
 
-Time is a clock that the benchmark moves, for the service too. Varnish reads the same clock from a
-header: its own reading of Cache-Control says how long a page is held, its own key and Vary which
-page it is, and lines that are added to the file compare the two moments where it would ask its own
-clock. So hours take a minute, and a busy machine changes no figure.
+Time is a clock that the benchmark moves, for the service and for the cache. So hours take a minute,
+and a busy machine changes no figure. Each kind runs in a process of its own, as many at once as
+there are processors.
 
 `best` is what a cache could do that has room for everything and holds each page for its whole life:
 an hour, but not over midnight at the place, nor beyond the half hour for which the forecast is
-fresh that all pages of a place share; and a minute more while it is fetched anew. The first request
-of each page (address and language) is a miss there too.
+fresh that all pages of a place share; and a minute more while it is fetched anew. nginx cannot be
+purged by tag, so that the service gives a page with events a quarter of an hour there. The first
+request of each page (address and language) is a miss there too.
 `one language` and `ten languages` have `lang` in the address; `by header` is the same ten without
 it, as 30 different headers Accept-Language of browsers say them.
 """
 
 import argparse
+import json
+import os
 import random
-import re
-import shutil
 import subprocess
 import sys
 import tempfile
+import time as clock_time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from http.client import HTTPConnection
 from pathlib import Path
 
-import msgspec
-
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # Python puts the folder of the script there, and not the project's
 
-from benchmarks import cold, figures  # noqa: E402  found by the line above
+from benchmarks import caches, cold, figures  # noqa: E402  found by the line above
 from tests.moved_clock import MovedClock  # noqa: E402  likewise
-from tests.serving import free_port, serve  # noqa: E402  likewise
+from tests.serving import serve  # noqa: E402  likewise
 
 from location_context.gazetteer.gazetteer import Gazetteer  # noqa: E402  likewise
 from location_context.point import Point  # noqa: E402  likewise
@@ -50,7 +52,6 @@ from location_context.settings import Settings  # noqa: E402  likewise
 from location_context.stay import Stay, horizon, system_clock  # noqa: E402  likewise
 
 SECRET = "a secret of your own"
-VCL = ROOT / "deploy" / "varnish" / "default.vcl"
 LANGUAGES = {
     "en": 35,
     "de": 14,
@@ -64,8 +65,12 @@ LANGUAGES = {
     "ar": 3,
 }  # fmt: skip  per cent of the guests
 HEADERS = ("{0}", "{0},en;q=0.5", "{0};q=0.9,en-US;q=0.8,en;q=0.7")  # of each, as browsers send it
-GRACE = 60  # seconds, as stale-while-revalidate says
-FORECAST_LIFE, LIFE = 1800, 3600  # seconds
+FORECAST_LIFE, LIFE, UNPURGED_LIFE = 1800, 3600, 900  # seconds
+KINDS = {  # the languages, and whether `lang` names them
+    "one language": ({"en": 1}, True),
+    "ten languages": (LANGUAGES, True),
+    "by header": (LANGUAGES, False),
+}
 BUDGETS = (
     "TICKETMASTER_PER_SECOND",
     "TICKETMASTER_PER_DAY",
@@ -80,38 +85,6 @@ COLUMNS = {
     "pages": "pages",
     "short": "held for a minute",
 }
-# Where Varnish would look at its clock: `X-Now` has the moment of the request, in seconds.
-BEFORE = """
-sub vcl_recv {
-    set req.hash_always_miss = (req.http.X-Refresh || req.restarts > 0);
-}
-sub vcl_hit {
-    if (std.real(req.http.X-Now, 0.0) >= std.real(obj.http.X-Gone, 0.0)) {
-        return (restart);
-    }
-    if (std.real(req.http.X-Now, 0.0) >= std.real(obj.http.X-Stale, 0.0)) {
-        set req.http.X-Stale = "1";
-    }
-}
-"""
-AFTER = """
-sub vcl_backend_response {
-    if (beresp.ttl > 0s) {
-        set beresp.http.X-Stale = std.real(bereq.http.X-Now, 0.0)
-            + std.real(duration=beresp.ttl, fallback=0.0);
-        set beresp.http.X-Gone = std.real(beresp.http.X-Stale, 0.0) + GRACE.0;
-        if (beresp.grace == 0s) {
-            set beresp.http.X-Gone = beresp.http.X-Stale;
-        }
-        set beresp.ttl = 1d;
-    }
-}
-sub vcl_deliver {
-    if (req.http.X-Stale) {
-        set resp.http.X-Fetch = "1";
-    }
-}
-""".replace("GRACE", str(GRACE))
 
 
 @dataclass(frozen=True)
@@ -145,15 +118,16 @@ class Request:
 class BestCache:
     """All the room in the world, and every page for its whole life."""
 
-    def __init__(self) -> None:
+    def __init__(self, life: float) -> None:
+        self._longest = life
         self._until: dict[tuple[str, str], float] = {}
         self._forecast_until: dict[Point, float] = {}
         self.hits = 0
 
     def ask(self, request: Request, now: datetime) -> None:
         key = (request.address.query, request.language)
-        until = self._until.get(key, -2.0 * GRACE)
-        self.hits += request.at < until + GRACE
+        until = self._until.get(key, -2.0 * caches.GRACE)
+        self.hits += request.at < until + caches.GRACE
         if request.at >= until:
             self._until[key] = request.at + min(
                 self._life(request, now), request.address.seconds_of_today(now)
@@ -162,10 +136,10 @@ class BestCache:
     def _life(self, request: Request, now: datetime) -> float:
         point, at = request.address.point, request.at
         if not request.address.has_forecast(now):
-            return LIFE
+            return self._longest
         if self._forecast_until.get(point, 0.0) <= at:
             self._forecast_until[point] = at + FORECAST_LIFE
-        return self._forecast_until[point] - at
+        return min(self._longest, self._forecast_until[point] - at)
 
     @property
     def pages(self) -> int:
@@ -200,40 +174,8 @@ def requests(
     ]
 
 
-@contextmanager
-def varnish(folder: Path, backend: int) -> Iterator[int]:
-    """Varnish with the deployed file in front of a port; the port it listens on."""
-    port, vcl = free_port(), folder / "default.vcl"
-    text = re.sub(r"\.port = \"\d+\"", f'.port = "{backend}"', VCL.read_text(encoding="utf-8"))
-    text = re.sub(r"\.probe = .*", "", text)  # a busy machine must not seem a sick service
-    text = text.replace("sub vcl_recv", f"{BEFORE}\nsub vcl_recv", 1)
-    vcl.write_text(text + AFTER, encoding="utf-8")
-    command = ["varnishd", "-F", "-j", "none", "-n", str(folder / "varnish"), "-f", str(vcl),
-               "-a", f"127.0.0.1:{port}", "-s", "malloc,512m",
-               "-p", "timeout_idle=600", "-p", "first_byte_timeout=600"]  # fmt: skip
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
-        try:
-            _wait(port, running)
-            yield port
-        finally:
-            running.terminate()
-
-
-def _wait(port: int, running: "subprocess.Popen[bytes]") -> None:
-    """Until Varnish answers for the service."""
-    while running.poll() is None:
-        try:
-            connection = HTTPConnection("127.0.0.1", port, timeout=20)
-            connection.request("GET", "/v1/health")
-            if connection.getresponse().status == 200:
-                return
-        except OSError:
-            pass
-    raise SystemExit("varnishd did not start: run it with the file by hand")
-
-
 class Guest:
-    """Asks Varnish, one request after the other."""
+    """Asks the cache, one request after the other."""
 
     def __init__(self, port: int, *, named: bool) -> None:
         self._connection = HTTPConnection("127.0.0.1", port, timeout=600)
@@ -243,14 +185,22 @@ class Guest:
     def ask(self, request: Request) -> None:
         """Ask for a page, and count what became of it."""
         told = self.get(request)
-        hit = told["x-cache"] == "HIT"
+        behind = told["x-cache"] in {"STALE", "UPDATING"}  # the cache fetches it while it gives it
+        hit = behind or told["x-cache"] == "HIT"
         self.counts["hits"] += hit
-        if not hit or "x-fetch" in told:  # Varnish fetches what is stale while it gives it
-            self.counts["asked"] += 1
-            if hit:
-                told = self.get(request, {"X-Refresh": "1"})
-            self.counts["short"] += told["cache-control"].startswith("public, max-age=60,")
-            self.counts["short"] += told["cache-control"] == "public, max-age=60"
+        if hit and not behind:
+            return
+        self.counts["asked"] += 1
+        if behind:
+            told = self._fetched(request)
+        said = told["cache-control"]
+        self.counts["short"] += told["x-cache"] != "HIT" and said.split(",")[1] == " max-age=60"
+
+    def _fetched(self, request: Request) -> dict[str, str]:
+        """The headers of a page once the cache has fetched it anew."""
+        while (told := self.get(request, {"X-Refresh": "1"}))["x-cache"] == "UPDATING":
+            clock_time.sleep(0.002)
+        return told
 
     def get(self, request: Request, more: Mapping[str, str] | None = None) -> dict[str, str]:
         """The headers of a page."""
@@ -294,19 +244,26 @@ def check_purge(guest: Guest, request: Request) -> None:
 
 
 def measured(
-    folder: Path, settings: Settings, asked: Sequence[Request], start: datetime, *, named: bool
+    given: argparse.Namespace, folder: Path, settings: Settings, kind: str, start: datetime
 ) -> dict[str, float]:
-    """One run with an empty service and an empty Varnish."""
-    shutil.copytree(settings.data_dir, folder / "data")
-    settings = msgspec.structs.replace(settings, data_dir=folder / "data")
-    clock, best = MovedClock(start), BestCache()
-    with serve(settings, clock=clock) as served, varnish(folder, served.port) as port:
-        guest = Guest(port, named=named)
+    """One run with an empty service and an empty cache."""
+    languages, named = KINDS[kind]
+    pages = addresses(given.addresses, start.date(), random.Random(16))
+    asked = requests(given, pages, languages)
+    clock, best = MovedClock(start), BestCache(LIFE if settings.purge_url else UNPURGED_LIFE)
+    with ExitStack() as stack:
+        served = stack.enter_context(serve(settings, clock=clock))
+        cache = caches.CACHES[given.cache](folder, served.port)
+        cache.move(start)
+        stack.enter_context(caches.running(cache, folder))
+        guest = Guest(cache.port, named=named)
         for request in asked:
             clock.now = start + timedelta(seconds=request.at)
+            cache.move(clock.now)
             best.ask(request, clock.now)
             guest.ask(request)
-        check_purge(guest, asked[-1])
+        if cache.knows_tags:
+            check_purge(guest, asked[-1])
     hits, most = (100 * count / len(asked) for count in (guest.counts["hits"], best.hits))
     return {
         "hits": round(hits, 1),
@@ -318,22 +275,9 @@ def measured(
     }
 
 
-def main() -> None:
-    parser = figures.parser(__doc__ or "", rounds=1)
-    parser.add_argument("--addresses", type=int, default=2000)
-    parser.add_argument("--requests", type=int, default=3000, help="of each kind")
-    parser.add_argument("--hours", type=float, default=3)
-    parser.add_argument("--only", help="one of the kinds, such as by_header")
-    given = parser.parse_args()
-    if not shutil.which("varnishd"):
-        raise SystemExit("varnishd is not installed; on Debian: apt-get install varnish")
+def measured_kind(kind: str, given: argparse.Namespace) -> dict[str, float]:
+    """What one kind of address comes to, with a service and a cache of its own."""
     start = datetime.combine(system_clock().date(), time(6), UTC)
-    pages = addresses(given.addresses, start.date(), random.Random(16))
-    kinds = {
-        "one language": ({"en": 1}, True),
-        "ten languages": (LANGUAGES, True),
-        "by header": (LANGUAGES, False),
-    }
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         providers = cold.start_stand_ins(folder, ["--events=10", "--milliseconds=0"], stack)
@@ -342,18 +286,39 @@ def main() -> None:
             "LOCATION_CONTEXT_LOG_LEVEL": "error",
             "LOCATION_CONTEXT_WIDGET_PER_MINUTE": "100000",
             "LOCATION_CONTEXT_WIDGET_DEADLINE": "60",  # no page lacks what is late on this machine
-            "LOCATION_CONTEXT_PURGE_URL": "http://127.0.0.1:9/",  # so that events may be held
             **{f"LOCATION_CONTEXT_{window}": "1000000" for window in BUDGETS},
         }
-        settings = Settings.read(environ)
-        found = {}
-        for kind, (languages, named) in kinds.items():
-            if given.only not in {None, kind.replace(" ", "_")}:
-                continue
-            own = folder / kind.replace(" ", "_")
-            own.mkdir()
-            asked = requests(given, pages, languages)
-            found[kind] = measured(own, settings, asked, start, named=named)
+        if caches.CACHES[given.cache].knows_tags:  # so that events may be held
+            environ["LOCATION_CONTEXT_PURGE_URL"] = "http://127.0.0.1:9/"
+        return measured(given, folder, Settings.read(environ), kind, start)
+
+
+def in_own_process(kind: str, given: argparse.Namespace) -> dict[str, float]:
+    """The same, run by another Python."""
+    named = [f"--{name}={getattr(given, name)}" for name in ("cache", "addresses", "requests")]
+    command = [sys.executable, __file__, *named, f"--hours={given.hours}", f"--only={kind}"]
+    done = subprocess.run([*command, "--json"], stdout=subprocess.PIPE, check=False)
+    if done.returncode:
+        raise SystemExit(f"{kind} could not be measured")
+    found: dict[str, float] = json.loads(done.stdout)[kind]
+    return found
+
+
+def main() -> None:
+    parser = figures.parser(__doc__ or "", rounds=1)
+    parser.add_argument("--cache", choices=[*caches.CACHES], default="varnish")
+    parser.add_argument("--addresses", type=int, default=2000)
+    parser.add_argument("--requests", type=int, default=3000, help="of each kind")
+    parser.add_argument("--hours", type=float, default=3)
+    parser.add_argument("--only", choices=[*KINDS], help="one of the kinds")
+    given = parser.parse_args()
+    caches.require(given.cache)
+    if given.only:
+        found = {given.only: measured_kind(given.only, given)}
+    else:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            all_found = pool.map(lambda kind: in_own_process(kind, given), KINDS)
+            found = dict(zip(KINDS, all_found, strict=True))
     figures.table(found, COLUMNS, given)
 
 

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from benchmarks import caches
 
 from location_context.settings import Settings
 from tests.databases import OwnRedis
-from tests.deploy.proxies import PACKAGES, Proxy, proxy
+from tests.deploy.proxies import PACKAGES, Proxy, program, proxy
 from tests.serving import free_port
 from tests.web.commands import Serving, serving, unbounded_key
 from tests.web.test_serve import children
@@ -171,6 +172,47 @@ def test_a_killed_replica_and_one_that_ends_cost_no_request(
             asker.join()
     totals = {name: sum((asker.answers for asker in of), Counter()) for name, of in askers.items()}
     assert all({*total} == {"200"} for total in totals.values()), totals
+
+
+class NginxCache(caches.Nginx):
+    """nginx with the shipped cache, by the clock of this machine."""
+
+    def environ(self) -> dict[str, str]:
+        return {}
+
+
+def test_the_cache_in_nginx_holds_pages_for_all_and_nothing_behind_a_key(
+    house: tuple[Path, str], tmp_path: Path
+) -> None:
+    program("nginx")
+    folder, key = house
+    known = {"Authorization": f"Bearer {key}"}
+    with serving(folder, more=SETTINGS) as service:
+        cache = NginxCache(tmp_path, service.port)
+        with caches.running(cache, tmp_path), httpx2.Client(trust_env=False) as guest:
+
+            def asked(path: str, headers: dict[str, str] | None = None) -> httpx2.Response:
+                url = f"http://127.0.0.1:{cache.port}/v1/{path}"
+                return guest.get(url, params={**STAY, "lang": "en"}, headers=headers, timeout=20)
+
+            page, section = "pulse", "pulse/guide"
+            first, second = asked(page), asked(page)
+            assert (first.headers["X-Cache"], second.headers["X-Cache"]) == ("MISS", "HIT")
+            assert second.content == first.content
+            assert second.headers["Cache-Control"] == "public, max-age=60"  # as it has no Age
+            assert first.headers["Cache-Control"].startswith("public, max-age=")
+            assert "Surrogate-Key" not in first.headers
+            packed = asked(page, {"Accept-Encoding": "br"})
+            assert (packed.headers["X-Cache"], packed.content) == ("MISS", first.content)
+            for _ in range(2):
+                answer = asked(section, known)
+                assert (answer.status_code, answer.headers["X-Cache"]) == (200, "BYPASS")
+                assert answer.headers["Cache-Control"].startswith("private, ")
+            assert asked(section).status_code == 401
+            service.signal(signal.SIGTERM)
+            assert service.process.wait(30) == 0
+            assert asked(page).content == first.content
+            assert asked(section, known).status_code == 502
 
 
 def test_proxies_wait_longer_than_the_service_and_drains_last_longer_than_probes() -> None:
