@@ -2,6 +2,8 @@
 
     python benchmarks/start.py [--rounds 5] [--workers 1] [--json]
 
+With several workers a figure until the first answer is until all of them listen.
+
 Each round starts `location-context serve` on a data directory that is set up, with stand-ins of the
 weather's providers in this process, and then an empty Starlette application on the same server. CPU
 time and memory are of the command with all its processes, from /proc: Linux alone. Memory is PSS: a
@@ -29,6 +31,7 @@ from tests.serving import free_port  # noqa: E402  likewise
 
 from location_context.stay import system_clock  # noqa: E402  likewise
 
+LISTEN = "0A"  # a socket's state in /proc/net/tcp
 TICKS = os.sysconf("SC_CLK_TCK")
 COMMAND = [sys.executable, "-m", "location_context"]
 SERVE = [*COMMAND, "serve"]
@@ -44,6 +47,7 @@ class Command:
 
     def __init__(self, command: list[str], environ: dict[str, str], workers: int) -> None:
         self._port = free_port()
+        self._workers = workers
         given = ["--port", str(self._port), "--workers", str(workers)]
         self._process = subprocess.Popen(
             [*command, *given],
@@ -54,15 +58,18 @@ class Command:
         )
 
     def wait(self) -> None:
+        """Until every worker listens: one that still starts would not hear that it shall end."""
         patience = time.monotonic() + 60
         while time.monotonic() < patience:
-            try:
+            if self._listeners() == self._workers:
                 self.ask("/v1/health")
-            except OSError:
-                time.sleep(0.02)
-            else:
                 return
+            time.sleep(0.02)
         raise SystemExit("the server did not start")
+
+    def _listeners(self) -> int:
+        rows = [row.split() for row in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        return sum(row[1].endswith(f":{self._port:04X}") and row[3] == LISTEN for row in rows)
 
     def ask(self, path: str, key: str = "") -> None:
         connection = HTTPConnection("127.0.0.1", self._port, timeout=20)
