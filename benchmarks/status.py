@@ -35,8 +35,9 @@ from benchmarks import figures  # noqa: E402  found by the line above
 from benchmarks.servers import Server  # noqa: E402  likewise
 from tests.web.commands import NOWHERE  # noqa: E402  likewise
 
-from location_context.app import CHECKED, serve_app  # noqa: E402  likewise
+from location_context.app import serve_app  # noqa: E402  likewise
 from location_context.settings import Secret, Settings  # noqa: E402  likewise
+from location_context.settings.parsers import CHECKED  # noqa: E402  likewise
 from location_context.storage.database import Database  # noqa: E402  likewise
 from location_context.storage.retention import Retention  # noqa: E402  likewise
 from location_context.web import status  # noqa: E402  likewise

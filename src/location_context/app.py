@@ -22,7 +22,8 @@ from location_context.sections import registry
 from location_context.sections.cached_section import CachedSection
 from location_context.sections.section import Section, SectionContext
 from location_context.service import Measured, Service
-from location_context.settings import PREFIX, Settings
+from location_context.settings import Settings
+from location_context.settings.parsers import CHECKED
 from location_context.stay import Clock, system_clock
 from location_context.storage.access import open_authenticator
 from location_context.storage.accuracy import SqlAccuracyStore
@@ -41,8 +42,6 @@ from location_context.web.response_cache import CachedRoute
 from location_context.web.shared_responses import shared
 from location_context.widget.oembed import OEmbed
 from location_context.widget.pulse import routes as widget_routes
-
-CHECKED = PREFIX + "DATABASE_CHECKED"  # from `serve` to its workers; not a setting
 
 
 @asynccontextmanager

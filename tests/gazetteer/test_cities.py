@@ -78,8 +78,9 @@ def test_countries_of_geonames_places(gazetteer: Gazetteer):
     assert 1 - len(wrong) / len(places) >= 0.999
 
 
-def test_the_table_of_cities_is_what_its_script_makes_of_the_package():
-    script = ROOT / "scripts" / "make_cities.py"
+@pytest.mark.parametrize("table", ["cities", "zones"])
+def test_a_table_is_what_its_script_makes_of_the_package(table: str):
+    script = ROOT / "scripts" / f"make_{table}.py"
     assert subprocess.run([sys.executable, script, "--check"], check=False).returncode == 0
 
 

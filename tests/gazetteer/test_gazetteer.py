@@ -1,13 +1,21 @@
 """Zone, country and region at points whose truth is known."""
 
+import math
 from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
+import tzfpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from location_context.gazetteer.gazetteer import Gazetteer
-from location_context.gazetteer.zones import main_zone, nautical, zone_at, zone_countries
+from location_context.gazetteer.zones import (
+    boundary_zone,
+    main_zone,
+    nautical,
+    zone_at,
+    zone_countries,
+)
 
 PLACES = {  # name: lat, lng, zone, country, region
     "Hanoi": (21.03, 105.85, "Asia/Ho_Chi_Minh", "VN", None),
@@ -121,6 +129,13 @@ def test_every_point_has_a_zone_and_its_one_form(gazetteer: Gazetteer, lat: floa
     assert gazetteer.point(point.lat, point.lng) == point
     if point.region is not None:
         assert point.region.startswith(f"{point.country}-")
+
+
+def test_a_boundary_s_zone_is_one_that_the_package_of_boundaries_finds_there():
+    for number in range(10_000):
+        lat = round(math.degrees(math.asin((2 * number + 1) / 10_000 - 1)), 4)
+        lng = 180.0 if number % 50 == 0 else round(number * 222.4922 % 360 - 180, 4)
+        assert boundary_zone(lat, lng) in (tzfpy.get_tzs(lng, lat) or [nautical(lng)]), (lat, lng)
 
 
 @pytest.mark.parametrize(("lng", "zone"), [(0, "Etc/GMT"), (7.4, "Etc/GMT"), (7.6, "Etc/GMT-1"),

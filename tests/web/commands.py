@@ -5,6 +5,7 @@ import io
 import json
 import logging
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,7 @@ NOWHERE = {  # every provider at a closed port
         "WIKIDATA",
     )
 }
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 COMMAND = [sys.executable, "-m", "location_context"]
 
 
@@ -67,11 +69,14 @@ def command(
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
     ):
+        heeded = {number: signal.getsignal(number) for number in SIGNALS}
         try:
             main()
         except SystemExit as ended:
             code = ended.code if isinstance(ended.code, int) else int(bool(ended.code))
         finally:
+            for number, handler in heeded.items():  # `serve` takes them for itself
+                signal.signal(number, handler)
             structlog.reset_defaults()
             logging.getLogger().handlers.clear()
     done = Done(out.getvalue(), err.getvalue(), code)
@@ -124,6 +129,19 @@ def serving(
     port: int | None = None,
 ) -> Iterator[Serving]:
     """`serve` while it runs."""
+    with starting(data_dir, *arguments, more=more, port=port) as served:
+        wait_until_it_answers(served)
+        yield served
+
+
+@contextmanager
+def starting(
+    data_dir: Path,
+    *arguments: str,
+    more: Mapping[str, str] | None = None,
+    port: int | None = None,
+) -> Iterator[Serving]:
+    """`serve` from its first moment."""
     port = port or free_port()
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
@@ -132,10 +150,8 @@ def serving(
             stderr=subprocess.STDOUT,
             env=environment(data_dir, more),
         )
-        served = Serving(process, port, output)
         try:
-            wait_until_it_answers(served)
-            yield served
+            yield Serving(process, port, output)
         finally:
             if process.poll() is None:
                 process.terminate()

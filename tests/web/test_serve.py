@@ -17,8 +17,8 @@ from typing import TypeVar
 import pytest
 
 from location_context.cli.serve import HEADER_READ_TIMEOUT
-from tests.serving import free_port, serve
-from tests.web.commands import Serving, command, serving
+from tests.serving import serve
+from tests.web.commands import Serving, command, serving, starting
 
 LINUX = pytest.mark.skipif(
     sys.platform != "linux", reason="elsewhere a listener cannot be emptied before it closes"
@@ -226,9 +226,84 @@ def test_a_port_in_use_and_a_damaged_database_end_in_a_sentence(tmp_path: Path) 
         done = command(tmp_path, "serve", "--port", port, fails=True)
     assert "--port" in done.stderr
     (tmp_path / "location-context.sqlite3").write_bytes(b"this is no database" * 1000)
-    done = command(tmp_path, "serve", "--port", str(free_port()), fails=True)
-    assert "location-context.sqlite3" in done.stderr
-    assert "Traceback" not in done.stderr
+    with starting(tmp_path, "--workers", "2") as served:
+        printed = served.printed()
+    assert served.process.returncode == 1
+    assert "location-context.sqlite3" in printed
+    assert "Traceback" not in printed
+    assert "Unexpected exit" not in printed
+    assert len(printed.splitlines()) <= 3  # the sentence alone, as a terminal wraps it
+
+
+@LINUX
+def test_the_supervising_process_loads_nothing_of_what_its_workers_serve(house) -> None:
+    folder, key = house
+    with serving(folder, "--workers", "2") as served:
+        first, second = children(served.process.pid)
+        ask_all(served.port, key)
+        assert loaded_libraries(served.process.pid) == {"granian", "msgspec"}
+        assert {"granian", "msgspec", "numpy", "sqlalchemy"} <= loaded_libraries(first)
+        assert megabytes(served.process.pid) < 40
+        assert max(megabytes(first), megabytes(second)) < 120
+    code = "import sys, location_context.cli.serve; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder
+    )
+    heavy = {
+        "numpy",
+        "sqlalchemy",
+        "starlette",
+        "jinja2",
+        "babel",
+        "skyfield",
+        "aiohttp",
+        "alembic",
+    }
+    ours = {f"location_context.{name}" for name in ("app", "service", "sections", "storage")}
+    assert not (heavy | ours) & set(done.stdout.split())
+
+
+def ask_all(port: int, key: str) -> None:
+    """A page and every section, each over a connection of its own."""
+    query = QUERY.format(lng="2.3522")
+    for path in ("", "/weather", "/astronomy", "/guide", "/events"):
+        connection = HTTPConnection("127.0.0.1", port, timeout=20)
+        headers = {"Authorization": f"Bearer {key}"} if path else {}
+        connection.request("GET", f"/v1/pulse{path}?{query}", headers=headers)
+        response = connection.getresponse()
+        response.read()
+        assert response.status in {200, 503}, path
+        connection.close()
+
+
+def loaded_libraries(pid: int) -> set[str]:
+    """The packages of which a process has a compiled part in its memory; those of interest."""
+    maps = Path(f"/proc/{pid}/maps").read_text()
+    names = ("granian", "lxml", "msgspec", "numpy", "sqlalchemy", "aiohttp")
+    return {name for name in names if f"site-packages/{name}/" in maps}
+
+
+def megabytes(pid: int) -> float:
+    """PSS: a page that n processes share counts 1/n for each."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) / 1000 for line in lines if line.startswith("Pss:"))
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_server_that_is_ended_while_it_starts_ends_at_once_and_cleanly(
+    house, workers: str
+) -> None:
+    folder, _ = house
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with starting(folder, "--workers", workers) as served:
+            wait_until(lambda: bool(children(served.process.pid)))
+            began = time.monotonic()
+            served.signal(number)
+            printed = served.printed()
+            assert time.monotonic() - began < 10  # a worker that heeded nothing would be killed
+        assert served.process.returncode == 0, printed
+        assert "Traceback" not in printed
+        assert "Unexpected exit" not in printed
 
 
 def test_every_line_of_a_server_is_json_also_its_notices_and_a_worker_s_death(house) -> None:

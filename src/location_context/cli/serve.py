@@ -1,8 +1,9 @@
 """`serve`: the HTTP service under granian.
 
-Everything is opened once before the workers start, so that an invalid setting or an old schema
-gives an error message instead of a crash loop, and the warnings for the operator are printed.
-Workers that are forked, as on Linux, find all modules imported, and share their memory.
+This process checks the settings and supervises the workers; it imports nothing of what they serve,
+which would be 40 MB more. The first worker opens everything before it serves and before the others
+start, so that an invalid setting or an old schema gives an error message instead of a crash loop,
+and the warnings for the operator are printed.
 """
 
 import asyncio
@@ -10,9 +11,15 @@ import gc
 import math
 import multiprocessing
 import os
+import signal
 import socket
-from collections.abc import Sequence
-from typing import Annotated
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from multiprocessing.connection import Connection
+from typing import Annotated, Any
 
 import structlog
 import typer
@@ -21,12 +28,11 @@ from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.mp import MPServer
 
-from location_context.app import CHECKED, open_service
 from location_context.cli import console
-from location_context.errors import OperatorError
+from location_context.errors import LocationContextError, OperatorError
 from location_context.settings import PREFIX, Settings, not_a_setting, unknown
-from location_context.web import logs, metrics
-from location_context.web.status import status
+from location_context.settings.parsers import CHECKED, METRICS_FOLDER, host_and_port
+from location_context.web import logs
 
 APPLICATION = "location_context.app:serve_app"
 HEADER_READ_TIMEOUT = 15_000  # milliseconds in which a client must have sent its headers
@@ -36,6 +42,7 @@ ALONE = (
     "gets up to {workers} times its quota), asks providers for what another is asking for, finds "
     "out by itself which provider does not answer, and has caches of its own"
 )
+SIGNAL_SECONDS = 0.2  # after which a signal is heeded while the first worker starts
 ENDING_SECONDS = 15  # that a worker may take to end once it has drained
 
 Host = Annotated[str, typer.Option(help="Address to listen on.")]
@@ -55,23 +62,99 @@ def serve(
     logs.configure(settings)
     _check_port(host, port, "Choose another with --port.")
     if settings.metrics_address:
-        _check_port(*metrics.host_and_port(settings.metrics_address), "See METRICS_ADDRESS.")
-    with console.uncollected():  # opening imports the sections
-        notices = [*asyncio.run(_notices(settings))]
+        _check_port(*host_and_port(settings.metrics_address), "See METRICS_ADDRESS.")
+    notices = [f"Ignored: {not_a_setting(name)}" for name in unknown(os.environ)]
     if workers > 1 and not settings.redis_url:
         notices.append(ALONE.format(workers=workers))
     if workers > 1 and not (settings.redis_url or os.access(settings.data_dir, os.W_OK)):
         notices.append("The data directory cannot be written to: budgets are split by workers")
         os.environ[PREFIX + "BUDGET_SHARE"] = str(settings.budget_share / workers)
-    notices += [f"Ignored: {not_a_setting(name)}" for name in unknown(os.environ)]
-    _announce(settings, [console.hint(notice) for notice in notices])
-    os.environ[CHECKED] = "1"  # each worker would read the whole database again
+
+    def announce(found: Sequence[str]) -> None:
+        _announce(settings, [console.hint(notice) for notice in (*found, *notices)])
+
     if multiprocessing.get_start_method() == "forkserver":  # on Linux from Python 3.14 on
         multiprocessing.set_start_method("fork", force=True)  # else workers share no pages
-    gc.freeze()  # a collection in a worker would write on pages that all processes share
-    drained = max(settings.drain_at_least, settings.drain_at_most)
-    with metrics.folder_of_all(settings):
-        server(APPLICATION, host, port, workers, math.ceil(drained) + ENDING_SECONDS).serve()
+    drained = math.ceil(max(settings.drain_at_least, settings.drain_at_most))
+    kind, kill_after = partial(Supervisor, announce), drained + ENDING_SECONDS
+    with _metrics_folder(settings):
+        supervisor = server(APPLICATION, host, port, workers, kill_after, kind)
+        supervisor.serve(target_loader=_load, wrap_loader=False)
+
+
+class Supervisor(MPServer):
+    """A server whose first worker opens everything before it serves and before the others start.
+
+    `opened` is called with the notices that it found.
+    """
+
+    def __init__(self, opened: Callable[[Sequence[str]], None], target: str, **given: Any) -> None:
+        super().__init__(target, **given)
+        self._opened = opened
+
+    def _spawn_workers(self, spawn_target: Any, target_loader: Any) -> None:
+        here, there = multiprocessing.Pipe(duplex=False)
+        first: Any = self._spawn_worker(0, spawn_target, partial(target_loader, there))
+        first.interrupt_by_parent = True  # until it has opened everything, its end is told below
+        first.start()
+        self.wrks.append(first)
+        there.close()
+        with here:
+            while not here.poll(SIGNAL_SECONDS):
+                if self.interrupt_signal:
+                    return
+            try:
+                wrong, notices = here.recv()
+            except EOFError:
+                wrong, notices = "The first worker ended while it was starting", []
+        if wrong:
+            first.join()
+            raise OperatorError(wrong)
+        first.interrupt_by_parent = False
+        self._opened(notices)
+        os.environ[CHECKED] = "1"  # each of the others would read the whole database again
+        for index in range(1, self.workers):
+            worker: Any = self._spawn_worker(index, spawn_target, target_loader)
+            worker.start()
+            self.wrks.append(worker)
+
+
+def _load(parent: Connection | None = None) -> Any:
+    """The application, in a worker; the first opens everything, and tells its parent."""
+    gc.freeze()  # a collection would write on pages that all processes share
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # heeds none until its event loop runs
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the parent ends its workers
+    with console.uncollected():
+        # imported here: the parent does without all that is imported by it
+        from location_context.app import serve_app  # noqa: PLC0415  see above
+
+        if parent is not None:
+            _open_first(parent)
+        return serve_app()
+
+
+def _open_first(parent: Connection) -> None:
+    """Open everything, and tell the parent what it should print; end with what is wrong."""
+    settings = Settings.read(os.environ)
+    logs.configure(settings)
+    try:
+        parent.send(("", asyncio.run(_notices(settings))))
+    except LocationContextError as error:
+        parent.send((error.message, []))
+        sys.exit(1)
+    parent.close()
+    os.environ[CHECKED] = "1"
+
+
+@contextmanager
+def _metrics_folder(settings: Settings) -> Iterator[None]:
+    """The folder in which the workers of one server share their values, until it ends."""
+    if not settings.metrics_address:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="location-context-", ignore_cleanup_errors=True) as it:
+        os.environ[METRICS_FOLDER] = it
+        yield
 
 
 def _announce(settings: Settings, notices: Sequence[str]) -> None:
@@ -103,12 +186,19 @@ def local_address(host: str, port: int) -> str:
     return f"http://{f'[{shown}]' if ':' in shown else shown}:{port}"
 
 
-def server(factory: str, host: str, port: int, workers: int, kill_after: int = 20) -> MPServer:
+def server(  # noqa: PLR0913, PLR0917  what differs between servers
+    factory: str,
+    host: str,
+    port: int,
+    workers: int,
+    kill_after: int = 20,
+    kind: Callable[..., MPServer] = MPServer,
+) -> MPServer:
     """The server; each worker makes its application with the factory, `module:function`.
 
     A worker that has not ended so many seconds after it was told to is killed.
     """
-    return MPServer(
+    return kind(
         factory,
         address=host,
         port=port,
@@ -129,6 +219,10 @@ def server(factory: str, host: str, port: int, workers: int, kill_after: int = 2
 
 
 async def _notices(settings: Settings) -> Sequence[str]:
+    # imported here: the parent does without all that is imported by them
+    from location_context.app import open_service  # noqa: PLC0415  see above
+    from location_context.web.status import status  # noqa: PLC0415  see above
+
     async with open_service(settings, prepared=True) as service:
         return (await status(service)).notices
 

@@ -1,6 +1,6 @@
 """Zones: the time zone of any point on Earth, and the country of a zone.
 
-Zones are OpenStreetMap's boundaries, packaged by tzfpy; at sea the zone is the nautical one.
+Zones are OpenStreetMap's boundaries, as tzfpy packages them; at sea the zone is the nautical one.
 Countries come from tzdata's `zone.tab`, corrected by boundary, never city by city, where a zone
 spans several: northern Vietnam uses Bangkok's zone and Kosovo Belgrade's, Jan Mayen Oslo's, the
 base at Guantánamo New York's; Malawi's zone covers its lake to Tanzania's shore; Antarctica south
@@ -9,13 +9,18 @@ of 60°S is AQ, whichever time a station uses. The outline of Kosovo is generali
 The uninhabited Bouvet, Heard and McDonald islands are boxes in the sea.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from importlib import resources
+from pathlib import Path
+from typing import Any, Self
 
-import tzfpy
+import numpy as np
+from numpy.typing import NDArray
 
 from location_context.point import canonical
 
+FILE = Path(__file__).with_name("zones.npy")  # scripts/make_zones.py makes it
 Outline = tuple[tuple[float, float], ...]  # (lng, lat) corners, the last joined to the first
 
 KOSOVO: Outline = (
@@ -90,6 +95,57 @@ def inside(outline: Sequence[tuple[float, float]], lat: float, lng: float) -> bo
     return crossings % 2 == 1
 
 
+class Boundaries:
+    """The boundaries mapped from their file: processes share its pages and read those they use.
+
+    The corners of all outlines stand in `lng` and `lat`, each outline up to its `ends`, with its
+    zone and its box.
+    """
+
+    def __init__(self, table: NDArray[Any]) -> None:
+        """`table` is the one record of the file: a field is a column."""
+        column = {name: np.asarray(table[name][0]) for name in table.dtype.names or ()}
+        self._lng, self._lat, self._ends = column["lng"], column["lat"], column["ends"]
+        self._west, self._east = column["west"], column["east"]
+        self._south, self._north = column["south"], column["north"]
+        self._zones_of = column["zone"]
+        self._zones: list[str] = [name.decode() for name in column["zones"]]
+
+    @classmethod
+    def load(cls) -> Self:
+        """All of the package."""
+        return cls(np.load(FILE, mmap_mode="r"))
+
+    def zone(self, lat: float, lng: float) -> str:
+        """The zone by boundaries, without corrections; `lat` and `lng` are canonical."""
+        zones = [self._zones[self._zones_of[number]] for number in self._around(lat, lng)]
+        # two boundaries cover Xinjiang; tzdata and GeoNames give it its own zone
+        if "Asia/Urumqi" in zones:
+            return "Asia/Urumqi"
+        return zones[0] if zones else nautical(lng)
+
+    def _around(self, lat: float, lng: float) -> Iterator[int]:
+        """The numbers of the outlines that a point is inside of."""
+        boxes = (self._south <= lat) & (self._north >= lat) & (self._west <= lng)
+        for number in np.flatnonzero(boxes & (self._east >= lng)).tolist():
+            corners = slice(self._ends[number - 1] if number else 0, self._ends[number])
+            lats = self._lat[corners]
+            north = lats > lat
+            crossing = np.flatnonzero(north[1:] != north[:-1])
+            lats, lngs = (
+                column[[crossing, crossing + 1]].astype(float)
+                for column in (lats, self._lng[corners])
+            )
+            where = lngs[0] + (lngs[1] - lngs[0]) * (lat - lats[0]) / (lats[1] - lats[0])
+            if np.count_nonzero(where >= lng) % 2:
+                yield number
+
+
+@cache
+def _boundaries() -> Boundaries:
+    return Boundaries.load()
+
+
 def zone_at(lat: float, lng: float) -> str:
     """The zone of the gazetteer's point there, without loading the table of cities."""
     lat, lng = canonical(lat, lng)
@@ -98,11 +154,7 @@ def zone_at(lat: float, lng: float) -> str:
 
 def boundary_zone(lat: float, lng: float) -> str:
     """The zone by boundaries, without corrections."""
-    zone: str = tzfpy.get_tz(lng, lat) or nautical(lng)
-    # two boundaries cover Xinjiang; tzdata and GeoNames give it its own zone
-    if zone == "Asia/Shanghai" and "Asia/Urumqi" in tzfpy.get_tzs(lng, lat):
-        return "Asia/Urumqi"
-    return zone
+    return _boundaries().zone(lat, lng)
 
 
 def nautical(lng: float) -> str:

@@ -36,6 +36,8 @@ from location_context.errors import OperatorError
 PREFIX = "LOCATION_CONTEXT_"
 CONFIG = "config"  # names the file; not a setting itself
 CLONE, COMMAND = "clone", "command"  # nor these of our scripts: their folder, how they are called
+CHECKED = PREFIX + "DATABASE_CHECKED"  # from `serve` to its workers, as is the next; no settings
+METRICS_FOLDER = PREFIX + "METRICS_FOLDER"
 GROUP = "location_context.settings"
 FILE = "_file"  # a secret's name with it is a setting too: the file that holds the secret
 MAX_SECRET_BYTES = 65_536  # of such a file, far above any key: a path to a device ends too
@@ -212,6 +214,12 @@ Origins = Annotated[
     Check(lambda origins: all(map(_is_origin, origins))),
 ]
 Flag = Annotated[bool, Meta(title="true or false")]
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """The two parts of a `HostPort`."""
+    parts = urlsplit(f"//{address}")
+    return parts.hostname or "", parts.port or 0
 
 
 def variable(name: str) -> str:

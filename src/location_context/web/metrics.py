@@ -10,23 +10,20 @@ is restarted or killed.
 import asyncio
 import os
 import socket
-import tempfile
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from socketserver import TCPServer
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
 from location_context.counters import Histogram
 from location_context.service import Service
-from location_context.settings import PREFIX as SETTINGS_PREFIX
-from location_context.settings import Settings
 from location_context.settings.data_dir import try_lock
+from location_context.settings.parsers import METRICS_FOLDER, host_and_port
 from location_context.web.application import Application
 from location_context.web.measurements import (
     BY_NAME,
@@ -42,29 +39,11 @@ from location_context.web.measurements import (
 )
 from location_context.web.status import DatasetCache, readiness
 
-FOLDER = SETTINGS_PREFIX + "METRICS_FOLDER"  # from `serve` to its workers; not a setting
 DELAY_SECONDS = 0.25  # between two measurements of the event loop's delay
 PUBLISH_EVERY = 4  # of these
 ANSWER_SECONDS = 2.0  # for a busy worker to read its values; then those published last are taken
 IDLE_SECONDS = 10  # for a scraper to send its request
 _DECODER = msgspec.msgpack.Decoder(Values)
-
-
-def host_and_port(address: str) -> tuple[str, int]:
-    """The two parts of METRICS_ADDRESS."""
-    parts = urlsplit(f"//{address}")
-    return parts.hostname or "", parts.port or 0
-
-
-@contextmanager
-def folder_of_all(settings: Settings) -> Iterator[None]:
-    """The folder in which the workers of one server share their values, until it ends."""
-    if not settings.metrics_address:
-        yield
-        return
-    with tempfile.TemporaryDirectory(prefix="location-context-", ignore_cleanup_errors=True) as it:
-        os.environ[FOLDER] = it
-        yield
 
 
 @asynccontextmanager
@@ -77,7 +56,7 @@ async def served(service: Service, app: Application) -> AsyncIterator[None]:
     if not (address := service.settings.metrics_address):
         yield
         return
-    meter = Meter(service, app, SharedValues(os.environ.get(FOLDER)))
+    meter = Meter(service, app, SharedValues(os.environ.get(METRICS_FOLDER)))
     loop = asyncio.get_running_loop()
     server = _listening(address, partial(_collected, meter, loop))
     thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)

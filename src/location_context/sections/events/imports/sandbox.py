@@ -78,6 +78,7 @@ class Sandbox:
         """
         # what reads a stranger's bytes has no business with the keys in our environment
         environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+        environment["OPENBLAS_NUM_THREADS"] = "1"  # else numpy takes 30 MB for each processor
         with subprocess.Popen(  # noqa: S603  our own interpreter with our own module
             [sys.executable, "-m", __name__], env=environment,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
