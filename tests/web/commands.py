@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -69,7 +70,8 @@ def command(
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
     ):
-        heeded = {number: signal.getsignal(number) for number in SIGNALS}
+        here = threading.current_thread() is threading.main_thread()  # others may not handle them
+        heeded = {number: signal.getsignal(number) for number in SIGNALS if here}
         try:
             main()
         except SystemExit as ended:
