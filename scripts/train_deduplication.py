@@ -156,6 +156,8 @@ def _changed(x: Floats, change: dict[str, float]) -> Floats:
 
 def _fit(x: Floats, labels: Floats, weights: Floats) -> Floats:
     """Weights and bias of a ridge logistic regression, by projected Newton steps."""
+    rows, which = np.unique(np.column_stack([x, labels]), axis=0, return_inverse=True)
+    x, labels, weights = rows[:, :-1], rows[:, -1], np.bincount(which.ravel(), weights)
     full = np.hstack([x, np.ones((len(x), 1))])
     signs = np.array([*SIGNS.values(), 0])
     ridge = np.array([RIDGE] * x.shape[1] + [1e-6])

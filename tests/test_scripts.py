@@ -141,7 +141,8 @@ WITH_OPTIONS = [name for name, text in BENCHMARKS.items() if "parse_args()" in t
 # each in a process of its own, which has what they all import from the one that it is forked from
 STARTS = """
 import os, runpy, sys
-import asyncio, argparse, httpx2, numpy, location_context.app
+import asyncio, argparse, httpx2, numpy, scipy.optimize, skyfield.api
+import granian.server.embed, location_context.app
 failed = []
 for name in sys.argv[1:]:
     if not (child := os.fork()):
