@@ -64,3 +64,6 @@ def test_a_first_store_that_is_gone_hinders_nobody(home, tmp_path: Path) -> None
     for file in (tmp_path / "first").iterdir():
         file.unlink()
     command(None, "keys", "create", "B", more=home)
+    listed = json.loads(command(None, "keys", "list", "--json", more=home).stdout)
+    assert [key["name"] for key in listed] == ["B"]
+    assert files(tmp_path / "first") == []

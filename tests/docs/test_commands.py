@@ -117,6 +117,7 @@ def test_every_command_of_ours_does_what_its_page_says(
     data = folder / "data"
     monkeypatch.chdir(folder)
     command(data, "setup", "--without-fallback", more=given)
+    assert len(LINES) > 20
     for one in LINES.values():
         arguments = [
             word.replace("https://www.example.org", given["WEB"]).replace("/backups/", "backups/")

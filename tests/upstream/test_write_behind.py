@@ -59,3 +59,4 @@ async def test_without_a_flush_it_is_written_by_itself():
     async with asyncio.timeout(30):
         while not pages.written:  # noqa: ASYNC110  nothing says when
             await asyncio.sleep(0)
+    assert (pages.pending, pages.written) == ([], [["a"]])

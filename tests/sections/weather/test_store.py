@@ -239,3 +239,5 @@ async def test_a_running_section_writes_again_by_itself(database, monkeypatch):
             await asyncio.sleep(0.01)
     writing.cancel()
     await asyncio.gather(writing, return_exceptions=True)
+    again = ArchiveRepository(SqlClimateStore(database), clock)
+    assert set(await again.get("a", "cell", [(2020, 2)])) == {(2020, 2)}
