@@ -239,6 +239,34 @@ async def test_a_stay_of_few_events_is_one_call_however_long(opening, days: int)
     assert (len(seller.asked), len(lister.asked)) == (1, 1)
 
 
+@pytest.mark.parametrize(("name", "count"), [("ticketmaster", 4000), ("predicthq", 3000)])
+async def test_a_week_in_a_very_large_city_costs_four_calls_and_no_stay_misses_an_event(
+    opening, name: str, count: int
+):
+    """It touches two weeks of over 800 events; who comes for their other days completes them."""
+    world = World(5, [PARIS], count)
+    asked: list[int] = []
+    async with _world(opening, world.sell, world.list) as (opened, seller, lister):
+        for first, last in ((12, 18), (12, 18), (10, 16), (18, 21)):
+            query = opened.query(PARIS, f"2027-03-{first}", f"2027-03-{last}")
+            result = await _providers(opened)[name].fetch_events(query, Deadline.after(60))
+            assert result.status == "ok"
+            assert _begun_in(world, name, query) <= _ids(result.events, query)
+            asked.append(len(seller.asked) + len(lister.asked))
+    assert asked[0] <= 4
+    assert asked[1] == asked[0]
+    assert asked[3] <= asked[0] + 8
+
+
+def _begun_in(world: World, name: str, query) -> set[str]:
+    """All that begin within the stay by any clock, and concern a guest."""
+    own = name == "ticketmaster"
+    read = (ticketmaster_provider if own else predicthq_provider).parse_event
+    events = [read(row, query.point.zone) for row in (world.sold if own else world.listed)]
+    stay = query.stay
+    return _ids([one for one in events if stay.start < one.start.day < stay.end], query)
+
+
 async def test_who_lives_by_another_clock_does_not_share(opening):
     """At the border of two zones, a provider is asked by the clock of each side."""
     world = World(4, [(42.04, -8.64)], 20)

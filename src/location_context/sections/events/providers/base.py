@@ -207,7 +207,7 @@ class HttpEventProvider(EventProvider):
             host=context.host(self.name, self.budget),
         )
         cache, packing = context.shared_cache(), (tiles.pack, tiles.unpack)
-        self.cache: CachedSource[Hashable, EventBatch] = CachedSource(
+        self.cache: CachedSource[tiles.PartKey, EventBatch] = CachedSource(
             context.clock,
             fresh=self.fresh,
             stale=self.stale,
@@ -215,10 +215,12 @@ class HttpEventProvider(EventProvider):
             size_of=lambda batch: batch.size,
             client=self.client,
             merge=EventBatch.merge,
-            sharing=Sharing(cache, self._stored_as, *packing, stored=self.is_sharable),
+            sharing=Sharing(
+                cache, self._stored_as, *packing, self.is_sharable, None, tiles.PartKey.is_served_by
+            ),
         )
         gather = SHARED_LOAD_SECONDS if context.shared or self.is_sharable else 0.0
-        self._sweeps = tiles.Sweeps(self._sweep, gather)
+        self._sweeps = tiles.Sweeps(functools.partial(tiles.divided, self.fetch_pages), gather)
 
     @classmethod
     def build(cls, context: SectionContext) -> Self:
@@ -238,8 +240,8 @@ class HttpEventProvider(EventProvider):
         """What a result depends on: equal keys share one. By default place, zone and dates."""
         return rounded_point(query), query.point.timezone, query.stay
 
-    def _stored_as(self, key: Hashable) -> tuple[str, str]:
-        return self.name, repr(key)
+    def _stored_as(self, key: tiles.PartKey) -> tuple[str, str]:
+        return self.name, repr(key.of)
 
     def params(self, query: contract.Query) -> Mapping[str, str]:
         """The parameters of the call, for the default `fetch_pages`."""
@@ -249,8 +251,10 @@ class HttpEventProvider(EventProvider):
         """What is sent with every call besides the User-Agent, such as a key."""
         return {}
 
-    async def fetch_pages(self, query: contract.Query) -> AsyncIterator[Page]:
+    async def fetch_pages(self, query: contract.Query) -> AsyncIterator[Page | tiles.Total]:
         """Page after page of events; `tiles.Truncated` at the end if there are more to read.
+
+        A `tiles.Total` after the first lets a short stay be asked for alone where weeks are dear.
 
         Raises:
             ProviderError: a page could not be had.
@@ -312,7 +316,7 @@ class HttpEventProvider(EventProvider):
         if not self.covers(query):
             return ProviderResult("not_covered")
         parts, by = self._parts(query), deadline.earlier(ANSWER_RESERVE)
-        found = await asyncio.gather(*(self._entry(part, len(parts), by) for part in parts))
+        found = await asyncio.gather(*(self._entry(*part, len(parts), by) for part in parts))
         errors = (one.error if isinstance(one, Entry) else one for one in found)
         reason = contract.foremost(contract.degraded_by(error) for error in errors if error)
         if not (entries := [one for one in found if isinstance(one, Entry)]):
@@ -325,68 +329,64 @@ class HttpEventProvider(EventProvider):
         as_of = min(entry.fetched_at for entry in entries)
         return ProviderResult(status, list(events.values()), as_of, reason)
 
-    def _parts(self, query: contract.Query) -> list[contract.Query]:
+    def _parts(self, query: contract.Query) -> list[tuple[contract.Query, tiles.PartKey]]:
         """What is cached apart: each week of the stay, at a tile that holds the point's circle."""
-        if not self.by_tile:
-            return [query]
         assert query.stay is not None
+        if not self.by_tile:
+            return [(query, tiles.PartKey(self.cache_key(query), query.stay))]
         weeks, point = tiles.weeks_of(query.stay), query.point
         centres = self.grid.centres(point.lat, point.lng)
         points = [msgspec.structs.replace(point, lat=lat, lng=lng) for lat, lng in centres]
-        return [
-            min(  # the first of the best: its own tile, or a neighbour's that is known already
-                (replace(query, point=one, stay=week) for one in points),
-                key=lambda part: self._effort(part, len(weeks)),
-            )
-            for week in weeks
-        ]
+        parts = []
+        for week in weeks:
+            days = tiles.common(week, query.stay)
+            at = [replace(query, point=one, stay=week) for one in points]
+            keyed = [(part, tiles.PartKey(self.cache_key(part), days)) for part in at]
+            # the first of the best: its own tile, or a neighbour's that is known already
+            parts.append(min(keyed, key=lambda one: self._effort(one[1], query.public, len(weeks))))
+        return parts
 
-    def _effort(self, part: contract.Query, weeks: int) -> int:
+    def _effort(self, key: tiles.PartKey, public: bool, weeks: int) -> int:
         """0: nothing is to be asked; 1: there is an old result for bad times; 2: there is none."""
-        key = self.cache_key(part)
-        if any((key, public) in self.cache.in_flight for public in (True, False)):
+        if any((key, kind) in self.cache.in_flight for kind in (True, False)):
             return 0
         if (entry := self.cache.peek(key)) is None:
             return 2
-        is_good = self.clock() < entry.retry_at and entry.serves(public=part.public)
-        return 0 if is_good and entry.value.truncated <= weeks else 1
+        is_good = self.clock() < entry.retry_at and entry.serves(public=public)
+        has_all = entry.value.truncated <= weeks and key.is_served_by(entry.value)
+        return 0 if is_good and has_all else 1
 
     async def _entry(
-        self, part: contract.Query, weeks: int, deadline: Deadline
+        self, part: contract.Query, key: tiles.PartKey, weeks: int, deadline: Deadline
     ) -> Entry[EventBatch] | Exception:
         """What is known of it by the deadline; the reason where that is nothing.
 
-        A stay of fewer weeks than were cut short together asks again, and is told more.
+        A stay of fewer weeks than were cut short together, or of days that were not asked for, asks
+        again, the latter for the whole week.
         """
-        key = self.cache_key(part)
+        assert part.stay is not None
         known = self.cache.peek(key)
-        if known and known.value.truncated > weeks:
+        lacks = known is not None and not key.is_served_by(known.value)
+        if known and (known.value.truncated > weeks or lacks):
             self.cache.entries.pop(key)
-        get = functools.partial(self.cache.get, key, lambda: self._batches(part), deadline)
+        days = part.stay if lacks else key.days
+        get = functools.partial(self.cache.get, key, lambda: self._batches(part, days), deadline)
         try:
-            return await get(public=part.public)
+            entry = await get(public=part.public)
         except (ProviderError, TimeoutError) as error:
             if known is None:
                 return error
             self.cache.entries.put(key, known)
-            return replace(known, error=error)
+            return replace(known, error=error, complete=known.complete and not lacks)
+        if key.is_served_by(entry.value):
+            return entry
+        return await self._entry(part, key, weeks, deadline)  # it came of a call for other days
 
-    async def _batches(self, part: contract.Query) -> AsyncIterator[EventBatch]:
+    async def _batches(self, part: contract.Query, days: Stay) -> AsyncIterator[EventBatch]:
         assert part.stay is not None
-        alone = self._sweep(part, [part.stay])
-        async for batches in await self._sweeps.join(part) if self.by_tile else alone:
+        alone = tiles.divided(self.fetch_pages, part, [part.stay], part.stay)
+        async for batches in await self._sweeps.join(part, days) if self.by_tile else alone:
             yield batches[part.stay]
-
-    async def _sweep(
-        self, query: contract.Query, weeks: Sequence[Stay]
-    ) -> AsyncIterator[dict[Stay, EventBatch]]:
-        """The pages of the query, divided into its weeks."""
-        empty = True
-        async for page in self.fetch_pages(query):
-            empty = False
-            yield tiles.divide(page, weeks)
-        if empty:  # no page at all: the provider has no event
-            yield tiles.divide([], weeks)
 
     def state(self) -> contract.ProviderState:
         return provider_state(self.client)

@@ -107,7 +107,7 @@ class PredictHQ(base.HttpEventProvider):
     def headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._token.reveal()}"}
 
-    async def fetch_pages(self, query: Query) -> AsyncIterator[tiles.Page]:
+    async def fetch_pages(self, query: Query) -> AsyncIterator[tiles.Page | tiles.Total]:
         """Page after page as long as there is budget; the first holds the highest ranks."""
         assert query.stay is not None
         params = self.params(query)
@@ -115,6 +115,8 @@ class PredictHQ(base.HttpEventProvider):
         yield self.parse_events(body.results, query)
         read, pages = len(body.results), 1
         most = min(MAX_PAGES, MAX_PAGES_A_WEEK * math.ceil(query.stay.days / 7))
+        count = fields.optional_number(body.count) or 0
+        yield tiles.Total(min(most, math.ceil(count / PAGE_SIZE)))
         while body.results and body.next and pages < most:
             try:
                 body = await self._page(query, params, read)

@@ -167,7 +167,7 @@ class Ticketmaster(base.HttpEventProvider):
     def warnings(self) -> list[str]:
         return [LOGO_WARNING] if self.client.configured else []
 
-    async def fetch_pages(self, query: Query) -> AsyncIterator[tiles.Page]:
+    async def fetch_pages(self, query: Query) -> AsyncIterator[tiles.Page | tiles.Total]:
         """Page after page; a stay of more events than can be paged through is asked in parts."""
         assert query.stay is not None
         room, calls, crowded = MAX_CALLS, deque([_Call(query.stay, 0)]), False
@@ -180,6 +180,8 @@ class Ticketmaster(base.HttpEventProvider):
                 yield self.parse_events(rows[start : start + ROWS_AT_ONCE], query)
             if call.page == 0:
                 further = _further_calls(call.days, body.total, room - len(calls))
+                if call.days == query.stay:
+                    yield tiles.Total(math.ceil(body.total / PAGE_SIZE))
                 crowded |= body.total > MAX_PAGED_EVENTS and all(one.page for one in further)
                 calls += further
         if crowded or calls:

@@ -2,8 +2,8 @@
 
 A tile is a point of a fixed grid with a circle around it that holds the circle of every point near
 by; a week begins on Monday by the clock of the point. Weeks that are wanted at the same moment are
-asked for together (`Sweeps`), and each keeps the events that touch it. Why so:
-`docs/decisions/events.md`.
+asked for together (`Sweeps`), and each keeps the events that touch it. Where these are many, the
+days of the stay alone are asked for first. Why so: `docs/decisions/events.md`.
 """
 
 import asyncio
@@ -27,6 +27,8 @@ _SHARED_KM = 1.0  # beyond its cell, so that neighbours across its edge can do w
 _STEP = 0.6  # of a side: far enough into every other cell whose tile may hold the circle
 _CLOCKS_APART = 2  # days by which dates differ at most: clocks go from UTC-12 to UTC+14
 _WEEK, _DAY = timedelta(days=7), timedelta(days=1)
+MAX_CALLS_AT_FIRST = 4  # for the weeks of a short stay that nobody asked for before
+_SHORT_DAYS = 7
 
 
 class Grid:
@@ -72,8 +74,37 @@ def weeks_of(stay: Stay) -> list[Stay]:
     return [Stay(monday + n * _WEEK, monday + n * _WEEK + 6 * _DAY) for n in range(count)]
 
 
+def common(week: Stay, stay: Stay) -> Stay:
+    """The days of the stay in one of its weeks."""
+    return Stay(max(week.start, stay.start), min(week.end, stay.end))
+
+
 class Truncated:
     """Yielded after the pages of a result: the provider has more events, which are not read."""
+
+
+@dataclass(frozen=True)
+class PartKey:
+    """A result of a provider: its own key, and the days wanted of it, which are no part of that."""
+
+    of: Hashable
+    days: Stay = field(compare=False)
+
+    def is_served_by(self, batch: "EventBatch") -> bool:
+        """Whether all these days were asked for."""
+        return not batch.lacks(self.days)
+
+
+@dataclass(frozen=True)
+class Total:
+    """Yielded after the first page of a result: how many calls all that is read of it takes."""
+
+    calls: int
+
+    def is_dear(self, days: Stay, weeks: Stay) -> bool:
+        """Whether a stay of these days in these weeks had better be asked for alone."""
+        alone = 1 + math.ceil(self.calls * days.days / weeks.days)
+        return days.days <= _SHORT_DAYS and MAX_CALLS_AT_FIRST < self.calls > alone
 
 
 Page = Sequence[ProviderEvent] | Truncated
@@ -84,19 +115,29 @@ class EventBatch:
     """Events by id and start, since pages may repeat events, and providers repeat ids.
 
     `truncated`: the provider has more, beyond what is read of it: how many weeks were asked for
-    together, since fewer would be read further. 0: all there is.
+    together, since fewer would be read further. 0: all there is. `lacking`: days that were not
+    asked for.
     """
 
     events: dict[tuple[str, When], ProviderEvent] = field(default_factory=dict, repr=False)
     truncated: int = 0
+    lacking: frozenset[date] = frozenset()
 
     @classmethod
-    def of(cls, events: Iterable[ProviderEvent], truncated: int = 0) -> "EventBatch":
-        return cls({(event.id, event.start): event for event in events}, truncated)
+    def of(
+        cls, events: Iterable[ProviderEvent], truncated: int = 0, lacking: Iterable[date] = ()
+    ) -> "EventBatch":
+        keyed = {(event.id, event.start): event for event in events}
+        return cls(keyed, truncated, frozenset(lacking))
+
+    def lacks(self, stay: Stay) -> bool:
+        """Whether a day of the stay was not asked for."""
+        return any(day in stay for day in self.lacking)
 
     def merge(self, later: "EventBatch") -> "EventBatch":
         """Both; of an event in both, the later."""
-        return EventBatch(self.events | later.events, max(self.truncated, later.truncated))
+        truncated = max(self.truncated, later.truncated)
+        return EventBatch(self.events | later.events, truncated, self.lacking | later.lacking)
 
     @property
     def size(self) -> int:
@@ -127,6 +168,33 @@ def divide(page: Page, weeks: Sequence[Stay]) -> dict[Stay, EventBatch]:
 def _index(day: date, weeks: Sequence[Stay], days: int) -> int:
     """The place of the week so many days from the day among neighbouring ones, or the nearest."""
     return max(0, min(len(weeks) - 1, ((day - weeks[0].start).days + days) // 7))
+
+
+async def divided(
+    fetch: Callable[[Query], AsyncIterator[Page | Total]],
+    query: Query,
+    weeks: Sequence[Stay],
+    days: Stay,
+) -> AsyncIterator[dict[Stay, EventBatch]]:
+    """The pages of the query, divided into its weeks; of `days` alone where all are too many."""
+    assert query.stay is not None
+    empty = True
+    async for page in fetch(query):
+        if not isinstance(page, Total):
+            empty = False
+            yield divide(page, weeks)
+        elif page.is_dear(days, query.stay):
+            break
+    else:
+        if empty:  # no page at all: the provider has no event
+            yield divide([], weeks)
+        return
+    async for page in fetch(replace(query, stay=days)):
+        if not isinstance(page, Total):
+            yield divide(page, weeks)
+    yield {
+        week: EventBatch(lacking=frozenset(set(week.dates()) - set(days.dates()))) for week in weeks
+    }
 
 
 class Sweep(Generic[T]):
@@ -165,29 +233,31 @@ class Sweeps(Generic[T]):
     """Puts neighbouring weeks of one place together that are wanted at the same moment.
 
     Args:
-        start: fetches the query's stay, which is these weeks.
+        start: fetches the query's stay, which is these weeks, of which these days are wanted.
         gather: seconds in which the others may come, 0 for those of one turn of the event loop.
     """
 
     def __init__(
-        self, start: Callable[[Query, Sequence[Stay]], AsyncIterator[T]], gather: float
+        self, start: Callable[[Query, Sequence[Stay], Stay], AsyncIterator[T]], gather: float
     ) -> None:
         self._start = start
         self._gather = gather
-        self._wanted: dict[Hashable, tuple[set[Stay], dict[Stay, Sweep[T]]]] = {}
+        self._wanted: dict[Hashable, tuple[dict[Stay, Stay], dict[Stay, Sweep[T]]]] = {}
 
-    async def join(self, query: Query) -> Sweep[T]:
-        """The fetch that the query's week is part of."""
+    async def join(self, query: Query, days: Stay) -> Sweep[T]:
+        """The fetch that the query's week is part of, of which these days are wanted."""
         assert query.stay is not None
         place = query.point, query.language, query.units, query.public
-        weeks, sweeps = wanted = self._wanted.setdefault(place, (set(), {}))
-        weeks.add(query.stay)
+        weeks, sweeps = wanted = self._wanted.setdefault(place, ({}, {}))
+        others = weeks.get(query.stay, days)
+        weeks[query.stay] = Stay(min(days.start, others.start), max(days.end, others.end))
         await asyncio.sleep(self._gather)
         if self._wanted.get(place) is wanted:
             del self._wanted[place]
             for run in _runs(sorted(weeks)):
                 whole = replace(query, stay=Stay(run[0].start, run[-1].end))
-                sweeps.update(dict.fromkeys(run, Sweep(self._start(whole, run))))
+                days = Stay(weeks[run[0]].start, weeks[run[-1]].end)
+                sweeps.update(dict.fromkeys(run, Sweep(self._start(whole, run, days))))
         return sweeps[query.stay]
 
 
@@ -209,12 +279,14 @@ class _SharedEvents(msgspec.Struct, array_like=True):
     again: datetime
     events: list[ProviderEvent]
     truncated: int | bool = 0  # earlier versions stored only whether
+    lacking: list[date] = []
 
 
 def pack(batch: EventBatch, fetched_at: datetime) -> bytes:
     """A batch and when it was fetched, for other processes."""
     events = list(batch.events.values())
-    return msgspec.msgpack.encode(_SharedEvents(fetched_at, fetched_at, events, batch.truncated))
+    shared = _SharedEvents(fetched_at, fetched_at, events, batch.truncated, sorted(batch.lacking))
+    return msgspec.msgpack.encode(shared)
 
 
 def unpack(data: bytes) -> tuple[EventBatch, datetime] | None:
@@ -225,4 +297,4 @@ def unpack(data: bytes) -> tuple[EventBatch, datetime] | None:
         return None
     if shared.truncated > 1:
         return None
-    return EventBatch.of(shared.events, int(shared.truncated)), shared.at
+    return EventBatch.of(shared.events, int(shared.truncated), shared.lacking), shared.at
