@@ -239,7 +239,7 @@ async def test_a_stay_of_few_events_is_one_call_however_long(opening, days: int)
     assert (len(seller.asked), len(lister.asked)) == (1, 1)
 
 
-@pytest.mark.parametrize(("name", "count"), [("ticketmaster", 4000), ("predicthq", 3000)])
+@pytest.mark.parametrize(("name", "count"), [("ticketmaster", 4000), ("predicthq", 3600)])
 async def test_a_week_in_a_very_large_city_costs_four_calls_and_no_stay_misses_an_event(
     opening, name: str, count: int
 ):
