@@ -197,9 +197,12 @@ class Series:
         found = []
         for shift in range(-span, span + 1):
             if shift:
-                month = months + 12 * shift
-                length = (month + 1).astype("datetime64[D]") - month.astype("datetime64[D]")
-                centre = month.astype("datetime64[D]") + np.minimum(within, length.astype(int) - 1)
+                month = months + np.timedelta64(12 * shift, "M")
+                next_month = (month + np.timedelta64(1, "M")).astype("datetime64[D]")
+                length = next_month - month.astype("datetime64[D]")
+                centre = month.astype("datetime64[D]") + np.minimum(
+                    within, length.astype(int) - 1
+                ).astype("timedelta64[D]")
                 place = (centre - self._first).astype(int)[:, None] + WINDOW
                 inside = (place >= 0) & (place < len(self._values))
                 found.append(

@@ -59,11 +59,11 @@ async def test_keys_and_guide_are_read_before_the_server_listens(
 
 async def test_what_a_server_process_made_at_its_start_is_not_looked_through_for_garbage(tmp_path):
     settings, sections = Settings(data_dir=tmp_path, log_level="error"), [FakeSection()]
-    assert not gc.get_freeze_count()
+    of_python = gc.get_freeze_count()  # 3.12 keeps some of its own apart
     try:
         for own_process in (False, True):
             app = create_app(settings, sections=sections, own_process=own_process)
             async with app.router.lifespan_context(app):
-                assert (gc.get_freeze_count() > 0) is own_process
+                assert (gc.get_freeze_count() > of_python) is own_process
     finally:
         gc.unfreeze()

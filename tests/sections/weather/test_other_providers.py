@@ -142,8 +142,8 @@ async def test_a_redirect_of_met_norway_to_another_host_is_refused(world: World)
     [
         ("Fri, 31 Dec 9999 23:59:59 GMT", None),
         ("Fri, 31 Dec 9999 23:59:59 -2359", None),
-        ("Fri, 31 Dec 99999999999999999999 23:59:59 GMT", "invalid_answer"),
-        ("Fri, 31 Dec 2026 23:59:59 +99999999999999999999", "invalid_answer"),
+        ("Fri, 31 Dec 99999999999999999999 23:59:59 GMT", None),
+        ("Fri, 31 Dec 2026 23:59:59 +99999999999999999999", None),
     ],
 )
 async def test_an_expires_of_met_norway_far_away_is_bounded_or_its_own_failing(

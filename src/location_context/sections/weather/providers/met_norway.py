@@ -144,7 +144,7 @@ class MetNorway(ForecastProvider):
         now = self._clock()
         try:
             moment = parsedate_to_datetime(headers["expires"])
-        except (KeyError, ValueError):
+        except (KeyError, ValueError, OverflowError):  # of a huge number, by Python's version
             return now + MIN_TTL
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
