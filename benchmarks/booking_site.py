@@ -100,10 +100,10 @@ class Site:
         status = self._service.ask(f"/v1/pulse?{self.query(place)}").status
         assert status == 200, status
 
-    def snippet(self, browser: Browser, place: str, *, strict: bool = False) -> list[str]:
-        """The two lines that the builder offers."""
+    def snippet(self, browser: Browser, place: str, more: str = "") -> list[str]:
+        """The two lines that the builder offers, with `more` chosen in its form."""
         page = browser.new_page()
-        page.goto(f"{self._url}/?{self.query(place)}{'&strict=1' if strict else ''}")
+        page.goto(f"{self._url}/?{self.query(place)}{more}")
         lines = page.locator("#code pre").first.inner_text().strip().splitlines()
         page.close()
         return lines

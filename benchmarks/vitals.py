@@ -11,7 +11,8 @@ as the host's.
 
 Simulated throttling gives blocking (TBT). LCP is judged with a network and a processor that are
 slow in truth (`slow network`): the simulation takes whatever came before the largest paint for its
-condition, and on one machine the frame may come before it. Then visitors with a processor four
+condition, and on one machine the frame may come before it; the compact layout within the first
+screen is judged beside it there. Then visitors with a processor four
 times slower scroll to the widget, and open and close its details by touch, Enter and Space: the
 longest of a visit's interactions is its INP.
 
@@ -69,6 +70,7 @@ SLOWER = 4  # times, as Lighthouse slows a phone's processor down
 PHONE = {"width": 412, "height": 823}  # Lighthouse's
 FEW = 3  # rounds of what is measured besides, and a half of them all with a slow network
 SLOW = ", slow network"
+COMPACT = "compact, first screen"
 COLUMNS = "| what | figure | goal | beside | command |\n|---|---|---|---|---|\n"
 WATCH = """() => {
   window.moved = 0, window.seen = {};
@@ -166,12 +168,14 @@ def measured(site: Site, browser: Browser, rounds: int) -> dict[str, list[Run]]:
     here, *others = PLACES
     site.ask(here)
     lines = site.snippet(browser, here)
-    both, strict = "\n".join(lines), "\n".join(site.snippet(browser, here, strict=True))
+    both, strict = "\n".join(lines), "\n".join(site.snippet(browser, here, "&strict=1"))
+    compact = "\n".join(site.snippet(browser, here, "&layout=compact"))
     main = {
         "bare": site.page("bare"),
         "below": site.page("below", below=both),
         "first screen": site.page("first", first=both),
     }
+    low = {COMPACT: site.page("compact", first=compact)}
     more = {
         "first line alone": site.page("alone", below=lines[0]),
         "strict policy": site.page("strict", below=strict, strict=True),
@@ -185,7 +189,7 @@ def measured(site: Site, browser: Browser, rounds: int) -> dict[str, list[Run]]:
             pages["cold"] = site.page(f"cold{number}", below=cold_code)
         todo = [(name, address, "simulate") for name, address in pages.items()]
         if number < (rounds + 1) // 2:
-            todo += [(name + SLOW, address, "devtools") for name, address in main.items()]
+            todo += [(name + SLOW, address, "devtools") for name, address in (main | low).items()]
         for name, address, throttling in todo:
             run = lighthouse(address, throttling)
             assert run.widget == ("bare" not in name), f"{name}: the widget was not asked for"
@@ -273,7 +277,7 @@ def goals(runs: Mapping[str, Sequence[Run]], visits: Sequence[Visit]) -> list[Go
             found.append(Goal(what, statistics.median(more), MOST_TBT, ".0f ms", "the bare page"))
     bare = [one.lcp for one in runs["bare" + SLOW]]
     low, _, high = statistics.quantiles(bare, n=4, method="inclusive") if bare[1:] else (0, 0, 0)
-    for name in ("below", "first screen"):
+    for name in ("below", "first screen", COMPACT):
         with_widget = (one.lcp for one in runs[name + SLOW])
         later = statistics.median(with_widget) - statistics.median(bare)
         most = max(MOST_LCP, high - low)
