@@ -73,7 +73,7 @@ def read(paths: list[Path]) -> Pairs:
     """All rows of the files; those without a forecast, an observation or a date are left out.
 
     Raises:
-        Unreadable: a file or a column is missing, or a value is no number or date.
+        Unreadable: a file or a column is missing, or a value is not a number or date.
     """
     rows = [row for path in paths for row in _rows(path)]
     if not rows:

@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: rank.get(item.path.parent, len(longest)))
 
 
-settings.register_profile("ours", deadline=None)  # a busy machine is no failure
+settings.register_profile("ours", deadline=None)  # a busy machine is not a failure
 settings.load_profile("ours")
 
 

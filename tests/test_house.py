@@ -17,6 +17,9 @@ WRITTEN = {".py", ".html", ".css", ".js", ".po", ".md", ".toml", ".sh", ".svg", 
 FOLDERS = ("src", "tests", "docs", "benchmarks", "scripts", ".ci")
 UNFINISHED = re.compile(r"\b(T[O]DO|F[I]XME|X[X]X|H[A]CK|W[I]P)\b")
 BRAND = re.compile(r"mich[e]lin|bib[ ]gourmand", re.IGNORECASE)
+NO_THING = re.compile(  # "X is no Y"; "there is no Y" and "is no longer" are what people say
+    r"(?<!here )\b(?:is|are|was|were)\s+(?:# )?no\s+(?!longer|more|older|later|less|fewer|better)\w"
+)
 WORKPLACE = re.compile(
     r"/wor[k]/(main|shared)|pyp[i]\.org/simple|files\.python[h]osted", re.IGNORECASE
 )
@@ -208,6 +211,17 @@ def test_nothing_of_the_workplace_or_of_a_registry_is_written_down() -> None:
         path.relative_to(ROOT).as_posix()
         for path in written_files()
         if WORKPLACE.search(path.read_text("utf-8", "replace"))
+    ]
+    assert not found
+
+
+def test_a_thing_is_not_a_thing_and_never_no_thing() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, sentence.start()) + 1}"
+        for path in written_files()
+        if path.suffix in {".py", ".md", ".html", ".js"} and path != Path(__file__)
+        for text in [path.read_text("utf-8", "replace")]
+        for sentence in NO_THING.finditer(text)
     ]
     assert not found
 

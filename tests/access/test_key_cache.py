@@ -290,7 +290,7 @@ async def test_keys_made_rotated_and_revoked_are_logged_by_their_ids(
 ) -> None:
     first = await keys.create("Hotel")
     with capture_logs() as lines:
-        await key_cache.find(b"")  # what was there before is no news
+        await key_cache.find(b"")  # what was there before is not news
         second = await keys.create("Inn")
         clock.advance(3)
         await key_cache.find(b"")

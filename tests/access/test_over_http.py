@@ -219,7 +219,7 @@ async def test_the_code_for_an_e_mail_counts_as_a_widget_and_the_other_code_does
 async def test_redis_stopped_means_local_counting_a_degraded_status_and_answers_that_go_on(
     sqlite_settings: Settings, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    patient = partial(RedisLink, timeout=60)  # a busy machine is no silent Redis
+    patient = partial(RedisLink, timeout=60)  # a busy machine is not a silent Redis
     monkeypatch.setattr("location_context.app.RedisLink", patient)
     minted = await Operator(sqlite_settings).create(per_minute=10)
     async with Proxy(redis_url) as proxy:

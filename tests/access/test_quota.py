@@ -38,7 +38,7 @@ async def counter(request: pytest.FixtureRequest, clock: MovedClock) -> AsyncIte
         return
     url = Secret(request.getfixturevalue("redis_url"))
     prefix = request.getfixturevalue("redis_prefix")
-    link = RedisLink(url, prefix, timeout=60)  # a busy machine is no silent Redis
+    link = RedisLink(url, prefix, timeout=60)  # a busy machine is not a silent Redis
     yield RedisCounter(link, clock)
     assert not link.degraded
     await link.close()

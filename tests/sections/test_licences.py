@@ -84,7 +84,7 @@ PAGE = (ROOT / "docs" / "providers.md").read_text("utf-8")
 ITEMS = [
     " ".join(item.split()) for item in re.split(r"\n(?=\n|[-|#])", PAGE)
 ]  # rows, points, lines
-# addresses that are no provider's
+# addresses that are not a provider's
 OURS = {"database_url", "redis_url", "public_url", "purge_url", "traces_url"}
 
 

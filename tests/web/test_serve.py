@@ -225,7 +225,7 @@ def test_a_port_in_use_and_a_damaged_database_end_in_a_sentence(tmp_path: Path) 
         port = str(taken.getsockname()[1])
         done = command(tmp_path, "serve", "--port", port, fails=True)
     assert "--port" in done.stderr
-    (tmp_path / "location-context.sqlite3").write_bytes(b"this is no database" * 1000)
+    (tmp_path / "location-context.sqlite3").write_bytes(b"not a database" * 1000)
     with starting(tmp_path, "--workers", "2") as served:
         printed = served.printed()
     assert served.process.returncode == 1

@@ -164,7 +164,7 @@ def world(folder: Path, redis: str, replicas: int = 2, **more: str) -> Iterator[
             "PREDICTHQ_API_KEY": predicthq.TOKEN,
             **dict.fromkeys(UNLIMITED, "100000"),
             "CONTACT": "test@example.org",
-            "JSON_DEADLINE": "20",  # a busy machine is no failure
+            "JSON_DEADLINE": "20",  # a busy machine is not a failure
             "WIDGET_DEADLINE": "20",
             **more,
         }

@@ -27,7 +27,7 @@ from location_context.stay import Clock
 MAX_WARNINGS = 5  # damaged keys that are named one by one
 MAX_KNOWN_HEADERS = 10_000  # keys in use within two seconds; 3 MB
 MAX_CACHED_LIMITS = 1000  # pairs of quotas: most keys have the same
-_WIDGET = "widget:"  # before the pseudonym, so that it is no key's id
+_WIDGET = "widget:"  # before the pseudonym, so that it is not the id of a key
 _NOT_RECOGNISED = "The provided API key is not recognised."
 _FORM = "`Authorization: Bearer <api-key>`"
 _MISSING = f"The API key is missing: send it in the header, as {_FORM}."

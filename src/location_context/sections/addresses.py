@@ -19,7 +19,7 @@ _SAFE = "%/:@!$&'()*+,;=~?"
 def web_address(text: str | None) -> str | None:
     """An address in http or https, with what is not ASCII encoded; None for anything else.
 
-    A blank inside, a control character and more than 2,000 characters are no address.
+    A blank inside, a control character and more than 2,000 characters are not an address.
     """
     address = (text or "").strip()
     if len(address) > _LONGEST:

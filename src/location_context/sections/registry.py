@@ -41,8 +41,8 @@ def load(group: str, kind: type[Kind]) -> list[type[Kind]]:
     """The classes of a group, the lowest `order` first and equal ones by name.
 
     Raises:
-        OperatorError: a class cannot be imported, is no subclass of `kind`, is registered under a
-            name that is not its own, or two are registered under one name.
+        OperatorError: a class cannot be imported, is not a subclass of `kind`, is registered under
+            a name that is not its own, or two are registered under one name.
     """
     found: dict[str, type[Kind]] = {}
     for point in dict.fromkeys(entry_points(group=group)):

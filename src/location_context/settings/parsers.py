@@ -361,7 +361,7 @@ def _content(path: Path, other: str) -> str:
     except UnicodeDecodeError:
         raise InvalidSetting(f"must be a file of UTF-8 text, which {path} is not") from None
     except (OSError, ValueError) as error:
-        because = getattr(error, "strerror", None) or "this is no path"
+        because = getattr(error, "strerror", None) or "this is not a path"
         raise InvalidSetting(f"must be a file that can be read, not {path}: {because}") from None
     if len(content) > MAX_SECRET_BYTES:
         raise InvalidSetting(f"must be a file of at most {MAX_SECRET_BYTES:,} bytes, not {path}")

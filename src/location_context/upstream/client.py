@@ -321,7 +321,7 @@ class ProviderClient:
         self, url: str, headers: dict[str, str], units: float, public: bool, accept: tuple[int, ...]
     ) -> HttpResponse:
         """The response; a broken connection or a 429 is worth one more call."""
-        await self._http.open()  # which is no time of the provider's
+        await self._http.open()  # which is not the provider's time
         sent, call = time.monotonic(), object()
         self._sent_at[call] = sent
         try:

@@ -109,7 +109,7 @@ class Connections:
             raise ProviderTimeout(provider, "did not answer in time") from None
         except aiohttp.ClientConnectorCertificateError:
             raise ProviderUnreachable(provider, "its certificate is not trusted") from None
-        except (aiohttp.ClientError, OSError, ValueError):  # a ValueError: the address is none
+        except (aiohttp.ClientError, OSError, ValueError):  # a ValueError: the address is not one
             raise ProviderUnreachable(provider, "the connection failed") from None
 
     async def close(self) -> None:
@@ -146,7 +146,7 @@ async def _read_body(response: aiohttp.ClientResponse, provider: str, cap: int) 
             raise ProviderResponseInvalid(provider, f"the answer is larger than {cap} bytes")
         if unpack and unpack.eof:
             await _end(response.content)
-            break  # whatever follows the first member is no part of the answer
+            break  # whatever follows the first member is not part of the answer
     if unpack and not unpack.eof:
         raise ProviderResponseInvalid(provider, "the answer is cut off")
     return parts[0] if len(parts) == 1 else b"".join(parts)

@@ -55,7 +55,7 @@ def compress(body: bytes, coding: str, *, kept: bool) -> bytes:
 
 @lru_cache(maxsize=64)
 def _compress_once(body: bytes, coding: str) -> bytes:
-    """What is no reading, such as the documentation, packed once for all its requests."""
+    """What is not a reading, such as the documentation, packed once for all its requests."""
     return compress(body, coding, kept=True)
 
 

@@ -91,7 +91,7 @@ class KeyGate:
         return None if grant is None else (grant.key_id, grant.headers)
 
     def refusal(self, scope: Mapping[str, Any], headers: Headers) -> AuthenticationError | None:
-        """The error for what is no key at all; a query that may hold one is looked into first."""
+        """The error for what is not a key; a query that may hold one is looked into first."""
         query: bytes = scope["query_string"]
         if not self._without_key.get(query):
             if _may_hold_key(query):

@@ -202,7 +202,7 @@ SERIES = {
     "two events of one UID": Case(calendar(event(BERLIN), event("DTSTART:20261224", title="B")),
                                   {FIRST, "B, 2026-12-24, 2026-12-24"}),
     "the same event twice": Case(calendar(event(BERLIN), event(BERLIN)), {FIRST}),
-    "a version that is no number": Case(at(*DAILY, "SEQUENCE:latest"), {FIRST, SECOND, THIRD}),
+    "a version that is not a number": Case(at(*DAILY, "SEQUENCE:latest"), {FIRST, SECOND, THIRD}),
     "no UID, no DTSTAMP": Case(
         calendar(event(BERLIN).replace("UID:a\r\n", ""),
                  event(BERLIN, title="B").replace("UID:a\r\n", "")),

@@ -31,7 +31,9 @@ def _shown(when: When | None) -> str:
         return "-"
     if when.at is None:
         return when.day.isoformat()
-    real = when.at.astimezone(UTC).astimezone(when.at.tzinfo)  # an hour that is skipped is no hour
+    real = when.at.astimezone(UTC).astimezone(
+        when.at.tzinfo
+    )  # an hour that is skipped is not an hour
     return real.isoformat(timespec="minutes")
 
 

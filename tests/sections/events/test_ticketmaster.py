@@ -71,7 +71,7 @@ OUT = {
     "no name": {"name": None},
     "a name of blanks": {"name": " \t"},
     "no id": {"id": None},
-    "a date that is no date": {"dates": {"start": {"localDate": "soon"}}},
+    "a date that is not a date": {"dates": {"start": {"localDate": "soon"}}},
     "no dates": {"dates": {}},
 }
 

@@ -122,7 +122,7 @@ def read_venue(place: Place | None) -> VenueKey | None:
     if place is None:
         return None
     known = place.lat is not None and place.lng is not None
-    # the words after the last comma that are no numbers: of the town, or of the country
+    # the words after the last comma that are not numbers: of the town, or of the country
     town = normalise.fold((place.address or "").rpartition(",")[2])
     return VenueKey(
         place.name,
@@ -377,7 +377,7 @@ def _is_homage(title: Title) -> bool:
 
 
 def _is_one_word(*titles: Title) -> bool:
-    """Whether one of them is a single word, as it is written; characters are no words."""
+    """Whether one of them is a single word, as it is written; characters are not words."""
     return any(
         len(set(normalise.fold(t.text)) - normalise.STOP_WORDS) == 1 for t in titles if not t.cjk
     )

@@ -64,7 +64,7 @@ class Title:
     Attributes:
         words: what it holds, in order; never empty where the text has any word.
         parts: the same words as the writer set them apart.
-        numbers: numbers it holds, also those that are no part of a name.
+        numbers: numbers it holds, also those that are not part of a name.
         distinguishing: terms such as `#women` or `#tribute` that both of two must have.
         unique: the words as a set; `naming`: those of them that are not generic.
         exclusive: of each group of words that exclude each other, those it holds.

@@ -139,7 +139,7 @@ class RawCalendar:
 
 
 def parse_calendars(data: bytes) -> list[RawCalendar]:
-    """The calendars of a file, in order; none when it is no calendar."""
+    """The calendars of a file, in order; none when it is not a calendar."""
     parser = _Parser()
     for number, line in _unfold(to_utf8(data)):
         if match := _NAME.match(line):

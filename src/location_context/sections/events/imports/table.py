@@ -36,7 +36,7 @@ def read_table(data: bytes, window: entries.Window) -> entries.Entries:
 
 
 def _rows(table: str) -> Iterator[tuple[int, list[str] | None]]:
-    """Rows with the line they end on; None for what is no row, after which it goes on."""
+    """Rows with the line they end on; None for what is not a row, after which it goes on."""
     header = table.partition("\n")[0]
     reader = csv.reader(io.StringIO(table, newline=""), delimiter=max(",;\t", key=header.count))
     while True:

@@ -1,9 +1,9 @@
 """PredictHQ: ranked events within a radius that are active during the stay, the highest rank first.
 
 Locations come as [lng, lat], times in UTC with the zone beside them; an event without a zone is on
-the clock of wherever it is. Cancelled and deleted ones are left out, and so are kinds that are no
-reason to go anywhere (disasters, delays). Events not announced yet (`predicted`) are asked for as
-long as the plan gives them. Why times are read as they are: `docs/decisions/events.md`.
+the clock of wherever it is. Cancelled and deleted ones are left out, and so are kinds that are not
+a reason to go anywhere (disasters, delays). Events not announced yet (`predicted`) are asked for
+as long as the plan gives them. Why times are read as they are: `docs/decisions/events.md`.
 """
 
 import math

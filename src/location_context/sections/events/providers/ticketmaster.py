@@ -4,7 +4,7 @@ It pages through a thousand events at the most, in a great city not enough for a
 is asked in parts by date. Where even these are too many, the most relevant of every part come.
 
 Coordinates come as strings, zones are often missing (the venue has one), a time to be announced is
-no midnight; tests, cancelled events and what is sold with an event (parking, vouchers, upgrades)
+not midnight; tests, cancelled events and what is sold with an event (parking, vouchers, upgrades)
 are left out.
 """
 

@@ -114,7 +114,7 @@ class Importer:
         """Import a dataset and make it the active version.
 
         Raises:
-            OperatorError: the file is no dataset, or too much of it is wrong; nothing is changed.
+            OperatorError: it is not a dataset, or too much of it is wrong; nothing is changed.
         """
         table = formats.read_table(data, installed_formats())
         valid, rejected = self._validated(table, progress or (lambda _done, _all: None))

@@ -52,7 +52,7 @@ class Native(NamedTuple):
 
 
 def is_number(value: Any) -> TypeGuard[float]:
-    """Whether it is a number of JSON that may be one of nature; a bool is none."""
+    """Whether it is a number of JSON that may be one of nature; a bool is not."""
     return type(value) in (int, float) and abs(value) < MAX_NUMBER
 
 

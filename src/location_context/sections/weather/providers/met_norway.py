@@ -237,7 +237,7 @@ def aggregate_to_days(steps: Sequence[Any], timezone: str, today: date) -> tuple
 
 
 def _length(begin: datetime, end: datetime | None) -> float:
-    """How many hours a step lasts; 0 where that is not said, or is no length it has."""
+    """How many hours a step lasts; 0 where that is not said, or is not a length it has."""
     hours = (end - begin) / timedelta(hours=1) if end else 0.0
     return hours if 0 < hours <= PERIODS[-1] else 0.0
 

@@ -180,7 +180,7 @@ class OpenMeteoClient:
 
 
 def _checked(body: Any) -> Any:
-    """The body, which must be no error: a fault while it is written comes with status 200."""
+    """The body, which must not be an error: a fault while it is written comes with status 200."""
     if isinstance(body, dict) and body.get("error"):
         raise ProviderResponseInvalid(NAME, "answered with an error")
     return body
