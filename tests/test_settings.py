@@ -179,7 +179,7 @@ def test_a_secret_that_no_file_gives_is_told_by_its_path_and_not_by_its_content(
         (tmp_path / name).write_bytes(content)
     for name, told in {
         "empty": "is empty", "binary": "UTF-8", "long": "65,536 bytes",
-        "none": "No such file", ".": "Is a directory", "\0": "no path",
+        "none": "No such file", ".": "Is a directory", "\0": "not a path",
     }.items():  # fmt: skip
         path = str(tmp_path / name)
         said = outcome(ticketmaster_api_key_file=path)

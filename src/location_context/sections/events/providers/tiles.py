@@ -85,7 +85,7 @@ class Truncated:
 
 @dataclass(frozen=True)
 class PartKey:
-    """A result of a provider: its own key, and the days wanted of it, which are no part of that."""
+    """A result of a provider: its own key, and the days wanted, which are not part of it."""
 
     of: Hashable
     days: Stay = field(compare=False)
