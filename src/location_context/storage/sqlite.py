@@ -3,6 +3,7 @@
 import asyncio
 import fcntl
 import os
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
@@ -37,10 +38,21 @@ def sqlite_engine(url: URL, *, writes: bool) -> AsyncEngine:
         url,
         pool_size=1 if writes else 4,
         max_overflow=0 if writes else 4,
-        connect_args={"timeout": BUSY_TIMEOUT},
+        connect_args={
+            "timeout": BUSY_TIMEOUT,
+            "factory": _ClosedWhenLost,
+            "check_same_thread": False,  # a lost one is closed by whoever drops it
+        },
     )
     _set_up(engine.sync_engine, writes=writes)
     return engine
+
+
+class _ClosedWhenLost(sqlite3.Connection):
+    """The driver loses a connection whose opening was cancelled, open as it is."""
+
+    def __del__(self) -> None:
+        self.close()
 
 
 def _set_up(engine: Engine, *, writes: bool) -> None:
