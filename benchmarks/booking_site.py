@@ -73,7 +73,6 @@ class Site:
         port = free_port()
         public = {"LOCATION_CONTEXT_PUBLIC_URL": f"http://127.0.0.1:{port}"}
         environ = {**cold.settings(folder, providers.port), **public}
-        environ["XDG_DATA_HOME"] = str(folder)  # this user's first store is another one
         set_up = [sys.executable, "-m", "location_context", "setup", "--without-fallback"]
         subprocess.run(set_up, env={**os.environ, **environ}, stdout=subprocess.DEVNULL, check=True)
         command = [sys.executable, servers.__file__, "benchmarks.cold:service", str(port), "1"]

@@ -215,7 +215,8 @@ def settings(folder: Path, port: int) -> dict[str, str]:
         "TICKETMASTER_PER_DAY": f"{WITHOUT_LIMIT}",
         "MAX_IN_FLIGHT": str(2 * CALLERS),
     }
-    return {f"LOCATION_CONTEXT_{name}": value for name, value in own.items()}
+    environ = {f"LOCATION_CONTEXT_{name}": value for name, value in own.items()}
+    return {**environ, "XDG_DATA_HOME": str(folder)}  # or it would become this user's first store
 
 
 def prepare(folder: Path, port: int) -> dict[str, str]:

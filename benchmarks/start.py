@@ -156,6 +156,7 @@ def run(folder: Path, given: argparse.Namespace) -> dict[str, list[float]]:
             "OPEN_HOLIDAYS_URL": "",
         }
         environ = {**os.environ, **{f"LOCATION_CONTEXT_{name}": own[name] for name in own}}
+        environ["XDG_DATA_HOME"] = str(folder)  # or it would become this user's first store
         setup = [*COMMAND, "setup", "--without-fallback", "--json"]
         done = subprocess.run(setup, env=environ, check=True, capture_output=True)
         key = json.loads(done.stdout)["key"]
