@@ -12,9 +12,9 @@ as the host's.
 Simulated throttling gives blocking (TBT). LCP is judged with a network and a processor that are
 slow in truth (`slow network`): the simulation takes whatever came before the largest paint for its
 condition, and on one machine the frame may come before it; the compact layout within the first
-screen is judged beside it there. Then visitors with a processor four
-times slower scroll to the widget, and open and close its details by touch, Enter and Space: the
-longest of a visit's interactions is its INP.
+screen is judged beside it there. Then visitors with a processor four times slower scroll to the
+widget, and open and close its details by touch, Enter and Space: the longest of a visit's
+interactions is its INP.
 
 Goals: CLS at most 0.02 in every run and until the widget is seen; at most 60 ms more blocking
 (median of the rounds' differences); LCP not moved: medians differ by no more than the quartiles of
@@ -23,7 +23,7 @@ in the field. It fails if one is missed. Whatever else the machine does is in TB
 be idle; blocking by CPU time says what TBT would be then.
 
 Needs the test requirements, Chromium, Node.js 18 and once the package registry (Lighthouse is kept
-in .lighthouse). Ten rounds take about ten minutes. `--write` puts the table into
+in .lighthouse). Ten rounds take a quarter of an hour. `--write` puts the table into
 docs/performance.md.
 """
 
