@@ -109,16 +109,16 @@ def joined(texts: Sequence[bytes]) -> NDArray:
     return np.frombuffer(b"".join(texts), np.uint8)
 
 
-def main() -> None:
-    found = columns()
+def write(found: Mapping[str, NDArray], file: Path) -> None:
+    """Write the columns as one row of a table; with `--check`, end with 1 if the file differs."""
     table = np.zeros(1, [(name, column.dtype, column.shape) for name, column in found.items()])
     for name, column in found.items():
         table[name][0] = column
     if "--check" in sys.argv[1:]:
-        held = np.load(FILE, mmap_mode="r")
+        held = np.load(file, mmap_mode="r")
         sys.exit(held.dtype != table.dtype or held.tobytes() != table.tobytes())
-    np.save(FILE, table)
+    np.save(file, table)
 
 
 if __name__ == "__main__":
-    main()
+    write(columns(), FILE)

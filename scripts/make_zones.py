@@ -5,12 +5,12 @@ when it is due.
 Usage: python scripts/make_zones.py [--check]
 """
 
-import sys
 from collections.abc import Iterator, Sequence
 
 import msgspec
 import numpy as np
 import tzfpy
+from make_cities import write
 from numpy.typing import NDArray
 
 from location_context.gazetteer.zones import FILE
@@ -53,16 +53,5 @@ def columns() -> dict[str, NDArray]:
     }
 
 
-def main() -> None:
-    found = columns()
-    table = np.zeros(1, [(name, column.dtype, column.shape) for name, column in found.items()])
-    for name, column in found.items():
-        table[name][0] = column
-    if "--check" in sys.argv[1:]:
-        held = np.load(FILE, mmap_mode="r")
-        sys.exit(held.dtype != table.dtype or held.tobytes() != table.tobytes())
-    np.save(FILE, table)
-
-
 if __name__ == "__main__":
-    main()
+    write(columns(), FILE)
