@@ -45,15 +45,17 @@ class Source(NamedTuple):
         product: as declared by providers.
         weight: more for many places, less for few days or a truth that is a model's.
         early: the share of it that leads below 4 count: the truth was fetched before the high.
+        place: named where the longest leads come from this source alone.
     """
 
     product: Product
     weight: float
     early: float = 1.0
+    place: str = ""
 
 
 SOURCES = {
-    "nyc_openmeteo14": Source("raw", 1.0),
+    "nyc_openmeteo14": Source("raw", 1.0, place="New York"),
     "us10_openmeteo_2526": Source("raw", 1.5, early=0.5),
     "us10_nws_2526": Source("damped", 0.5, early=0.5),
     "nws_us160_2021": Source("damped", 2.5),
@@ -236,6 +238,14 @@ def described(parts: Sequence[tuple[str, Pairs, Climate]]) -> Iterator[dict[str,
         }
 
 
+def alone(parts: Sequence[tuple[str, Pairs, Climate]]) -> str:
+    """Return from which lead on there was a single source, and its place; nothing if never."""
+    *others, (reach, source) = sorted((float(pairs.lead.max()), name) for name, pairs, _ in parts)
+    if not others or others[-1][0] == reach:
+        return ""
+    return f"; from day {others[-1][0] + 1:.0f} on {SOURCES[source].place or source} alone"
+
+
 def load(paths: Sequence[Path]) -> list[tuple[str, Pairs, Climate]]:
     """Each source's pairs of temperatures, chances and amounts, with their climatology."""
     pairs = forecast_pairs.read(list(paths))
@@ -271,10 +281,10 @@ def run(given: argparse.Namespace) -> None:
     sources = list(described(parts))
     issued = [day for one in parts for day in (one[1].issued.min(), one[1].issued.max())]
     judged_on = (
-        f"{sum(len(part[1]) for part in parts):,} forecasts of {len(parts)} sources,"
+        f"fitted on {sum(len(part[1]) for part in parts):,} forecasts of {len(parts)} sources,"
         f" {min(issued).astype(object).year} to {max(issued).astype(object).year},"
         f" leads {min(one[1].lead.min() for one in parts):.0f}"
-        f" to {max(one[1].lead.max() for one in parts):.0f} days"
+        f" to {max(one[1].lead.max() for one in parts):.0f} days{alone(parts)}"
     )
     method = "normal distribution between forecast and climatology, by lead"
     made = msgspec.structs.replace(made, method=method, judged_on=judged_on)

@@ -1,7 +1,8 @@
-"""What a faded chance of rain and the amount that nine days in ten stay below are worth.
+"""What chances of rain, amounts that nine days in ten stay below, and headlines of rain are worth.
 
-Used by `forecast_spread.py`. A chance is judged by its Brier score beside the issued chance and the
-climatology's share of wet days; an amount by its coverage and by quantile loss, beside what the
+Used by `forecast_spread.py`. A headline is judged by the share of stays in which it comes true, for
+the stay text's own `rain_claim`. A chance is judged by its Brier score beside the issued chance and
+the climatology's share of wet days; an amount by its coverage and by quantile loss, beside what the
 same distribution says of the climatology alone and the issued amount as it is.
 """
 
@@ -17,10 +18,13 @@ from location_context.sections.weather import climatology
 from location_context.sections.weather.accuracy import statistics
 from location_context.sections.weather.calibration import Calibration
 from location_context.sections.weather.records import Floats
+from location_context.sections.weather.summary_text import SURE, rain_claim
 
 CHANCE, AMOUNT = "pop", "precip24"
 RELIABLE_DAYS = 7  # to which a chance may not lose to the issued one
 ROUNDING = 5e-4  # of a Brier skill
+STAY_DAYS = (2, 3, 4, 5, 7)
+FEW = 20  # said of fewer stays, the share that came true is chance
 
 
 def at_wet_limit(pairs: Pairs, wet_mm: float) -> Pairs:
@@ -156,3 +160,71 @@ def judge_amounts(pairs: Pairs, found: Amounts) -> Iterator[AmountRow]:
 def _quantile_loss(said: Floats, observed: Floats) -> float:
     missed = observed - said
     return float(np.maximum(0.9 * missed, -0.1 * missed).mean())
+
+
+class HeadlineRow(NamedTuple):
+    """One line of the table: stays of so many days, of which the first lies so far ahead.
+
+    Attributes:
+        before: how often "dry throughout" was said, and came true, of chances all below 30 %.
+        dry: the same, as it is said.
+        daily: "rain every day".
+    """
+
+    source: str
+    days: int
+    lead: int
+    stays: int
+    before: tuple[int, int]
+    dry: tuple[int, int]
+    daily: tuple[int, int]
+
+    @property
+    def verdict(self) -> str:
+        said, true = self.dry
+        if said == 0:
+            return "not said"
+        held = true >= SURE * said
+        return ("pass" if held else "FAIL dry throughout") if said >= FEW else "too few"
+
+
+def judge_headlines(pairs: Pairs, chance: Floats) -> Iterator[HeadlineRow]:
+    """The table of headlines, of stays whose days all have a chance of the same issue."""
+    for source in np.unique(pairs.source[np.isfinite(chance)]):
+        rows = np.flatnonzero(np.isfinite(chance) & (pairs.source == source))
+        columns = (pairs.station, pairs.issued.astype(str), pairs.lead.astype(int))
+        keys = zip(*(column[rows].tolist() for column in columns), strict=True)
+        days = dict(
+            zip(
+                keys,
+                zip(np.round(chance[rows], 2).tolist(), pairs.observed[rows].tolist(), strict=True),
+                strict=True,
+            )
+        )
+        for length in STAY_DAYS:
+            for lead in range(int(pairs.lead[rows].max()) - length + 2):
+                stays = [
+                    [days[station, issued, lead + n] for n in range(length)]
+                    for station, issued, first in days
+                    if first == lead
+                    and all((station, issued, lead + n) in days for n in range(length))
+                ]
+                if stays:
+                    yield _headlines(str(source), lead, np.array(stays))
+
+
+def _headlines(source: str, lead: int, stays: Floats) -> HeadlineRow:
+    """Judge stays (stays x days x chance and outcome)."""
+    chances, wet = stays[..., 0], stays[..., 1] > 0
+    claims = np.array([rain_claim(row) for row in chances.tolist()])
+    dry, rainy = ~wet.any(axis=1), wet.all(axis=1)
+
+    def counted(said: np.ndarray, true: np.ndarray) -> tuple[int, int]:
+        return int(said.sum()), int((said & true).sum())
+
+    return HeadlineRow(
+        source, stays.shape[1], lead, len(stays),
+        counted(chances.max(axis=1) < 0.3, dry),
+        counted(claims == "dry", dry),
+        counted(claims == "daily", rainy),
+    )  # fmt: skip

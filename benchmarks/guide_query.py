@@ -25,7 +25,7 @@ from scipy.spatial import cKDTree
 
 from location_context.point import EARTH_RADIUS_KM, distance_km
 from location_context.sections.guide.imports.formats import RowError, read_table
-from location_context.sections.guide.imports.importer import installed_formats
+from location_context.sections.guide.imports.reading import installed_formats
 from location_context.sections.guide.imports.validation import RowValidator
 from location_context.sections.guide.records import TIERS, Restaurant
 from location_context.sections.guide.restaurant_index import RestaurantIndex

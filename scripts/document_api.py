@@ -28,9 +28,9 @@ HEAD = """# API
 {description}
 
 This page is made from the OpenAPI document and its examples (`python scripts/document_api.py`):
-real answers of a service on 21 November 2026 whose providers are stand-ins. A running service has
-all of it at `/v1/docs`, and for programs at `/v1/openapi.json`, from which
-[clients](#clients) are generated.
+real answers of a service on 21 November 2026 whose providers are stand-ins. A running service
+describes its endpoints at `/v1/docs`, without whole answers; `/v1/openapi.json` has all of it for
+programs, and [clients](#clients) are generated from that.
 
 **Keys.** {security} The [widget](#widget) and the [service's own endpoints](#service) need none.
 

@@ -23,7 +23,7 @@ EXAMPLES = {  # tests run each
     "guide rollback": "",
     "events import": "calendar.ics --lat 43.3183 --lng -1.9812",
     "events list": "",
-    "events feed add": "https://www.example.org/events.ics --country ES --category festival",
+    "events feed add": "https://www.example.org/events.ics --lat 43.3183 --lng -1.9812",
     "events feed list": "--json",
     "events feed remove": "https://www.example.org/events.ics",
     "climate fallback": "",

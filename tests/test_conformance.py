@@ -136,6 +136,13 @@ def test_the_kit_finds_data_where_there_are_none() -> None:
         check_provider(Inventive, days, clock=CLOCK)
 
 
+def test_the_kit_finds_an_archive_that_states_no_error_of_its_cells(monkeypatch) -> None:
+    monkeypatch.delattr(NasaPower, "representativeness")
+    provider, respond, settings = CASES["nasa_power"]
+    with pytest.raises(ConformanceError, match="representativeness: the error"):
+        check_provider(provider, respond, settings=settings, clock=CLOCK)
+
+
 def test_the_kit_finds_a_provider_that_asks_elsewhere() -> None:
     with pytest.raises(ConformanceError, match="a good answer: "):
         check_provider(Careless, days, settings={"nasa_power_url": "{url}"}, clock=CLOCK)

@@ -72,12 +72,18 @@ def test_a_minus_stays_in_front_of_its_number_from_right_to_left():
 @pytest.mark.parametrize(
     ("value", "unit", "shown"),
     [(0.35, "km", "350"), (0.02, "km", "50"), (3.42, "km", "3.4"), (2.0, "km", "2"),
-     (23.5, "km", "24"), (0.2, "mi", "0.2")],
+     (23.5, "km", "24"), (0.2, "mi", "0.2"), (0.1, "mi", "0.1"), (0.09, "mi", "500"),
+     (0.04, "mi", "200"), (0.0, "mi", "50")],
 )  # fmt: skip
 def test_distances_are_as_exact_as_they_are_of_use(value, unit, shown):
     text = formats("en").distance(value, unit)
     assert text.split(NB)[0] == shown
     assert " " not in text
+
+
+@pytest.mark.parametrize("tag", ["en", "ar", "de", "es", "fr", "it", "ja", "nl", "pt", "zh-Hans"])
+def test_a_distance_under_a_tenth_of_a_mile_is_said_in_feet(tag):
+    assert formats(tag).distance(0.03, "mi") == formats(tag).measure(150, "ft")
 
 
 def test_money_is_whole_where_it_is_whole():

@@ -23,18 +23,18 @@ from location_context.sections.cached_section import CachedSection
 from location_context.sections.section import Section, SectionContext
 from location_context.service import Measured, Service
 from location_context.settings import Settings
-from location_context.settings.parsers import CHECKED
+from location_context.settings.parsers import CHECKED, WORKERS
 from location_context.stay import Clock, system_clock
 from location_context.storage.access import open_authenticator
 from location_context.storage.accuracy import SqlAccuracyStore
 from location_context.storage.database import Database
 from location_context.storage.datasets import SqlCacheStore, SqlClimateStore, SqlGuideStore
 from location_context.storage.events import SqlEventStore
-from location_context.storage.redis import RedisLedger, RedisLink, RedisSlots
+from location_context.storage.redis import RedisLedger, RedisLink
 from location_context.storage.retention import Retention
 from location_context.storage.shared import RedisNews, RedisSharedStore
 from location_context.upstream.budget import FileLedger, Ledger
-from location_context.upstream.host import FileSlots, Hosts, Slots
+from location_context.upstream.host import Hosts
 from location_context.upstream.http import http_client
 from location_context.web import drain, logs, metrics, traces
 from location_context.web.application import Application, json_routes
@@ -114,19 +114,15 @@ def open_redis(settings: Settings, stack: AsyncExitStack) -> RedisLink | None:
 
 
 def open_hosts(settings: Settings, redis: RedisLink | None) -> Hosts:
-    """The hosts, whose calls and units are counted in Redis where there is one, else in files."""
-    folder = settings.data_dir / "slots"
-
-    def make_slots(name: str, count: int) -> Slots:
-        here = FileSlots(folder, name, count)
-        return here if redis is None else RedisSlots(redis, name, count, here)
+    """The hosts, whose units are counted in Redis where there is one, else in files."""
 
     def make_ledger(name: str) -> Ledger:
         here = FileLedger(settings.data_dir / "budgets", name)
         return here if redis is None else RedisLedger(redis, name, here)
 
     news = None if redis is None else RedisNews(redis)
-    hosts = Hosts(make_slots, make_ledger, news=news)
+    workers = int(os.environ.get(WORKERS, "1"))
+    hosts = Hosts(make_ledger, news=news, processes=workers)
     if news is not None:
         news.follow(hosts)
     return hosts

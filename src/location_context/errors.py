@@ -23,7 +23,8 @@ LocationContextError
 │       ├── UpstreamUnavailable      503 upstream_unavailable
 │       └── ServiceOverloaded        503 service_overloaded
 ├── ProviderError                    an outside source failed; never shown to clients
-│   ├── ProviderUnreachable          refused, no such name, connection lost
+│   ├── ProviderUnreachable          connection lost
+│   │   └── ProviderNotConnected     refused, no such name: nothing was sent
 │   ├── ProviderTimeout              no answer within the deadline
 │   ├── ProviderStatusError              it answered with an error status (`status`)
 │   │   └── ProviderNotInPlan        the plan behind the key lacks what was asked for
@@ -89,10 +90,13 @@ class DuplicateParameter(InvalidRequest):
 
 
 class UnknownParameter(InvalidRequest):
-    """A parameter that is one edit away from a known one; all other unknown ones are ignored."""
+    """A parameter one edit away from a known one, or another word for it; others are ignored."""
 
     code = "unknown_parameter"
-    summary = "A parameter is misspelt by one letter, such as unit; other unknown ones are ignored."
+    summary = (
+        "A parameter is misspelt by one letter or has another name here, such as unit or lon; "
+        "other unknown ones are ignored."
+    )
 
 
 class InvalidLatitude(InvalidRequest):
@@ -273,6 +277,10 @@ class ProviderError(LocationContextError):
 
 class ProviderUnreachable(ProviderError):
     code = "unreachable"
+
+
+class ProviderNotConnected(ProviderUnreachable):
+    """No connection was made, so that the provider counts nothing."""
 
 
 class ProviderTimeout(ProviderError):

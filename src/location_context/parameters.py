@@ -31,6 +31,9 @@ LAYOUTS: tuple[Layout, ...] = ("full", "compact")
 DEFAULT_ACCENT = "#0f766e"
 MAX_PLACE_LENGTH = 120
 _SHORT_NAME = 3  # letters of lat, lng and end
+_SYNONYMS = {  # what other services call a parameter
+    "latitude": "lat", "longitude": "lng", "lon": "lng", "long": "lng", "language": "lang",
+}  # fmt: skip
 _MAX_MISSPELT_LENGTH = 20  # no known name is longer than that by one letter
 
 _ESCAPES = re.compile(r"%(?![0-9A-Fa-f]{2})|%00")
@@ -365,7 +368,7 @@ def _sections(text: str, known: Collection[str]) -> tuple[str, ...]:
 
 
 def reject_misspelt(given: Iterable[str], known: tuple[str, ...]) -> None:
-    """Reject names that are a known one in another case or one edit away from it.
+    """Reject other words for a known name, and ones in another case or one edit away from it.
 
     A known name of three letters is meant only by one that begins with the same letter, so that
     `rnd` against caches and `alt` are not taken for `end` and `lat`.
@@ -376,7 +379,8 @@ def reject_misspelt(given: Iterable[str], known: tuple[str, ...]) -> None:
     for name in given:
         if name in known or name in WIDGET or len(name) > _MAX_MISSPELT_LENGTH:
             continue
-        if meant := [one for one in known if _resembles(name.casefold(), one)]:
+        meant = [one for one in known if one == _SYNONYMS.get(name.casefold())]
+        if meant := meant or [one for one in known if _resembles(name.casefold(), one)]:
             raise errors.UnknownParameter(
                 f"{shown(name)} is not a parameter; did you mean {' or '.join(meant)}?"
             )

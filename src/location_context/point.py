@@ -15,13 +15,17 @@ EARTH_RADIUS_KM = 6371.0088
 
 
 class Point(msgspec.Struct, frozen=True, dict=True):
-    """A place on Earth. `lat` and `lng` in decimal degrees with four decimals (WGS84)."""
+    """A place on Earth. `lat` and `lng` in decimal degrees with four decimals (WGS84).
+
+    `possible_regions` are those that it may lie in where `region` is unknown.
+    """
 
     lat: float
     lng: float
     timezone: str
     country: str | None = None
     region: str | None = None
+    possible_regions: tuple[str, ...] = ()
 
     @cached_property
     def zone(self) -> ZoneInfo:

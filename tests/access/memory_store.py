@@ -42,9 +42,8 @@ class MemoryKeys:
             self._put(replace(self.records[key_id], revoked_at=at))
         return self.records.get(key_id)
 
-    async def rotate(self, key_id: str, until: datetime, successor: ApiKey) -> None:
-        self._put(replace(self.records[key_id], expires_at=until, replaced_by=successor.id))
-        self._put(successor)
+    async def retire(self, key_id: str, until: datetime, successor_id: str) -> None:
+        self._put(replace(self.records[key_id], expires_at=until, replaced_by=successor_id))
 
     async def pepper_check(self) -> str | None:
         return self._check

@@ -67,6 +67,21 @@ def test_a_key_goes_through_its_life(environment: dict[str, str]) -> None:
     assert secret not in table
 
 
+def test_rotation_ends_no_key_whose_successor_could_not_be_printed(
+    environment: dict[str, str],
+) -> None:
+    made = msgspec.json.decode(command(environment, "keys", "create", "Hotel", "--json"))
+    program = Path(sys.executable).with_name("location-context")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [program, "keys", "rotate", made["id"]], env=commands.environment(None, environment),
+            stdout=full, stderr=subprocess.DEVNULL, check=False,
+        )  # fmt: skip
+    assert done.returncode != 0
+    old, _ = msgspec.json.decode(command(environment, "keys", "list", "--json"))
+    assert (old["id"], old["expires_at"], old["replaced_by"]) == (made["id"], None, None)
+
+
 def test_a_wrong_word_is_one_sentence_and_exit_code_1(environment: dict[str, str]) -> None:
     assert "accepted: a date" in command(
         environment, "keys", "create", "A", "--expires", "soon", code=1

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from location_context.access.keys import ApiKeys, digest, is_well_formed, mint
+from location_context.access.keys import ApiKeys, MintedKey, digest, is_well_formed, mint
 from location_context.errors import OperatorError
 from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.database import Database
@@ -108,6 +108,19 @@ async def test_rotation_keeps_name_limits_and_end_and_gives_the_old_key_a_grace(
     assert before.status(clock()) == "active"
     clock.advance(1)
     assert before.status(clock()) == "expired"
+
+
+async def test_rotation_tells_the_new_key_before_the_old_one_ends(keys: ApiKeys) -> None:
+    old = await keys.create("Hotel")
+
+    def killed(minted: MintedKey) -> None:
+        raise KeyboardInterrupt(minted.record.id)
+
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        await keys.rotate(old.record.id, timedelta(hours=24), tell=killed)
+    kept = {record.id: record for record in await keys.list()}
+    assert (kept[old.record.id].expires_at, kept[old.record.id].replaced_by) == (None, None)
+    assert str(stopped.value) in kept
 
 
 async def test_rotation_never_lengthens_the_life_of_the_old_key(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import ssl
 import threading
@@ -101,6 +102,39 @@ def test_a_provider_is_named_once_in_its_line(house: Path) -> None:
     nowhere = f"http://127.0.0.1:{free_port()}/v1/forecast"
     said = examine(house, OPEN_METEO_FORECAST_URL=nowhere, OPEN_METEO_PER_MINUTE="9999")
     assert said["provider open_meteo_forecast"][1].startswith("the connection failed: check")
+
+
+def test_doctor_blames_no_budget_for_providers_that_are_not_reached(tmp_path: Path) -> None:
+    command(tmp_path, "setup", "--without-fallback")
+    write_grid(tmp_path)
+    for _ in range(4):
+        said = examine(tmp_path)
+        for name in ("open_meteo_forecast", "open_meteo_archive", "nasa_power"):
+            assert said[f"provider {name}"][1].startswith("the connection failed: check")
+
+
+def test_doctor_names_only_settings_that_exist(house: Path) -> None:
+    nowhere = f"http://127.0.0.1:{free_port()}/v1/forecast"
+    said = examine(house, OPEN_METEO_FORECAST_URL=nowhere, OPEN_METEO_PER_MINUTE="9999")
+    messages = " ".join(message for _, message in said.values())
+    named = set(re.findall(r"LOCATION_CONTEXT_(\w+)", messages))
+    assert "LOCATION_CONTEXT_OPEN_METEO_FORECAST_URL" in said["provider open_meteo_elevation"][1]
+    assert {name.lower() for name in named} <= set(Settings.__struct_fields__)
+
+
+def test_doctor_warns_of_a_misspelt_setting(house: Path) -> None:
+    outcome, message = examine(house, OSRM_ULR="http://127.0.0.1:5000")["settings"]
+    assert outcome == "warning"
+    assert message == (
+        "LOCATION_CONTEXT_OSRM_ULR is not a setting; did you mean LOCATION_CONTEXT_OSRM_URL?"
+    )
+
+
+def test_doctor_ends_with_the_number_of_failures_and_warnings(house: Path) -> None:
+    lines = command(house, "doctor").stdout.splitlines()
+    warnings = sum(line.startswith("!") for line in lines)
+    assert warnings > 1
+    assert lines[-1] == f"{len(lines) - 1} checks: none failed, {warnings} warnings."
 
 
 def test_without_a_grid_and_rows_climate_is_warned_of_with_the_command(tmp_path: Path) -> None:

@@ -61,6 +61,25 @@ def test_times_without_a_zone_are_on_the_clock_of_the_country(run, tmp_path):
     assert shown["calendar"]["country"] == "FR"
 
 
+@pytest.mark.parametrize(
+    ("row", "place", "warned"),
+    [
+        ("Wine tasting,2026-12-05T19:30,Bodega", ("--country", "ES"), True),
+        ("Wine tasting,2026-12-05T19:30,Bodega", ("--lat", "43.3", "--lng", "-1.98"), False),
+        ("Wine tasting,2026-12-05T19:30,Bodega", ("--region", "ES-PV"), False),
+        ("Wine tasting,2026-12-05T19:30,", ("--country", "ES"), False),
+        ("Wine week,2026-12-05,Bodega", ("--country", "ES"), False),
+    ],
+)
+def test_an_import_warns_of_timed_events_at_a_venue_with_only_a_country(
+    run, tmp_path, row, place, warned
+):
+    table = tmp_path / "hotel.csv"
+    table.write_text(f"title,start,venue\n{row}\n")
+    result = run("import", str(table), *place)
+    assert ("shown everywhere in ES" in " ".join(result.stderr.split())) is warned
+
+
 def test_what_is_refused_is_told_with_its_line_and_reason(run, tmp_path):
     table = tmp_path / "town.csv"
     table.write_text("title,start\nChoir,2026-12-05\nOrgan,soon\n")

@@ -1,7 +1,7 @@
 """Open-Meteo's forecast, archive and elevation as a stand-in that behaves as the server's code.
 
 Calls: the free hosts run one request of an address at a time, hold five and refuse the sixth
-(`slow_seconds` is how long one runs); customers (`apikey`) may come as they like, without an
+(`slow_seconds` is how long one runs); customers (`X-Api-Key`) may come as they like, without an
 archive where `plan_has_archive` is false. Heights: with `elevation` left out every model is brought
 to the terrain at the asked coordinates; with `nan` each keeps its own grid's height and the answer
 names that of the finest; a number names the height. Errors quote the element of `daily` as it came:
@@ -66,7 +66,7 @@ class OpenMeteo:
     def respond(self, asked: Asked) -> Answered:
         if (fault := self.faults.get(asked.path)) is not None:
             return fault
-        if "apikey" in asked.query:
+        if "x-api-key" in asked.headers:
             return self._paid(asked)
         with self._counting:
             if self._held >= HELD_AT_MOST:

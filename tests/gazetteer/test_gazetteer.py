@@ -107,6 +107,20 @@ def test_a_town_has_its_region(gazetteer: Gazetteer, country: str):
     assert found == {name: f"{country}-{code}" for name, code in truth.items()}
 
 
+@pytest.mark.parametrize(
+    ("lat", "lng", "regions"),
+    [
+        (45.4215, -75.6972, {"CA-ON", "CA-QC"}),  # Ottawa
+        (48.137, 11.575, set()),  # Munich, whose region is known
+        (0.0, -150.0, set()),
+    ],
+)
+def test_a_point_near_a_border_has_the_regions_in_doubt(gazetteer: Gazetteer, lat, lng, regions):
+    point = gazetteer.point(lat, lng)
+    assert set(point.possible_regions) == regions
+    assert not regions or point.region is None
+
+
 def test_every_zone_of_the_boundaries_is_a_country_or_the_sea(gazetteer: Gazetteer):
     known = zone_countries()
     assert len(known) > 400

@@ -87,6 +87,30 @@ async def test_when_reading_fails_the_old_one_is_given_for_an_hour_and_says_stal
     assert kept.last_read_failed
 
 
+async def test_a_cached_answer_after_a_failure_ends_the_outage() -> None:
+    tides = FakeSection(clock := FakeClock(), fresh=900)
+    kept = CachedSection(tides, clock)
+    await kept.read(QUERY, soon())
+    failing(tides, UpstreamUnavailable("nothing", 5))
+    with pytest.raises(UpstreamUnavailable):
+        await kept.read(replace(QUERY, point=Point(0, 0, "UTC")), soon())
+    assert kept.last_read_failed
+    await kept.read(QUERY, soon())
+    assert not kept.last_read_failed
+
+
+async def test_an_outage_ends_a_minute_after_the_last_failure() -> None:
+    tides = FakeSection(clock := FakeClock())
+    kept = CachedSection(tides, clock)
+    failing(tides, UpstreamUnavailable("nothing", 5))
+    with pytest.raises(UpstreamUnavailable):
+        await kept.read(QUERY, soon())
+    clock.forward(59)
+    assert kept.last_read_failed
+    clock.forward(1)
+    assert not kept.last_read_failed
+
+
 async def test_nothing_old_crosses_midnight_at_the_point() -> None:
     clock = FakeClock()
     tides = FakeSection(clock, fresh=11 * 3600 - 10)  # until ten seconds before midnight in Paris

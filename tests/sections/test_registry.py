@@ -11,7 +11,7 @@ import pytest
 from location_context.errors import OperatorError
 from location_context.sections import registry
 from location_context.sections.events.section import event_providers
-from location_context.sections.guide.imports.importer import installed_formats
+from location_context.sections.guide.imports.reading import installed_formats
 from location_context.sections.section import Section, SectionContext
 from location_context.settings import Settings, unknown
 from location_context.stay import system_clock

@@ -63,9 +63,9 @@ async def test_every_change_gives_the_version_a_new_value(database: Database) ->
     versions = [await store.version()]
     await store.add(record(1))
     versions.append(await store.version())
-    await store.rotate("key_1", NOON, record(2))
+    await store.retire("key_1", NOON, "key_2")
     versions.append(await store.version())
-    await store.revoke("key_2", NOON)
+    await store.revoke("key_1", NOON)
     versions.append(await store.version())
     assert len(set(versions)) == 4
     assert await store.version() == versions[-1]
@@ -78,16 +78,6 @@ async def test_two_keys_never_share_a_digest(database: Database) -> None:
     with pytest.raises(StorageError, match="refused a row"):
         await store.add(record(1))
     assert await store.version() == before
-
-
-async def test_a_rotation_is_one_change_or_none(database: Database) -> None:
-    store = SqlApiKeyStore(database)
-    await store.add(record(1))
-    with pytest.raises(StorageError):
-        await store.rotate("key_1", NOON, record(1))
-    [kept] = await store.all()
-    assert kept.replaced_by is None
-    assert kept.expires_at is None
 
 
 async def test_an_unknown_key_is_not_revoked(database: Database) -> None:

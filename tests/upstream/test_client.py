@@ -1,10 +1,12 @@
 """ProviderClient: every fault of a provider becomes a typed error in time, never many calls."""
 
 import asyncio
+import gc
 import gzip
 import socket
 import threading
 import time
+import tracemalloc
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -20,7 +22,7 @@ from location_context.errors import (
     ProviderUnreachable,
 )
 from location_context.stay import system_clock
-from location_context.upstream.budget import DAY, Budget
+from location_context.upstream.budget import DAY, HOUR, Budget
 from location_context.upstream.client import (
     SUSPECT_WAIT,
     ClientLimits,
@@ -117,6 +119,30 @@ async def test_an_answer_of_500_mb_is_left_at_the_cap(client, standin):
         await ask(provider)
 
 
+BOMB = Answered(gzip.compress(b"0" * 50_000_000), headers={"Content-Encoding": "gzip"})
+
+
+@pytest.mark.parametrize("answer", [BOMB, Answered(bytes(50_000_000))], ids=["gzip", "plain"])
+@pytest.mark.parametrize("cap", [40_000_000, 60_000_000], ids=["too large", "not JSON"])
+async def test_a_failure_keeps_no_body_in_memory(client, standin, answer, cap):
+    standin.respond = lambda _: answer
+    limits = ClientLimits(timeout=20, max_bytes=cap)
+    provider = upstream(client, standin.url, limits=limits)
+    await client.open()
+    gc.collect()
+    gc.disable()  # a body that waits for the next collection is kept too
+    tracemalloc.start()
+    try:
+        with pytest.raises(ProviderResponseInvalid):
+            await provider.get_json({}, lambda body: body)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    assert provider.last_error_code == "invalid_answer"
+    assert kept < 10_000_000
+
+
 async def test_a_closed_port_and_an_unknown_name_are_unreachable(client):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -163,14 +189,14 @@ async def test_a_429_means_quiet_until_the_time_it_names(client, standin):
     await ask(provider)
 
 
-@pytest.mark.parametrize("asked", ["9" * 400, "\xb2", "-5", "soon", "", "1e3"])
+@pytest.mark.parametrize("asked", ["9" * 400, "9999999999", "\xb2", "-5", "soon", "", "1e3"])
 async def test_a_senseless_retry_after_is_a_bounded_quiet(client, standin, asked: str):
     standin.respond = lambda _: Answered({}, 429, {"Retry-After": asked})
     provider = upstream(client, standin.url)
     with pytest.raises(ProviderStatusError):
         await ask(provider)
     assert provider.backoff_until is not None
-    assert provider.backoff_until - system_clock() <= timedelta(days=32)
+    assert provider.backoff_until - system_clock() <= timedelta(days=1)
 
 
 async def test_a_provider_that_refuses_a_probe_is_alive_again(client, standin):
@@ -202,6 +228,18 @@ async def test_a_retry_is_paid_for_like_the_first_call(client, standin):
     assert [one.used for one in provider.host.budgets()] == [6]
 
 
+@pytest.mark.parametrize("public", [False, True])
+async def test_a_connection_that_was_never_made_costs_nothing(client, public):
+    host = Host(Budget({HOUR: 100, DAY: 1000}))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        closed = f"http://127.0.0.1:{free.getsockname()[1]}"
+        with pytest.raises(ProviderUnreachable):
+            await ask(upstream(client, closed, host=host), units=30, public=public)
+    assert [one.used for one in host.budget.states(public=public)] == [0, 0]
+    assert host.budget.total == 0
+
+
 async def test_a_spent_budget_does_not_use_up_the_probe(client, standin):
     provider = upstream(client, standin.url, host=Host(Budget({DAY: 10})), breaker=Breaker(pause=0))
     for _ in range(3):
@@ -210,6 +248,49 @@ async def test_a_spent_budget_does_not_use_up_the_probe(client, standin):
         await ask(provider, units=11)
     await ask(provider, units=1)
     assert provider.breaker.state == "closed"
+
+
+async def test_half_open_calls_beside_the_probe_spend_nothing(client, standin):
+    standin.respond = Crowd(standin, 0.1).respond
+    host = Host(Budget({DAY: 100}))
+    provider = upstream(client, standin.url, host=host, breaker=half_open())
+    results = await asyncio.gather(*(ask(provider) for _ in range(4)), return_exceptions=True)
+    assert [isinstance(result, ProviderBackoff) for result in results].count(True) == 3
+    assert [one.used for one in host.budgets()] == [1]
+
+
+class StalledLedger:
+    """A ledger that does not answer."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
+    async def take(self, budget: Budget, units: float, *, public: bool) -> bool:
+        self.asked.set()
+        await asyncio.Event().wait()
+        return False
+
+    async def refresh(self, budget: Budget) -> None:
+        pass
+
+
+async def test_a_caller_cancelled_before_its_probe_leaves_the_probe_to_the_next(client, standin):
+    ledger = StalledLedger()
+    host = Host(Budget({DAY: 100}), ledger=ledger)
+    provider = upstream(client, standin.url, host=host, breaker=half_open())
+    call = asyncio.ensure_future(ask(provider))
+    await ledger.asked.wait()
+    call.cancel()
+    await asyncio.gather(call, return_exceptions=True)
+    assert provider.breaker.allows()
+
+
+def half_open() -> Breaker:
+    """Return a breaker that lets one caller probe."""
+    breaker = Breaker(threshold=1, pause=60.0)
+    breaker.fail()
+    breaker._until = 0.0
+    return breaker
 
 
 async def test_a_provider_without_an_address_is_never_asked(client):
@@ -273,6 +354,29 @@ async def test_who_waited_too_long_for_a_slot_blames_nobody(client, standin):
         ["ProviderBackoff", "ProviderBackoff", "ProviderTimeout"],
         ["ProviderBackoff", "ProviderTimeout", "ProviderTimeout"],  # it got the slot at the last
     )
+
+
+async def test_public_calls_leave_a_quarter_of_the_queue_to_keyed_ones(client, standin):
+    standin.respond = lambda _: Answered(fault="hang")
+    limits = ClientLimits(timeout=20, max_in_flight=1, max_waiting=4)
+    provider = upstream(client, standin.url, limits=limits)
+
+    tasks: list[asyncio.Task[object]] = []
+
+    async def come(callers: int, *, public: bool) -> int:
+        """Return how many of so many more callers are not refused."""
+        more = [asyncio.create_task(ask(provider, public=public)) for _ in range(callers)]
+        for _ in range(10):
+            await asyncio.sleep(0)
+        tasks.extend(more)
+        return [task.done() for task in more].count(False)
+
+    assert await come(1, public=True) == 1  # in flight
+    public, keyed = await come(9, public=True), await come(9, public=False)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert (public, keyed) == (3, 1)
 
 
 async def test_a_host_shares_its_budget_slots_and_quiet_among_its_addresses(client, standin):

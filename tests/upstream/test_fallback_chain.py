@@ -1,6 +1,7 @@
 """FallbackChain: the best result in time, and who may be silent is not waited for."""
 
 import asyncio
+import gc
 import math
 import time
 from types import SimpleNamespace
@@ -61,6 +62,21 @@ async def test_the_next_is_asked_as_soon_as_one_fails_or_has_nothing():
     began = time.monotonic()
     assert await race(failing, empty, last, seconds=30) == "c"
     assert time.monotonic() - began < 5
+
+
+async def test_a_source_that_fails_as_a_better_one_answers_leaves_no_unretrieved_exception():
+    said: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, told: said.append(told["message"]))
+    first, second = Source("first"), Source("second")
+    attempts = [Attempt(first.fetch), Attempt(second.fetch)]
+    running = asyncio.ensure_future(FallbackChain(attempts, Deadline.after(0.5), 20.0).run())
+    await second.started.wait()
+    second.says(ProviderUnreachable("second", "down"))
+    first.says("first")
+    assert await running == "first"
+    del attempts, running, second
+    gc.collect()
+    assert not said
 
 
 async def test_a_lower_answer_waits_its_grace_for_a_higher_one():

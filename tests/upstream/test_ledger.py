@@ -224,10 +224,11 @@ async def test_what_a_command_of_root_s_makes_is_the_folder_owner_s_who_serves_f
     assert {(path.stat().st_uid, path.stat().st_gid) for path in made} == {(10_001, 10_001)}
 
 
-async def test_a_damaged_file_is_told_and_written_anew(tmp_path):
+@pytest.mark.parametrize("damaged", [b"\0" * 100, b'{"windows": {"min\xffte": {}}}'])
+async def test_a_damaged_file_is_told_and_written_anew(tmp_path, damaged):
     ledger, budget = FileLedger(tmp_path, "host"), Budget({HOUR: 10.0})
     assert await ledger.take(budget, 4, public=False)
-    (tmp_path / "host.json").write_bytes(b"\0" * 100)
+    (tmp_path / "host.json").write_bytes(damaged)
     with logged() as logs:
         assert await ledger.take(budget, 4, public=False)
     assert [line["event"] for line in logs] == ["budget_file_damaged"]

@@ -1,7 +1,7 @@
 """The examples of the OpenAPI document, made from real answers.
 
 Each is what the application answers over stand-ins at a fixed time. Only the
-request's id and the version are replaced; pages are shortened where … stands, and of this document
+request's id is replaced; pages are shortened where … stands, and of this document
 there is the beginning.
 """
 
@@ -28,7 +28,6 @@ from tests.web.sections import Broken, FakeSection, Slow
 
 FOLDER = Path(__file__).parents[2] / "src" / "location_context" / "web" / "examples"
 PUBLIC = "http://127.0.0.1:8000"
-VERSION = "1.0.0"
 REQUEST_ID = "req_4f6c1f0e2b7a9d3c5e8f1a2b"
 WIDGET = f"{PUBLIC}/v1/pulse?lat=48.8566&lng=2.3522&start=2026-11-28&end=2026-12-01"
 PUBLIC_ANSWERS = [
@@ -75,7 +74,6 @@ def made(folder: Path) -> dict[str, Any]:
         files["openapi"] = {"beginning": {"openapi": document["openapi"], "info": begin}}
         files["docs"] = {"head": _head(client.get("/v1/docs"))}
         files["widget"] = {"head": _head(client.get("/v1/pulse", STAY, key=None))}
-        files["status"]["operational"]["version"] = begin["version"] = VERSION
         _used_within_a_minute(files["status"]["operational"])
         client.served.app.draining = True
         for probe in ("health", "ready"):

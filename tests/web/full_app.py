@@ -6,11 +6,13 @@ What it answers to the same question is always the same, so that it can be kept 
 import asyncio
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.sections.guide.imports.importer import Importer, import_sample
+from location_context.sections.guide.imports.reading import read
 from location_context.settings import Secret, Settings
 from location_context.stay import Clock, system_clock
 from location_context.storage.database import Database
@@ -47,9 +49,7 @@ OFF = dict.fromkeys(
 async def load_sample_guide(settings: Settings, clock: Clock = system_clock) -> None:
     """What `guide sample` does."""
     database, gazetteer = await Database.open(settings), Gazetteer.load()
-    importer = Importer(
-        SqlGuideStore(database), clock, lambda lat, lng: gazetteer.point(lat, lng).country
-    )
+    importer = Importer(SqlGuideStore(database), clock, partial(read, country_at=gazetteer.country))
     await import_sample(importer)
     await database.close()
 
@@ -60,6 +60,8 @@ def full_app(folder: Path, **more: Any) -> Iterator[Client]:
     clock = MovedClock()
     with ExitStack() as stack:
         weather = OpenMeteo(clock), MetNorwayStandIn(clock), NasaPowerStandIn(clock)
+        # Paris, which the published examples show
+        weather[0].terrain, weather[0].models = lambda *_: 35.0, [(99, lambda *_: 46.0)]
         for one in weather:
             stack.enter_context(one.server.running())
         seller = stack.enter_context(StandIn(SOLD).running())

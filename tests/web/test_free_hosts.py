@@ -5,7 +5,6 @@ from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from location_context.app import open_service
@@ -13,7 +12,8 @@ from location_context.point import Point
 from location_context.sections.contract import Query, SectionResult
 from location_context.sections.open_meteo import FREE_AT_ONCE
 from location_context.service import Service
-from location_context.settings import Secret, Settings
+from location_context.settings import Settings
+from location_context.settings.parsers import WORKERS
 from location_context.stay import Stay
 from location_context.upstream.deadline import Deadline
 from tests.fakes.open_meteo import ARCHIVE, ELEVATION, FORECAST, OpenMeteo
@@ -34,28 +34,22 @@ async def weather(service: Service, lat: float) -> SectionResult:
     return await section.read(query, Deadline.after(60))
 
 
-@pytest.mark.parametrize("machines", [1, 2], ids=["one machine", "two machines with Redis"])
 async def test_workers_share_the_calls_in_flight_and_all_new_places_have_their_forecast(
-    tmp_path: Path, machines: int, request: pytest.FixtureRequest
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv(WORKERS, "2")
     clock = MovedClock()
     free_hosts = OpenMeteo(clock)
     free_hosts.slow_seconds = 0.03
-    redis = request.getfixturevalue("own_redis").url if machines == 2 else ""
     with free_hosts.server.running():
         url = free_hosts.server.url
         addresses = {"open_meteo_forecast_url": FORECAST, "open_meteo_archive_url": ARCHIVE}
         given = {**OFF, **{name: url + path for name, path in addresses.items()}}
-        settings = Settings(data_dir=tmp_path, redis_url=Secret(redis), **given)
+        settings = Settings(data_dir=tmp_path, **given)
         async with AsyncExitStack() as stack:
             workers = [
-                await stack.enter_async_context(
-                    open_service(
-                        msgspec.structs.replace(settings, data_dir=tmp_path / str(n % machines)),
-                        clock=clock,
-                    )
-                )
-                for n in range(2)
+                await stack.enter_async_context(open_service(settings, clock=clock))
+                for _ in range(2)
             ]
             asked = [weather(workers[n % 2], 40 + n) for n in range(12)]
             readings = await asyncio.gather(*asked)

@@ -184,6 +184,24 @@ def test_a_trace_is_told_if_its_header_has_the_right_form(tmp_path) -> None:
     assert [line["trace_id"] for line in lines] == [TRACE] * 5 + [None] * len(wrong)
 
 
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("form", [None, "json", "console"])
+@pytest.mark.parametrize("stderr", [Terminal, io.StringIO])
+def test_a_terminal_shows_lines_for_people_unless_json_is_set(tmp_path, stderr, form) -> None:
+    settings = Settings(data_dir=tmp_path, log_format=form)
+    written = stderr()
+    with contextlib.redirect_stderr(written), serve(settings, sections=[]) as served:
+        logs.configure(settings)
+        Client(served, "none").get("/v1/status")
+    line = next(one for one in written.getvalue().splitlines() if "/v1/status" in one)
+    for_people = form == "console" or (form is None and written.isatty())
+    assert line.startswith("{") is not for_people
+
+
 @pytest.mark.parametrize(
     ("level", "told"), [("debug", ["debug"] * 2 + ["info"]), ("info", ["info"])]
 )

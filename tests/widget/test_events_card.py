@@ -35,9 +35,30 @@ def test_the_events_sentence_says_when_the_holiday_is(gazetteer):
     said = "Assumption Day on the day you leave; Aste Nagusia, the Big Week all through the stay."
     assert headline(body, WORDS) == said
     few = [event for event in body.events if event.category == "concert"]
-    assert headline(msgspec.structs.replace(body, events=few), WORDS) == (
-        "2 events during the stay."
-    )
+    few = msgspec.structs.replace(body, events=few, omitted={})
+    assert headline(few, WORDS) == "2 events during the stay."
+
+
+def test_the_events_sentence_counts_events_that_are_not_listed(gazetteer):
+    body = events(query(gazetteer))
+    concerts = [event for event in body.events if event.category == "concert"]
+    many = msgspec.structs.replace(body, events=concerts, omitted={"concert": 15, "sport": 4})
+    assert headline(many, WORDS) == "21 events during the stay."
+
+
+def test_an_uncertain_holiday_is_counted_and_never_the_sentence(gazetteer):
+    body = changed(events(query(gazetteer)), "Assumption Day", uncertain=True)
+    assert headline(body, WORDS) == "Aste Nagusia, the Big Week all through the stay."
+    alone = [event for event in body.events if event.title == "Assumption Day"]
+    alone = msgspec.structs.replace(body, events=alone, omitted={})
+    assert headline(alone, WORDS) == "1 event during the stay."
+
+
+def test_an_uncertain_event_is_said_to_be_of_parts_of_the_country(gazetteer):
+    body = changed(events(query(gazetteer)), "Jazz on the terrace", uncertain=True)
+    card = _card(body)
+    metas = {e.title: e.meta for part in (card.dates, card.more) for d in part for e in d.events}
+    assert metas["Jazz on the terrace"].endswith("in parts of the country")
 
 
 def test_what_is_estimated_or_postponed_is_said_in_words(gazetteer):
@@ -68,7 +89,9 @@ def changed(body, title, **fields):
          "Public holiday. Shops and banks may close. Date estimated."),
         ("Assumption Day", {"regions": ["ES-CT", "ES-PV"], "scope": "region"},
          "Public holiday in this region. Shops and banks may close."),
-        ("Assumption Day", {"regions": ["ES-CT", "ES-AN"], "scope": "region"},
+        ("Assumption Day", {"regions": ["ES-CT", "ES-AN"], "scope": "region", "uncertain": False},
+         "Public holiday in this region. Shops and banks may close."),
+        ("Assumption Day", {"regions": ["ES-CT", "ES-PV"], "scope": "region", "uncertain": True},
          "Public holiday in parts of the country."),
     ],
 )  # fmt: skip
@@ -79,6 +102,12 @@ def test_a_time_is_about_and_a_date_is_estimated_and_no_code_is_shown(
     metas = {e.title: e.meta for day in _card(body).dates for e in day.events}
     assert metas[title].startswith(said)
     assert "ES-" not in metas[title]
+
+
+def test_the_footnote_is_silent_about_providers_that_are_not_connected(gazetteer):
+    coverage = [Coverage(provider=code, status="not_configured") for code in NAMES]
+    body = msgspec.structs.replace(events(query(gazetteer)), coverage=coverage, omitted={})
+    assert _card(body).footnote == ""
 
 
 @pytest.mark.parametrize("status", ["unavailable", "not_configured", "stale", "partial"])

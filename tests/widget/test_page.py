@@ -5,6 +5,7 @@ import hashlib
 import re
 from datetime import date, timedelta
 from html.parser import HTMLParser
+from importlib import resources
 
 import httpx2
 import msgspec
@@ -56,6 +57,15 @@ def test_seven_nights_with_all_sections_come_in_the_first_flight(full, given, la
     assert answer.headers["content-encoding"] == "br"
     assert int(answer.headers["content-length"]) <= FIRST_FLIGHT
     assert len(Parsed(answer.text).tags) > 300
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_longest_stay_is_a_page_as_small_as_the_builder_says(full, language):
+    template = resources.files("location_context.widget.builder") / "builder.html"
+    said = int(re.search(r">(\d+) KB<", template.read_text("utf-8"))[1])
+    stay = {**STAY, "end": str(date.fromisoformat(STAY["start"]) + timedelta(91))}
+    answer = full.get(stay, {"Accept-Encoding": "br"}, lang=language, theme="auto")
+    assert int(answer.headers["content-length"]) <= said * 1000
 
 
 def test_the_policy_names_the_hash_of_the_one_style_and_the_one_script(full):

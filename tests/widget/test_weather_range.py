@@ -262,8 +262,8 @@ def beside_usual(body, warmer: float, swing: float):
 @pytest.mark.parametrize(
     ("warmer", "swing", "units", "said"),
     [
-        (4.2, 1.0, "metric", "About 4° warmer than usual for these dates. "),
-        (-7.4, 2.0, "imperial", "About 7° cooler than usual for these dates. "),
+        (4.2, 1.0, "metric", " About 4\u00a0°C warmer than usual for these dates."),
+        (-7.4, 2.0, "imperial", " About 7\u00a0°F cooler than usual for these dates."),
         (4.2, 4.0, "metric", ""),
         (0.4, 0.1, "metric", ""),
     ],
@@ -272,9 +272,9 @@ def test_the_card_compares_a_forecast_with_the_usual_where_years_vary_less(
     gazetteer, warmer, swing, units, said
 ):
     body = weather(query(gazetteer, units=units), NOW)
-    note = weather_card.note(beside_usual(body, warmer, swing), None, WORDS)
-    plain = weather_card.note(body, None, WORDS)
-    assert note == said + plain
+    headline = weather_card.headline(beside_usual(body, warmer, swing), None, WORDS)
+    plain = weather_card.headline(body, None, WORDS)
+    assert headline == plain + said
 
 
 def test_the_card_compares_nothing_with_a_usual_that_is_not_known(gazetteer):
@@ -282,4 +282,4 @@ def test_the_card_compares_nothing_with_a_usual_that_is_not_known(gazetteer):
     without = msgspec.structs.replace(body, history=[])
     unknown = [msgspec.structs.replace(day, typical=None) for day in body.days]
     for lesser in (without, msgspec.structs.replace(body, days=unknown)):
-        assert "usual" not in weather_card.note(lesser, None, WORDS)
+        assert "usual" not in weather_card.headline(lesser, None, WORDS)

@@ -11,7 +11,7 @@ import re
 import secrets
 import string
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Literal, Protocol
@@ -78,8 +78,8 @@ class KeyStore(Protocol):
         """End a key; an earlier end stays. None when there is no such key."""
         ...
 
-    async def rotate(self, key_id: str, until: datetime, successor: ApiKey) -> None:
-        """Store `successor`, and end the key at `until` unless it ends before, as one change."""
+    async def retire(self, key_id: str, until: datetime, successor_id: str) -> None:
+        """Name the successor of a key, and end the key at `until` unless it ends before."""
         ...
 
     async def pepper_check(self) -> str | None: ...
@@ -171,8 +171,13 @@ class ApiKeys:
             raise _unknown_key(key_id)
         return record
 
-    async def rotate(self, key_id: str, grace: timedelta) -> MintedKey:
+    async def rotate(
+        self, key_id: str, grace: timedelta, tell: Callable[[MintedKey], None] = lambda _: None
+    ) -> MintedKey:
         """Make a key with the same name, limits and end; the old one works for `grace` longer.
+
+        `tell` shows the new key before the old one gets its end, so that a command that is killed
+        never ends a key whose successor nobody has seen.
 
         Raises:
             OperatorError: there is no such key, or it has ended or was rotated already.
@@ -188,7 +193,9 @@ class ApiKeys:
                 f"The key {key_id} was rotated already; its successor is {old.replaced_by}."
             )
         minted = self._mint(replace(old, created_at=now))
-        await self._store.rotate(key_id, now + grace, minted.record)
+        await self._store.add(minted.record)
+        tell(minted)
+        await self._store.retire(key_id, now + grace, minted.record.id)
         return minted
 
     def _mint(self, record: ApiKey) -> MintedKey:

@@ -102,9 +102,10 @@ def csv_rows(file: Path, columns: Sequence[str]) -> list[tuple[int, dict[str, st
     try:
         with file.open(newline="", encoding="utf-8-sig") as lines:
             reader = csv.DictReader(lines)
-            if not set(columns) <= set(reader.fieldnames or ()):
-                names = " and ".join(columns)
-                raise OperatorError(f"{file}, line 1: the header needs the columns {names}")
+            header = reader.fieldnames or ()
+            if missing := " and ".join(name for name in columns if name not in header):
+                held = ", ".join(header)[:200] or "nothing"
+                raise OperatorError(f"{file}, line 1: the header lacks {missing}; it has: {held}")
             return [(reader.line_num, row) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or error

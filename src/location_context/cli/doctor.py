@@ -11,7 +11,7 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -28,7 +28,7 @@ from location_context.sections.contract import ProviderState, Query
 from location_context.sections.section import Section
 from location_context.sections.weather.fallback_grid import FallbackGrid
 from location_context.service import Service, read_all
-from location_context.settings import Settings, parsers
+from location_context.settings import Settings, not_a_setting, parsers, unknown
 from location_context.stay import Clock, Stay, system_clock
 from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.backup import sqlite_file
@@ -87,8 +87,20 @@ def doctor(*, server: Server = "", json: console.Json = False) -> None:
     findings = asyncio.run(_examine(server, printed=not json))
     if json:
         console.emit(findings, json=True)
+    else:
+        console.out().print(_total(findings), markup=False)
     if any(finding.outcome == "failed" for finding in findings):
         raise typer.Exit(1)
+
+
+def _total(findings: Sequence[Finding]) -> str:
+    """Return the last line for people: how many checks failed or warn."""
+    outcomes = [finding.outcome for finding in findings]
+    failed, warnings = outcomes.count("failed"), outcomes.count("warning")
+    return (
+        f"{len(findings)} checks: {failed or 'none'} failed, {warnings or 'no'} "
+        f"warning{'s' * (warnings != 1)}."
+    )
 
 
 async def _examine(server: str, *, printed: bool) -> list[Finding]:
@@ -109,7 +121,10 @@ async def _findings(server: str) -> AsyncIterator[Finding]:
     except LocationContextError as error:
         yield Finding("settings", "failed", error.message)
         return
-    yield Finding("settings", "ok", "every setting is well-formed")
+    if misspelt := [not_a_setting(name) for name in unknown(os.environ)]:
+        yield Finding("settings", "warning", "; ".join(misspelt))
+    else:
+        yield Finding("settings", "ok", "every setting is well-formed")
     for finding in _settings_of_packages():
         yield finding
     yield await _clock(settings, system_clock)
@@ -207,7 +222,7 @@ async def _service(settings: Settings) -> AsyncIterator[Finding]:
 def _provider(provider: ProviderState) -> Finding:
     """The state of a provider, with advice if its last call failed."""
     name = f"provider {provider.name}"
-    for one in provider.budgets:
+    for one in provider.budgets if provider.last_error is None else ():
         if one.free_at is not None:
             sentence = (
                 f"its budget of {one.limit:g} units a {one.window} is spent; one is free again at "
@@ -217,10 +232,19 @@ def _provider(provider: ProviderState) -> Finding:
     if provider.last_error is None:
         outcome = _OUTCOMES.get(provider.status, "warning")
         return Finding(name, outcome, provider.status.replace("_", " "))
-    setting = f"LOCATION_CONTEXT_{provider.name.upper()}_URL"
-    advice = _ADVICE.get(provider.last_error_code or "", _DEFAULT_ADVICE).format(setting=setting)
+    advice = _ADVICE.get(provider.last_error_code or "", _DEFAULT_ADVICE).format(
+        setting=_address_setting(provider.name)
+    )
     error = provider.last_error.removeprefix(f"{provider.name}: ")
     return Finding(name, "warning", f"{error}: {advice}")
+
+
+def _address_setting(provider: str) -> str:
+    """Return the name of the setting that holds a provider's address, if it has one."""
+    # elevations are requested at the forecast's address
+    name = f"{provider.replace('_elevation', '_forecast')}_url"
+    known = name in parsers.names_of(Settings) | parsers.names_of_packages()
+    return parsers.variable(name) if known else "its address"
 
 
 async def _read_sections(service: Service) -> dict[str, bool]:

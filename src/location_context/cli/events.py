@@ -138,6 +138,21 @@ def _import(calendar: Calendar, *, allow_empty: bool, json: bool) -> None:
         _report(None, error.rejected, json=json)
         raise
     _report(imported.calendar, imported.rejected, json=json)
+    _warn_of_venues(imported)
+
+
+def _warn_of_venues(imported: importer.ImportedCalendar) -> None:
+    """Warn of events at a place and a time, such as a wine tasting, that a whole country sees."""
+    number = sum(
+        event.scope == "country" and event.start.at is not None and event.place is not None
+        for event in imported.events
+    )
+    if number:
+        console.warn(
+            f"Events with a time and a venue but without coordinates: {number:,}. They are shown "
+            f"everywhere in {imported.calendar.country}. If they take place at one point, import "
+            "again with --lat and --lng."
+        )
 
 
 @contextmanager

@@ -13,9 +13,8 @@ from rich.progress import Progress
 
 from location_context.cli import console
 from location_context.errors import OperatorError
-from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.sections.contract import CC0
-from location_context.sections.guide.imports import importer, sources
+from location_context.sections.guide.imports import importer, reading, sources
 from location_context.sections.guide.records import GuideVersion
 from location_context.sections.guide.section import Guide
 from location_context.settings import Settings
@@ -124,11 +123,11 @@ async def _import(
     *,
     sample: bool,
     strict: bool,
-) -> importer.ImportReport:
+) -> reading.ImportReport:
     """Import the sample, the file or address, or without one Wikidata."""
     settings = console.settings()
     async with http_client(settings.user_agent) as client:
-        datasets = importer.Importer(guides, system_clock, Gazetteer.load().country)
+        datasets = importer.Importer(guides, system_clock, reading.read_in_sandbox)
         if sample:
             _, report = await importer.import_sample(datasets)
             await _purge(client, settings)
@@ -172,7 +171,7 @@ def _date(text: str | None) -> date | None:
         raise OperatorError(f"--dated is {text!r}; accepted: a date like 2026-01-31.") from None
 
 
-def _print_report(report: importer.ImportReport, *, json: bool) -> None:
+def _print_report(report: reading.ImportReport, *, json: bool) -> None:
     if not json:
         for row in report.refused[:_MAX_LISTED]:
             console.warn(f"{report.counted_in} {row.line}: {row.reason}")

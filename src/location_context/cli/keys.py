@@ -82,7 +82,11 @@ def rotate(
     json: console.Json = False,
 ) -> None:
     """Replace a key; the old one keeps working for the grace period."""
-    _print_minted(_run(lambda keys: keys.rotate(key_id, timedelta(hours=grace))), json=json)
+    _run(
+        lambda keys: keys.rotate(
+            key_id, timedelta(hours=grace), lambda minted: _print_minted(minted, json=json)
+        )
+    )
 
 
 def _run(work: Callable[[api_keys.ApiKeys], Awaitable[T]], *, new: bool = False) -> T:
@@ -116,6 +120,7 @@ def _print_minted(minted: api_keys.MintedKey, *, json: bool) -> None:
     )
     if not json:
         sys.stdout.write(minted.secret + "\n")
+    sys.stdout.flush()
 
 
 def _public_fields(record: api_keys.ApiKey) -> dict[str, Any]:

@@ -164,6 +164,7 @@ class _Summary:
     read: dict[str, Counter[str]] = field(default_factory=dict)
     invalid: list[str] = field(default_factory=list)
     incomplete: list[int] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)  # of providers, the newest of each
 
 
 def warm(file: File, *, wait: Wait = True, json: console.Json = False) -> None:
@@ -186,6 +187,8 @@ def warm(file: File, *, wait: Wait = True, json: console.Json = False) -> None:
         listed = ", ".join(map(str, incomplete[:_MAX_LISTED]))
         more = " …" if len(incomplete) > _MAX_LISTED else ""
         count = len(incomplete)
+        for failure in summary.failures:
+            console.warn(failure)
         console.warn(f"{count} places are incomplete (lines {listed}{more}). Run this again later.")
     raise typer.Exit(1)
 
@@ -222,6 +225,12 @@ async def _warm(
         incomplete = await read_lines(list(queries), progress.advance)
         # once more at the end: what failed for a moment, such as calls of a command just killed
         summary.incomplete = await read_lines(incomplete, lambda: None)
+        summary.failures = [
+            state.last_error
+            for cached in service.sections
+            for state in cached.section.providers()
+            if state.last_error is not None
+        ]
         for kinds in read.values():
             for name, kind in kinds.items():
                 summary.read[name][kind] += 1

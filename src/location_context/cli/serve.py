@@ -31,7 +31,7 @@ from granian.server.mp import MPServer
 from location_context.cli import console
 from location_context.errors import LocationContextError, OperatorError
 from location_context.settings import PREFIX, Settings, not_a_setting, unknown
-from location_context.settings.parsers import CHECKED, METRICS_FOLDER, host_and_port
+from location_context.settings.parsers import CHECKED, METRICS_FOLDER, WORKERS, host_and_port
 from location_context.web import logs
 
 APPLICATION = "location_context.app:serve_app"
@@ -69,6 +69,8 @@ def serve(
     if workers > 1 and not (settings.redis_url or os.access(settings.data_dir, os.W_OK)):
         notices.append("The data directory cannot be written to: budgets are split by workers")
         os.environ[PREFIX + "BUDGET_SHARE"] = str(settings.budget_share / workers)
+
+    os.environ[WORKERS] = str(workers)
 
     def announce(found: Sequence[str]) -> None:
         _announce(settings, [console.hint(notice) for notice in (*found, *notices)])
@@ -161,7 +163,7 @@ def _announce(settings: Settings, notices: Sequence[str]) -> None:
     """Print warnings, address and data directory in the format of the log."""
     address, folder = settings.public_url, settings.data_dir.absolute()
     sentence = f"Serving at {address}, data directory {folder}"
-    if settings.log_format == "json":
+    if settings.logs_json:
         log = structlog.get_logger()
         for notice in notices:
             log.warning("notice", message=notice)

@@ -9,6 +9,7 @@ import asyncio
 import sys
 from contextlib import AsyncExitStack
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +21,7 @@ from location_context.cli.serve import Host, Port, Workers, local_address
 from location_context.errors import OperatorError
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.sections.guide.imports.importer import Importer, import_sample
+from location_context.sections.guide.imports.reading import read
 from location_context.sections.section import SectionContext
 from location_context.sections.weather import fallback_grid
 from location_context.sections.weather.fallback_grid import FallbackGrid
@@ -89,7 +91,8 @@ async def _store(settings: Settings) -> tuple[bool, str | None]:
         has_guide = await guides.active() is not None
         if not has_guide:
             console.step("Importing the sample guide …")
-            await import_sample(Importer(guides, system_clock, Gazetteer.load().country))
+            read_here = partial(read, country_at=Gazetteer.load().country)  # our own file
+            await import_sample(Importer(guides, system_clock, read_here))
         keys = await open_api_keys(settings, database, system_clock)
         key = None if await keys.list() else (await keys.create("first key")).secret
         return not has_guide, key

@@ -86,26 +86,26 @@ class Cities:
             return None
         return self._city(int(rows[np.argmax(np.where(inside, populations, -1))]))
 
-    def region(self, lat: float, lng: float, country: str) -> str | None:
-        """The region of the nearest city of the country; None if another region may be right.
+    def regions(self, lat: float, lng: float, country: str) -> tuple[str, ...]:
+        """Return the regions of the country that the point may lie in; the first is the nearest.
 
-        It is certain enough if other regions' cities are more than 1.6 times as far plus 1 km.
+        The nearest city's region alone, if other regions' cities are more than 1.6 times as far
+        plus 1 km. Empty where the table knows no region, or not that of a city so near.
         """
         first = bisect_left(self._countries, country.encode())
         last = bisect_right(self._countries, country.encode())
         if not self._regions_of[first:last].any():
-            return None
+            return ()
         rows = self._box(lat, lng, _REGION_KM)
         rows = rows[(rows >= first) & (rows < last)]
         distances = self._distances(rows, lat, lng)
         if not rows.size or distances.min() * 1.6 + 1 >= _REGION_KM:
             rows = np.arange(first, last, dtype=np.int32)
             distances = self._distances(rows, lat, lng)
-        regions, nearest = self._regions_of[rows], int(np.argmin(distances))
-        others = distances[regions != regions[nearest]]
-        if others.size and others.min() < distances[nearest] * 1.6 + 1:
-            return None
-        return self._regions[int(regions[nearest])]
+        order = np.argsort(distances, kind="stable")
+        near = order[distances[order] <= distances.min() * 1.6 + 1]
+        names = dict.fromkeys(self._regions[region] for region in self._regions_of[rows[near]])
+        return () if None in names else tuple(name for name in names if name)
 
     def _box(self, lat: float, lng: float, km: float) -> Rows:
         """The rows, in order, of at least all cities within `km`."""

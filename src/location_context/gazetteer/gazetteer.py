@@ -69,8 +69,11 @@ class Gazetteer:
     def _locate(self, lat: float, lng: float) -> Point:
         zone = zones.boundary_zone(lat, lng)
         zone, country = zones.correct(lat, lng, zone, self._countries.get(zone))
-        region = self._cities.region(lat, lng, country) if country else None
-        return Point(lat, lng, zone, country, subregion(region, lat, lng) if region else None)
+        near = self._cities.regions(lat, lng, country) if country else ()
+        regions = tuple(subregion(region, lat, lng) for region in near)
+        if len(regions) == 1:
+            return Point(lat, lng, zone, country, regions[0])
+        return Point(lat, lng, zone, country, possible_regions=regions)
 
 
 def subregion(region: str, lat: float, lng: float) -> str:

@@ -19,6 +19,7 @@ EN_DASH = f"\u2013{_WORD_JOINER}"
 _BESIDE_IDEOGRAPH = re.compile("(?<=[\u3000-\u9fff])(?=.)|(?<=.)(?=[\u3000-\u9fff])")
 _THIN = "\u2009"
 _LEFT_TO_RIGHT_MARK = "\u200e"
+_FEET_PER_MILE = 5280
 _YEAR = re.compile(r",? ?('de' )?y年?")
 _UNITS = {
     "mm": "length-millimeter",
@@ -180,6 +181,11 @@ class Formatter:
         return text.replace(_WORD_JOINER, "")
 
     @staticmethod
+    def plain(text: str) -> str:
+        """Return a text for JSON, without characters that only keep a line from ending."""
+        return text.replace(_WORD_JOINER, "").replace(NO_BREAK, " ")
+
+    @staticmethod
     def range_of(one: str, other: str) -> str:
         """A range of two texts that themselves hold blanks or signs."""
         return f"{one}{NO_BREAK}{EN_DASH}{NO_BREAK}{other}"
@@ -189,9 +195,14 @@ class Formatter:
         return _measure(self.language, round(value, digits) + 0.0, unit, digits)
 
     def distance(self, value: float, unit: str) -> str:
-        """A distance: metres under a kilometre, one decimal under ten where it is not whole."""
+        """A distance with one decimal under ten where it is not whole.
+
+        Metres under a kilometre and feet under a tenth of a mile, in steps of 50.
+        """
         if unit == "km" and value < 0.975:
             return self.measure(max(50, round(value * 20) * 50), "m")
+        if unit == "mi" and value < 0.095:
+            return self.measure(max(50, round(value * _FEET_PER_MILE / 50) * 50), "ft")
         whole = value >= 9.95 or round(value, 1) == round(value)
         return self.measure(value, unit, 0 if whole else 1)
 

@@ -9,7 +9,7 @@ read apart, since how patient a read is hangs on its caller.
 
 from collections.abc import Hashable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, get_args
 
 import msgspec
@@ -27,6 +27,7 @@ REVALIDATE_TTL = timedelta(seconds=60)
 STALE_IF_ERROR_TTL = timedelta(hours=1)
 INCOMPLETE_TTL = timedelta(seconds=5)  # what lacked something is asked for again soon
 BACKGROUND_SECONDS = 10.0
+FAILURE_TTL = timedelta(minutes=1)
 MAX_BYTES = 32_000_000
 # of memory, as measured: an entry with its key and times, and a body that is kept with its JSON
 ENTRY_BYTES, BYTES_PER_JSON_BYTE = 2_000, 2.5
@@ -37,7 +38,6 @@ class CachedSection:
 
     Attributes:
         section: what answers; all it says of itself is asked of it.
-        last_read_failed: whether the last read had nothing to give.
         reads: how often it came by a result in each way.
     """
 
@@ -51,7 +51,7 @@ class CachedSection:
     ) -> None:
         self.section = section
         self._tracer = tracer
-        self.last_read_failed = False
+        self._failed_at: datetime | None = None
         self.reads: dict[ReadKind, int] = dict.fromkeys(get_args(ReadKind), 0)
         self._clock = clock
         self._cache: CachedSource[Hashable, SectionResult] = CachedSource(
@@ -104,7 +104,6 @@ class CachedSection:
             if cached and self._usable(cached, query, STALE_IF_ERROR_TTL):
                 self._count("stale", query)
                 return _stale(cached.value)
-            self.last_read_failed = True
             self._count("failed", query)
             if isinstance(error, TimeoutError | errors.ProviderError | errors.StorageError):
                 raise errors.UpstreamUnavailable(
@@ -117,6 +116,15 @@ class CachedSection:
     def _count(self, kind: ReadKind, query: Query) -> None:
         self.reads[kind] += 1
         query.reads.append(kind)
+        self._failed_at = self._clock() if kind == "failed" else None
+
+    @property
+    def last_read_failed(self) -> bool:
+        """True for a minute if the last read had no answer.
+
+        Responses kept as bytes are not reads, and would never end it.
+        """
+        return self._failed_at is not None and self._clock() < self._failed_at + FAILURE_TTL
 
     def peek(self, query: Query) -> SectionResult | None:
         """The result cached for a query, fresh or not; nothing is read for it."""
@@ -131,7 +139,7 @@ class CachedSection:
             if not isinstance(error, errors.LocationContextError):
                 structlog.get_logger().exception("section_failed", section=self.name)
             raise
-        self.last_read_failed = False
+        self._failed_at = None
         return result
 
     def _usable(self, entry: Entry[SectionResult], query: Query, beyond: timedelta) -> bool:

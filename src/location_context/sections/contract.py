@@ -217,8 +217,8 @@ _REGIONS = Attribution(
 
 
 def point_notices(point: Point) -> list[Attribution]:
-    """The zone's notice, and the region's where it is known."""
-    return [_ZONES] if point.region is None else [_ZONES, _REGIONS]
+    """The zone's notice, and the region's where one or several are known."""
+    return [_ZONES, _REGIONS] if point.region or point.possible_regions else [_ZONES]
 
 
 class UnitsBody(msgspec.Struct, frozen=True, kw_only=True):

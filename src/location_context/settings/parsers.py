@@ -36,8 +36,9 @@ from location_context.errors import OperatorError
 PREFIX = "LOCATION_CONTEXT_"
 CONFIG = "config"  # names the file; not a setting itself
 CLONE, COMMAND = "clone", "command"  # nor these of our scripts: their folder, how they are called
-CHECKED = PREFIX + "DATABASE_CHECKED"  # from `serve` to its workers, as is the next; no settings
+CHECKED = PREFIX + "DATABASE_CHECKED"  # from `serve` to its workers, as are the next; no settings
 METRICS_FOLDER = PREFIX + "METRICS_FOLDER"
+WORKERS = PREFIX + "WORKERS"  # how many there are
 GROUP = "location_context.settings"
 FILE = "_file"  # a secret's name with it is a setting too: the file that holds the secret
 MAX_SECRET_BYTES = 65_536  # of such a file, far above any key: a path to a device ends too
@@ -46,6 +47,7 @@ _LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"  # of a host's name; others in Pun
 _ORIGIN = re.compile(
     rf"https?://(\*\.)?{_LABEL}(\.{_LABEL})*(:([1-9][0-9]{{0,4}}|\*))?", re.IGNORECASE
 )
+_LOGIN = re.compile(r"^([a-z][a-z0-9+.-]*://)?.*@", re.IGNORECASE | re.DOTALL)
 _HEADER_LINE = re.compile(r"[A-Za-z0-9-]+: ?[!-~]([ -~]*[!-~])?")
 Table = TypeVar("Table", bound=msgspec.Struct)
 
@@ -95,7 +97,9 @@ def parse(annotation: Any, text: str) -> Any:
             return value
     except (ValueError, msgspec.ValidationError):
         pass
-    raise InvalidSetting(f"must be {title}, not {'***' if kind is Secret else repr(text)}")
+    # before an @ stand a user's name and password, in a wrong address too
+    shown = "***" if kind is Secret else repr(_LOGIN.sub(r"\1***@", text))
+    raise InvalidSetting(f"must be {title}, not {shown}")
 
 
 def _read(kind: Any, text: str) -> Any:
@@ -171,7 +175,7 @@ HeaderText = Annotated[str, Meta(title="printable ASCII"), _IS_HEADER]
 LogLevel = Annotated[
     Literal["debug", "info", "warning", "error"], Meta(title="debug, info, warning or error")
 ]
-LogFormat = Annotated[Literal["json", "console"], Meta(title="json or console")]
+LogFormat = Annotated[Literal["json", "console"] | None, Meta(title="json or console")]
 Seconds = Annotated[
     float, Meta(gt=0, le=MAX_NUMBER, title="a number of seconds above 0, at most 100,000")
 ]

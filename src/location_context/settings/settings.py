@@ -7,6 +7,7 @@ it (`scripts/document_settings.py`).
 """
 
 import difflib
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Self
@@ -69,7 +70,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = Secret()
     redis_url: Annotated[
         RedisAddress,
-        "Redis or Valkey for quotas, budgets, calls at once and shared readings; empty: each "
+        "Redis or Valkey for quotas, budgets and shared readings; empty: each "
         "process (--workers) counts quotas and asks providers alone.",
     ] = Secret()
     public_url: Annotated[Address, "The only source of absolute addresses in answers."] = (
@@ -81,7 +82,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = Secret()
     contact: Annotated[HeaderText, "E-mail or address sent to providers in the User-Agent."] = ""
     log_level: Annotated[LogLevel, "debug, info, warning or error."] = "info"
-    log_format: Annotated[LogFormat, "json, or console for people."] = "json"
+    log_format: Annotated[
+        LogFormat, "json, or console for people; empty: console on a terminal, else json."
+    ] = None
     metrics_address: Annotated[
         HostPort,
         "Where /metrics is served for Prometheus, for all workers together, such as "
@@ -263,6 +266,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         if self.database_url:
             return self.database_url.reveal()
         return f"sqlite:///{(self.data_dir / DATABASE_FILE).absolute()}"
+
+    @property
+    def logs_json(self) -> bool:
+        """Whether the log is lines of JSON: as set, else unless stderr is a terminal."""
+        return self.log_format == "json" or not (self.log_format or sys.stderr.isatty())
 
     @property
     def user_agent(self) -> str:

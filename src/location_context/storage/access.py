@@ -89,11 +89,10 @@ class SqlApiKeyStore:
             row = (await connection.execute(select(api_keys).where(key))).first()
             return _key(row) if row else None
 
-    async def rotate(self, key_id: str, until: datetime, successor: ApiKey) -> None:
+    async def retire(self, key_id: str, until: datetime, successor_id: str) -> None:
         key, ends = api_keys.c.id == key_id, api_keys.c.expires_at
         async with self._database.write() as connection:
-            await self._insert(connection, successor)
-            await connection.execute(api_keys.update().where(key).values(replaced_by=successor.id))
+            await connection.execute(api_keys.update().where(key).values(replaced_by=successor_id))
             ending = api_keys.update().where(key, ends.is_(None) | (ends > until))
             await connection.execute(ending.values(expires_at=until))
             await self._bump_version(connection)

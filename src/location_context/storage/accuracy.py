@@ -28,15 +28,9 @@ class SqlAccuracyStore:
             for start in range(0, len(values), _ROWS_AT_ONCE):
                 await connection.execute(statement, values[start : start + _ROWS_AT_ONCE])
 
-    async def load_forecasts(
-        self, since: date, provider: str | None = None, cell: str | None = None
-    ) -> list[ForecastRow]:
+    async def load_forecasts(self, since: date) -> list[ForecastRow]:
         table = forecast_records.c
         query = select(forecast_records).where(table.issued_on >= since)
-        if provider is not None:
-            query = query.where(table.provider == provider)
-        if cell is not None:
-            query = query.where(table.cell == cell)
         query = query.order_by(table.provider, table.cell, table.issued_on)
         return [ForecastRow(**row._asdict()) for row in await self._database.rows(query)]
 
@@ -51,10 +45,8 @@ class SqlAccuracyStore:
         rows = await self._database.rows(query)
         return {row.cell: CellExtent(row.first, row.last, row.rows) for row in rows}
 
-    async def load_observed(self, source: str, cell: str | None = None) -> list[ObservedRow]:
+    async def load_observed(self, source: str) -> list[ObservedRow]:
         query = select(observed_days).where(observed_days.c.source == source)
-        if cell is not None:
-            query = query.where(observed_days.c.cell == cell)
         return [ObservedRow(**row._asdict()) for row in await self._database.rows(query)]
 
     async def claim(self, source: str, cell: str, now: datetime, before: datetime) -> bool:

@@ -324,6 +324,7 @@ async def _make_file(path: Path) -> None:
     draft = path.with_name(path.name + ".new")
     for leftover in path.parent.glob(f"{escape(draft.name)}*"):
         leftover.unlink()
+    draft.touch(mode=0o600)  # digests of keys are not for other users
     engine = sqlite_engine(URL.create("sqlite+aiosqlite", database=str(draft)), writes=True)
     try:
         async with engine.begin() as connection:

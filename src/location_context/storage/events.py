@@ -81,7 +81,10 @@ class SqlEventStore:
             cells.append(country_cell(point.country))
         bounds = _bounds(buckets_overlapping(days.start, days.end))
         found = await self._database.scalars(_NEARBY, cells=cells, most=limit, **bounds)
-        return [_event.decode(record) for record in found]
+        if len(found) <= BATCH_ROWS:
+            return [_event.decode(record) for record in found]
+        # in a thread, since many events take long enough to be felt by other requests
+        return await asyncio.to_thread(lambda: [_event.decode(record) for record in found])
 
     async def calendars(self) -> list[Calendar]:
         """All imports and feeds, by id."""

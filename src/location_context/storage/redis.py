@@ -1,15 +1,13 @@
-"""What replicas share in Redis or Valkey: the connection, quotas, budgets, calls in flight.
+"""What replicas share in Redis or Valkey: the connection, quotas and budgets.
 
 While Redis is gone, callers go on alone: `execute` returns None at once, and one caller a second
 tries again.
 """
 
 import asyncio
-import random
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from importlib.resources import files
 from itertools import chain
@@ -27,7 +25,6 @@ from location_context.access.quota import (
 from location_context.settings import Secret
 from location_context.stay import Clock, posix_seconds
 from location_context.upstream.budget import Budget, FileLedger
-from location_context.upstream.host import Slots
 
 MAX_CONNECTIONS = 16
 TIMEOUT = 1.0  # seconds; with less, a busy processor would look like a silent Redis
@@ -286,60 +283,6 @@ class RedisCounter:
         """Whoever opened the link closes it."""
 
 
-_ACQUIRE_SCRIPT = """
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
-if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
-redis.call('ZADD', KEYS[1], now + tonumber(ARGV[3]), ARGV[2])
-redis.call('PEXPIRE', KEYS[1], ARGV[3])
-return 1
-"""
-LEASE_MS = 45_000  # longer than any call may take: 30 s
-POLL_SECONDS = 0.03  # a round trip is under a millisecond, a call 50 and more
-
-
-class RedisSlots:
-    """`upstream.host.Slots` in Redis: at most `count` calls at once among all who use this name.
-
-    A slot is a lease in a sorted set, by Redis' own clock, so that one whose holder died is freed.
-    While Redis is gone, `fallback` counts.
-    """
-
-    def __init__(self, link: RedisLink, name: str, count: int, fallback: Slots) -> None:
-        self._link = link
-        self._key = f"{link.prefix}slots:{name}"
-        self._count = count
-        self._fallback = fallback
-        self._acquire = link.script(_ACQUIRE_SCRIPT)
-        self._semaphore = asyncio.Semaphore(count)
-
-    @asynccontextmanager
-    async def hold(self) -> AsyncIterator[None]:
-        async with self._semaphore:
-            token = secrets.token_hex(8)
-            if await self._acquire_slot(token):
-                try:
-                    yield
-                finally:
-                    release = self._link.execute(lambda: self._link.redis.zrem(self._key, token))
-                    await asyncio.shield(release)
-            else:
-                async with self._fallback.hold():
-                    yield
-
-    async def _acquire_slot(self, token: str) -> bool:
-        """Wait for a slot; False while Redis is gone."""
-        arguments: list[str | int] = [self._count, token, LEASE_MS]
-        while True:
-            given = await self._link.execute(lambda: self._acquire([self._key], arguments))
-            if given is None:
-                return False
-            if given:
-                return True
-            await asyncio.sleep(POLL_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311  jitter, no secret
-
-
 MACHINE_MS = 60_000  # after which one that is not heard of counts no more; it is asked every 2 s
 
 
@@ -362,6 +305,9 @@ class RedisLedger:
             return await self._here.take(budget, units, public=public, divided=True)
         budget.total += units if taken else 0.0
         return taken
+
+    async def give_back(self, budget: Budget, units: float, *, public: bool) -> None:
+        """Return nothing: a bucket in Redis only grows, so that a late message counts once."""
 
     async def refresh(self, budget: Budget) -> None:
         if await self._ask(budget, 0.0, public=False) is None:

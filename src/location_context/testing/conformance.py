@@ -132,6 +132,8 @@ async def _check_provider(provider: Any, trial: _Trial) -> None:
             trial.note("a good answer", f"nobody was asked at {', '.join(trial.settings)}")
         elif not server.asked[0].headers.get("user-agent", "").startswith("location-context"):
             trial.note("a good answer", "was asked for without the service's User-Agent")
+        if isinstance(built, base.ArchiveProvider) and not hasattr(built, "representativeness"):
+            trial.note("representativeness", "the error of its cells is not stated")
         await _close(built)
     for name, fault in FAULTS.items():
         async with trial.context(fault) as (context, server):

@@ -130,6 +130,14 @@ class Window:
         self.tally.told = (told[0], until) if public else (until, told[1])
         return True
 
+    def give_back(self, units: float, *, public: bool) -> None:
+        """Take units out of the newest buckets, except of a pace: the call was tried."""
+        for number in () if self.is_pace else sorted(self.tally.buckets, reverse=True):
+            held, of_public = self.tally.buckets[number]
+            part = min(units, of_public if public else held)
+            self.tally.buckets[number] = (held - part, of_public - (part if public else 0.0))
+            units -= part
+
     def wait(self, now: float, units: float, *, public: bool = False) -> float:
         """Seconds until so many of the oldest units have left the window that `units` fit."""
         limit, used = self.part(public=public)
@@ -210,6 +218,12 @@ class Budget:
         self.total += units
         return True
 
+    def give_back(self, units: float, *, public: bool = False) -> None:
+        """Return units that `take` spent for a call that was not made."""
+        for window in self.windows:
+            window.give_back(units, public=public)
+        self.total -= units
+
     def pause(self, units: float, *, public: bool) -> float | None:
         """Seconds until the pace allows a call; None where another window refuses it."""
         now = self._current()
@@ -251,7 +265,7 @@ class Budget:
         """Take over what another process dumped; False where the data are damaged."""
         try:
             state = _decode_state(data)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, UnicodeDecodeError):  # msgspec raises both
             return False
         now = self.now()
         for window in self.windows:
@@ -265,6 +279,10 @@ class Ledger(Protocol):
 
     async def take(self, budget: Budget, units: float, *, public: bool) -> bool:
         """As `Budget.take`, for all who share this; the budget then knows what they spent."""
+        ...
+
+    async def give_back(self, budget: Budget, units: float, *, public: bool) -> None:
+        """Return units that `take` spent for a call that was not made."""
         ...
 
     async def refresh(self, budget: Budget) -> None:
@@ -315,6 +333,12 @@ class FileLedger:
             structlog.get_logger().warning("budget_file_locked", file=self._file.name)
             return False
 
+    async def give_back(self, budget: Budget, units: float, *, public: bool) -> None:
+        """Likewise; a process that read the file meanwhile still counts them."""
+        with suppress(TimeoutError):
+            async with self._shared(budget):
+                budget.give_back(units, public=public)
+
     async def refresh(self, budget: Budget) -> None:
         with suppress(OSError):
             self._read(budget)
@@ -335,21 +359,22 @@ class FileLedger:
         """The budget with what others spent, which is written back."""
         descriptor = None
         try:
-            descriptor = await self._locked()
-            self._read(budget)
-        except TimeoutError:
-            raise
-        except OSError as error:
-            self._count_alone(error)
-        try:
-            yield
-            if descriptor is not None:
-                self._new.write_bytes(budget.dump())
-                give_to_owner(self._new)
-                self._new.replace(self._file)
-                self._alone = False
-        except OSError as error:
-            self._count_alone(error)
+            try:
+                descriptor = await self._locked()
+                self._read(budget)
+            except TimeoutError:
+                raise
+            except OSError as error:
+                self._count_alone(error)
+            try:
+                yield
+                if descriptor is not None:
+                    self._new.write_bytes(budget.dump())
+                    give_to_owner(self._new)
+                    self._new.replace(self._file)
+                    self._alone = False
+            except OSError as error:
+                self._count_alone(error)
         finally:
             if descriptor is not None:
                 os.close(descriptor)  # which releases the lock

@@ -24,14 +24,14 @@ from location_context import errors
 from location_context.counters import ProviderCalls
 from location_context.stay import Clock
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.host import Breaker, Host
+from location_context.upstream.host import Breaker, Host, Slots
 from location_context.upstream.http import Backoff, HttpClient, HttpResponse, backoff_from_headers
 
 T = TypeVar("T")
 RETRY_SHARE = 0.1  # of successes that earn a retry
 MAX_RETRIES_SAVED = 3.0
 RETRY_DELAY = 0.05  # seconds, doubled at most by chance
-MAX_BACKOFF = 32 * 86400.0  # a provider that asks for more has made a mistake
+MAX_BACKOFF = 86400.0  # seconds; a longer one is a mistake, and only a restart could lift it
 SIMILAR_WAIT = 1.5  # of two callers with one deadline one asks later; the widget has 2.1 s of 3.6
 SURE_SECONDS = 5.0  # after an answer, in which it is not left alone because others had none
 SUSPECT_WAIT = 0.5  # seconds in which a provider that is back answers
@@ -46,6 +46,18 @@ class ClientLimits:
     max_in_flight: int = 4
     max_waiting: int = 100
     redirects: int = 0  # followed within the provider's own host
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Kind and sentence of a failed call.
+
+    The error itself is not kept: the frames of its traceback hold the provider's response, which
+    may be many megabytes.
+    """
+
+    kind: type[errors.ProviderError]
+    message: str
 
 
 class ProviderClient:
@@ -89,7 +101,7 @@ class ProviderClient:
         self.calls = ProviderCalls(name)
         client.calls += [self.calls] if url else []
         self.last_success_at: datetime | None = None
-        self.last_error: errors.ProviderError | None = None
+        self.last_error: Failure | None = None
         self.answered_at = -math.inf
         self.wasted_wait = 0.0
         self.breaker = breaker or Breaker()
@@ -100,7 +112,7 @@ class ProviderClient:
         self._http = client
         self._read_backoff = backoff
         self._backoff_until: datetime | None = None
-        self._slots = asyncio.Semaphore(self._limits.max_in_flight)
+        self._slots = Slots(self._limits.max_in_flight)
         self._waiting = 0
         self._sent_at: dict[object, float] = {}  # when the calls on their way were sent
         self._retries = MAX_RETRIES_SAVED
@@ -113,9 +125,14 @@ class ProviderClient:
         return bool(self._url)
 
     @property
+    def hostname(self) -> str:
+        """The host that is asked, for the sentences of commands."""
+        return urlsplit(self._url).hostname or ""
+
+    @property
     def last_error_code(self) -> str | None:
         """The code of the newest failure since the last success, as `/v1/status` shows it."""
-        return self.last_error.code if self.last_error else None
+        return self.last_error.kind.code if self.last_error else None
 
     @property
     def backoff_until(self) -> datetime | None:
@@ -127,7 +144,11 @@ class ProviderClient:
     @property
     def is_in_plan(self) -> bool:
         """False once the plan behind the key turned out to lack this address."""
-        return not isinstance(self.last_error, errors.ProviderNotInPlan)
+        return not self._failed_by(errors.ProviderNotInPlan)
+
+    def _failed_by(self, kind: type[errors.ProviderError]) -> bool:
+        """Return whether the newest failure since the last success is of this kind."""
+        return self.last_error is not None and issubclass(self.last_error.kind, kind)
 
     @property
     def available(self) -> bool:
@@ -140,7 +161,7 @@ class ProviderClient:
         So it is while its breaker is not closed, from a time-out to the next response, and for who
         would wait no longer than others waited for nothing: it is still asked, for the next caller.
         """
-        timed_out = isinstance(self.last_error, errors.ProviderTimeout)
+        timed_out = self._failed_by(errors.ProviderTimeout)
         wasted = wait <= self.wasted_wait * SIMILAR_WAIT
         return timed_out or wasted or self.breaker.state != "closed"
 
@@ -216,7 +237,8 @@ class ProviderClient:
         url = self._url + path + ("?" + urlencode(params, safe=",") if params else "")
         try:
             self._check_available()
-            async with self._slot():
+            await self._http.open()  # before anything is spent or timed
+            async with self._slot(public=public):
                 await self._admit(units, public=public)
                 response = await self._call(url, dict(headers or {}), units, public, accept)
             parsed = response.read(parse)
@@ -242,21 +264,24 @@ class ProviderClient:
             raise self._breaker_backoff()
 
     @asynccontextmanager
-    async def _slot(self) -> AsyncIterator[None]:
+    async def _slot(self, *, public: bool) -> AsyncIterator[None]:
         """Waits for a slot of this address, then of its host: both may take one time-out.
+
+        Public traffic fills three quarters of the queue; the rest is left for keyed calls.
 
         Raises:
             ProviderBackoff: too many wait, or too long; the provider is not to blame for either.
         """
-        if self._waiting >= self._limits.max_waiting:
+        longest = self._limits.max_waiting
+        if self._waiting >= (longest * 3 // 4 if public else longest):
             raise errors.ProviderBackoff(self.name, "too many calls wait for their turn")
         async with AsyncExitStack() as stack:
             stack.enter_context(self.host.call())
             self._waiting += 1
             try:
                 async with asyncio.timeout(self._limits.timeout):
-                    await stack.enter_async_context(self._slots)
-                    await stack.enter_async_context(self.host.slot())
+                    await stack.enter_async_context(self._slots.hold(public=public))
+                    await stack.enter_async_context(self.host.slot(public=public))
             except TimeoutError:
                 raise errors.ProviderBackoff(
                     self.name, "the call waited too long for its turn"
@@ -267,13 +292,19 @@ class ProviderClient:
 
     async def _admit(self, units: float, *, public: bool) -> None:
         self._check_available()  # it may have changed while the call waited for its slot
-        if not await self.host.spend(units, public=public):
+        if not self.breaker.allows():  # before anything is spent
+            raise self._breaker_backoff()
+        spent = False
+        try:
+            spent = await self.host.spend(units, public=public)
+        finally:
+            if not spent:  # refused, or cancelled while it waited
+                self.breaker.return_probe()
+        if not spent:
             self.host.refused += self.breaker.state == "closed"
             if self.host.budget.pause(units, public=public) is not None:
                 raise errors.ProviderBackoff(self.name, "too many calls wait for their turn")
             raise errors.ProviderBudgetSpent(self.name, "the budget of calls is spent")
-        if not self.breaker.allows():  # last, since it takes the one probe
-            raise self._breaker_backoff()
 
     def _breaker_backoff(self) -> errors.ProviderBackoff:
         until = self._clock() + timedelta(seconds=self.breaker.retry_in())
@@ -281,7 +312,7 @@ class ProviderClient:
         return errors.ProviderBackoff(self.name, sentence, until, reason="breaker")
 
     def _record_failure(self, error: errors.ProviderError) -> None:
-        self.last_error = error
+        self.last_error = Failure(type(error), error.message)
         self.calls.fail(error)
         if isinstance(error, errors.ProviderStatusError) and error.status in range(400, 500):
             self._close_breaker()  # it is alive; this call was wrong, or it asked for quiet
@@ -321,18 +352,16 @@ class ProviderClient:
         self, url: str, headers: dict[str, str], units: float, public: bool, accept: tuple[int, ...]
     ) -> HttpResponse:
         """The response; a broken connection or a 429 is worth one more call."""
-        await self._http.open()  # which is not the provider's time
         sent, call = time.monotonic(), object()
         self._sent_at[call] = sent
         try:
             async with asyncio.timeout(self._limits.timeout):
                 try:
-                    response = await self._get(url, headers)
+                    response = await self._get_paid(url, headers, units, public=public)
                 except errors.ProviderUnreachable:
                     if not await self._may_retry(units, public=public):
                         raise
-                    await asyncio.sleep(RETRY_DELAY * random.uniform(1, 2))  # noqa: S311  jitter, no secret
-                    response = await self._get(url, headers)
+                    response = await self._get_paid(url, headers, units, public=public)
                 if response.status not in accept:
                     backoff = self._read_backoff(response)
                     if backoff.scope == "call":
@@ -347,6 +376,16 @@ class ProviderClient:
             self.wasted_wait = 0.0
         self._check_status(response, accept)
         return response
+
+    async def _get_paid(
+        self, url: str, headers: Mapping[str, str], units: float, *, public: bool
+    ) -> HttpResponse:
+        """As `_get`; a connection that was never made costs nothing."""
+        try:
+            return await self._get(url, headers)
+        except errors.ProviderNotConnected:
+            await self.host.give_back(units, public=public)
+            raise
 
     async def _get(self, url: str, headers: Mapping[str, str]) -> HttpResponse:
         """The response, whatever its status, behind as many redirects within the host as allowed.
@@ -373,7 +412,10 @@ class ProviderClient:
 
     async def _may_retry(self, units: float, *, public: bool) -> bool:
         """As long as the retry budget lasts, and the provider's own pays for one more call."""
-        if self._retries < 1 or not await self.host.spend(units, public=public):
+        if self._retries < 1:
+            return False
+        await asyncio.sleep(RETRY_DELAY * random.uniform(1, 2))  # noqa: S311  jitter, no secret
+        if not await self.host.spend(units, public=public):  # last: the wait may be cancelled
             return False
         self._retries -= 1
         return True

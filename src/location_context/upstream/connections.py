@@ -22,7 +22,12 @@ from aiohttp.client_proto import ResponseHandler
 from yarl import URL
 from zlib_ng import zlib_ng
 
-from location_context.errors import ProviderResponseInvalid, ProviderTimeout, ProviderUnreachable
+from location_context.errors import (
+    ProviderNotConnected,
+    ProviderResponseInvalid,
+    ProviderTimeout,
+    ProviderUnreachable,
+)
 
 MAX_CONNECTIONS = 64
 CONNECT_TIMEOUT = 3.0
@@ -109,6 +114,10 @@ class Connections:
             raise ProviderTimeout(provider, "did not answer in time") from None
         except aiohttp.ClientConnectorCertificateError:
             raise ProviderUnreachable(provider, "its certificate is not trusted") from None
+        except aiohttp.ClientConnectorError as error:
+            unknown = isinstance(error, aiohttp.ClientConnectorDNSError)
+            why = "its name was not found" if unknown else "the connection failed"
+            raise ProviderNotConnected(provider, why) from None
         except (aiohttp.ClientError, OSError, ValueError):  # a ValueError: the address is not one
             raise ProviderUnreachable(provider, "the connection failed") from None
 

@@ -157,6 +157,7 @@ class FallbackChain(Generic[T]):
             suspect = client is not None and client.is_suspect(self._time)
             slow = client is not None and client.wasted_wait > 0
             task = asyncio.ensure_future(_guarded(attempt.fetch))
+            task.add_done_callback(_retrieve)
             self._started.append(_Started(task, client, attempt.queue or client, suspect))
             self._next_start = time.monotonic() + (0.0 if suspect or slow else self._stagger)
 
@@ -197,6 +198,12 @@ class FallbackChain(Generic[T]):
 
     def _pending(self) -> list[asyncio.Task[T | None]]:
         return [started.task for started in self._started if not started.task.done()]
+
+
+def _retrieve(task: asyncio.Task[T | None]) -> None:
+    """Take note of a failure: nobody looks at that of a source below the best result."""
+    if not task.cancelled():
+        task.exception()
 
 
 async def _guarded(fetch: Callable[[], Coroutine[Any, Any, T | None]]) -> T | None:

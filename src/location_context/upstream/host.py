@@ -2,13 +2,12 @@
 
 Units spent (`Budget`), calls in flight (`Slots`) and the time it asked to be left alone belong to
 the host: every `ProviderClient` that asks it, of whatever section, shares one `Host`, which `Hosts`
-hands out by name. Units and calls are counted within this process, within this machine by files
-that all workers and commands of one data directory share, or over machines (`storage.redis`).
+hands out by name. Calls are counted within this process, which has its part of the host's limit.
+Units are counted within this machine by files that all workers and commands of one data directory
+share, or over machines (`storage.redis`).
 """
 
 import asyncio
-import os
-import random
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import (
@@ -19,75 +18,36 @@ from contextlib import (
 )
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Literal, Protocol
 
 import structlog
 
-from location_context.settings.data_dir import try_lock
 from location_context.upstream.budget import Budget, Ledger, WindowState
 
-_RETRY_LOCK_SECONDS = 0.02  # short beside a call of 50 ms and more, long beside a try of 20 µs
 _MAX_PACE_SECONDS = 5.0  # for which a call waits for its turn
 REFRESH_SECONDS = 2.0  # at which a server reads what other processes spent
 State = Literal["closed", "open", "half_open"]
 
 
-class Slots(Protocol):
-    """So many calls at once.
+class Slots:
+    """Bounds the calls at once in this process; public traffic holds at most two thirds of them.
+
+    One slot at least is left for keyed calls, unless there is only one.
 
     Example:
-        async with slots.hold():
+        async with slots.hold(public=False):
             answer = await call()
     """
 
-    def hold(self) -> AbstractAsyncContextManager[None]:
-        """Waits until there is a slot, and holds it until the block ends."""
-        ...
-
-
-class LocalSlots:
-    """`count` calls at once in this process."""
-
     def __init__(self, count: int) -> None:
-        self._semaphore = asyncio.Semaphore(count)
+        self._all = asyncio.Semaphore(count)
+        self._public = asyncio.Semaphore(max(1, count * 2 // 3))
 
     @asynccontextmanager
-    async def hold(self) -> AsyncIterator[None]:
-        async with self._semaphore:
+    async def hold(self, *, public: bool) -> AsyncIterator[None]:
+        """Wait until there is a slot, and hold it until the block ends."""
+        async with self._public if public else nullcontext(), self._all:
             yield
-
-
-class FileSlots:
-    """`count` calls at once over all processes that share `folder`.
-
-    Where the folder cannot be written to, this process counts alone.
-    """
-
-    def __init__(self, folder: Path, name: str, count: int) -> None:
-        self._paths = [folder / f"{name}-{number}.lock" for number in range(count)]
-        self._semaphore = asyncio.Semaphore(count)
-
-    @asynccontextmanager
-    async def hold(self) -> AsyncIterator[None]:
-        async with self._semaphore:
-            descriptor = await self._locked()
-            try:
-                yield
-            finally:
-                if descriptor is not None:
-                    os.close(descriptor)  # which releases the lock
-
-    async def _locked(self) -> int | None:
-        """The descriptor of a file that this call alone has locked; None without a folder."""
-        while True:
-            try:
-                for path in self._paths:
-                    if (descriptor := try_lock(path)) is not None:
-                        return descriptor
-            except OSError:
-                return None
-            await asyncio.sleep(_RETRY_LOCK_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311  jitter, no secret
 
 
 class News(Protocol):
@@ -174,6 +134,13 @@ class Host:
             await asyncio.sleep(pause)
         return True
 
+    async def give_back(self, units: float, *, public: bool) -> None:
+        """Return units that `spend` took for a call that was not made."""
+        if self._ledger is None or not self.budget.windows:
+            self.budget.give_back(units, public=public)
+        else:
+            await self._ledger.give_back(self.budget, units, public=public)
+
     async def _take(self, units: float, *, public: bool) -> bool:
         if self._ledger is None:
             return self.budget.take(units, public=public)
@@ -204,9 +171,9 @@ class Host:
                 free_in=round(state.free_in),
             )
 
-    def slot(self) -> AbstractAsyncContextManager[None]:
-        """Waits until one more call may be in flight, and counts it until the block ends."""
-        return self._slots.hold() if self._slots else nullcontext()
+    def slot(self, *, public: bool) -> AbstractAsyncContextManager[None]:
+        """Wait until one more call may be in flight, and count it until the block ends."""
+        return self._slots.hold(public=public) if self._slots else nullcontext()
 
 
 class Hosts:
@@ -219,15 +186,18 @@ class Hosts:
 
     def __init__(
         self,
-        make_slots: Callable[[str, int], Slots] | None = None,
         make_ledger: Callable[[str], Ledger | None] = lambda _: None,
         now: Callable[[], float] = time.time,
         news: News | None = None,
+        processes: int = 1,
     ) -> None:
-        """`now` is the clock of the budgets, in seconds since 1970."""
+        """`now` is the clock of the budgets, in seconds since 1970.
+
+        `processes` serve together: each makes its part of the calls at once, and one at least.
+        """
         self._news = news
         self._now = now
-        self._make_slots = make_slots or (lambda _, count: LocalSlots(count))
+        self._processes = processes
         self._make_ledger = make_ledger
         self._hosts: dict[str, Host] = {}
 
@@ -264,10 +234,10 @@ class Hosts:
             limits: units by the length of their window in seconds, as `Budget` takes them.
             share: our part of them, where others count apart.
             least: units that one answer may cost, as `Budget` takes them.
-            at_once: calls in flight, over all processes; None is without limit.
+            at_once: calls in flight, over all workers; None is without limit.
         """
         if name not in self._hosts:
-            slots = None if at_once is None else self._make_slots(name, at_once)
+            slots = None if at_once is None else Slots(max(1, at_once // self._processes))
             budget = Budget(limits, self._now, share=share, least=least)
             ledger = self._make_ledger(name)
             self._hosts[name] = Host(budget, slots, name=name, ledger=ledger, news=self._news)
@@ -317,6 +287,10 @@ class Breaker:
             return False
         self._probing = time.monotonic() + self.pause
         return True
+
+    def return_probe(self) -> None:
+        """Let another caller probe, since the one that was allowed to made no call."""
+        self._probing = 0.0
 
     def retry_in(self) -> float:
         """Seconds until the next probe may be made."""

@@ -97,7 +97,7 @@ class AccessLogger:
         self.seconds: dict[str, Histogram] = {}
         self._counts = bool(settings.metrics_address)
         self._silent = getattr(logging, settings.log_level.upper()) > logging.INFO
-        self._json = settings.log_format == "json"
+        self._json = settings.logs_json
         self._probes = probes
         self._unlogged = () if settings.log_level == "debug" else probes
         self._worker = os.getpid()
@@ -194,15 +194,15 @@ class AccessLogger:
 
 def configure(settings: Settings) -> None:
     """Log as a server does."""
-    _configure(getattr(logging, settings.log_level.upper()), settings.log_format)
+    _configure(getattr(logging, settings.log_level.upper()), as_json=settings.logs_json)
 
 
 def configure_for_commands() -> None:
     """Log errors alone, for people, so that a command's own output stays what it prints."""
-    _configure(logging.ERROR, "console")
+    _configure(logging.ERROR, as_json=False)
 
 
-def _configure(level: int, log_format: str) -> None:
+def _configure(level: int, *, as_json: bool) -> None:
     """Send structlog's and the libraries' events through the same processors."""
     shared: list[structlog.typing.Processor] = [
         structlog.processors.add_log_level,
@@ -212,9 +212,9 @@ def _configure(level: int, log_format: str) -> None:
         without_keys,
     ]
     renderer: structlog.typing.Processor = (
-        structlog.dev.ConsoleRenderer()
-        if log_format == "console"
-        else structlog.processors.JSONRenderer(serializer=_json)
+        structlog.processors.JSONRenderer(serializer=_json)
+        if as_json
+        else structlog.dev.ConsoleRenderer()
     )
     structlog.configure(
         processors=[*shared, renderer],

@@ -56,6 +56,22 @@ async def test_a_file_is_imported_and_answered(opening, tmp_path):
     assert dataset.rows == 1
 
 
+@pytest.mark.parametrize(("kind", "seconds"), [("import", 120), ("feed", 20)])
+async def test_a_feed_has_less_of_the_processor_than_an_import(opening, monkeypatch, kind, seconds):
+    given: list[Task] = []
+    parse = Sandbox.__init__
+
+    def note(self: Sandbox, data: bytes, task: Task) -> None:
+        given.append(task)
+        parse(self, data, task)
+
+    monkeypatch.setattr(Sandbox, "__init__", note)
+    with StandIn(lambda _: Answered(ICS % b"Choir")).running() as server:
+        async with opening(feeds_allow_private=True) as opened:
+            await opened.section._feeds.import_calendar(_calendar(kind, server.url + "/a.ics"))
+    assert [task.cpu_seconds for task in given] == [seconds]
+
+
 async def test_an_import_again_replaces_what_the_same_file_gave(opening, tmp_path):
     file = tmp_path / "town.ics"
     async with opening() as opened:

@@ -192,6 +192,29 @@ def test_where_the_region_is_not_known_all_regions_days_come_after_the_sure_ones
     assert all(one.details.regions for one in public)
 
 
+BETWEEN = Point(47.9, 9.9, "Europe/Berlin", "DE", None, ("DE-BW", "DE-BY"))
+
+
+def test_an_event_is_omitted_where_no_possible_region_observes_it(gazetteer, year):
+    ottawa, stay = gazetteer.point(45.4215, -75.6972), Stay(date(2026, 8, 1), date(2026, 8, 7))
+    found = relevant_events(_events(year, ottawa, stay), ottawa, stay, 25)
+    assert "British Columbia Day" not in {one.details.title for one in found}
+
+
+@pytest.mark.parametrize(
+    ("day", "title", "uncertain"),
+    [
+        (date(2026, 11, 1), "All Saints' Day", False),
+        (date(2026, 8, 15), "Assumption Day", True),
+        (date(2026, 10, 31), "Reformation Day", None),
+    ],
+)
+def test_an_event_is_certain_where_all_possible_regions_observe_it(year, day, title, uncertain):
+    stay = Stay(day, day)
+    found = relevant_events(_events(year, BETWEEN, stay), BETWEEN, stay, 25)
+    assert {one.details.title: one.uncertain for one in found}.get(title) is uncertain
+
+
 def test_school_holidays_over_new_year_are_one(gazetteer, year):
     stay = Stay(date(2026, 12, 30), date(2027, 1, 2))
     events = [

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from location_context.errors import OperatorError
+from location_context.sections import sandbox as processes
 from location_context.sections.events.imports import sandbox
 from location_context.sections.events.imports.importer import calendar_id
 from location_context.sections.events.records import Calendar
@@ -217,7 +218,7 @@ def _stopped_at_once(monkeypatch) -> queue.Queue[subprocess.Popen]:
 async def test_a_child_that_only_sleeps_is_ended(opening, tmp_path, monkeypatch):
     file = tmp_path / "town.ics"
     file.write_bytes(GOOD)
-    monkeypatch.setattr(sandbox, "WALL_SECONDS", 0.2)
+    monkeypatch.setattr(processes, "WALL_SECONDS", 0.2)
     started = _stopped_at_once(monkeypatch)
     async with opening() as opened:
         with pytest.raises(OperatorError, match=r"more than 0\.2 seconds"):

@@ -4,10 +4,11 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from location_context.sections.events.fields import parse_rows
+from location_context.sections.events.fields import event_from_row, parse_rows
 from location_context.sections.events.providers import predicthq, ticketmaster
 from tests.fakes.predicthq import event as ranked
 from tests.fakes.ticketmaster import at
@@ -73,3 +74,16 @@ def test_predicthq_keeps_and_refuses_the_same_rows_as_from_the_whole_json(row: A
     )
     assert found == expected
     assert found[0].title == found[-1].title == "A fair"
+
+
+@pytest.mark.parametrize(
+    ("value", "all_day"),
+    [
+        ("false", False), ("False", False), ("no", False), ("0", False), ("", False), (0, False),
+        (None, False), ("true", True), ("True ", True), ("1", True), (1, True), (True, True),
+    ],
+)  # fmt: skip
+def test_a_row_is_all_day_only_where_its_value_means_yes(value, all_day):
+    fields = {"id": "id", "title": "title", "start": "start", "all_day": "whole"}
+    row = {"id": "1", "title": "A fair", "start": "2026-12-05", "whole": value}
+    assert event_from_row(row, fields, PARIS, source="town").all_day is all_day

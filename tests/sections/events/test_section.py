@@ -2,7 +2,7 @@
 
 import threading
 import time
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 
 import msgspec
 import pytest
@@ -65,7 +65,7 @@ async def test_the_answer_carries_every_field_of_the_contract(opening):
     assert body["radius"] == 15.53
     assert list(body["events"][0]) == [
         "id", "title", "category", "start", "end", "all_day", "overlaps", "status", "venue",
-        "scope", "regions", "rank", "url", "image", "price", "sources",
+        "scope", "regions", "uncertain", "rank", "url", "image", "price", "sources",
     ]  # fmt: skip
     assert {a["name"] for a in body["attribution"]} == {"holidays", "OpenStreetMap", "GeoNames"}
 
@@ -345,3 +345,45 @@ async def test_fifty_events_at_most_ten_a_day_and_the_rest_is_counted(opening):
     assert max(shown.count(day) for day in shown) <= 10
     assert set(shown) == {day.isoformat() for day in days}
     assert body["omitted"] == {"festival": 70}
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+async def test_more_imported_events_than_are_read_are_partial_and_of_every_day(opening, reverse):
+    """200 events a day for 60 days; the order of the key changes nothing."""
+    first, last = date(2026, 12, 1), date(2027, 1, 29)
+    names = sorted((f"{n:05}" for n in range(12_000)), reverse=reverse)
+    stored = [
+        ProviderEvent(
+            id=f"c:{name}", source="calendars", title=f"Event {number}", category="community",
+            start=When.of(datetime(2026, 12, 1, 8, tzinfo=UTC)
+                          + timedelta(days=number % 60, minutes=number // 60)),
+            place=Place(name="Hall", lat=PARIS[0], lng=PARIS[1]),
+        )
+        for number, name in enumerate(names)
+    ]  # fmt: skip
+    async with opening() as opened:
+        await opened.store.replace(Calendar(id="c", kind="import", source="c"), stored)
+        body = _body(await opened.read(PARIS, f"{first}", f"{last}", 30))
+    own = [one for one in body["events"] if one["sources"] == ["calendars"]]
+    coverage = {one["provider"]: one["status"] for one in body["coverage"]}
+    assert coverage["calendars"] == "partial"
+    assert body["omitted"]["community"] == 3_000 - len(own)
+    assert len({one["start"][:10] for one in own}) > 40
+    assert max(one["start"][:10] for one in own) > "2027-01-20"
+    assert {one["start"][11:16] for one in own} == {"09:00"}  # the first of its day
+
+
+async def test_imported_events_beyond_the_radius_do_not_make_the_rest_partial(opening):
+    stored = [
+        ProviderEvent(
+            id=f"c:{number}", source="calendars", title=f"Event {number}", category="community",
+            start=When.of(datetime(2026, 12, 1, 8, tzinfo=UTC)),
+            place=Place(lat=PARIS[0] + (0.24 if number else 0), lng=PARIS[1]),
+        )
+        for number in range(4_000)
+    ]  # fmt: skip
+    async with opening() as opened:
+        await opened.store.replace(Calendar(id="c", kind="import", source="c"), stored)
+        body = _body(await opened.read(PARIS, "2026-12-01", "2026-12-01", 30))
+    assert [one["title"] for one in body["events"]] == ["Event 0"]
+    assert {"provider": "calendars", "status": "ok"} in body["coverage"]

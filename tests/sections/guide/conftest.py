@@ -1,11 +1,13 @@
 """Fixtures of the guide's tests: a database of each kind, and an importer into it."""
 
 from collections.abc import AsyncIterator
+from functools import partial
 
 import pytest
 
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.sections.guide.imports.importer import Importer
+from location_context.sections.guide.imports.reading import read
 from location_context.settings import Settings
 from location_context.storage.database import Database
 from location_context.storage.datasets import SqlGuideStore
@@ -23,7 +25,7 @@ async def guides(sqlite_settings: Settings) -> AsyncIterator[SqlGuideStore]:
 
 @pytest.fixture
 def importer(guides: SqlGuideStore) -> Importer:
-    return Importer(guides, MovedClock(), country_at)
+    return Importer(guides, MovedClock(), partial(read, country_at=country_at))
 
 
 @pytest.fixture(scope="session")
@@ -34,4 +36,4 @@ def gazetteer() -> Gazetteer:
 @pytest.fixture
 def world_importer(guides: SqlGuideStore, gazetteer: Gazetteer) -> Importer:
     """An importer that knows the real countries."""
-    return Importer(guides, MovedClock(), lambda lat, lng: gazetteer.point(lat, lng).country)
+    return Importer(guides, MovedClock(), partial(read, country_at=gazetteer.country))

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
 from location_context.sections.guide.imports.importer import Importer
+from location_context.sections.guide.imports.reading import read
 from location_context.settings import Secret, Settings
 from location_context.storage.database import Database
 from location_context.storage.datasets import SqlGuideStore
@@ -35,7 +37,7 @@ def import_and_die(pipe: Connection, folder: str, url: str) -> None:
 async def _import(data: bytes, settings: Settings, statements: int) -> None:
     store = SqlGuideStore(await Database.open(settings))
     _kill_after(statements)
-    await Importer(store, MovedClock(), country_at).run(data, METADATA)
+    await Importer(store, MovedClock(), partial(read, country_at=country_at)).run(data, METADATA)
 
 
 def _kill_after(statements: int) -> None:

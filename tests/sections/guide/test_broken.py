@@ -82,8 +82,8 @@ BROKEN: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 async def test_a_broken_file_gives_a_clear_error_and_changes_nothing(
     name: str, importer: Importer, guides: SqlGuideStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The limits are a hundredth of the real ones, which docs/guide-data.md names."""
-    assert (formats.MAX_ROWS, formats.MAX_BYTES) == (200_000, 200_000_000)
+    """The limits are a fraction of the real ones, which docs/guide-data.md names."""
+    assert (formats.MAX_ROWS, formats.MAX_BYTES) == (200_000, 64_000_000)
     monkeypatch.setattr(formats, "MAX_ROWS", 2_000)
     monkeypatch.setattr(formats, "MAX_BYTES", 2_000_000)
     data = open_csv(*(open_row(n) for n in range(1, 9)))

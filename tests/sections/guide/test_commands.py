@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 from location_context.cli.guide import guide as commands
 from location_context.errors import LocationContextError
 from location_context.gazetteer.gazetteer import Gazetteer
+from location_context.sections.guide.imports import reading
 from location_context.upstream import purge
 from tests.fakes.server import Answered, StandIn
 from tests.sections.guide.samples import open_csv, open_row
@@ -70,6 +71,25 @@ def test_an_import_as_json_accounts_for_every_row(operator: Operator) -> None:
     report = operator.json("import", operator.file("guide.csv", ROWS))
     assert report["rows"] == report["taken"] + len(report["merged"]) + len(report["refused"])
     assert report["refused"] == [{"line": 4, "reason": "it has no award, tier or stars"}]
+
+
+def test_a_file_that_unpacks_to_millions_of_lists_is_refused_for_its_memory(
+    operator: Operator,
+) -> None:
+    """A gzip of 56 kB; its lists would take 1.2 GB, more than the reading process may have."""
+    bomb = gzip.compress(b"[" + b"[]," * 19_000_000 + b"[]]", 9)
+    said = operator.refused("import", operator.file("bomb.json.gz", bomb))
+    assert said == ("The file cannot be imported: reading it took too much memory, or failed.")
+    assert operator.json("list") == []
+
+
+def test_a_file_that_takes_too_long_to_read_is_refused_with_the_bound(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "CPU_SECONDS", 1)
+    rows = open_csv(*(open_row(n, Price="45–90 EUR") for n in range(30_000)))
+    said = operator.refused("import", operator.file("guide.csv", rows))
+    assert "more than 1 second of the processor" in said
 
 
 def test_a_strict_import_changes_nothing_and_fails(operator: Operator) -> None:

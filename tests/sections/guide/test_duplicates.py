@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from location_context.point import distance_km
+from location_context.sections.guide.imports import matching
 from location_context.sections.guide.imports.matching import (
     SpatialGrid,
     assign_ids,
@@ -24,6 +25,25 @@ METRE = 1 / 111_195  # of latitude, in degrees
 def pair(one: dict[str, Any], other: dict[str, Any]) -> int:
     """How many restaurants two rows come to."""
     return len(group_duplicates([restaurant(1, **one), restaurant(2, **other)]))
+
+
+def test_rows_at_one_place_are_compared_with_a_hundred_of_them_at_most(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared = []
+
+    def different(one: str, other: str) -> bool:
+        compared.append((one, other))
+        return False
+
+    monkeypatch.setattr(matching, "nearly_same", different)
+    at_one_point = [restaurant(n) for n in range(1000)]
+    assert len(group_duplicates(at_one_point)) == 1000
+    assert len(compared) < 100 * 1000
+    compared.clear()
+    at_one_address = [restaurant(n, lat=n / 20, address="1 rue X") for n in range(1000)]
+    assert len(group_duplicates(at_one_address)) == 1000
+    assert len(compared) < 100 * 1000
 
 
 FAR = {"lat": 48.9}

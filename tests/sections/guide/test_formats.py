@@ -7,7 +7,8 @@ import pytest
 
 from location_context.errors import OperatorError
 from location_context.sections.guide.imports import formats
-from location_context.sections.guide.imports.importer import Importer, installed_formats
+from location_context.sections.guide.imports.importer import Importer
+from location_context.sections.guide.imports.reading import installed_formats
 from tests.sections.guide.samples import METADATA, open_csv, open_row
 
 MODULE = '''

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from location_context.sections.guide.imports.formats import read_table
-from location_context.sections.guide.imports.importer import installed_formats
+from location_context.sections.guide.imports.reading import installed_formats
 from location_context.sections.guide.imports.validation import tier_of
 from location_context.sections.guide.records import TIERS, Restaurant
 from location_context.sections.guide.restaurant_index import RestaurantIndex

@@ -200,6 +200,22 @@ async def test_geojson_points_are_taken_and_others_listed_by_number(
     assert {r.lng for r in kept} == {2.31, 2.32, 2.35}
 
 
+@pytest.mark.parametrize("field", ["cuisine", "coordinates", "type"])
+async def test_a_deeply_nested_geojson_feature_is_listed_or_read_without_the_field(
+    importer: Importer, guides: SqlGuideStore, field: str
+) -> None:
+    deep: list[Any] = []
+    for _ in range(400):
+        deep = [deep]
+    odd = feature(2)
+    (odd["properties"] if field == "cuisine" else odd["geometry"])[field] = deep
+    data = msgspec.json.encode({"type": "FeatureCollection", "features": [feature(1), odd]})
+    version, report = await importer.run(data, METADATA)
+    kept = await guides.load(version.number)
+    assert len(kept) + len(report.refused) == 2
+    assert 2.31 in {r.lng for r in kept}
+
+
 def binding(**values: str) -> dict[str, dict[str, str]]:
     return {name: {"type": "literal", "value": value} for name, value in values.items()}
 

@@ -89,6 +89,17 @@ async def test_an_empty_tier_names_the_nearest_beyond_its_radius(
     assert (beyond["two_star"], beyond["one_star"]) == (None, None)
 
 
+async def test_a_tier_names_no_restaurant_beyond_a_day_s_drive(
+    guide: Guide, guides: SqlGuideStore
+) -> None:
+    """Such as a row with swapped coordinates and no country, which nothing else tells."""
+    rows = around(("one_star", 3), ("three_star", 1000.1), ("two_star", 999.9))
+    body = await answer(guide, guides, rows)
+    beyond = {tier["tier"]: tier["nearest_beyond"] for tier in body["tiers"]}
+    assert beyond["three_star"] is None
+    assert beyond["two_star"]["distance"] == 999.9
+
+
 async def test_the_order_is_tier_then_distance_then_id_and_at_most_fifty(
     guide: Guide, guides: SqlGuideStore
 ) -> None:
@@ -112,7 +123,7 @@ async def test_a_restaurant_carries_every_field_and_null_for_what_is_not_known(
         "stars": 2,
         "distance": 10.0,
         "bearing": 0.0,
-        "travel": {"kind": "drive", "minutes": 18, "estimated": True},
+        "travel": {"kind": "drive", "minutes": 21, "estimated": True},
         "cuisine": [],
         "price_level": None,
         "price": None,

@@ -8,13 +8,15 @@ import csv
 import gzip
 import re
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from location_context.gazetteer.gazetteer import Gazetteer
-from location_context.sections.guide.imports.importer import Importer, ImportReport
+from location_context.sections.guide.imports.importer import Importer
 from location_context.sections.guide.imports.matching import fold
+from location_context.sections.guide.imports.reading import ImportReport, read
 from location_context.sections.guide.records import Restaurant
 from location_context.sections.guide.restaurant_index import RestaurantIndex
 from location_context.settings import Settings
@@ -35,7 +37,7 @@ def imports(
     async def work() -> dict[int, Imported]:
         database = await Database.open(Settings(data_dir=tmp_path_factory.mktemp("guide")))
         store = SqlGuideStore(database)
-        importer = Importer(store, MovedClock(), lambda lat, lng: gazetteer.point(lat, lng).country)
+        importer = Importer(store, MovedClock(), partial(read, country_at=gazetteer.country))
         found = {}
         for year, path in snapshots(shared_data).items():
             version, report = await importer.run(path.read_bytes(), METADATA)

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from statistics import median
 from typing import Any
 
 import pytest
@@ -63,7 +64,7 @@ def ways(reading: SectionResult) -> list[tuple[str, int, bool]]:
     return [(way.kind, way.minutes, way.estimated) for way in found]
 
 
-ESTIMATED = [("drive", 58, True), ("drive", 28, True), ("walk", 16, True), ("drive", 11, True)]
+ESTIMATED = [("drive", 67, True), ("drive", 33, True), ("walk", 16, True), ("drive", 14, True)]
 
 
 def test_estimates_grow_with_distance_and_turn_from_walk_to_drive_at_two_kilometres() -> None:
@@ -71,7 +72,22 @@ def test_estimates_grow_with_distance_and_turn_from_walk_to_drive_at_two_kilomet
     assert minutes == sorted(minutes)
     assert (estimate(2.0).kind, estimate(2.001).kind) == ("walk", "drive")
     assert estimate(0).minutes == 1
-    assert 55 <= estimate(80).minutes <= 80  # "about an hour's drive"
+    assert 55 <= estimate(80).minutes <= 90  # "about an hour's drive", by motorway
+
+
+# km in a straight line and OSRM's minutes by car, between five places in Berlin: the README of the
+# R package osrm; © OpenStreetMap contributors, ODbL
+BERLIN = (
+    (9.7, 21.1), (15.9, 33.4), (5.9, 21.2), (2.9, 12.6), (9.7, 22.1), (18.7, 42.3), (5.9, 16.1),
+    (9.6, 20.2), (15.9, 33.0), (18.7, 43.0), (13.5, 30.5), (13.1, 27.4), (5.9, 20.1), (5.9, 15.3),
+    (13.5, 29.7), (4.3, 12.7), (2.9, 10.2), (9.6, 20.3), (13.1, 26.8), (4.3, 12.3),
+)  # fmt: skip
+
+
+def test_drives_in_a_large_city_take_about_as_long_as_osrm_says() -> None:
+    ratios = [estimate(km).minutes / minutes for km, minutes in BERLIN]
+    assert 0.9 <= median(ratios) <= 1.1
+    assert 0.7 <= min(ratios) <= max(ratios) <= 1.15
 
 
 async def test_without_osrm_all_travel_is_estimated_and_the_answer_complete(

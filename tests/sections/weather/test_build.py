@@ -6,6 +6,7 @@ import subprocess
 import sys
 from datetime import date
 
+import msgspec
 import pytest
 
 from location_context.cli.setup import _places
@@ -17,6 +18,7 @@ from location_context.sections.weather.retrieval.archive_repository import Archi
 from location_context.sections.weather.retrieval.archives import ArchiveBuilder, all_months
 from location_context.stay import Stay
 from location_context.storage.datasets import SqlClimateStore
+from location_context.upstream.budget import FileLedger
 from location_context.upstream.host import Hosts
 from location_context.upstream.http import http_client
 from tests.fakes.open_meteo import ARCHIVE, refused
@@ -66,6 +68,15 @@ async def test_every_stay_in_a_built_cell_is_answered_without_the_archive(builde
     assert len(world.open_meteo.calls(ARCHIVE)) == 1
 
 
+async def test_a_build_fetches_a_cell_whose_februaries_are_stored(builder, world):
+    await world.read(query(Stay(date(2027, 2, 8), date(2027, 2, 12)), PLACES[0]))
+    await world.section.archives.repository.flush()
+    built = await builder[0].build(PLACES[:1])
+    assert (built.fetched, built.failed) == (1, 0)
+    again = await builder[0].build(PLACES[:1])
+    assert (again.held, again.fetched) == (1, 0)
+
+
 async def test_it_waits_as_long_as_the_provider_asks_and_goes_on(builder, world):
     build, waits = builder
     world.open_meteo.faults[ARCHIVE] = refused("Minutely API request limit exceeded.", 429)
@@ -102,6 +113,24 @@ def test_a_file_with_a_wrong_line_is_refused_before_anything_is_asked(tmp_path, 
     file.write_text(text)
     with pytest.raises(OperatorError, match=sentence):
         _places(file)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "no-such-name.invalid"])
+async def test_the_command_ends_and_spends_nothing_if_its_host_is_not_reached(
+    world, tmp_path, host
+):
+    file = tmp_path / "places.csv"
+    file.write_text("lat,lng\n48.0,2.0\n50.0,2.0\n52.0,2.0\n")
+    archive = f"http://{host}:9/v1/archive"
+    settings = msgspec.structs.replace(world.settings, open_meteo_archive_url=archive)
+    done = command(settings, "climate", "build", str(file))
+    assert done.returncode == 1
+    assert f"{host} could not be reached 3 times" in " ".join(done.stderr.split())
+    budget = Hosts(make_ledger=lambda name: FileLedger(settings.data_dir / "budgets", name)).get(
+        "open_meteo", settings.limits("open_meteo")
+    )
+    await budget.refresh()
+    assert [state.used for state in budget.budgets()] == [0, 0, 0]
 
 
 async def test_the_command_builds_and_says_what_it_did(world, tmp_path):

@@ -160,6 +160,9 @@ def test_an_amount_is_exceeded_by_no_more_days_than_are_wet(amount, chance, lead
     assert likelier >= p90 - 1e-9
 
 
-def test_the_data_file_says_on_what_its_coefficients_were_fitted():
-    assert "sources" in CALIBRATION.judged_on
+def test_the_calibration_names_the_forecasts_it_was_fitted_on_and_which_of_them_reach_far():
+    assert CALIBRATION.judged_on == (
+        "fitted on 317,751 forecasts of 7 sources, 2007 to 2026, leads 0 to 13 days; "
+        "from day 9 on New York alone"
+    )
     assert CALIBRATION.method

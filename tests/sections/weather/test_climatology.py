@@ -21,6 +21,7 @@ from location_context.sections.weather.climatology import (
     months_of,
     windows,
 )
+from location_context.sections.weather.providers.nasa_power import NasaPower
 from location_context.sections.weather.records import (
     FIELDS,
     PAD_DAYS,
@@ -231,6 +232,24 @@ def test_on_real_series_the_spread_holds_80_percent_and_beats_ten_raw_days(share
     assert figures["coverage"] == pytest.approx(80, abs=1)
     assert figures["crps_ratio"] <= 0.926
     assert figures["brier_ratio"] <= 0.925
+
+
+def test_at_a_station_the_stated_error_of_the_cell_brings_days_into_the_range(shared_data):
+    folder = shared_data / "climate"
+    (rome,) = (
+        one
+        for one in weather_climatology.read_stations(
+            [shared_data / "forecasts" / "meteostat_europe_2020.csv.gz"]
+        )
+        if one.name == "Rome"
+    )
+    series = weather_climatology.Series(folder / "nasa_weather_Rome_1999_2024.csv.gz")
+    errors = (0.0, 0.0), NasaPower.representativeness
+    bare, held = (weather_climatology.judge_place(series, rome, error) for error in errors)
+    print(bare, held)
+    assert bare.high < 0.75
+    assert 0.8 < held.high < 0.9
+    assert held.warmer < bare.warmer
 
 
 @pytest.mark.anyio

@@ -12,10 +12,10 @@ import pytest
 from location_context.errors import ProviderResponseInvalid, ProviderStatusError
 from location_context.sections.open_meteo import open_meteo_backoff
 from location_context.sections.section import SectionContext
+from location_context.sections.weather.providers.base import read_elevation
 from location_context.sections.weather.providers.met_norway import MetNorway, aggregate_to_days
 from location_context.sections.weather.providers.open_meteo import (
     read_daily,
-    read_elevation,
     read_grid,
 )
 from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive

@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 
 from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Languages
-from location_context.sections.units import Measure
 from location_context.sections.weather import estimate
 from location_context.sections.weather.calibration import Z90, Calibration
 from location_context.sections.weather.card import card as weather_card
+from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
 from location_context.sections.weather.records import FORECAST_FIELDS, Grid, WeatherSeries
 from location_context.sections.weather.response import YearBody
-from location_context.sections.weather.summary_text import SummaryText
 from location_context.stay import Stay
 from tests.fakes.open_meteo import FORECAST
 from tests.fakes.server import Answered
@@ -72,29 +71,17 @@ def test_past_days_stay_as_they_are_without_a_range():
     series = forecast(stay.days, temperature_max=20.0, temperature_min=10.0, temperature_mean=14.0)
     lead = estimate.leads(stay, TODAY, TODAY)
     assert lead.tolist() == [-1, -1, -1, 0, 1]
-    bias = (np.full(16, 2.0), np.full(16, -1.0))
-    found = estimate.calibrated(series, normals(5, 5, -2), lead, CALIBRATION, bias).columns
+    found = estimate.calibrated(series, normals(5, 5, -2), lead, CALIBRATION).columns
     assert found["temperature_max"][:3].tolist() == [20.0] * 3
     assert found["temperature_mean"][:3] == pytest.approx([14.0] * 3)
     assert np.isnan(found["temperature_max_p10"]).tolist() == [True] * 3 + [False] * 2
     assert np.isnan(found["precipitation_sum_p90"][:3]).all()
-    assert (found["temperature_max"][3:] < 18).all()
+    assert (found["temperature_max"][3:] < 20).all()
 
 
 def test_a_forecast_of_yesterday_is_a_day_further_ahead():
     stay = Stay(TODAY, TODAY + timedelta(2))
     assert estimate.leads(stay, TODAY - timedelta(1), TODAY).tolist() == [1, 2, 3]
-
-
-def test_a_bias_is_taken_off_before_the_climatology_is_weighed():
-    series = forecast(3, temperature_max=[20.0, 21.0, 22.0], temperature_min=10.0)
-    lead, held = np.array([1.0, 2.0, 3.0]), normals(3, 15, 8)
-    shifted = forecast(3, temperature_max=[18.0, 18.0, 18.0], temperature_min=10.0)
-    bias = (np.array([0.0, 2.0, 3.0, 4.0]), np.zeros(4))
-    found = estimate.calibrated(series, held, lead, CALIBRATION, bias)
-    same = estimate.calibrated(shifted, held, lead, CALIBRATION)
-    assert found.columns["temperature_max"] == pytest.approx(same.columns["temperature_max"])
-    assert found.issued["temperature_max"].tolist() == [20.0, 21.0, 22.0]
 
 
 @pytest.mark.parametrize(
@@ -179,16 +166,15 @@ async def test_a_stale_forecast_knows_less_than_a_new_one(world: World):
     assert width[0] < width[1]
 
 
-def typical(means: list[float], high: float, days: int = 3) -> WeatherSeries:
-    """Ten years whose means over the stay were these."""
-    history = [
+def history(means: list[float | None]) -> list[YearBody]:
+    """Years whose mean highs over the stay were these."""
+    return [
         YearBody(
             year=2016 + n, temperature_max_mean=mean, temperature_min_mean=None,
             precipitation_total=None, wet_days=None,
         )
         for n, mean in enumerate(means)
     ]  # fmt: skip
-    return replace(forecast(days, temperature_max=high), history=history, years=range(2016, 2026))
 
 
 def test_a_stay_is_unusual_once_in_five_where_its_highs_are_drawn_as_the_years_are():
@@ -197,40 +183,23 @@ def test_a_stay_is_unusual_once_in_five_where_its_highs_are_drawn_as_the_years_a
     unusual = 0
     for _ in range(3000):
         *years, now = random.normal(20.0, 2.0, 11)
-        mean = float(np.mean(years))
-        unusual += estimate.departure(np.full(3, now), typical(years, mean), 0.0) is not None
+        unusual += estimate.unusual(now, float(np.mean(years)), history(years), 0.0) is not None
     assert 0.17 < unusual / 3000 < 0.23
 
 
-def test_what_is_unusual_is_judged_at_the_points_height_and_of_whole_stays_alone():
-    years = [19.0, 21.0] * 5
-    held = typical(years, 20.0)
-    assert estimate.departure(np.full(3, 24.0), held, 0.0) == pytest.approx(4.0)
-    assert estimate.departure(np.full(3, 24.0), held, 4.0) is None
-    assert estimate.departure(np.full(3, 16.0), held, 0.0) == pytest.approx(-4.0)
-    assert estimate.departure(np.array([24.0, np.nan, 24.0]), held, 0.0) is None
-    assert estimate.departure(np.full(3, 24.0), typical(years[:4], 20.0), 0.0) is None
+def test_what_is_unusual_needs_five_known_years():
+    years: list[float | None] = [19.0, 21.0] * 5
+    assert estimate.unusual(24.0, 20.0, history(years), 0.0) == pytest.approx(4.0)
+    assert estimate.unusual(16.0, 20.0, history(years), 0.0) == pytest.approx(-4.0)
+    assert estimate.unusual(20.0, 20.0, history(years), 0.0) is None
+    assert estimate.unusual(24.0, 20.0, history([*years[:4], None]), 0.0) is None
 
 
-@pytest.mark.parametrize(
-    ("tag", "units", "warmer", "cooler"),
-    [
-        ("en", "metric", "About 4 °C warmer than usual for these dates.", "cooler"),
-        ("en", "imperial", "About 7 °F warmer than usual for these dates.", "cooler"),
-        ("de", "metric", "Etwa 4 °C wärmer als an diesen Tagen üblich.", "kühler"),
-        ("ja", "metric", "この時期としては例年より約4 °C高めです。", "低め"),
-    ],
-)
-def test_the_sentence_tells_a_difference_which_has_no_offset(tag, units, warmer, cooler):
-    text = SummaryText(Languages.load().choose(tag), Measure(units))
-    assert text.departure(4.1, 3) == warmer
-    assert cooler in text.departure(-4.1, 3)
-    assert text.departure(0.2, 3) == ""
-    for language in Languages.load().tags:
-        other = SummaryText(Languages.load().choose(language), Measure(units))
-        for days in (1, 2, 3, 11):
-            assert "4" in other.departure(4.1, days) or "7" in other.departure(4.1, days)
-            assert other.departure(4.1, days) != other.departure(-4.1, days)
+def test_what_is_unusual_is_beyond_the_error_of_the_archives_cell_too():
+    years = history([19.5, 20.5] * 5)
+    assert estimate.unusual(22.0, 20.0, years, 0.0) == pytest.approx(2.0)
+    assert estimate.unusual(22.0, 20.0, years, 1.7) is None
+    assert estimate.unusual(24.0, 20.0, years, 1.7) == pytest.approx(4.0)
 
 
 @pytest.mark.anyio
@@ -246,8 +215,73 @@ async def test_an_answer_ends_with_what_is_unusual_of_it(world: World):
     assert f" About {warmer:.0f} °F warmer than usual for these dates." in body.summary.text
     words = Formatter(Languages.load().english)
     card = weather_card.card(body, None, words, NOW)
-    assert card.note.startswith(f"About {warmer:.0f}° warmer than usual for these dates. ")
+    assert words.plain(card.lead) == body.summary.text
     assert all(day.range for group in card.groups for day in group.days)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("units", "factor"), [("metric", 1.0), ("imperial", 1.8)])
+async def test_a_climatologys_range_holds_the_error_of_its_cell_as_the_place(
+    world: World, monkeypatch, units, factor
+):
+    far = query(Stay(date(2027, 2, 3), date(2027, 2, 9)), units=units)
+    coarse = (await world.read(far)).body
+    assert coarse.basis.representativeness.temperature_max == pytest.approx(0.7 * factor, abs=0.05)
+    monkeypatch.setattr(OpenMeteoArchive, "representativeness", (0.0, 0.0))
+    world.section.archives.series.clear()
+    exact = (await world.read(far)).body
+    for held, bare in zip(coarse.days, exact.days, strict=True):
+        assert held.temperature_max == bare.temperature_max
+        for name in estimate.VARIABLES:
+            widths = [getattr(d, f"{name}_p90") - getattr(d, f"{name}_p10") for d in (held, bare)]
+            expected = np.hypot(widths[1], 2 * Z90 * 0.7 * factor)
+            assert widths[0] == pytest.approx(expected, abs=0.11)
+
+
+@pytest.mark.anyio
+async def test_a_forecast_names_the_error_of_the_cell_that_its_usual_range_holds(world: World):
+    del world.section.archives.providers[0]  # NASA POWER is left
+    first = await world.read(query(NEAR))
+    assert first.body.basis.representativeness is None
+    await first.awaits
+    body = (await world.read(query(NEAR))).body
+    assert body.basis.representativeness.temperature_max == 1.7
+    for day in body.days:
+        assert day.typical.temperature_max_p90 - day.typical.temperature_max_p10 >= 2 * Z90 * 1.7
+
+
+def test_far_ahead_an_estimate_holds_the_error_of_the_climatology_and_near_it_nothing():
+    lead = np.array([0.0, CALIBRATION.horizon])
+    known = CALIBRATION.temperature("temperature_max", *np.full((3, 2), 3.0), lead, "raw")
+    held = CALIBRATION.temperature("temperature_max", *np.full((3, 2), 3.0), lead, "raw", 1.7)
+    assert held.best.tolist() == known.best.tolist()
+    near, far = (held.p90 - held.p10) / (known.p90 - known.p10)
+    assert near < 1.05
+    assert far == pytest.approx(np.hypot(3.0, 1.7) / 3.0)
+
+
+@pytest.mark.anyio
+async def test_a_year_without_the_stays_dates_does_not_silence_what_is_unusual(world: World):
+    world.open_meteo.missing = {day.replace(year=2020) for day in NEAR.dates()}
+    await (await world.read(query(NEAR))).awaits
+    world.open_meteo.warmer = 12.0
+    world.clock.advance(3600)
+    body = (await world.read(query(NEAR))).body
+    assert [year.year for year in body.history if year.temperature_max_mean is None] == [2020]
+    assert "warmer than usual" in body.summary.text
+
+
+@pytest.mark.anyio
+async def test_a_monthly_mean_moves_a_day_and_keeps_its_range(world: World):
+    write_grid(world.settings.data_dir)  # 20 °C in November, where highs of 8 °C are forecast
+    stay = Stay(TODAY, TODAY + timedelta(15))
+    body = (await world.read(query(stay))).body
+    assert body.basis.spread.climatology == "monthly_mean"
+    for day in body.days:
+        issued = day.issued.temperature_max - day.issued.temperature_min
+        assert day.temperature_max - day.temperature_min == pytest.approx(issued, abs=0.21)
+    last = body.days[-1]
+    assert (last.temperature_max + last.temperature_min) / 2 == pytest.approx(20, abs=2)
 
 
 def test_what_is_not_estimated_stays_as_issued():

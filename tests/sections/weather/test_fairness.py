@@ -41,6 +41,31 @@ async def test_widgets_that_cannot_wait_cost_keyed_calls_no_forecast(world: Worl
     assert states["open_meteo_forecast"].last_error_code is None
 
 
+async def test_guests_at_new_places_cost_keyed_calls_no_forecast(world: World):
+    """Four guests go on to the next new place at their deadline; the provider takes 1.2 s."""
+    write_grid(world.settings.data_dir)
+    world.open_meteo.slow_seconds = 1.2
+    async with http_client(world.settings.user_agent) as client:
+        store = SqlClimateStore(world.database)
+        section = weather_section(paid(world, contact=""), world.clock, client, store, Hosts())
+        new = iter(places(400))
+
+        async def visit() -> None:
+            while True:
+                await section.read(query(NEAR, next(new), public=True), Deadline.after(1.05))
+
+        guests = [asyncio.create_task(visit()) for _ in range(4)]
+        await asyncio.sleep(0)
+        bodies = [
+            (await section.read(query(NEAR, next(new)), Deadline.after(2.2))).body for _ in range(6)
+        ]
+        for guest in guests:
+            guest.cancel()
+        await asyncio.gather(*guests, return_exceptions=True)
+        await section.close()
+    assert [body.mode for body in bodies] == ["forecast"] * 6
+
+
 async def test_a_source_that_was_overtaken_is_not_out_of_order(world: World):
     world.open_meteo.slow_seconds = 9.0
     async with http_client(world.settings.user_agent) as client:

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 
 import numpy as np
 import pytest
-from benchmarks import forecast_pairs, forecast_spread
+from benchmarks import forecast_pairs, forecast_rain, forecast_spread
 
 from location_context.sections.weather.calibration import Calibration
 from tests.conftest import ROOT
@@ -62,11 +62,19 @@ def run(*options, name: str = "forecast_spread") -> subprocess.CompletedProcess[
 def test_files_kept_back_are_judged_and_written_with_the_shipped_coefficients(tmp_path):
     packed, plain, out = (tmp_path / name for name in ("a.csv.gz", "b.csv", "out.csv"))
     write(packed, rows(760))
-    gap = [row for row in rows(40, leads=(1, 3), station="Shore") if row[3].day % 5]
+    gap = [row for row in rows(40, leads=(1, 2), station="Shore") if row[3].day % 5]
     write(plain, [*gap, ("made_up", "Shore", "2023-03-01", "2023-03-02", 1, "tmax", "", "", 9)])
     done = run("--pairs", packed, plain, "--out", out, "--product", "damped", "--wet-mm", 0.5)
     assert done.returncode == 0, done.stderr
-    for part in ("tmax", "4-7", "pass", "Chance of rain", "Reliability", "9 days in 10"):
+    for part in (
+        "tmax",
+        "4-7",
+        "pass",
+        "Chance of rain",
+        "Reliability",
+        "9 days in 10",
+        "Headlines",
+    ):
         assert part in done.stdout
     with out.open() as file:
         written = list(csv.DictReader(file))
@@ -90,19 +98,25 @@ def test_files_kept_back_are_judged_and_written_with_the_shipped_coefficients(tm
             assert [row[name] for name in forecast_spread.OUT[7:11]] == [""] * 4
 
 
-def test_the_recent_bias_is_subtracted_only_when_asked_and_from_days_known_at_issue():
+def test_a_headline_is_true_of_stays_that_turn_out_so():
+    outcomes = {1: (0, 0), 2: (0, 1), 3: (0, 0), 4: (1, 1)}
+    chances = {1: (0.05, 0.1), 2: (0.1, 0.1), 3: (0.2, 0.2), 4: (0.9, 0.9)}
+    lines = [
+        ("s", "p", f"2023-01-0{day}", "2023-01-09", lead, "pop", chances[day][lead], wet)
+        for day, both in outcomes.items()
+        for lead, wet in enumerate(both)
+    ]
     pairs = forecast_pairs.Pairs(
-        *map(np.array, (["s"] * 60, ["p"] * 60)),
-        np.datetime64("2024-01-01") + np.arange(60),
-        np.datetime64("2024-01-03") + np.arange(60),
-        np.full(60, 2.0),
-        np.array(["tmax"] * 60),
-        np.full(60, 12.0),
-        np.full(60, 9.0),
+        *(np.array(column) for column in list(zip(*lines, strict=True))[:2]),
+        *(np.array(column, "datetime64[D]") for column in list(zip(*lines, strict=True))[2:4]),
+        *(np.array(column) for column in list(zip(*lines, strict=True))[4:]),
     )
-    corrected = forecast_spread.without_bias(pairs)
-    assert (corrected[:12] == 12).all()  # ten days must be verified before the day of issue
-    assert corrected[-1] == pytest.approx(9, abs=0.2)
+    (row,) = forecast_rain.judge_headlines(pairs, pairs.forecast)
+    assert (row.days, row.lead, row.stays) == (2, 0, 4)
+    assert row.before == (3, 2)
+    assert row.dry == (2, 1)
+    assert row.daily == (1, 1)
+    assert row.verdict == "too few"
 
 
 def test_a_climatology_comes_from_other_years_and_else_from_all_but_the_fortnight():

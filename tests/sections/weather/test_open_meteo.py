@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from location_context.point import Point
-from location_context.sections.open_meteo import open_meteo_host
+from location_context.sections.open_meteo import FREE_AT_ONCE, open_meteo_host
 from location_context.sections.weather.providers.open_meteo import TABLE
 from location_context.sections.weather.records import FIELDS, FORECAST_FIELDS
 from location_context.sections.weather.section import NO_ARCHIVE
@@ -43,7 +43,7 @@ async def test_six_new_places_at_once_cost_six_calls_and_nobody_is_refused(world
     assert [reading.body.mode for reading in readings] == ["forecast"] * 6
     assert all(reading.complete for reading in readings)
     assert (len(world.open_meteo.calls(FORECAST)), len(world.open_meteo.calls(ELEVATION))) == (6, 0)
-    assert (world.open_meteo.refused_for_crowd, world.open_meteo.most_held) == (0, 3)
+    assert (world.open_meteo.refused_for_crowd, world.open_meteo.most_held) == (0, FREE_AT_ONCE)
     after = await world.read(query(NEAR, asked[6]))
     assert after.body.basis.provider == "Open-Meteo"
 
@@ -58,7 +58,7 @@ async def test_places_that_only_wait_their_turn_at_a_slow_host_cost_no_archive(w
     assert not world.power.asked
 
 
-async def test_sections_that_share_the_hosts_share_three_calls_at_once_and_one_budget(world: World):
+async def test_sections_that_share_the_hosts_share_calls_at_once_and_one_budget(world: World):
     world.open_meteo.slow_seconds = 0.02
     hosts, store = Hosts(), SqlClimateStore(world.database)
     async with http_client("test") as client:
@@ -68,7 +68,7 @@ async def test_sections_that_share_the_hosts_share_three_calls_at_once_and_one_b
         await asyncio.gather(*(section.read(one, Deadline.after(60)) for section, one in stays))
         for section in two:
             await section.close()
-    assert world.open_meteo.most_held <= 3
+    assert world.open_meteo.most_held <= FREE_AT_ONCE
     assert world.open_meteo.refused_for_crowd == 0
     spent = [one.used for one in open_meteo_host(hosts, world.settings).budgets()]
     assert spent == [pytest.approx(sum(world.open_meteo.units))] * 3

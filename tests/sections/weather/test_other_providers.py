@@ -11,9 +11,13 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
+from location_context.localisation.formatter import Formatter
+from location_context.localisation.language import Languages
+from location_context.point import Point
 from location_context.sections import registry
 from location_context.sections.weather import estimate
 from location_context.sections.weather.calibration import Calibration
+from location_context.sections.weather.card import card as weather_card
 from location_context.sections.weather.presenter import Presenter
 from location_context.sections.weather.providers.base import ArchiveProvider, Forecast
 from location_context.sections.weather.records import FORECAST_FIELDS, Grid, WeatherSeries
@@ -38,12 +42,13 @@ class Sparse:
     title, model, cell_degrees, at_point, attribution = "Sparse", None, 0.1, False, ()
     product = "damped"
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, name: str = "sparse", high: float = 11.0) -> None:
+        self.name, self._high = name, high
         self.client = world.section._forecasts.providers[0].client
         self._clock = world.clock
 
     async def fetch_forecast(self, cell, today, past_days, *, public) -> Forecast:
-        values = np.full(16, 11.0)
+        values = np.full(16, self._high)
         columns = {"temperature_max": values, "temperature_min": values - 4}
         now = self._clock()
         return Forecast(today, columns, Grid(cell.lat, cell.lng, None), now, now + timedelta(1))
@@ -55,6 +60,14 @@ async def test_a_provider_of_highs_and_lows_alone_is_answered_with_nulls(world: 
     assert body.days[0].temperature_max == 11.0
     assert {day.precipitation_sum for day in body.days} == {None}
     assert (body.summary.precipitation_total, body.summary.expected_wet_days) == (None, None)
+
+
+async def test_two_forecast_providers_of_one_title_give_their_own_numbers(world: World):
+    coarse, fine = Sparse(world, "coarse", 11.0), Sparse(world, "fine", 17.0)
+    world.section._forecasts.providers = [coarse]
+    assert (await world.read(query(NEAR))).body.days[0].issued.temperature_max == 11.0
+    world.section._forecasts.providers = [fine, coarse]
+    assert (await world.read(query(NEAR))).body.days[0].issued.temperature_max == 17.0
 
 
 ALONG = {
@@ -108,6 +121,39 @@ def test_the_providers_of_other_packages_stand_in_their_order_among_ours(monkeyp
     names = [provider.name for provider in archive_providers()]
     assert names == ["open_meteo_archive", "almanac", "nasa_power"]
     assert [one.name for one in forecast_providers()] == ["open_meteo_forecast", "met_norway"]
+
+
+def raise_met_norway(world: World, metres: object) -> None:
+    """Have MET Norway alone answer, with this height."""
+    world.open_meteo.faults[FORECAST] = Answered(b"down", 502)
+
+    def respond(asked: Asked, well=world.norway.respond) -> Answered:
+        answered = well(asked)
+        answered.body["geometry"]["coordinates"][2] = metres
+        return answered
+
+    world.norway.server.respond = respond
+
+
+@pytest.mark.parametrize("metres", [9001, -431, 20_000, 2**63, True, "high", None])
+async def test_an_impossible_height_of_met_norway_moves_no_temperature(world: World, metres):
+    raise_met_norway(world, metres)
+    body = (await world.read(query(NEAR))).body
+    assert (body.basis.provider, body.basis.grid_elevation) == ("MET Norway", None)
+    assert body.basis.temperature_correction is None
+    assert all(-30 < day.issued.temperature_max < 40 for day in body.days)
+
+
+async def test_a_temperature_that_its_correction_makes_implausible_is_null(world: World):
+    raise_met_norway(world, 8990)
+    dead_sea = Point(31.5, 35.48, "Asia/Jerusalem")
+    world.open_meteo.terrain = lambda *_: -430.0
+    body = (await world.read(query(NEAR, dead_sea))).body
+    assert body.basis.temperature_correction == pytest.approx(61.2, abs=0.1)
+    assert {day.issued.temperature_max for day in body.days} == {None}
+    assert {day.temperature_max for day in body.days} == {None}
+    words = Formatter(Languages.load().english)
+    assert weather_card.card(body, None, words, world.clock()).groups
 
 
 async def test_met_norway_is_followed_within_its_host_and_a_203_is_logged_once(world: World):

@@ -16,6 +16,7 @@ from location_context.point import Point
 from location_context.sections.weather import climatology, estimate
 from location_context.sections.weather.calibration import Calibration
 from location_context.sections.weather.presenter import Presenter
+from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
 from location_context.sections.weather.records import (
     FIELDS,
     FORECAST_FIELDS,
@@ -32,6 +33,7 @@ from tests.sections.weather.conftest import query
 PLACES, YEARS, AFTER = 1000, 10, 4  # days of climatology behind the horizon
 DAYS = HORIZON_DAYS + AFTER
 DAY = timedelta(days=1)
+ERROR = OpenMeteoArchive.representativeness  # of the archive that is preferred
 CALIBRATION = Calibration.load()
 
 
@@ -119,6 +121,7 @@ def _series(
         mode=mode, kind="forecast" if mode == "forecast" else "reanalysis", provider="Skyline",
         model=None, columns=columns, attribution=(), ttl=DAY, as_of=_noon(place.today),
         years=range(2016, 2026), grid=Grid(lat, lng, place.heights[grid]), product=product,
+        representativeness=None if mode == "forecast" else ERROR,
     )  # fmt: skip
 
 

@@ -6,7 +6,10 @@ from datetime import UTC, date, datetime, timedelta
 import msgspec
 import pytest
 
+from location_context.localisation.formatter import Formatter
+from location_context.localisation.language import Languages
 from location_context.point import Point
+from location_context.sections.weather.card import card as weather_card
 from location_context.sections.weather.response import WeatherBody
 from location_context.settings import Secret, Settings
 from location_context.stay import Stay, horizon
@@ -64,7 +67,7 @@ async def test_a_stay_beyond_the_horizon_is_ten_years_of_its_dates(world):
     assert body.as_of == datetime(2025, 12, 31, 23, 59, 59, tzinfo=UTC)
     assert not world.open_meteo.calls(FORECAST)
     assert reading.complete
-    assert "2016–2025 (10 years)" in body.summary.text
+    assert body.summary.text.startswith("Typically ")
     names = {notice.name for notice in body.attribution}
     assert {"Open-Meteo", "Copernicus Climate Change Service"} <= names
 
@@ -111,6 +114,14 @@ async def test_a_cold_week_over_two_months_costs_one_request_and_110_units(world
     assert sum(world.open_meteo.units) - (len(world.open_meteo.asked) - 1) <= 110
     await world.read(query(Stay(date(2027, 8, 14), date(2027, 8, 20))))
     assert len(world.open_meteo.calls(ARCHIVE)) == 1
+
+
+async def test_a_stay_around_a_stored_february_is_answered_by_the_first_archive(world):
+    await world.read(query(Stay(date(2027, 2, 8), date(2027, 2, 12))))
+    result = await world.read(query(Stay(date(2027, 1, 28), date(2027, 3, 3))))
+    assert result.body.basis.provider == "Open-Meteo"
+    assert len(result.body.basis.years) == 10
+    assert not world.power.server.asked
 
 
 async def test_who_has_time_has_the_elevation_before_an_archive_is_asked(world):
@@ -340,7 +351,7 @@ async def test_fewer_years_are_used_and_counted_in_words_when_the_provider_has_n
     world.open_meteo.missing = {date(1990, 1, 1) + timedelta(n) for n in range(365 * 30)}
     body = (await world.read(query(FAR))).body
     assert body.basis.years == list(range(2020, 2026))
-    assert "(6 years)" in body.summary.text
+    assert body.summary.text.endswith(" From the 6 years that are known.")
 
 
 async def test_forecast_history_is_there_when_the_archive_is_held(world):
@@ -366,6 +377,16 @@ async def test_imperial_units_are_converted_last(world):
         metric.basis.grid_elevation / 0.3048, abs=1
     )
     assert "°F" in imperial.summary.text
+
+
+@pytest.mark.parametrize("stay", [NEAR, FAR, Stay(FAR.start, FAR.start)])
+@pytest.mark.parametrize("tag", Languages.load().tags)
+async def test_the_summary_is_the_cards_sentence_in_plain_characters(world, stay, tag):
+    language = Languages.load().choose(tag)
+    body = (await world.read(query(stay, language=language))).body
+    headline = weather_card.headline(body, None, Formatter(language))
+    assert body.summary.text == headline.replace("\u00a0", " ").replace("\u2060", "")
+    assert not set("\u00a0\u2060") & set(body.summary.text)
 
 
 async def test_no_number_is_ever_nan(world):
@@ -401,7 +422,7 @@ async def test_free_access_is_noticed_only_on_the_free_hosts(world):
         assert not any("free access" in notice for notice in paid.warnings())
 
 
-async def test_a_customers_key_goes_with_every_call_and_into_no_error(world):
+async def test_a_customers_key_goes_in_a_header_of_every_call_and_in_no_address(world):
     settings = msgspec.structs.replace(
         world.settings, open_meteo_api_key=type(world.settings.open_meteo_api_key)("k3y")
     )
@@ -410,4 +431,5 @@ async def test_a_customers_key_goes_with_every_call_and_into_no_error(world):
         for stay in (NEAR, FAR):
             await section.read(query(stay), Deadline.after(4))
         await section.close()
-    assert {one.query["apikey"] for one in world.open_meteo.asked} == {"k3y"}
+    assert {one.headers.get("x-api-key") for one in world.open_meteo.asked} == {"k3y"}
+    assert not any("k3y" in one.target for one in world.open_meteo.asked)

@@ -96,6 +96,7 @@ def _event(query: Query, row: Row) -> Event:
         venue=where if row.venue or row.km else None,
         scope="point",
         regions=[],
+        uncertain=False,
         rank=50,
         url=row.url,
         image=None,

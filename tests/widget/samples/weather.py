@@ -92,6 +92,7 @@ def weather(query: Query, now: datetime) -> WeatherBody:
             grid_elevation=10.0,
             point_elevation=8.0,
             temperature_correction=None,
+            representativeness=None,
             spread=None,
         ),
         history=[] if mode == "forecast" else [_year(year, highs, lows, measure) for year in years],

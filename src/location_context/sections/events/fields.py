@@ -78,7 +78,7 @@ def event_from_row(
         "category": lambda words: category_of(str(words or "")) or "other",
         "start": lambda text: parse_when(text, zone),
         "end": lambda text: parse_when(text, zone) if text else None,
-        "all_day": bool,
+        "all_day": optional_flag,
         "country": lambda code: optional_text(code, 2),
         "rank": optional_rank,
         "url": optional_url,
@@ -189,6 +189,13 @@ def optional_number(value: object) -> float | None:
         return float(value) if math.isfinite(value) else None
     except OverflowError:  # an integer of hundreds of digits
         return None
+
+
+def optional_flag(value: object) -> bool:
+    """Whether a value means yes: true, a number but 0, or such a word as providers write."""
+    if isinstance(value, str):
+        return value.strip().lower() in {"true", "yes", "1"}
+    return bool(value)
 
 
 def optional_zone(name: object) -> ZoneInfo | None:

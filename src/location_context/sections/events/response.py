@@ -100,6 +100,13 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     regions: Annotated[
         list[str], Meta(description="ISO 3166-2 codes, if only parts of a country observe it.")
     ]
+    uncertain: Annotated[
+        bool,
+        Meta(
+            description="Whether the region of the point is in doubt, and only some of the regions "
+            "it may be observe the event."
+        ),
+    ]
     rank: Annotated[
         Annotated[float, Meta(ge=0, le=100)] | None,
         Meta(description="Importance from 0 to 100, logarithmic."),

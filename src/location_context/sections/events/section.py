@@ -285,6 +285,7 @@ def _response(event: LocalEvent, query: contract.Query, stay: Stay, measure: Mea
         venue=venue,
         scope=details.scope,
         regions=list(details.regions),
+        uncertain=event.uncertain,
         rank=details.rank,
         url=web_address(details.url),
         image=web_address(details.image),

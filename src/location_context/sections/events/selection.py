@@ -151,7 +151,7 @@ def _priority(event: LocalEvent) -> tuple[float, bool, float, datetime, str, str
     """Rank, then nearness, then time; what is not known comes last."""
     details = event.details
     rank, distance = _rank_and_distance(event)
-    return -rank, not details.is_wide, distance, _moment(details), details.id, details.source
+    return -rank, not details.is_wide, distance, moment_of(details), details.id, details.source
 
 
 def _display_order(
@@ -162,8 +162,8 @@ def _display_order(
     rank, distance = _rank_and_distance(event)
     timed = details.start.at is not None
     return (
-        event.uncertain, event.first, not details.all_day, timed, _moment(details), -rank, distance,
-        details.id, details.source,
+        event.uncertain, event.first, not details.all_day, timed, moment_of(details), -rank,
+        distance, details.id, details.source,
     )  # fmt: skip
 
 
@@ -172,7 +172,8 @@ def _rank_and_distance(event: LocalEvent) -> tuple[float, float]:
     return -1.0 if rank is None else rank, _FAR if distance is None else distance
 
 
-def _moment(event: ProviderEvent) -> datetime:
+def moment_of(event: ProviderEvent) -> datetime:
+    """Return the start, for sorting: a date counts from midnight UTC."""
     return event.start.at or datetime.combine(event.start.day, time(), UTC)
 
 

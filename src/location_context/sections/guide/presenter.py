@@ -20,6 +20,8 @@ _ROAD_NOTICE = contract.Attribution(
     text="Travel times: © OpenStreetMap contributors, ODbL",
 )
 
+# beyond a day's drive the nearest is of no use to a guest, and often a row with wrong coordinates
+MAX_BEYOND_KM = 1000.0
 _COLUMNS = ("tier", "restaurant", "away", "way", "cuisine", "city")
 
 
@@ -107,6 +109,8 @@ class Presenter:
 
     def _tier(self, rank: int, found: TierFound) -> response.TierBody:
         beyond, (label, meaning) = found.nearest_beyond, self._texts[found.tier]
+        if beyond and beyond[0] > MAX_BEYOND_KM:
+            beyond = None
         return response.TierBody(
             tier=found.tier,
             rank=rank,

@@ -35,7 +35,7 @@ class TierBody(msgspec.Struct, frozen=True, kw_only=True):
     radius: Annotated[Quantity, Meta(description="How far it is worth the way, in units.distance.")]
     count: Annotated[int, Meta(ge=0, description="Restaurants inside the radius.")]
     nearest_beyond: Annotated[
-        NearestBeyond | None, Meta(description="When count is 0: the nearest, however far.")
+        NearestBeyond | None, Meta(description="When count is 0: the nearest within 1,000 km.")
     ]
 
 

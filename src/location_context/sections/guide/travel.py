@@ -1,10 +1,12 @@
 """Travel: minutes on foot or by car, estimated from distance or routed by an OSRM server.
 
-The estimate takes roads as 1.25 times the straight line (Ballou et al. 2002 find 1.2 to 1.4 over
-countries), 4.8 km/h on foot, and by car 30 km/h for the first 5 km of road, 60 for the next 15 and
-100 after. OSRM answers for the car alone, since a server holds one profile: walks stay estimates.
-It takes each place to the nearest road it knows, however far: a place off its map has a drive that
-means nothing, and keeps the estimate too.
+A walk is estimated as 1.25 times the straight line at 4.8 km/h. A drive is estimated as 1.35 times
+the straight line (Ballou et al. 2002 find 1.2 to 1.4 over countries) at 25 km/h for the first 5 km
+of road, 55 for the next 15 and 95 after; docs/decisions/guide-index.md compares it with OSRM.
+
+OSRM answers for the car alone, since a server holds one profile: walks stay estimates. It takes
+each place to the nearest road it knows, however far: a place off its map has a drive that means
+nothing, and keeps the estimate too.
 """
 
 import math
@@ -23,9 +25,10 @@ from location_context.upstream.client import ClientLimits, ProviderClient
 from location_context.upstream.deadline import Deadline
 
 WALK_KM = 2.0
-_CIRCUITY = 1.25
-_WALKING = 4.8
-_DRIVING = ((5.0, 30.0), (15.0, 60.0), (math.inf, 100.0))
+# length of the way per straight-line distance
+_WALKING_DETOUR, _DRIVING_DETOUR = 1.25, 1.35
+_WALKING = 4.8  # km/h
+_DRIVING = ((5.0, 25.0), (15.0, 55.0), (math.inf, 95.0))  # km of road, km/h
 _LONGEST_SECONDS = 86_400.0
 DURATIONS_TTL = timedelta(hours=1)  # a server without traffic answers the same until its next map
 MAX_DURATIONS = 50_000  # of all tables together
@@ -34,10 +37,9 @@ _FARTHEST_ROAD = 1000.0  # m from a place to its road; beyond, the road is anoth
 
 def estimate(km: float) -> Travel:
     """The way over a straight-line distance: a walk up to 2 km, a drive beyond."""
-    road = km * _CIRCUITY
     if km <= WALK_KM:
-        return _travel("walk", road / _WALKING * 60)
-    minutes = 0.0
+        return _travel("walk", km * _WALKING_DETOUR / _WALKING * 60)
+    road, minutes = km * _DRIVING_DETOUR, 0.0
     for length, speed in _DRIVING:
         part = min(road, length)
         minutes, road = minutes + part / speed * 60, road - part
@@ -47,12 +49,12 @@ def estimate(km: float) -> Travel:
 def reach(kind: Literal["walk", "drive"], minutes: float) -> float:
     """The straight-line distance in km for which the estimate on foot or by car is so long."""
     if kind == "walk":
-        return minutes / 60 * _WALKING / _CIRCUITY
+        return minutes / 60 * _WALKING / _WALKING_DETOUR
     road = 0.0
     for length, speed in _DRIVING:
         part = min(minutes, length / speed * 60)
         road, minutes = road + part / 60 * speed, minutes - part
-    return road / _CIRCUITY
+    return road / _DRIVING_DETOUR
 
 
 def _travel(kind: Any, minutes: float, *, estimated: bool = True) -> Travel:

@@ -132,12 +132,16 @@ class Calibration(msgspec.Struct, frozen=True):
         sd: Floats,
         lead: Floats,
         product: Product,
+        error: float = 0.0,
     ) -> Estimate:
         """Best estimate and band from the climatology of the date: its mean and σ.
 
         Give σ as the climatology's p90 − p10 over 2 · `Z90`, so that the width meets it at day 16.
+        `error` is the standard error of the mean as the place's: the estimate holds as much of it
+        as of the mean.
         """
         weight, spread = self._weight_and_spread(variable, sd, lead, product)
+        spread = np.hypot(spread, (1 - weight) * error)
         return _estimate(forecast, mean + weight * (forecast - mean), spread, lead)
 
     def temperature_alone(

@@ -8,7 +8,7 @@ difference from the high and the low. Rain amounts, wind and sky stay as issued.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -21,7 +21,6 @@ from location_context.sections.weather.response import Spread, SpreadClimatology
 from location_context.stay import Stay
 
 VARIABLES: tuple[Variable, Variable] = ("temperature_max", "temperature_min")
-Bias = tuple[Floats, Floats]  # mean errors of highs and lows in K, by lead in days from 0 on
 
 # What is usual where only a monthly mean is held: K at the equator, more at 60° and beyond, and
 # more or less of that in winter and summer. Fitted on 20 cities (`benchmarks/usual_spread.py`).
@@ -39,6 +38,7 @@ class Normals:
     climatology: SpreadClimatology
     mean: tuple[Floats, Floats]  # of highs and of lows
     sd: tuple[Floats, Floats]
+    error: tuple[float, float] = (0.0, 0.0)  # K, of the means as those of the place
     wet_share: Floats
     wet_mean: Floats | None  # of a wet day
 
@@ -57,6 +57,7 @@ class Normals:
             climatology="archive",
             mean=(high, low),
             sd=(high_sd, low_sd),
+            error=typical.representativeness or (0.0, 0.0),
             wet_share=wet_share,
             wet_mean=np.where(np.isfinite(wet_mean), wet_mean, 0.0),
         )
@@ -68,7 +69,7 @@ class Normals:
         """Monthly means, with the usual spread of the place; the day's range is the forecast's."""
         mean = monthly.columns["temperature_mean"]
         high, low = (issued[name] for name in VARIABLES)
-        half_range = _mean((high - low) / 2)
+        half_range = (high - low) / 2
         rain = monthly.columns["precipitation_sum"]
         high_sd, low_sd = (usual_sd(name, point.lat, stay) for name in VARIABLES)
         return cls(
@@ -106,7 +107,6 @@ def calibrated(
     normals: Normals | None,
     lead: Floats,
     calibration: Calibration,
-    bias: Bias | None = None,
 ) -> WeatherSeries:
     """The forecast with best estimates, their range and chances in its columns.
 
@@ -115,10 +115,11 @@ def calibrated(
         normals: what is held of the dates; None: the spread is the usual one at its lead.
         lead: of each date in days, as `leads` gives it.
         calibration: the coefficients.
-        bias: what the provider's recent forecasts of the cell missed by, which is taken off first.
     """
     issued = forecast.columns
-    high, low = (_estimate(place, forecast, normals, lead, calibration, bias) for place in range(2))
+    high, low = (_estimate(place, forecast, normals, lead, calibration) for place in range(2))
+    if normals is not None and normals.climatology == "monthly_mean":
+        high, low = _together(high, low, issued)
     high, low = _in_order(high, low)
     chance, rain = issued["precipitation_probability"], issued["precipitation_sum"]
     if normals is not None:
@@ -141,28 +142,35 @@ def calibrated(
     return replace(forecast, columns=columns, issued=issued, spread=spread)
 
 
-def _estimate(  # noqa: PLR0913, PLR0917  as `calibrated`
+def _estimate(
     place: int,
     forecast: WeatherSeries,
     normals: Normals | None,
     lead: Floats,
     calibration: Calibration,
-    bias: Bias | None,
 ) -> Estimate:
     """Of highs (place 0) or lows (1)."""
     name, product = VARIABLES[place], forecast.product
     value = forecast.columns[name]
-    if bias is not None:
-        known = np.clip(lead.astype(int), 0, len(bias[place]) - 1)
-        value = np.where(lead < 0, value, value - bias[place][known])
     if normals is None:
         return calibration.temperature_alone(name, value, lead, product)
-    mean, sd = normals.mean[place], normals.sd[place]
-    found = calibration.temperature(name, value, mean, sd, lead, product)
+    mean, sd, error = normals.mean[place], normals.sd[place], normals.error[place]
+    found = calibration.temperature(name, value, mean, sd, lead, product, error)
     if np.isfinite(mean + sd).all():
         return found
     alone = calibration.temperature_alone(name, value, lead, product)
     return Estimate(*(_known(one, other) for one, other in zip(found, alone, strict=True)))
+
+
+def _together(high: Estimate, low: Estimate, issued: Columns) -> tuple[Estimate, Estimate]:
+    """Move high and low of a day alike: a monthly mean says nothing of the day's range.
+
+    Highs and lows have other weights. By their own they would be drawn into each other where the
+    month is far colder or warmer than the forecast.
+    """
+    moved = [day.best - issued[name] for day, name in zip((high, low), VARIABLES, strict=True)]
+    apart = _known((moved[1] - moved[0]) / 2, np.zeros_like(moved[0]))
+    return Estimate(*(one + apart for one in high)), Estimate(*(one - apart for one in low))
 
 
 def _in_order(high: Estimate, low: Estimate) -> tuple[Estimate, Estimate]:
@@ -187,27 +195,24 @@ def _along(issued: Columns, high: Floats, low: Floats) -> Columns:
     }
 
 
-def departure(highs: Floats, typical: WeatherSeries, kelvin: float) -> float | None:
-    """By how many K a stay is warmer than usual; None where that is within what is usual.
+def at_place(typical: WeatherSeries) -> Columns:
+    """Return the columns with tenths as wide as √(σ² + τ²), τ the error of a cell as the place."""
+    columns = dict(typical.columns)
+    if typical.representativeness is not None:
+        for name, error in zip(VARIABLES, typical.representativeness, strict=True):
+            low, high = columns[f"{name}_p10"], columns[f"{name}_p90"]
+            sd = (high - low) / (2 * Z90)
+            wider = Z90 * (np.hypot(sd, error) - sd)
+            columns[f"{name}_p10"], columns[f"{name}_p90"] = low - wider, high + wider
+    return columns
+
+
+def unusual(mean: float, usual: float, history: Iterable[YearBody], error: float) -> float | None:
+    """Return by how much a stay's mean high is off the usual one; None where that is within range.
 
     Usual is what the mean of the stay's highs is in eight years of ten: means over several days
-    vary less than days do, by as much as the held years say of the same dates.
-
-    Args:
-        highs: the best estimates of the stay's highs at the point, °C.
-        typical: the climatology of the same dates, from its own height.
-        kelvin: brings it to the point.
-    """
-    if not np.isfinite(highs).all():
-        return None
-    usual = float(typical.columns["temperature_max"].mean()) + kelvin
-    return unusual(float(highs.mean()), usual, typical.history)
-
-
-def unusual(mean: float, usual: float, history: Iterable[YearBody]) -> float | None:
-    """By how much a stay's mean high is off the usual one; None where such means vary as much.
-
-    In the unit of all three; `history` says how they vary.
+    vary less than days do, by as much as `history` says of the same dates. `error` is the standard
+    error of the usual mean as the place's. All in one unit.
     """
     means = [year.temperature_max_mean for year in history if year.temperature_max_mean is not None]
     count = len(means)
@@ -217,7 +222,7 @@ def unusual(mean: float, usual: float, history: Iterable[YearBody]) -> float | N
     sd = math.sqrt(sum((one - middle) ** 2 for one in means) / (count - 1))
     # Student's 0.9 quantile of so few years (Cornish and Fisher's first term), of one year more
     quantile = Z90 * (1 + (Z90**2 + 1) / (4 * (count - 1))) * math.sqrt(1 + 1 / count)
-    return mean - usual if abs(mean - usual) > quantile * sd else None
+    return mean - usual if abs(mean - usual) > quantile * math.hypot(sd, error) else None
 
 
 def height_between(forecast: Grid | None, typical: Grid | None, elevation: float | None) -> float:
@@ -231,9 +236,3 @@ def height_between(forecast: Grid | None, typical: Grid | None, elevation: float
 
 def _known(values: Floats, otherwise: Floats) -> Floats:
     return np.where(np.isfinite(values), values, otherwise)
-
-
-def _mean(values: Sequence[float] | Floats) -> float:
-    """The mean of what is known; NaN where nothing is."""
-    known = np.asarray(values)[np.isfinite(values)]
-    return float(known.mean()) if known.size else math.nan

@@ -11,6 +11,7 @@ from datetime import date, timedelta
 import msgspec
 import numpy as np
 
+from location_context.localisation.formatter import Formatter
 from location_context.point import distance_km
 from location_context.sections import contract
 from location_context.sections.contract import DegradedReason, Query
@@ -22,13 +23,14 @@ from location_context.sections.weather.response import (
     Basis,
     Day,
     Issued,
+    Representativeness,
     Summary,
     Typical,
     WeatherBody,
     YearBody,
 )
 from location_context.sections.weather.retrieval.elevations import DEM
-from location_context.sections.weather.summary_text import SummaryText, condition_text
+from location_context.sections.weather.summary_text import condition_text, stay_text
 from location_context.stay import horizon
 
 Convert = Callable[[float | None], float | None]
@@ -77,10 +79,9 @@ class Presenter:
         self._measure = Measure(query.units)
         self._kelvin = series.grid.correction(elevation) if series.grid else None
         unknown = np.full(self._stay.days, math.nan)  # what a provider does not give is null
-        self._columns: Columns = dict.fromkeys(_ALL_COLUMNS, unknown) | series.columns
-        if self._kelvin:
-            for name in _CORRECTED:
-                self._columns[name] = self._columns[name] + self._kelvin
+        self._columns: Columns = dict.fromkeys(_ALL_COLUMNS, unknown) | estimate.at_place(series)
+        for name in _CORRECTED:
+            self._columns[name] = _corrected(name, self._columns[name], self._kelvin)
         archive = series.typical or series  # whose history is shown, from its own height
         grid = series.grid
         ground = elevation if elevation is not None or grid is None else grid.elevation
@@ -92,7 +93,7 @@ class Presenter:
         """The whole answer, in the units asked for."""
         point, series = self._query.point, self._series
         dem = [] if self._elevation is None else [DEM]  # which knows the point's height
-        return WeatherBody(
+        body = WeatherBody(
             point=contract.point_body(point),
             stay=contract.StayBody(start=self._stay.start, end=self._stay.end),
             units=self._measure.body,
@@ -107,6 +108,10 @@ class Presenter:
             basis=self._basis(),
             history=self._history(),
         )
+        fmt = Formatter(self._query.language)
+        text = fmt.plain(stay_text(body, fmt))
+        summary = msgspec.structs.replace(body.summary, text=text)
+        return msgspec.structs.replace(body, summary=summary)
 
     def _degraded_reason(self) -> DegradedReason | None:
         """Why this is less than what was due: the lesser kind first, then what is missing."""
@@ -150,17 +155,14 @@ class Presenter:
         if typical is None:
             return [None] * self._stay.days
         years = list(typical.years)
-        given = self._rows(typical.columns, _TYPICAL, self._archive_kelvin)
+        given = self._rows(estimate.at_place(typical), _TYPICAL, self._archive_kelvin)
         return [Typical(**values, years=years) for values in given]
 
     def _rows(
         self, columns: Columns, names: Sequence[str], kelvin: float
     ) -> list[dict[str, float | None]]:
         """The columns of these names at the point, a row for each day, in the units asked for."""
-        shown = [
-            self._converted(name, columns[name] + (kelvin if name in _CORRECTED else 0.0))
-            for name in names
-        ]
+        shown = [self._converted(name, _corrected(name, columns[name], kelvin)) for name in names]
         return [dict(zip(names, row, strict=True)) for row in zip(*shown, strict=True)]
 
     def _converted(self, name: str, values: Floats) -> list[float | None]:
@@ -175,7 +177,7 @@ class Presenter:
         high, low = self._mean("temperature_max"), self._mean("temperature_min")
         wet = _total(self._chances()) / 100
         return Summary(
-            text=self._sentence(high, low, wet),
+            text="",  # comes from the other numbers
             temperature_max_mean=measure.temperature(high),
             temperature_min_mean=measure.temperature(low),
             precipitation_total=measure.precipitation(_total(self._columns["precipitation_sum"])),
@@ -184,22 +186,6 @@ class Presenter:
             warmest_date=self._top("temperature_max"),
             wettest_date=self._top("precipitation_sum", at_least=0.1),
         )
-
-    def _sentence(self, high: float, low: float, wet: float) -> str:
-        text = SummaryText(self._query.language, self._measure)
-        if self._series.kind != "monthly_mean":
-            said = text.daily(high, low, wet, self._stay.days, self._series.years)
-            return text.join(said, self._departure(text))
-        rain = _total(self._columns["precipitation_sum"])
-        return text.monthly_mean(self._mean("temperature_mean"), rain, self._stay.days)
-
-    def _departure(self, text: SummaryText) -> str:
-        """How unusual a forecast is, where what is usual is held; else nothing."""
-        if self._series.typical is None:
-            return ""
-        highs, kelvin = self._columns["temperature_max"], self._archive_kelvin
-        warmer = estimate.departure(highs, self._series.typical, kelvin)
-        return "" if warmer is None else text.departure(warmer, self._stay.days)
 
     def _chances(self) -> Floats:
         """The chance of a wet day in percent; where a forecast has none, its rain decides."""
@@ -239,14 +225,25 @@ class Presenter:
             grid_elevation=measure.elevation(grid.elevation) if grid else None,
             point_elevation=measure.elevation(self._elevation),
             temperature_correction=measure.temperature_difference(self._kelvin),
+            representativeness=self._representativeness(),
             spread=series.spread,
         )
+
+    def _representativeness(self) -> Representativeness | None:
+        error = self._archive.representativeness
+        if error is None:
+            return None
+        high, low = (self._measure.temperature_difference(kelvin) or 0.0 for kelvin in error)
+        return Representativeness(temperature_max=high, temperature_min=low)
 
     def _history(self) -> list[YearBody]:
         measure, kelvin = self._measure, self._archive_kelvin
 
         def degrees(celsius: float | None) -> float | None:
-            return None if celsius is None else measure.temperature(celsius + kelvin)
+            if celsius is None:
+                return None
+            [corrected] = _corrected("temperature_max", np.array([celsius]), kelvin).tolist()
+            return measure.temperature(corrected)
 
         return [
             msgspec.structs.replace(
@@ -257,6 +254,15 @@ class Presenter:
             )
             for year in self._archive.history
         ]
+
+
+def _corrected(name: str, values: Floats, kelvin: float | None) -> Floats:
+    """Return temperatures moved by this much; what is not plausible there is unknown."""
+    if not kelvin or name not in _CORRECTED:
+        return values
+    field = name.removesuffix("_p10").removesuffix("_p90")
+    corrected: Floats = records.plausible((field,), values[None] + kelvin)[0]
+    return corrected
 
 
 def _total(values: Floats) -> float:

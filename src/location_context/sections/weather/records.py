@@ -287,10 +287,10 @@ class WeatherSeries:
         columns: a value for each date, NaN where unknown.
         ttl: how long it is fresh.
         history: the stay's dates in each year of the archive, metric, NaN where unknown.
-        cell: of a forecast, whose points share it.
         product: of a forecast, what its provider says it is.
         issued: of a calibrated forecast, the columns as its provider gave them.
         typical: beside a forecast, the climatology of the same dates.
+        representativeness: of an archive, as its provider says it; `columns` do not hold it.
         spread: of a calibrated forecast, where its range comes from.
         stale, degraded_reason: as in an answer.
     """
@@ -308,10 +308,10 @@ class WeatherSeries:
     samples_per_day: int | None = None
     grid: Grid | None = None
     history: Sequence[YearBody] = field(default=())
-    cell: Cell | None = None
     product: Product = "raw"
     issued: Columns | None = None
     typical: "WeatherSeries | None" = None
+    representativeness: tuple[float, float] | None = None
     spread: Spread | None = None
     stale: bool = False
     degraded_reason: DegradedReason | None = None

@@ -39,6 +39,7 @@ SPREAD_CLIMATOLOGY: Mapping[SpreadClimatology, str] = {
 }
 
 Temperature = Annotated[float | None, Meta(description="In units.temperature.")]
+TemperatureError = Annotated[float | None, Meta(description="A difference, in units.temperature.")]
 TenthLow = Annotated[
     float | None,
     Meta(description="One in ten is lower, in units.temperature; null where that is not known."),
@@ -58,7 +59,13 @@ class Issued(msgspec.Struct, frozen=True, kw_only=True):
 
     temperature_max: Temperature
     temperature_min: Temperature
-    precipitation_probability: Annotated[Percent | None, Meta(description="Percent.")]
+    precipitation_probability: Annotated[
+        Percent | None,
+        Meta(
+            description="Percent, by the provider's own limit (Open-Meteo: over 0.1 mm in the "
+            "day's likeliest hour)."
+        ),
+    ]
 
 
 class Typical(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,7 +117,12 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
     ]
     precipitation_probability: Annotated[
         Percent | None,
-        Meta(description="Percent; in climatology the share of days with at least 1 mm."),
+        Meta(
+            description="Percent. In climatology the share of days with at least 1 mm. In a "
+            "forecast by the provider's own limit, which is lower (Open-Meteo: over 0.1 mm in the "
+            "day's likeliest hour); from day 8 to 16 it fades to the share of days with at least "
+            "1 mm."
+        ),
     ]
     precipitation_hours: Hours
     snowfall_sum: Annotated[Quantity | None, Meta(description="In units.snowfall.")]
@@ -138,11 +150,23 @@ class Day(msgspec.Struct, frozen=True, kw_only=True):
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The whole stay in a sentence and a few numbers."""
 
-    text: Annotated[Text, Meta(description="One plain sentence, localised.")]
+    text: Annotated[
+        Text,
+        Meta(
+            description="The stay in a sentence, localised, as the widget says it. A second one "
+            "follows if the stay is unusually warm or cool, or fewer than ten years are known."
+        ),
+    ]
     temperature_max_mean: Temperature
     temperature_min_mean: Temperature
     precipitation_total: Precipitation
-    expected_wet_days: Annotated[Quantity | None, Meta(description="Sum of the days' chances.")]
+    expected_wet_days: Annotated[
+        Quantity | None,
+        Meta(
+            description="Sum of the days' chances, each by its own limit of a wet day; a forecast "
+            "day without a chance counts from 1 mm."
+        ),
+    ]
     sunshine_hours_total: Hours
     warmest_date: Annotated[dt.date | None, Meta(description="With the highest maximum.")]
     wettest_date: Annotated[
@@ -161,7 +185,17 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
             "the usual one at its lead. " + meanings(SPREAD_CLIMATOLOGY)
         ),
     ]
-    judged_on: Annotated[Text, Meta(description="The forecasts that the method was judged on.")]
+    judged_on: Annotated[
+        Text,
+        Meta(description="The forecasts that the method's coefficients were fitted on."),
+    ]
+
+
+class Representativeness(msgspec.Struct, frozen=True, kw_only=True):
+    """Standard errors of a cell's highs and lows as those of the place."""
+
+    temperature_max: Annotated[Quantity, Meta(description="In units.temperature.")]
+    temperature_min: Annotated[Quantity, Meta(description="In units.temperature.")]
 
 
 class Basis(msgspec.Struct, frozen=True, kw_only=True):
@@ -186,6 +220,13 @@ class Basis(msgspec.Struct, frozen=True, kw_only=True):
         float | None,
         Meta(description="Added to temperatures for the height; null when none was made."),
     ]
+    representativeness: Annotated[
+        Representativeness | None,
+        Meta(
+            description="How well the archive's cell stands for the place; p10 and p90 hold it. "
+            "Null where no years of an archive are held."
+        ),
+    ]
     spread: Annotated[
         Spread | None,
         Meta(
@@ -203,7 +244,8 @@ class YearBody(msgspec.Struct, frozen=True, kw_only=True):
     temperature_min_mean: Temperature
     precipitation_total: Precipitation
     wet_days: Annotated[
-        Annotated[int, Meta(ge=0)] | None, Meta(description="Days with at least 1 mm.")
+        Annotated[int, Meta(ge=0)] | None,
+        Meta(description="Days with at least 1 mm; a forecast's chances may count less as wet."),
     ]
 
 

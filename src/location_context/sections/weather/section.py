@@ -164,7 +164,7 @@ class Weather(section.Section[WeatherBody]):
                 await asyncio.gather(elevation, return_exceptions=True)
         awaits = None
         if series.kind == "forecast" and self._calibration is not None:
-            series = await self._calibrated(query, series, metres, self._calibration)
+            series = self._calibrated(query, series, metres, self._calibration)
             awaits = self._prefetched(query, series)
         body = Presenter(query, series, metres, today, reason).body()
         lasts = contract.lasts(body.degraded_reason, stale=body.stale)
@@ -200,7 +200,7 @@ class Weather(section.Section[WeatherBody]):
             series, typical=typical, attribution=_both(series.attribution, typical.attribution)
         )
 
-    async def _calibrated(
+    def _calibrated(
         self,
         query: contract.Query,
         series: WeatherSeries,
@@ -219,8 +219,7 @@ class Weather(section.Section[WeatherBody]):
         elif (monthly := self._fallback.series(query.point, query.stay)) is not None:
             normals = estimate.Normals.of_grid(monthly, series.columns, query.point, query.stay)
             series = replace(series, attribution=_both(series.attribution, monthly.attribution))
-        bias = await self.score.bias(series.provider, series.cell)
-        return estimate.calibrated(series, normals, lead, calibration, bias)
+        return estimate.calibrated(series, normals, lead, calibration)
 
     def _record(
         self, provider: ForecastProvider, query: contract.Query, forecast: Forecast
@@ -250,7 +249,7 @@ class Weather(section.Section[WeatherBody]):
         typical = await self.archives.load(query)
         given = replace(series, typical=typical)
         if self._calibration is not None:
-            given = await self._calibrated(query, given, None, self._calibration)
+            given = self._calibrated(query, given, None, self._calibration)
         grid = typical.grid if typical is not None else None
         return given_columns(given, estimate.height_between(given.grid, grid, None))
 

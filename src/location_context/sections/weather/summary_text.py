@@ -1,26 +1,30 @@
-"""The weather of a stay in words: the answer's sentence, the card's headline, lines for a terminal.
+"""The weather of a stay in words: one sentence for the answer and the card; lines for a terminal.
 
-The answer's sentence stands alone: it names its years and its units, and comes from numbers in
-metric units. The headline stands in a card that shows the years and the numbers beside it, and is
-built from the days so that it is true of them. The word for the warmth follows the mean of the
-highs, in °C; a day is wet when rain or snow is more likely than not, or, where no chance is known,
-when at least 1 mm falls.
+The word for the warmth follows the mean of the highs, in °C. Of rain and snow nothing is stated
+flatly that is less likely than `SURE`: neither a dry stay, nor rain on every day, nor on a date.
+Days count as independent, which is on the careful side: wet days come in spells. All else is the
+expected number of wet days, with "about". `benchmarks/forecast_spread.py` measures both.
 """
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
 
-from babel.numbers import get_decimal_symbol, get_minus_sign_symbol
-
-from location_context.localisation.formatter import Formatter
+from location_context.localisation.formatter import NO_BREAK, Formatter, Message
 from location_context.localisation.language import Language
+from location_context.sections.contract import UnitsBody
 from location_context.sections.section import UNKNOWN, TextTable
-from location_context.sections.units import Measure
+from location_context.sections.weather.estimate import unusual
 from location_context.sections.weather.response import Condition, Day, WeatherBody
 
-_SNOWY = {"snow", "heavy_snow"}
-WET_PERCENT, DRY_PERCENT = 50, 30  # a day is wet from, all are dry under
+Claim = Literal["dry", "mostly_dry", "dated", "counted", "daily"]
+SURE = 0.7  # probability from which something is said without "about"
 MAX_DATES_NAMED = 2
+WET_DAY = {"mm": 1.0, "inch": 0.04}  # the amount that makes a day wet if it has no chance
+ALL_YEARS = 10
+_SNOW_BELOW, _RAIN_FROM = -2.0, 2.0  # °C, a day's mean; between them it may be either
+_RAINY = {"drizzle", "rain", "heavy_rain", "thunderstorm"}
+_SNOWY = {"snow", "heavy_snow"}
 _TERMINAL = {  # the columns of the terminal's table by field: heading and kind of unit
     "temperature_max": ("max", "temperature"),
     "temperature_min": ("min", "temperature"),
@@ -31,139 +35,52 @@ _TERMINAL = {  # the columns of the terminal's table by field: heading and kind 
 }
 
 
-class SummaryText:
-    """Writes the answer's sentence in a language and a system of units; numbers come metric."""
+def stay_text(body: WeatherBody, fmt: Formatter) -> str:
+    """Return the stay in a sentence, and what is unusual of it or how few years it rests on.
 
-    def __init__(self, language: Language, measure: Measure) -> None:
-        self._language = language
-        self._measure = measure
-
-    def daily(self, high: float, low: float, wet: float, days: int, years: Sequence[int]) -> str:
-        """Of a forecast; or of what is typical, where it says which years, and how many."""
-        gettext = self._language.gettext
-        if not math.isfinite(high + low):
-            little = gettext("Little is known of these dates yet.")
-            return gettext("Little is known of these dates.") if years else little
-        if not math.isfinite(wet):
-            forecast = gettext("Highs around {high}, lows around {low}.")
-            typical = gettext(
-                "Typical of {first}–{last} ({count} years): highs around {high}, lows around {low}."
-            )
-        elif days == 1:
-            forecast = gettext("A high of {high} and a low of {low}, {chance} chance of rain.")
-            typical = gettext(
-                "Typical of {first}–{last} ({count} years): a high of {high} and a low of {low}, "
-                "{chance} chance of rain."
-            )
-        elif wet < 0.5:
-            forecast = gettext("Highs around {high}, lows around {low}, mostly dry.")
-            typical = gettext(
-                "Typical of {first}–{last} ({count} years): highs around {high}, "
-                "lows around {low}, mostly dry."
-            )
-        else:
-            forecast = gettext(
-                "Highs around {high}, lows around {low}, rain on about {wet} of {days} days."
-            )
-            typical = gettext(
-                "Typical of {first}–{last} ({count} years): highs around {high}, "
-                "lows around {low}, rain on about {wet} of {days} days."
-            )
-        known = math.isfinite(wet)
-        numbers = {
-            "high": self._degrees(high),
-            "low": self._degrees(low),
-            "wet": self._number(wet) if known else "",
-            "days": self._number(days),
-            "chance": f"{self._number(100 * wet)} %" if known else "",
-        }
-        if not years:
-            return forecast.format(**numbers)
-        count = self._number(len(years))
-        return typical.format(**numbers, first=years[0], last=years[-1], count=count)
-
-    def departure(self, kelvin: float, days: int) -> str:
-        """How much warmer or cooler than usual; nothing where that rounds to no degree."""
-        degrees = abs(self._measure.temperature_difference(kelvin) or 0.0)
-        if round(degrees) == 0:
-            return ""
-        difference = f"{self._number(degrees)} {self._measure.body.temperature}"
-        return departure_text(self._language, difference, days, warmer=kelvin > 0)
-
-    def join(self, *sentences: str) -> str:
-        return self._language.word_separator.join(one for one in sentences if one)
-
-    def monthly_mean(self, mean: float, rain: float, days: int) -> str:
-        text = self._language.ngettext(
-            "Monthly average: around {mean}, with about {rain} of precipitation on {days} day.",
-            "Monthly average: around {mean}, with about {rain} of precipitation over {days} days.",
-            days,
-        )
-        measure = self._measure
-        amount = measure.precipitation(rain) or 0.0
-        digits = 0 if measure.system == "metric" else 1
-        shown = f"{self._number(amount, digits)} {measure.body.precipitation}"
-        return text.format(mean=self._degrees(mean), rain=shown, days=self._number(days))
-
-    def _degrees(self, celsius: float) -> str:
-        value = self._measure.temperature(celsius)
-        return f"{self._number(value or 0.0)} {self._measure.body.temperature}"
-
-    def _number(self, value: float, digits: int = 0) -> str:
-        """Small numbers need no grouping: CLDR's signs are enough, and far quicker."""
-        locale = self._language.locale
-        text = f"{round(value, digits) + 0.0:.{digits}f}"
-        text = text.replace(".", get_decimal_symbol(locale))
-        return text.replace("-", get_minus_sign_symbol(locale))
+    The card shows it as it is, `summary.text` in plain characters.
+    """
+    if body.mode == "forecast":
+        return fmt.join_sentences([_forecast(body, fmt), _departure(body, fmt)])
+    return fmt.join_sentences([_typical(body, fmt), _few_years(body, fmt)])
 
 
-def departure_text(language: Language, difference: str, days: int, *, warmer: bool) -> str:
-    """How much warmer or cooler than usual a stay is."""
-    text = language.ngettext(
-        "About {difference} cooler than usual for this date.",
-        "About {difference} cooler than usual for these dates.",
-        days,
-    )
-    if warmer:
-        text = language.ngettext(
-            "About {difference} warmer than usual for this date.",
-            "About {difference} warmer than usual for these dates.",
-            days,
-        )
-    return text.format(difference=difference)
-
-
-def forecast_headline(body: WeatherBody, fmt: Formatter) -> str:
-    """How warm by day, and on which days it rains, without an end mark of its own clause."""
+def _forecast(body: WeatherBody, fmt: Formatter) -> str:
+    """Say how warm it is by day, and how wet."""
     highs = [day.temperature_max for day in body.days if day.temperature_max is not None]
     if not highs:
         return fmt.gettext("Little is known of these dates yet.")
     temperature = fmt.gettext("{warm}, {range} by day").format(
         warm=warmth(sum(highs) / len(highs), body, fmt),
-        range=fmt.temperatures(min(highs), max(highs)),
+        range=_degrees(fmt.temperatures(min(highs), max(highs)), body),
     )
-    return _join(temperature, _wet_days(body.days, fmt), fmt)
+    return _join(temperature, _rain(body, fmt), fmt)
 
 
-def typical_headline(body: WeatherBody, fmt: Formatter) -> str:
-    """What is typical by day, at night, and of rain."""
+def _typical(body: WeatherBody, fmt: Formatter) -> str:
+    """Say what is typical by day, at night, and of rain."""
     high, low = body.summary.temperature_max_mean, body.summary.temperature_min_mean
     if body.basis.kind == "monthly_mean" or high is None or low is None:
-        return _monthly_headline(body, fmt)
+        return _monthly(body, fmt)
     temperature = fmt.gettext("Typically {warm}, {high} by day and {low} at night").format(
         warm=warmth(high, body, fmt, lower=True),
-        high=fmt.temperature(high),
-        low=fmt.temperature(low),
+        high=_degrees(fmt.temperature(high), body),
+        low=_degrees(fmt.temperature(low), body),
     )
-    return _join(temperature, _expected(body, fmt), fmt)
+    return _join(temperature, _rain(body, fmt), fmt)
 
 
-def _monthly_headline(body: WeatherBody, fmt: Formatter) -> str:
+def _monthly(body: WeatherBody, fmt: Formatter) -> str:
     middle = mean(day.temperature_mean for day in body.days)
     if middle is None:
         return fmt.gettext("Little is known of these dates.")
     text = fmt.gettext("About {temperature} on average, day and night, at this time of year.")
-    return text.format(temperature=fmt.temperature(middle))
+    return text.format(temperature=_degrees(fmt.temperature(middle), body))
+
+
+def _degrees(text: str, body: WeatherBody) -> str:
+    """Name the scale of a temperature or a range: `24–28 °C`."""
+    return text.replace("°", "") + NO_BREAK + body.units.temperature
 
 
 def _join(temperature: str, rain: str, fmt: Formatter) -> str:
@@ -172,9 +89,44 @@ def _join(temperature: str, rain: str, fmt: Formatter) -> str:
     return fmt.gettext("{first}; {second}.").format(first=temperature, second=rain)
 
 
+def _departure(body: WeatherBody, fmt: Formatter) -> str:
+    """Say how much warmer or cooler than usual a forecast is; nothing if that is within reason."""
+    highs = [day.temperature_max for day in body.days]
+    usual = mean(day.typical.temperature_max if day.typical else None for day in body.days)
+    average = mean(highs)
+    if average is None or usual is None or None in highs:
+        return ""
+    cell = body.basis.representativeness
+    warmer = unusual(average, usual, body.history, cell.temperature_max if cell else 0.0)
+    if warmer is None or round(warmer) == 0:
+        return ""
+    text = fmt.ngettext(
+        "About {difference} cooler than usual for this date.",
+        "About {difference} cooler than usual for these dates.",
+        len(highs),
+    )
+    if warmer > 0:
+        text = fmt.ngettext(
+            "About {difference} warmer than usual for this date.",
+            "About {difference} warmer than usual for these dates.",
+            len(highs),
+        )
+    return text.format(difference=_degrees(fmt.temperature(abs(warmer)), body))
+
+
+def _few_years(body: WeatherBody, fmt: Formatter) -> str:
+    count = len(body.basis.years)
+    if count >= ALL_YEARS or not count:
+        return ""
+    text = fmt.ngettext(
+        "From the {count} year that is known.", "From the {count} years that are known.", count
+    )
+    return text.format(count=count)
+
+
 def warmth(high: float, body: WeatherBody, fmt: Formatter, *, lower: bool = False) -> str:
     """A word for the mean of the highs."""
-    celsius = (high - 32) / 1.8 if body.units.temperature == "°F" else high
+    celsius = _celsius(high, body.units)
     steps = (
         (-10, fmt.gettext("Bitterly cold"), fmt.gettext("bitterly cold")),
         (1, fmt.gettext("Freezing"), fmt.gettext("freezing")),
@@ -183,78 +135,132 @@ def warmth(high: float, body: WeatherBody, fmt: Formatter, *, lower: bool = Fals
         (21, fmt.gettext("Mild"), fmt.gettext("mild")),
         (27, fmt.gettext("Warm"), fmt.gettext("warm")),
         (34, fmt.gettext("Hot"), fmt.gettext("hot")),
-        (99, fmt.gettext("Very hot"), fmt.gettext("very hot")),
+        (math.inf, fmt.gettext("Very hot"), fmt.gettext("very hot")),
     )
     return next(pair[lower] for limit, *pair in steps if celsius < limit)
 
 
-def _expected(body: WeatherBody, fmt: Formatter) -> str:
-    """The wet days to expect, of all."""
-    expected, days = body.summary.expected_wet_days, len(body.days)
-    if expected is None:
+def rain_claim(chances: Sequence[float]) -> Claim:
+    """Return what the chances (0 to 1) of a stay's days allow to be said of rain.
+
+    `dry` and `daily` are true of the whole stay with at least the probability `SURE`, `dated` of
+    all dates from that chance on, if they are few and no further wet day is expected.
+    """
+    likely = [chance for chance in chances if chance >= SURE]
+    count = expected_days(chances)
+    if math.prod(1 - chance for chance in chances) >= SURE:
+        return "dry"
+    if math.prod(chances) >= SURE:
+        return "daily"
+    if count == 0:
+        return "mostly_dry"
+    if len(likely) == count <= MAX_DATES_NAMED and math.prod(likely) >= SURE:
+        return "dated"
+    return "counted"
+
+
+def expected_days(chances: Sequence[float]) -> int:
+    """Return the expected number of wet days, halves rounded up."""
+    return math.floor(sum(chances) + 0.5)
+
+
+def _rain(body: WeatherBody, fmt: Formatter) -> str:
+    """Say how wet it will be; nothing where too little is known."""
+    known = [(day, c) for day in body.days if (c := _chance(day, body.units)) is not None]
+    if not known:
         return ""
-    if days == 1:
-        chance = fmt.percent(100 * expected)
-        return fmt.gettext("rain or snow in {percent} of years").format(percent=chance)
-    if expected < 0.5:
-        return fmt.gettext("rain is rare")
-    count = round(expected)
-    text = fmt.ngettext(
-        "rain on about {count} of {days} days", "rain on about {count} of {days} days", count
-    )
-    if any(day.condition in _SNOWY for day in body.days):
-        text = fmt.ngettext(
-            "rain or snow on about {count} of {days} days",
-            "rain or snow on about {count} of {days} days",
-            count,
-        )
-    return text.format(count=fmt.number(count), days=days)
+    chances = [chance for _, chance in known]
+    what = _what_falls(known, body.units)
+    if len(body.days) == 1:
+        text = (
+            fmt.gettext("chance of rain {percent}"),
+            fmt.gettext("chance of rain or snow {percent}"),
+            fmt.gettext("chance of snow {percent}"),
+        )[what]
+        return text.format(percent=fmt.percent(100 * chances[0]))
+    claim = rain_claim(chances)
+    if any(day.precipitation_probability is None for day in body.days):
+        claim = "counted"  # nothing is sure of amounts, or of some days only
+    if claim == "counted":
+        return _counted(what, expected_days(chances), len(known), fmt)
+    dates = [fmt.day(day.date) for day, chance in known if chance >= SURE]
+    return _claimed(claim, what, fmt).format(dates=fmt.join_list(dates))
 
 
-def _wet_days(days: Sequence[Day], fmt: Formatter) -> str:
-    """What falls and when: on every day, on so many, or on one or two that are named."""
-    wet = [day for day in days if _is_wet(day)]
-    if not wet:
-        return _dry(days, fmt)
-    what = int(any(day.condition in _SNOWY or day.condition == "sleet" for day in wet))
-    what += all(day.condition in _SNOWY for day in wet)  # 0: rain, 1: both, 2: snow
-    if len(wet) == len(days) > 1:
-        every = (
+def _claimed(claim: Claim, what: int, fmt: Formatter) -> Message:
+    if claim == "dry":
+        return fmt.gettext("dry throughout")
+    if claim == "mostly_dry":
+        return fmt.gettext("mostly dry")
+    if claim == "daily":
+        return (
             fmt.gettext("rain every day"),
             fmt.gettext("rain or snow every day"),
             fmt.gettext("snow every day"),
-        )
-        return every[what]
-    if len(wet) > MAX_DATES_NAMED:
-        counted = (
-            fmt.gettext("rain on {count} of {days} days"),
-            fmt.gettext("rain or snow on {count} of {days} days"),
-            fmt.gettext("snow on {count} of {days} days"),
-        )
-        return counted[what].format(count=len(wet), days=len(days))
-    named = (
+        )[what]
+    return (
         fmt.gettext("rain on {dates}"),
         fmt.gettext("rain or snow on {dates}"),
         fmt.gettext("snow on {dates}"),
-    )
-    return named[what].format(dates=fmt.join_list([fmt.day(day.date) for day in wet]))
+    )[what]
 
 
-def _dry(days: Iterable[Day], fmt: Formatter) -> str:
-    """Dry only where every day's chance is known."""
-    chances = [day.precipitation_probability for day in days]
-    known = [chance for chance in chances if chance is not None]
-    if len(known) < len(chances) or not known:
+def _counted(what: int, count: int, days: int, fmt: Formatter) -> str:
+    if count == 0:
         return ""
-    if max(known) < DRY_PERCENT:
-        return fmt.gettext("dry throughout")
-    return fmt.gettext("mostly dry")
+    text = (
+        fmt.ngettext(
+            "rain on about {count} of {days} days", "rain on about {count} of {days} days", count
+        ),
+        fmt.ngettext(
+            "rain or snow on about {count} of {days} days",
+            "rain or snow on about {count} of {days} days",
+            count,
+        ),
+        fmt.ngettext(
+            "snow on about {count} of {days} days", "snow on about {count} of {days} days", count
+        ),
+    )[what]
+    return text.format(count=fmt.number(count), days=days)
 
 
-def _is_wet(day: Day) -> bool:
+def _chance(day: Day, units: UnitsBody) -> float | None:
+    """Return the chance of a wet day, 0 to 1; without one the amount decides."""
     if day.precipitation_probability is not None:
-        return day.precipitation_probability >= WET_PERCENT
-    return (day.precipitation_sum or 0) >= 1
+        return day.precipitation_probability / 100
+    if day.precipitation_sum is None:
+        return None
+    return float(day.precipitation_sum >= WET_DAY[units.precipitation])
+
+
+def _what_falls(known: Sequence[tuple[Day, float]], units: UnitsBody) -> int:
+    """Return 0 for rain, 2 for snow, 1 for either, weighed by the days' chances."""
+    wet = sum(chance for _, chance in known)
+    snow = sum(chance * _snow_share(day, units) for day, chance in known)
+    if snow <= 0.1 * wet:
+        return 0
+    return 2 if snow >= 0.9 * wet else 1
+
+
+def _snow_share(day: Day, units: UnitsBody) -> float:
+    """Return how much of what falls is snow, from the condition and the day's mean temperature."""
+    if day.condition in _SNOWY:
+        return 1.0
+    if day.condition == "sleet":
+        return 0.5
+    middle = day.temperature_mean
+    if middle is None:
+        middle = mean((day.temperature_max, day.temperature_min))
+    if middle is None:
+        return 0.0
+    celsius = _celsius(middle, units)
+    if celsius < _SNOW_BELOW:  # an estimate is often colder than the forecast with its condition
+        return 1.0
+    return 0.5 if celsius < _RAIN_FROM and day.condition not in _RAINY else 0.0
+
+
+def _celsius(value: float, units: UnitsBody) -> float:
+    return (value - 32) / 1.8 if units.temperature == "°F" else value
 
 
 def mean(values: Iterable[float | None]) -> float | None:

@@ -154,6 +154,23 @@ def test_names_written_with_signs_or_without_vowels_are_known():
     assert shared_letters(samira, another) < 0.3
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("Queens of the Stone Age", "Queen + Adam Lambert", False),
+        ("Queen", "Queen + Adam Lambert", True),
+        ("Zucchero Fornaciari", "ZUCCHERO - Overdose d'Amore", True),
+    ],
+)
+def test_an_act_differs_from_one_whose_name_begins_with_a_similar_word(one, other, same):
+    concert = next(pair for pair in PAIRS if pair.one.category == "concert").events()[0]
+    first, second = (
+        replace(read_record(concert), title=read_title(title), origin=(title, ""))
+        for title in (one, other)
+    )
+    assert (match_score(first, second) >= MODEL.threshold) is same
+
+
 def test_two_public_holidays_of_one_day_are_two():
     """In 2008 the first of May was Ascension Day as well."""
     day = next(pair for pair in PAIRS if pair.one.category == "public_holiday").events()[0]

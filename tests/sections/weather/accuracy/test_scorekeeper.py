@@ -174,44 +174,6 @@ async def test_the_cell_asked_for_last_is_verified_first_and_one_at_a_time(sqlit
     assert not await kept.keeper.pass_once()
 
 
-async def test_a_constant_error_of_a_month_becomes_the_bias_of_the_cell(kept):
-    for _ in range(40):
-        kept.record(wrong=2.0)
-        await kept.next_day()
-    assert await kept.keeper.bias(PROVIDER, HERE) is None
-    await kept.keeper.pass_once()
-    bias = await kept.another().bias(PROVIDER, HERE)
-    assert bias is not None
-    assert np.allclose(bias.temperature_max, 2.0, atol=0.05)
-    assert np.allclose(bias.temperature_min, 2.0, atol=0.05)
-    assert await kept.another().bias("MET Norway", HERE) is None
-    assert await kept.another().bias(PROVIDER, THERE) is None
-
-
-async def test_a_bias_is_that_of_the_last_thirty_verified_days(sqlite_kept):
-    kept = sqlite_kept
-    for day in range(80):
-        kept.record(wrong=5.0 if day < 43 else -1.0)
-        await kept.next_day()
-    await kept.keeper.pass_once()
-    bias = await kept.keeper.bias(PROVIDER, HERE)
-    assert bias is not None
-    assert bias.temperature_max[0] == pytest.approx(-1.0, abs=0.02)
-    assert bias.temperature_max[15] > 0  # 15 days ahead half of them are of the former kind
-
-
-async def test_nine_verified_days_say_nothing_of_a_bias(sqlite_kept):
-    kept = sqlite_kept
-    for _ in range(14):
-        kept.record(wrong=2.0)
-        await kept.next_day()
-    await kept.keeper.pass_once()
-    bias = await kept.keeper.bias(PROVIDER, HERE)
-    assert bias is not None
-    assert bias.temperature_max.tolist() == [0.0] * 16
-    assert (await kept.keeper.report()).providers[0].temperature_max[0].pairs == 9
-
-
 class Failing(SqlAccuracyStore):
     """A store that can be neither read nor written until it is `well`."""
 
@@ -245,7 +207,6 @@ async def test_a_store_that_fails_costs_the_score_and_nothing_else(sqlite_kept):
     kept.record(keeper=keeper)
     await keeper.flush()
     assert not await keeper.pass_once()
-    assert await keeper.bias(PROVIDER, HERE) is None
     assert await stored(kept) == []
     store.well = True
     kept.record(keeper=keeper)
@@ -296,18 +257,6 @@ async def test_what_could_not_be_written_is_written_with_the_next_pass(sqlite_ke
     assert len(await stored(kept)) == 1
 
 
-async def test_a_guest_does_not_wait_for_a_store_that_hangs(sqlite_kept):
-    kept = sqlite_kept
-
-    class Hanging(SqlAccuracyStore):
-        async def load_observed(self, *given):
-            await asyncio.Event().wait()
-
-    keeper = kept.another(Hanging(kept.database))
-    async with asyncio.timeout(20):
-        assert await keeper.bias(PROVIDER, HERE) is None
-
-
 async def test_without_places_nothing_is_kept_or_asked_and_what_was_kept_goes_with_its_age(
     sqlite_kept,
 ):
@@ -326,7 +275,6 @@ async def test_without_places_nothing_is_kept_or_asked_and_what_was_kept_goes_wi
     assert await stored(kept) == []
     assert kept.asked == 0
     assert (await keeper.report()).providers == []
-    assert await keeper.bias(PROVIDER, HERE) is None
 
 
 def test_the_months_asked_for_cover_the_days_and_hardly_more(clock):

@@ -77,34 +77,3 @@ def test_each_chance_falls_into_one_bin_and_both_ends_belong_to_one():
     chance = np.array([[0.0], [9.9], [10.0], [99.0], [100.0], [np.nan]])
     found = statistics.reliability(chance, np.zeros_like(chance))
     assert [one.pairs for one in found] == [2, 1, 2]
-
-
-def test_a_constant_error_is_a_bias_as_a_whole_from_ten_days_on():
-    wrong = np.full((30, 2), np.nan)
-    wrong[:9, 0] = wrong[:10, 1] = 2.0
-    assert statistics.bias(wrong).tolist() == [0.0, 2.0]
-
-
-@given(arrays(float, (30, 1), elements=KNOWN))
-def test_a_bias_is_never_more_than_the_mean_error_and_has_its_sign(wrong):
-    mean, found = float(wrong.mean()), float(statistics.bias(wrong)[0])
-    assert abs(found) <= abs(mean) + 1e-9
-    assert found * mean >= -1e-9
-
-
-def test_the_bias_is_the_best_guess_where_biases_are_drawn_from_the_prior():
-    """With n errors around a bias from N(0, τ²) no multiple of their mean has a smaller error."""
-    generator = np.random.default_rng(3)
-    true = generator.normal(0, math.sqrt(statistics.PRIOR_VARIANCE), 20_000)
-    wrong = true + generator.normal(0, 3, (statistics.BIAS_DAYS, 20_000))
-    found = statistics.bias(wrong)
-    mean = wrong.mean(axis=0)
-    missed = float(((found - true) ** 2).mean())
-    others = [float(((share * mean - true) ** 2).mean()) for share in np.linspace(0, 1, 41)]
-    assert missed <= min(others) * 1.02
-
-
-def test_the_last_days_are_those_known_last():
-    known = np.array([True, True, False, True, True, False])
-    assert statistics.last_days(known, 3).tolist() == [False, True, False, True, True, False]
-    assert statistics.last_days(known, 30).tolist() == known.tolist()

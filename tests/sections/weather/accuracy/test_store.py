@@ -59,13 +59,12 @@ async def test_the_first_forecast_of_a_day_stays_whoever_writes_another(database
     assert unpack_forecasts(found)["issued_max"].tolist() == [[20.0] * LEADS] * 2
 
 
-async def test_forecasts_are_found_by_date_provider_and_cell(database):
+async def test_forecasts_are_found_by_date(database):
     store = SqlAccuracyStore(database)
     days = [DAY + timedelta(number) for number in range(3)]
     await store.save_forecasts([row("a", day) for day in days])
     await store.save_forecasts([row("a", DAY, provider="MET Norway"), row("b", days[2])])
     assert len(await store.load_forecasts(days[1])) == 3
-    assert len(await store.load_forecasts(DAY, "Open-Meteo", "a")) == 3
     assert await store.cells() == {
         "a": CellExtent(DAY, days[2], 4), "b": CellExtent(days[2], days[2], 1),
     }  # fmt: skip
@@ -92,7 +91,6 @@ async def test_the_days_that_came_back_take_the_place_of_the_claim(database):
     assert (kept.asked_at, days.first, days.elevation) == (NOW, DAY, 80.0)
     assert np.allclose(days.values, values, atol=0.026, equal_nan=True)
     assert await store.load_observed("power") == []
-    assert await store.load_observed("era5", "b") == []
 
 
 async def test_pruning_takes_old_forecasts_dropped_cells_and_days_nobody_asks_for(database):

@@ -81,11 +81,11 @@ def _placed(body: EventsBody) -> list[_Placed]:
 
 
 def _in_view(placed: Sequence[_Placed]) -> list[_Placed]:
-    """Eight at most: holidays and each date's first before the others, in their order."""
+    """Eight at most: sure holidays and each date's first before the others, in their order."""
     seen: Counter[date | None] = Counter()
     ranks = []
     for number, (under, event) in enumerate(placed):
-        ranks.append((event.category != "public_holiday", seen[under], number))
+        ranks.append((not _is_sure_holiday(event), seen[under], number))
         seen[under] += 1
     chosen = {number for *_, number in sorted(ranks)[:MAX_IN_VIEW]}
     return [one for number, one in enumerate(placed) if number in chosen]
@@ -129,8 +129,13 @@ def _event(event: Event, day: date | None, body: EventsBody, fmt: Formatter) -> 
         url=event.url or "",
         icon=event.category,
         meta=_meta(event, body, fmt, whole_stay=day is None),
-        holiday=event.category == "public_holiday",
+        holiday=_is_sure_holiday(event),
     )
+
+
+def _is_sure_holiday(event: Event) -> bool:
+    """Whether it is a public holiday that the point's region is known to observe."""
+    return event.category == "public_holiday" and not event.uncertain
 
 
 def brief(body: EventsBody, fmt: Formatter) -> Brief:
@@ -143,7 +148,7 @@ def brief(body: EventsBody, fmt: Formatter) -> Brief:
 
 
 def _brief_item(event: Event, day: date | None, body: EventsBody, fmt: Formatter) -> BriefItem:
-    holiday = event.category == "public_holiday"
+    holiday = _is_sure_holiday(event)
     name_of_day = fmt.day if (body.stay.end - body.stay.start).days < MONTH else fmt.date_short
     when = fmt.gettext("Whole stay") if day is None else name_of_day(day)
     times = [_status(event, fmt)] if day is None else _when(event, body, fmt)
@@ -152,7 +157,7 @@ def _brief_item(event: Event, day: date | None, body: EventsBody, fmt: Formatter
     weight = STAY_WEIGHT if day is None else event.rank or 0
     return BriefItem(
         name=fmt.bidi_isolate(event.title),
-        details=[text for text in (when, *times, where) if text],
+        details=[text for text in (when, *times, where, _doubt(event, fmt)) if text],
         url=event.url or "",
         icon=event.category,
         weight=HOLIDAY_WEIGHT if holiday else weight,
@@ -160,25 +165,30 @@ def _brief_item(event: Event, day: date | None, body: EventsBody, fmt: Formatter
 
 
 def headline(body: EventsBody, fmt: Formatter) -> str:
-    """One sentence: a holiday first, else what lasts throughout, else how many."""
-    holiday = next((e for e in body.events if e.category == "public_holiday"), None)
-    others = [e for e in body.events if e.category != "public_holiday"]
-    whole = next((e for e in others if covers_stay(e, body)), None)
+    """Return one sentence: a holiday first, else what lasts throughout, else how many.
+
+    An uncertain event is only counted: the guest may not meet it.
+    """
+    holiday = next((e for e in body.events if _is_sure_holiday(e)), None)
+    others = [e for e in body.events if not _is_sure_holiday(e)]
+    whole = next((e for e in others if covers_stay(e, body) and not e.uncertain), None)
+    count = len(others) + sum(body.omitted.values())
+    shown = fmt.number(count)
     if holiday is None and whole is None:
         text = fmt.ngettext(
-            "{count} event during the stay.", "{count} events during the stay.", len(others)
+            "{count} event during the stay.", "{count} events during the stay.", count
         )
-        return text.format(count=len(others))
+        return text.format(count=shown)
     clauses = [_holiday(holiday, body, fmt)] if holiday else []
     if whole is not None and whole.category != "school_holiday":
         clauses.append(
             fmt.gettext("{title} all through the stay").format(title=fmt.bidi_isolate(whole.title))
         )
-    elif others:
-        text = fmt.ngettext("{count} event", "{count} events", len(others))
+    elif count:
+        text = fmt.ngettext("{count} event", "{count} events", count)
         if holiday is not None:
-            text = fmt.ngettext("{count} more event", "{count} more events", len(others))
-        clauses.append(text.format(count=len(others)))
+            text = fmt.ngettext("{count} more event", "{count} more events", count)
+        clauses.append(text.format(count=shown))
     if len(clauses) == 1:
         return fmt.gettext("{sentence}.").format(sentence=clauses[0])
     return fmt.gettext("{first}; {second}.").format(first=clauses[0], second=clauses[1])
@@ -204,25 +214,30 @@ def covers_stay(event: Event, body: EventsBody) -> bool:
 def _meta(event: Event, body: EventsBody, fmt: Formatter, *, whole_stay: bool) -> str:
     """Kind, time, venue, distance, price, as far as they are known."""
     if event.category == "public_holiday":
-        return _public_holiday(event, body, fmt)
+        return _public_holiday(event, fmt)
     parts = [_status(event, fmt)] if whole_stay else _when(event, body, fmt)
     if event.venue is not None:
         parts.append(fmt.bidi_isolate(event.venue.name or ""))
         if event.venue.distance is not None:
             parts.append(fmt.distance(event.venue.distance, body.units.distance))
-    parts.append(_price(event, fmt))
+    parts += [_price(event, fmt), _doubt(event, fmt)]
     known = [part for part in parts if part]
     if event.venue is None or len(known) < 2:
         known.insert(0, category_name(event, fmt))
     return "\u00a0· ".join(known)
 
 
-def _public_holiday(event: Event, body: EventsBody, fmt: Formatter) -> str:
+def _doubt(event: Event, fmt: Formatter) -> str:
+    """Say that only parts of the country observe it, perhaps not the one around the point."""
+    return fmt.gettext("in parts of the country") if event.uncertain else ""
+
+
+def _public_holiday(event: Event, fmt: Formatter) -> str:
     text = fmt.gettext("Public holiday. Shops and banks may close.")
-    if body.point.region in event.regions:
-        text = fmt.gettext("Public holiday in this region. Shops and banks may close.")
-    elif event.regions:
+    if event.uncertain:
         text = fmt.gettext("Public holiday in parts of the country.")
+    elif event.regions:
+        text = fmt.gettext("Public holiday in this region. Shops and banks may close.")
     if event.status != "estimated":
         return text
     date = fmt.gettext("Date estimated")
@@ -323,6 +338,4 @@ def footnote(body: EventsBody, fmt: Formatter, names: Mapping[str, str]) -> str:
     if unreachable := named("unavailable"):
         text = fmt.gettext("Not reached just now: {providers}.")
         sentences.append(text.format(providers=fmt.join_list(unreachable)))
-    if any(one.status == "not_configured" for one in body.coverage):
-        sentences.append(fmt.gettext("Not every source of events is connected here."))
     return fmt.join_sentences(sentences)

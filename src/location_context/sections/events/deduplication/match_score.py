@@ -336,6 +336,8 @@ def _is_part_of_other_name(
     """Whether an act's name only begins another's, or stands in it: Queen, Queen Machine."""
     if "concert" not in {one.category, other.category} or found["alias"]:
         return False
+    if found["part_of_differing"]:
+        return _begins_like_one_word(one.title, other.title)
     return bool(found["inside"]) or (
         bool(found["beginning"]) and _is_one_word(one.title, other.title)
     )
@@ -381,6 +383,16 @@ def _is_one_word(*titles: Title) -> bool:
     return any(
         len(set(normalise.fold(t.text)) - normalise.STOP_WORDS) == 1 for t in titles if not t.cjk
     )
+
+
+def _begins_like_one_word(one: Title, other: Title) -> bool:
+    """Whether one begins with a word that is only like the first part of the other.
+
+    Example: "Queens of the Stone Age" and "Queen + Adam Lambert".
+    """
+    short, long = sorted((one.parts[0], other.parts[0]), key=len)
+    a, b = short[0], long[0]
+    return len(short) == 1 < len(long) and a != b and normalise.is_same_word(a, b)
 
 
 def _is_other_match(one: Matchup, other: Matchup, place: Proximity) -> bool:

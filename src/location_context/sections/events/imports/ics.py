@@ -6,7 +6,7 @@ start's kind, one that is not after its start is dropped.
 
 What happens once comes before what repeats. Each series first gets a moment of the processor, and
 half a second when all others are done, until three seconds of these were in vain: hostile rules
-cost nobody but themselves. A rule that repeats within the hour without a near end is rejected.
+cost nobody but themselves. A rule that repeats within the hour is rejected.
 """
 
 import signal
@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from itertools import islice
+from time import process_time
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -29,7 +30,7 @@ from location_context.sections.events.records import When
 Component = Any  # icalendar's own type admits every kind of value under every name
 
 _ROUNDS = (0.03, 0.5)  # seconds of the processor for a series
-_MAX_IN_VAIN = 6  # series whose second round may fail
+_MAX_IN_VAIN = 3.0  # seconds of second rounds that fail or give no date
 _MAX_OCCURRENCES = 2000  # of a series: five years of days
 _MAX_SERIES_SIZE = 200_000  # characters
 _MARGIN = timedelta(days=2)  # between dates as written and dates in any zone
@@ -61,10 +62,13 @@ def read_ics(data: bytes, window: entries.Window) -> entries.Entries:
 def _expand_in_rounds(pending: "list[Series]", window: entries.Window) -> entries.Entries:
     for seconds in _ROUNDS:
         late: list[Series] = []
+        in_vain = 0.0
         for series in pending:
-            if seconds == _ROUNDS[-1] and len(late) >= _MAX_IN_VAIN:
+            if seconds == _ROUNDS[-1] and in_vain >= _MAX_IN_VAIN:
                 late.append(series)
                 continue
+            found: list[entries.CalendarEntry | entries.RejectedEntry] = []
+            before = process_time()
             try:
                 with cpu_time_limit(seconds):
                     found = list(entries.guard(series.occurrences(window), series.location))
@@ -73,6 +77,8 @@ def _expand_in_rounds(pending: "list[Series]", window: entries.Window) -> entrie
                 late.append(series)
             else:
                 yield from found
+            if not found:
+                in_vain += process_time() - before
         pending = late
     for series in pending:
         yield entries.RejectedEntry(series.location, "its rule takes too long to expand")
@@ -191,9 +197,8 @@ class Series:
         if "DTSTART" not in event:
             raise entries.UnreadableEntry("it has no start")
         for rule in _all(event, "RRULE"):
-            few = 0 < max(map(int, rule.get("COUNT", [0]))) <= _MAX_OCCURRENCES
             often = {str(freq).upper() for freq in rule.get("FREQ", [])} & {"SECONDLY", "MINUTELY"}
-            if often and not few:
+            if often:
                 raise entries.UnreadableEntry(f"it repeats {often.pop().lower()}")
         return event
 

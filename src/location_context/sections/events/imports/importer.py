@@ -252,7 +252,8 @@ class Feeds:
             calendar, etag=headers.get("etag"), last_modified=headers.get("last-modified")
         )
         window = window_at(now.date(), calendar.timezone)
-        task = Task.of(format_of(calendar.source, data, headers.get("content-type", "")), window)
+        format_ = format_of(calendar.source, data, headers.get("content-type", ""))
+        task = Task.of(format_, window, feed=calendar.kind == "feed")
         return await read_calendar(calendar, data, task, now, progress)
 
 

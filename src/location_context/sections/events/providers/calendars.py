@@ -1,20 +1,29 @@
 """Calendars: the operator's own events, imported or from feeds, found by place and time."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Self
 
 from location_context.errors import StorageError
 from location_context.localisation.language import Language
 from location_context.sections.contract import DatasetState, ProviderState, ProviderStatus, Query
 from location_context.sections.events.providers.base import EventProvider, ProviderResult
-from location_context.sections.events.records import Calendar, EventStore, ProviderEvent
+from location_context.sections.events.records import (
+    Calendar,
+    EventStore,
+    LocalEvent,
+    ProviderEvent,
+)
+from location_context.sections.events.response import CoverageStatus
+from location_context.sections.events.selection import moment_of, relevant_events
 from location_context.sections.section import SectionContext
 from location_context.stay import Clock, Stay
 from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
 
-MAX_STORED_EVENTS = 3000  # read for one query
+MAX_READ_EVENTS = 50_000  # of one query: 20 MB for as long as it takes
+MAX_EVENTS = 3_000  # given to one answer: more would take seconds to compare with each other
 LIST_TTL = timedelta(seconds=10)
 _DAY = timedelta(days=1)
 
@@ -52,15 +61,21 @@ class Calendars(EventProvider):
             async with asyncio.timeout(deadline.earlier(ANSWER_RESERVE).left()):
                 if not (calendars := await self._list()):
                     return ProviderResult("not_configured")
-                events = await self._store.find_nearby(
-                    query.point, self._radius, days, MAX_STORED_EVENTS
+                found = await self._store.find_nearby(
+                    query.point, self._radius, days, MAX_READ_EVENTS + 1
                 )
+                events: Sequence[ProviderEvent] = found
+                if len(found) > MAX_EVENTS:
+                    events = await asyncio.to_thread(_first_of_each_day, found, query, self._radius)
         except (StorageError, TimeoutError):
             self._storage_failed = True
             return ProviderResult("unavailable")
         self._storage_failed, self._last_success = False, self._clock()
+        cut = len(events) > MAX_EVENTS or len(found) > MAX_READ_EVENTS
         stale = any(calendar.failed_with for calendar in calendars)
-        return ProviderResult("stale" if stale else "ok", events, _as_of(events, calendars))
+        status: CoverageStatus = "stale" if stale else "partial" if cut else "ok"
+        events = events[:MAX_EVENTS]
+        return ProviderResult(status, events, _as_of(events, calendars))
 
     async def _list(self) -> Sequence[Calendar]:
         now = self._clock()
@@ -114,6 +129,26 @@ class Calendars(EventProvider):
             for calendar in self._calendars or ()
             if calendar.failed_with
         ]
+
+
+def _first_of_each_day(
+    events: Sequence[ProviderEvent], query: Query, radius: float
+) -> list[ProviderEvent]:
+    """Return the events of the query, the first of each day before the second of any."""
+    assert query.stay is not None
+    by_day: dict[date, list[LocalEvent]] = defaultdict(list)
+    for event in relevant_events(events, query.point, query.stay, radius):
+        by_day[event.first_in(query.stay)].append(event)
+    ranked = [
+        (number, day, event.details)
+        for day, its_events in by_day.items()
+        for number, event in enumerate(sorted(its_events, key=_start))
+    ]
+    return [event for *_, event in sorted(ranked, key=lambda one: one[:2])]
+
+
+def _start(event: LocalEvent) -> tuple[datetime, str, str]:
+    return moment_of(event.details), event.details.title, event.details.id
 
 
 def _as_of(events: Sequence[ProviderEvent], calendars: Sequence[Calendar]) -> datetime | None:

@@ -122,21 +122,32 @@ def province_of(point: Point) -> str | None:
     province = province_map.province_at(point) if province_map else None
     if province_map is None or province is None:
         return None
-    return province if point.region in {None, province_map.region_of(province)} else None
+    regions = _regions_of(point)
+    return province if not regions or province_map.region_of(province) in regions else None
 
 
 def is_observed_at(regions: tuple[str, ...], point: Point) -> bool | None:
-    """Whether an event of these regions and provinces is observed at the point; None: unknown."""
+    """Whether an event of these regions and provinces is observed at the point; None: unknown.
+
+    It is known where all regions that the point may lie in agree.
+    """
     if not regions:
         return True
     province = province_of(point)
     if province in regions:
         return True
-    region = point.region
-    if region is None and province is not None:
-        region = PROVINCE_MAPS[province[:2]].region_of(province)
-    if region is None:
-        return None
+    possible = _regions_of(point)
+    if province is not None:
+        possible = (PROVINCE_MAPS[province[:2]].region_of(province),)
+    found = {_is_observed_in(region, province, regions) for region in possible}
+    return found.pop() if len(found) == 1 else None
+
+
+def _regions_of(point: Point) -> tuple[str, ...]:
+    return (point.region,) if point.region else point.possible_regions
+
+
+def _is_observed_in(region: str, province: str | None, regions: tuple[str, ...]) -> bool | None:
     if region in regions or _TABLES.parents.get(region) in regions:
         return True
     by_province = not PROVINCES_BY_REGION.get(region, frozenset()).isdisjoint(regions)

@@ -37,11 +37,12 @@ class CsvFormat(formats.GuideFormat):
         return formats.first_character(data) not in {"", "{", "[", "<"}
 
     def read(self, data: bytes) -> formats.Table:
-        text = formats.decode_text(data)
-        header = text[:10_000].splitlines()[0]
+        header = formats.decode_text(data)[:10_000].splitlines()[0]
         csv.field_size_limit(_MAX_FIELD_LENGTH)
         delimiter = max(",;\t", key=header.count)
-        lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        # decoded as it is read: as one text with an emoji it takes four bytes a character, twice
+        text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
+        lines = csv.reader(text, delimiter=delimiter, strict=True)
         try:
             fields = _columns(next(lines))
             kind = "plain_csv" if "tier" in fields else "guide_csv"
@@ -113,7 +114,9 @@ def _features(features: list[Any]) -> Iterator[formats.Row]:
             yield formats.Row(number, {}, broken="not a feature with a point and properties")
             continue
         if not point:
-            yield formats.Row(number, {}, broken=f"its geometry is a {str(geometry['type'])[:40]}")
+            yield formats.Row(
+                number, {}, broken=f"its geometry is a {_text(geometry['type'])[:40]}"
+            )
             continue
         yield formats.Row(number, {**fields, "lat": _text(lat), "lng": _text(lng)})
 
@@ -141,8 +144,10 @@ def _known_fields(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(_text(part) for part in value)
-    if value is None or isinstance(value, bool | dict):
-        return ""
-    return str(value).strip()
+    """Return a text or number, or those of a list; what is nested deeper is left out."""
+    parts = value if isinstance(value, list) else [value]
+    return ", ".join(
+        str(one).strip()
+        for one in parts
+        if isinstance(one, str | int | float) and not isinstance(one, bool)
+    )

@@ -3,7 +3,9 @@
 Rows are duplicates when they have the same page at the provider, or nearly the same name either at
 the same street address or within 80 m. A street address alone never says so: many houses hold
 several restaurants. Names are nearly the same when they differ in case, accents, signs, a leading
-or trailing "Restaurant", or one letter among at least eight, but never in a digit.
+or trailing "Restaurant", or one letter among at least eight, but never in a digit. Of the rows at
+one place (a street address, or a cube of 80 m) the first 100 are compared with later ones: pairs of
+a file that puts all rows at one point would be too many.
 
 An id is a hash of what stays over imports: the dataset's own id, else the page at the provider,
 else name and city. Where those changed, a restaurant of the former version with nearly the same
@@ -26,6 +28,7 @@ from location_context.point import EARTH_RADIUS_KM
 from location_context.sections.guide.records import TIERS, Restaurant
 
 SAME_PLACE_KM = 0.08
+MAX_AT_ONE_PLACE = 100  # rows that later ones are compared with; a shopping centre has fewer
 _MIN_LETTERS_FOR_A_TYPO = 8
 _GENERIC_WORDS = {"restaurant", "ristorante", "restaurante", "restoran", "the"}
 _NEIGHBOURS = tuple(itertools.product((-1, 0, 1), repeat=3))
@@ -35,7 +38,8 @@ class SpatialGrid:
     """Points by number, and which of them lie within a fixed distance of another.
 
     They are kept in cubes of space as wide as the distance, so that only the 27 cubes around a
-    point are looked at; on the sphere itself cells would narrow toward the poles.
+    point are looked at; on the sphere itself cells would narrow toward the poles. A cube keeps its
+    first `MAX_AT_ONE_PLACE` points.
     """
 
     def __init__(self, km: float) -> None:
@@ -47,7 +51,9 @@ class SpatialGrid:
         """Add a point; the numbers of those already there within the distance."""
         found = self.near(lat, lng)
         vector = _vector(lat, lng)
-        self._cubes[self._cube(vector)].append((number, vector))
+        cube = self._cubes[self._cube(vector)]
+        if len(cube) < MAX_AT_ONE_PLACE:
+            cube.append((number, vector))
         return found
 
     def near(self, lat: float, lng: float) -> list[int]:
@@ -145,7 +151,8 @@ def _duplicate_pairs(restaurants: Sequence[Restaurant]) -> Iterator[tuple[int, i
         if restaurant.address:
             same_address = addresses[fold(restaurant.address)]
             candidates = [*candidates, *same_address]
-            same_address.append(index)
+            if len(same_address) < MAX_AT_ONE_PLACE:
+                same_address.append(index)
         for other in candidates:
             if nearly_same(names[other], names[index]):
                 yield other, index

@@ -182,9 +182,7 @@ class AccuracyStore(Protocol):
         """Store rows; one that is stored already for its provider, cell and day stays."""
         ...
 
-    async def load_forecasts(
-        self, since: date, provider: str | None = None, cell: str | None = None
-    ) -> list[ForecastRow]:
+    async def load_forecasts(self, since: date) -> list[ForecastRow]:
         """Those issued from a date on, in order of provider, cell and date."""
         ...
 
@@ -192,8 +190,8 @@ class AccuracyStore(Protocol):
         """What is stored of each forecast cell, by its key."""
         ...
 
-    async def load_observed(self, source: str, cell: str | None = None) -> list[ObservedRow]:
-        """What an archive knows of one of its cells, or of all."""
+    async def load_observed(self, source: str) -> list[ObservedRow]:
+        """Return what an archive knows, a row for each of its cells."""
         ...
 
     async def claim(self, source: str, cell: str, now: datetime, before: datetime) -> bool:

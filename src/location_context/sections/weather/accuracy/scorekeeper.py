@@ -9,59 +9,33 @@ never an answer.
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import NamedTuple
 
-import numpy as np
 import structlog
 
 from location_context.errors import StorageError
 from location_context.lru import LRUCache
-from location_context.sections.weather.accuracy import statistics
 from location_context.sections.weather.accuracy.records import (
-    LEADS,
     AccuracyStore,
     CellExtent,
     ForecastRow,
-    ObservedDays,
-    unpack_forecasts,
 )
-from location_context.sections.weather.accuracy.report import Report, make_report, observed_at
-from location_context.sections.weather.accuracy.verification import LAG_DAYS, Verification
+from location_context.sections.weather.accuracy.report import Report, make_report
+from location_context.sections.weather.accuracy.verification import Verification
 from location_context.sections.weather.providers.base import ArchiveProvider
-from location_context.sections.weather.records import Cell, Columns, Floats
+from location_context.sections.weather.records import Cell, Columns
 from location_context.stay import Clock
-from location_context.upstream.deadline import SingleFlight, WriteBehind
+from location_context.upstream.deadline import WriteBehind
 
 IDLE_DAYS = 7  # a cell that is asked for weekly keeps its place
 PASS_SECONDS = 3600.0  # one cell is verified in each
 MAX_PENDING = 2_000  # rows of half a kB; a store that is slower loses the oldest
 MAX_WAITING = 500  # forecasts of some kB that came within a quarter of a second
 MAX_REMEMBERED = 5_000  # cells whose forecast of the day is known to be kept
-MAX_BIASES = 2_000  # cells in memory, a quarter of a kB each
-BIAS_TTL = timedelta(hours=1)
-RETRY_TTL = timedelta(minutes=1)  # for a store that could not be read
 REPORT_TTL = timedelta(minutes=10)
-BIAS_WAIT = 0.05  # seconds that a guest may wait for a look into the store
 
 GetColumns = Callable[[], Awaitable[Columns]]
 FirstForecast = tuple[str, str, date]  # provider, cell and day of issue
-
-
-class Bias(NamedTuple):
-    """°C to subtract from highs and lows as issued, by lead from 0 to 15."""
-
-    temperature_max: Floats
-    temperature_min: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class _CachedBias:
-    """A bias, None where too little is known, and when to work it out again."""
-
-    bias: Bias | None
-    fresh_until: datetime
 
 
 class Scorekeeper:
@@ -95,8 +69,6 @@ class Scorekeeper:
         self._waiting: dict[FirstForecast, tuple[float | None, GetColumns]] = {}
         self._pending: list[ForecastRow] = []
         self._writes = WriteBehind(self._write)
-        self._biases: LRUCache[tuple[str, str], _CachedBias] = LRUCache(MAX_BIASES)
-        self._bias_reads: SingleFlight[None] = SingleFlight()
         self._report: tuple[Report, datetime] | None = None
         self._report_lock = asyncio.Lock()
 
@@ -168,39 +140,6 @@ class Scorekeeper:
         self._pending = []
         return bool(self._waiting)
 
-    async def bias(self, provider: str, cell: Cell | None) -> Bias | None:
-        """What the provider's errors of the last 30 verified days here call for; None for nothing.
-
-        From memory, where an hour old is as good as new; else a look into the store, which a guest
-        waits for no longer than `BIAS_WAIT`.
-        """
-        if cell is None or not self.max_cells:
-            return None
-        if self._cells is not None and cell.key not in self._cells:
-            return None
-        key = (provider, cell.key)
-        cached = self._biases.get(key)
-        if cached is None or self._clock() >= cached.fresh_until:
-            task = self._bias_reads.start(key, lambda: self._read_bias(*key))
-            await asyncio.wait([task], timeout=BIAS_WAIT)
-            cached = self._biases.get(key)
-        return cached.bias if cached is not None else None
-
-    async def _read_bias(self, provider: str, cell: str) -> None:
-        now = self._clock()
-        since = now.date() - timedelta(LAG_DAYS + 2 * statistics.BIAS_DAYS + LEADS)
-        try:
-            days = await self.verification.find(cell)
-            rows = await self._store.load_forecasts(since, provider, cell) if days else []
-        except StorageError as error:
-            structlog.get_logger().warning("score_not_read", why=error.message)
-            before = self._biases.get((provider, cell))
-            former = before.bias if before is not None else None
-            self._biases.put((provider, cell), _CachedBias(former, now + RETRY_TTL))
-            return
-        found = bias_of(rows, days) if days and rows else None
-        self._biases.put((provider, cell), _CachedBias(found, now + BIAS_TTL))
-
     async def report(self) -> Report:
         """The score of all cells, at most ten minutes old.
 
@@ -271,22 +210,4 @@ class Scorekeeper:
 
     async def close(self) -> None:
         """End what is under way, and write what is to be kept."""
-        await self._bias_reads.close()
         await self.flush()
-
-
-def bias_of(rows: Sequence[ForecastRow], days: ObservedDays) -> Bias:
-    """The bias of one provider's forecasts of one cell over its last 30 verified days."""
-    given, came = unpack_forecasts(rows), observed_at(rows, lambda _: days)
-    known = days.known_on(days.first, days.values.shape[1])
-    counted = statistics.last_days(known, statistics.BIAS_DAYS)
-    first = days.first.toordinal()
-    valid = np.array([row.issued_on.toordinal() for row in rows])[:, None] + np.arange(LEADS)
-    place = np.clip(valid - first, 0, len(counted) - 1)
-    recent = counted[place] & (valid >= first) & (valid < first + len(counted))
-
-    def of(name: str) -> Floats:
-        wrong = given[f"issued_{name}"] - came[name]
-        return statistics.bias(np.where(recent, wrong, np.nan))
-
-    return Bias(of("max"), of("min"))

@@ -1,4 +1,4 @@
-"""Statistics of forecasts against what happened: errors, coverage, Brier score, reliability, bias.
+"""Statistics of forecasts against what happened: errors, coverage, Brier score, reliability.
 
 Pure functions on arrays of rows x leads, NaN where unknown; a pair counts where both sides are
 known. Every result is an array by lead.
@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 
 from location_context.sections.weather.records import Floats
 
-MIN_BIAS_DAYS = 10  # fewer verified days say nothing of a bias
-BIAS_DAYS = 30  # the last ones that count: long enough to average weather, short of a season
-PRIOR_VARIANCE = 0.5  # °C²: biases of a grid beside another are about 0.7 °C
 BINS = np.array([0.0, 10.0, 30.0, 50.0, 70.0, 90.0, 100.0])  # of the chance of rain, in percent
 
 
@@ -75,29 +72,6 @@ def reliability(chance: Floats, wet: Floats) -> list[Bin]:
         share = 100 * float(outcomes[held].mean())
         found.append(Bin(int(held.sum()), float(chances[held].mean()), share))
     return found
-
-
-def bias(wrong: Floats) -> Floats:
-    """The bias to subtract at each lead, from the errors of the last verified days.
-
-    With n days of mean error m and variance s² it is m · n / (n + s²/τ²): the mean of a normal
-    distribution of biases around 0 with variance τ² = `PRIOR_VARIANCE`, once these days are known.
-    It is 0 below `MIN_BIAS_DAYS`.
-    """
-    count = np.isfinite(wrong).sum(axis=0)
-    mean = _mean(wrong)
-    variance = _mean((wrong - mean) ** 2) * count / np.maximum(count - 1, 1)
-    with np.errstate(invalid="ignore"):
-        shrunk = mean * count / (count + variance / PRIOR_VARIANCE)
-    enough: Floats = np.where(count >= MIN_BIAS_DAYS, shrunk, 0.0)
-    return enough
-
-
-def last_days(known: NDArray[np.bool_], days: int) -> NDArray[np.bool_]:
-    """Of days in order, the last `days` that are known."""
-    from_end = np.cumsum(known[::-1])[::-1]
-    chosen: NDArray[np.bool_] = known & (from_end <= days)
-    return chosen
 
 
 def _mean(values: Floats) -> Floats:

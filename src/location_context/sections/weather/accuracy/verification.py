@@ -51,18 +51,6 @@ class Verification:
         usable = (one for one in self._archives if one.client.configured and one.client.is_in_plan)
         return next(usable, None)
 
-    async def find(self, cell: str) -> ObservedDays | None:
-        """What is stored of the days at a forecast's cell.
-
-        Raises:
-            StorageError: the store cannot be read.
-        """
-        if (archive := self.archive) is None:
-            return None
-        key = archive_cell(archive, cell).key
-        rows = await self._store.load_observed(archive.source, key)
-        return rows[0].unpack() if rows else None
-
     async def find_all(self, cells: Sequence[str]) -> dict[str, ObservedDays]:
         """What is stored of the days at each of these forecast cells.
 

@@ -24,9 +24,8 @@ from location_context.sections.weather.card.strips import (
     high_tenths,
     years,
 )
-from location_context.sections.weather.estimate import unusual
 from location_context.sections.weather.response import Day, WeatherBody
-from location_context.sections.weather.summary_text import departure_text, mean
+from location_context.sections.weather.summary_text import mean
 
 MAX_COLUMNS = 10
 MAX_BRIEF_COLUMNS = 8
@@ -239,12 +238,10 @@ def stale_line(body: WeatherBody, fmt: Formatter) -> str:
 
 
 def headline(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
-    """One sentence; two for a straddling stay, one for each half."""
+    """Return the stay's sentence; for a straddling stay the near part's and what is typical."""
     if near is None:
-        if whole.mode == "forecast":
-            return summary_text.forecast_headline(whole, fmt)
-        return summary_text.typical_headline(whole, fmt)
-    first = summary_text.forecast_headline(near, fmt)
+        return summary_text.stay_text(whole, fmt)
+    first = summary_text.stay_text(near, fmt)
     far = [day for day in whole.days if day.date > near.stay.end]
     high, low = mean(d.temperature_max for d in far), mean(d.temperature_min for d in far)
     if high is None or low is None:
@@ -269,25 +266,10 @@ def note(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
         return fmt.join_sentences([_rain(whole, fmt), averages])
     said = [_sun(whole, fmt), _rain(whole, fmt)]
     if whole.mode == "climatology":
-        said += [_typical_range(whole.days, fmt), _few_years(whole, fmt)]
+        said.append(_typical_range(whole.days, fmt))
     else:
-        said = [_departure(whole, fmt), *said, _wind(whole, fmt), _uv(whole.days, fmt)]
-        said.append(_forecast_range(whole.days, fmt))
+        said += [_wind(whole, fmt), _uv(whole.days, fmt), _forecast_range(whole.days, fmt)]
     return fmt.join_sentences(said)
-
-
-def _departure(body: WeatherBody, fmt: Formatter) -> str:
-    """How much warmer or cooler than usual, where the summary says it."""
-    highs = [day.temperature_max for day in body.days]
-    usual = mean(day.typical.temperature_max if day.typical else None for day in body.days)
-    average = mean(highs)
-    if average is None or usual is None or None in highs:
-        return ""
-    warmer = unusual(average, usual, body.history)
-    if warmer is None or round(warmer) == 0:
-        return ""
-    difference = fmt.temperature(abs(warmer))
-    return departure_text(fmt.language, difference, len(highs), warmer=warmer > 0)
 
 
 def _sun(body: WeatherBody, fmt: Formatter) -> str:
@@ -340,16 +322,6 @@ def _forecast_range(days: Sequence[Day], fmt: Formatter) -> str:
         return ""
     text = fmt.gettext("High on {date}: {range}, 8 days in 10.")
     return text.format(date=fmt.day(days[-1].date), range=fmt.temperatures_in_words(*tenths))
-
-
-def _few_years(body: WeatherBody, fmt: Formatter) -> str:
-    count = len(body.basis.years)
-    if count >= 10 or not count:
-        return ""
-    text = fmt.ngettext(
-        "From the {count} year that is known.", "From the {count} years that are known.", count
-    )
-    return text.format(count=count)
 
 
 def _wind(body: WeatherBody, fmt: Formatter) -> str:

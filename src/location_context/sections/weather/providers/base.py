@@ -27,6 +27,7 @@ ARCHIVE_DEGREES = 0.25  # ERA5's grid
 FORECAST_DEGREES = 0.1  # the finer of the models that forecasts are mixed of
 MAX_DAYS = 6000  # in one response: ten years with their pads are 3,700
 MAX_NUMBER = 1e9  # a JSON integer may have 400 digits
+LOWEST, HIGHEST = -430, 9000  # m: the shore of the Dead Sea, and above Mount Everest
 _NUMBERS = list[float | None]  # what an array is made of as it stands
 
 # What a native value is multiplied by, and what is then added, to be in our unit.
@@ -54,6 +55,18 @@ class Native(NamedTuple):
 def is_number(value: Any) -> TypeGuard[float]:
     """Whether it is a number of JSON that may be one of nature; a bool is not."""
     return type(value) in (int, float) and abs(value) < MAX_NUMBER
+
+
+def read_elevation(value: Any) -> float | None:
+    """Return an elevation in m, 0.0 at sea; None if it is not a possible one."""
+    return float(value) if is_number(value) and LOWEST <= value <= HIGHEST else None
+
+
+def read_grid(cell: records.Cell, lat: Any, lng: Any, elevation: Any) -> records.Grid:
+    """Return the grid cell that an answer names, or the requested one if it names no place."""
+    if not (is_number(lat) and is_number(lng) and abs(lat) <= 90 and abs(lng) <= 180):
+        lat, lng = cell.lat, cell.lng
+    return records.Grid(float(lat), float(lng), read_elevation(elevation))
 
 
 def read_columns(
@@ -295,12 +308,16 @@ class ArchiveProvider(Provider):
 
     Attributes:
         source: names its months in the store, for good: another name forgets what is stored.
+        representativeness: standard error in K of highs and of lows of a cell, brought to a
+            place's height, as those of the place: coasts, cities and valleys within the cell. It
+            widens the range of the climatology. In doubt name more.
 
     Example:
         >>> from location_context.sections.contract import Attribution
         >>> from location_context.sections.weather.records import Cell, Grid, Month, month_span
         >>> class Almanac(ArchiveProvider):
         ...     name, title, source = "almanac", "Almanac", "almanac_v1"
+        ...     representativeness = (1.2, 1.2)  # of its cells against stations
         ...
         ...     def cell(self, point):
         ...         return Cell.of(point, 0.5)
@@ -327,6 +344,7 @@ class ArchiveProvider(Provider):
     """
 
     source: str
+    representativeness: tuple[float, float]
 
     @abstractmethod
     def cell(self, point: Point) -> records.Cell:

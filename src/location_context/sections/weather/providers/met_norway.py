@@ -31,7 +31,7 @@ from location_context.sections.section import SectionContext
 from location_context.sections.weather import records
 from location_context.sections.weather.providers import base
 from location_context.sections.weather.providers.base import Forecast, ForecastProvider, Native
-from location_context.sections.weather.records import Cell, Columns, Grid
+from location_context.sections.weather.records import Cell, Columns
 from location_context.upstream.client import ClientLimits, ProviderClient
 from location_context.upstream.http import HttpResponse
 
@@ -154,7 +154,7 @@ class MetNorway(ForecastProvider):
         properties = cached.body["properties"]
         issued = datetime.fromisoformat(properties["meta"]["updated_at"]).astimezone(UTC)
         lng, lat, *rest = cached.body["geometry"]["coordinates"]
-        grid = Grid(float(lat), float(lng), float(rest[0]) if rest else None)
+        grid = base.read_grid(cell, lat, lng, rest[0] if rest else None)
         first, columns = aggregate_to_days(properties["timeseries"], cell.timezone, today)
         return Forecast(first, columns, grid, self._clock(), cached.expires_at, issued)
 

@@ -54,6 +54,7 @@ class NasaPower(ArchiveProvider):
     title = "NASA POWER"
     model = "MERRA-2"
     source = "nasa_power"
+    representativeness = (1.7, 1.7)  # judged at seven stations: docs/decisions/weather.md
     order = 200
 
     def __init__(self, context: SectionContext) -> None:
@@ -123,10 +124,9 @@ def _read_values(series: Mapping[str, Mapping[str, Any]], first: date, last: dat
 
 def _read_grid(body: Any, cell: Cell) -> Grid:
     lng, lat, *rest = body["geometry"]["coordinates"]
-    elevation = float(rest[0]) if rest and MISSING_BELOW / 2 < rest[0] < 9000 else None
     if not (abs(lat - cell.lat) <= 1 and abs(lng) <= 180):
         raise ValueError("another place")
-    return Grid(float(lat), float(lng), elevation)
+    return base.read_grid(cell, lat, lng, rest[0] if rest else None)
 
 
 def _version(body: Any) -> str | None:

@@ -18,9 +18,10 @@ import numpy as np
 
 from location_context.errors import ProviderResponseInvalid, ProviderStatusError
 from location_context.sections.contract import CC_BY, Attribution
-from location_context.sections.open_meteo import NAME, reason, weight
+from location_context.sections.open_meteo import NAME, open_meteo_headers, reason, weight
 from location_context.sections.section import SectionContext
-from location_context.sections.weather.providers.base import Native, is_number, read_table
+from location_context.sections.weather.providers import base
+from location_context.sections.weather.providers.base import Native, read_table
 from location_context.sections.weather.records import Cell, Floats, Grid
 from location_context.upstream.client import ProviderClient
 
@@ -72,7 +73,7 @@ class OpenMeteoClient:
     ) -> None:
         self._client = client
         self._fields = fields
-        self._key = context.settings.open_meteo_api_key
+        self._headers = open_meteo_headers(context.settings)
         self._unknown_fields: set[str] = set()
         self._unknown_zones: set[str] = set()
         self._search = asyncio.Lock()
@@ -96,10 +97,13 @@ class OpenMeteoClient:
 
         `days` are the lengths of the intervals, which the call is charged by.
         """
-        keyed = {**params, "apikey": self._key.reveal()} if self._key else dict(params)
         units = weight(params["daily"].count(",") + 1, days)
         return await self._client.get_json(
-            keyed, lambda body: parse(_checked(body)), units=units, public=public
+            params,
+            lambda body: parse(_checked(body)),
+            headers=self._headers,
+            units=units,
+            public=public,
         )
 
     async def retry_with_corrections(
@@ -204,18 +208,11 @@ def read_daily(body: Any, fields: Sequence[str]) -> tuple[date, Floats]:
     return first, values
 
 
-def read_elevation(value: Any) -> float | None:
-    """An elevation in m, 0.0 at sea; None where it is none (the terrain model has gaps)."""
-    return float(value) if is_number(value) and -450 <= value <= 9000 else None
-
-
 def read_grid(body: Any, cell: Cell) -> Grid:
     """The cell the answer says it is for; the asked one when it does not say."""
     block = body if isinstance(body, dict) else {}
-    lat, lng = block.get("latitude"), block.get("longitude")
-    if not (is_number(lat) and is_number(lng) and abs(lat) <= 90 and abs(lng) <= 180):
-        lat, lng = cell.lat, cell.lng
-    return Grid(float(lat), float(lng), read_elevation(block.get("elevation")))
+    values = (block.get(name) for name in ("latitude", "longitude", "elevation"))
+    return base.read_grid(cell, *values)
 
 
 def coordinates(lat: float, lng: float) -> dict[str, str]:

@@ -309,6 +309,7 @@ class ArchiveQuery:
             years=years,
             samples_per_day=climatology.samples(values),
             grid=month.grid,
+            representativeness=self.provider.representativeness,
             history=climatology.history(self.stay, years, values),
         )
 
@@ -338,7 +339,11 @@ class ArchiveBuilder:
     pause: Callable[[float], Awaitable[None]]
 
     async def build(self, points: Iterable[Point]) -> BuildReport:
-        """Every cell that holds a point; a cell that fails is counted and passed over."""
+        """Every cell that holds a point; a cell that fails is counted and passed over.
+
+        Raises:
+            OperatorError: the provider could not be reached several times in a row.
+        """
         cells = {self.archive.cell(point): point for point in points}
         built = BuildReport(cells=len(cells))
         for number, (cell, point) in enumerate(cells.items(), 1):
@@ -357,7 +362,7 @@ class ArchiveBuilder:
 
     async def _fetch(self, cell: Cell, missing: list[YearMonth], today: date) -> bool:
         """Ask until the cell is stored; waits where the budget or the provider asks for backoff."""
-        attempts = 0
+        attempts = unreached = 0
         while attempts < MAX_ATTEMPTS:
             try:
                 months = await self.archive.fetch_months(cell, missing, today, public=False)
@@ -367,6 +372,13 @@ class ArchiveBuilder:
             except errors.ProviderError as error:
                 attempts += 1
                 self.say(error.message)
+                unreached += isinstance(error, errors.ProviderUnreachable | errors.ProviderTimeout)
+                if unreached == MAX_ATTEMPTS:
+                    raise errors.OperatorError(
+                        f"{self.archive.client.hostname} could not be reached {unreached} times in "
+                        f"a row ({error.message}). Check this machine's outgoing connections; what "
+                        "was fetched is stored, so run this again later to continue."
+                    ) from None
             else:
                 self.repository.put(self.archive.source, cell.key, months)
                 await self.repository.flush()

@@ -14,9 +14,10 @@ import msgspec
 from location_context.errors import ProviderError, ProviderResponseInvalid
 from location_context.point import Point
 from location_context.sections.contract import Attribution
-from location_context.sections.open_meteo import NAME, open_meteo_client
+from location_context.sections.open_meteo import NAME, open_meteo_client, open_meteo_headers
 from location_context.sections.section import SectionContext
-from location_context.sections.weather.providers.open_meteo import coordinates, read_elevation
+from location_context.sections.weather.providers.base import read_elevation
+from location_context.sections.weather.providers.open_meteo import coordinates
 from location_context.sections.weather.records import Spot
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
 from location_context.upstream.cached_source import CachedSource, Sharing
@@ -57,7 +58,7 @@ class Elevations:
         url = f"{base}/elevation" if is_forecast else ""
         limits = ClientLimits(timeout=5.0)
         self.client = open_meteo_client("open_meteo_elevation", url, context, limits)
-        self._key = context.settings.open_meteo_api_key
+        self._headers = open_meteo_headers(context.settings)
         self._repository = repository
         self._cache: CachedSource[Spot, float | None] = CachedSource(
             context.clock,
@@ -132,8 +133,6 @@ class Elevations:
         """
         asked = [coordinates(lat, lng) for lat, lng in spots]
         params = {name: ",".join(one[name] for one in asked) for name in ("latitude", "longitude")}
-        if self._key:
-            params["apikey"] = self._key.reveal()
 
         def parse(response: HttpResponse) -> list[float | None]:
             # what it does not know stands there as a bare nan, which JSON has no word for
@@ -142,7 +141,9 @@ class Elevations:
                 raise ProviderResponseInvalid(NAME, "the heights are not as many as the points")
             return [read_elevation(value) for value in found]
 
-        return await self.client.get(params, parse, units=len(spots), public=public)
+        return await self.client.get(
+            params, parse, headers=self._headers, units=len(spots), public=public
+        )
 
     async def probe(self, point: Point) -> None:
         """Ask for the point's elevation, though it may be known; what fails shows in the client."""

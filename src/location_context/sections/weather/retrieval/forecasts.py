@@ -26,7 +26,7 @@ MAX_CACHED = 2_000
 SURE_DAYS = 14  # Open-Meteo's range once shrank to these; later days may be unknown
 PAST_DAYS = (0, 14, 92)  # asked for in these steps, so that stays under way share a forecast
 
-Key = tuple[str, Cell, int]  # whose, where, and how many past days
+Key = tuple[str, Cell, int]  # the provider's name, where, and how many past days
 
 
 class Forecasts:
@@ -67,8 +67,8 @@ class Forecasts:
         )
         self.cache.in_flight.on_join = lambda flight: self._client(flight[0][0]).calls.join()
 
-    def _client(self, title: str) -> ProviderClient:
-        return next(one.client for one in self.providers if one.title == title)
+    def _client(self, name: str) -> ProviderClient:
+        return next(one.client for one in self.providers if one.name == name)
 
     async def fetch(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
         """The forecast of the stay; None when none can be had."""
@@ -110,7 +110,7 @@ class Forecasts:
         assert query.stay is not None
         past = max(0, (query.point.today(self.clock()) - query.stay.start).days)
         days = next(n for n in PAST_DAYS if n >= min(past, PAST_DAYS[-1]))
-        return provider.title, Cell.of(query.point, provider.cell_degrees), days
+        return provider.name, Cell.of(query.point, provider.cell_degrees), days
 
     async def _fresh(
         self, provider: ForecastProvider, query: Query, deadline: Deadline
@@ -174,7 +174,6 @@ class Forecasts:
             as_of=forecast.issued_at or forecast.fetched_at,
             issued_at=forecast.issued_at,
             grid=forecast.grid,
-            cell=Cell.of(query.point, provider.cell_degrees),
             product=provider.product,
             stale=stale,
         )

@@ -1,0 +1,185 @@
+"""Reading: the bytes of a dataset become restaurants, in a process of its own unless trusted.
+
+Every row is accounted for: taken, merged into another, or rejected with its line and reason.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import msgspec
+
+from location_context.errors import OperatorError
+from location_context.gazetteer.gazetteer import Gazetteer
+from location_context.sections import registry
+from location_context.sections.guide import records
+from location_context.sections.guide.imports import formats, matching
+from location_context.sections.guide.imports.validation import CountryAt, RowValidator
+from location_context.sections.sandbox import Sandbox, confine
+
+Progress: TypeAlias = Callable[[int, int], None]  # rows done, rows in all
+_PROGRESS_EVERY = 256  # rows
+CPU_SECONDS = 300  # three times what the largest file takes on a slow core of 2026
+
+
+class RejectedRow(msgspec.Struct, frozen=True):
+    """A row that was not taken, and why."""
+
+    line: int
+    reason: str
+
+
+class MergedRow(msgspec.Struct, frozen=True):
+    """A row that became one with an earlier one."""
+
+    line: int
+    into: int
+
+
+class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of every row: `rows` = `taken` + `merged` + `refused`.
+
+    Lines are counted in `counted_in`; `version` is None when nothing was stored.
+    """
+
+    kind: str
+    counted_in: str
+    rows: int
+    taken: int
+    by_tier: dict[str, int]
+    merged: list[MergedRow]
+    refused: list[RejectedRow]
+    version: int | None = None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The restaurants of a dataset, their ids in it ("" where it has none), and the report."""
+
+    restaurants: list[records.Restaurant]
+    own_ids: list[str]
+    report: ImportReport
+
+
+Read: TypeAlias = Callable[[bytes, Progress], Reading]
+
+
+class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A line of the process's output: how far it is, a restaurant, the report, or the end."""
+
+    progress: tuple[int, int] | None = None
+    restaurant: records.Restaurant | None = None
+    own_id: str = ""
+    report: ImportReport | None = None
+    error: str | None = None
+
+
+def read(data: bytes, progress: Progress, *, country_at: CountryAt) -> Reading:
+    """Read a dataset in this process; `country_at` gives the country at a point.
+
+    Raises:
+        OperatorError: it is not a dataset.
+    """
+    table = formats.read_table(data, installed_formats())
+    valid, rejected = _validated(table, RowValidator(country_at), progress)
+    groups = matching.group_duplicates([restaurant for _, restaurant in valid])
+    restaurants = [matching.merge([valid[n][1] for n in group]) for group in groups]
+    own_ids = [next((i for n in group if (i := valid[n][0].get("id"))), "") for group in groups]
+    tiers = [restaurant.tier for restaurant in restaurants]
+    report = ImportReport(
+        kind=table.kind,
+        counted_in=table.counted_in,
+        rows=len(table.rows),
+        taken=len(restaurants),
+        by_tier={tier: tiers.count(tier) for tier in records.TIERS if tier in tiers},
+        merged=[
+            MergedRow(valid[n][0].line, valid[group[0]][0].line)
+            for group in groups
+            for n in group[1:]
+        ],
+        refused=rejected,
+    )
+    return Reading(restaurants, own_ids, report)
+
+
+def read_in_sandbox(data: bytes, progress: Progress) -> Reading:
+    """Read a stranger's dataset in a process with bounds on memory and time.
+
+    Raises:
+        OperatorError: it is not a dataset, or reading it went beyond the bounds.
+    """
+    restaurants: list[records.Restaurant] = []
+    own_ids: list[str] = []
+    sandbox = Sandbox(__name__, data, CPU_SECONDS)
+    report = problem = None
+    try:
+        for text in sandbox.lines():
+            line = msgspec.json.decode(text, type=_Line)
+            if line.restaurant:
+                restaurants.append(line.restaurant)
+                own_ids.append(line.own_id)
+            elif line.progress:
+                progress(*line.progress)
+            report, problem = line.report, line.error
+    except msgspec.DecodeError:
+        problem = "The file cannot be imported: reading it was cut short."  # its last line was
+    except OperatorError as error:
+        problem = f"The file cannot be imported: {error.message}."
+    finally:
+        sandbox.cancel()
+    if report is None:
+        raise OperatorError(problem or "The file cannot be imported: nothing was read of it.")
+    return Reading(restaurants, own_ids, report)
+
+
+def installed_formats() -> list[formats.GuideFormat]:
+    """The formats of other packages and our own, in the order in which they are asked.
+
+    Raises:
+        OperatorError: a format of another package cannot be loaded.
+    """
+    kind: type[formats.GuideFormat] = formats.GuideFormat  # type: ignore[type-abstract]  # subclasses are built
+    return [one() for one in registry.load(registry.GUIDE_IMPORTERS, kind)]
+
+
+def _validated(
+    table: formats.Table, validator: RowValidator, progress: Progress
+) -> tuple[Sequence[tuple[formats.Row, records.Restaurant]], list[RejectedRow]]:
+    valid: list[tuple[formats.Row, records.Restaurant]] = []
+    rejected: list[RejectedRow] = []
+    for done, row in enumerate(table.rows):
+        if done % _PROGRESS_EVERY == 0:
+            progress(done, len(table.rows))
+        try:
+            valid.append((row, validator.restaurant(row)))
+        except formats.RowError as reason:
+            rejected.append(RejectedRow(row.line, str(reason)))
+    progress(len(table.rows), len(table.rows))
+    return valid, rejected
+
+
+def main() -> None:
+    """Run as the process: read the dataset from stdin, and print line by line."""
+    confine()
+
+    def put(line: _Line) -> None:
+        sys.stdout.buffer.write(msgspec.json.encode(line) + b"\n")
+
+    def progress(done: int, rows: int) -> None:
+        put(_Line(progress=(done, rows)))
+        sys.stdout.buffer.flush()
+
+    try:
+        found = read(sys.stdin.buffer.read(), progress, country_at=Gazetteer.load().country)
+    except OperatorError as error:
+        put(_Line(error=error.message))
+    else:
+        for restaurant, own_id in zip(found.restaurants, found.own_ids, strict=True):
+            put(_Line(restaurant=restaurant, own_id=own_id))
+        put(_Line(report=found.report))
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Sandbox: a stranger's bytes are read in a process of its own, which can be stopped.
+
+A module of ours runs as that process: it calls `confine`, reads the bytes from its input and prints
+a line of JSON for each thing it finds. It is stopped by the processor's time, which a busy machine
+does not shorten, and has a bound on memory; whoever waits for it has a bound on the wall clock as
+well, against one that only sleeps.
+"""
+
+import contextlib
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Generator
+from threading import Timer
+
+from location_context.errors import OperatorError
+
+WALL_SECONDS = 1200.0  # ten times the most of the processor: nine others may be as busy
+MAX_MEMORY = 1 << 30
+_ENVIRONMENT = ("PATH", "PYTHONPATH", "PYTHONHOME", "LANG", "LD_LIBRARY_PATH")
+
+
+class Sandbox:
+    """One reading of `data` by a module. `lines` blocks: for a thread.
+
+    Attributes:
+        module: the name of the module that is run.
+        cpu_seconds: seconds of the processor after which it is stopped.
+    """
+
+    def __init__(self, module: str, data: bytes, cpu_seconds: int) -> None:
+        self.module = module
+        self.cpu_seconds = cpu_seconds
+        self._data = data
+        self._process: subprocess.Popen[bytes] | None = None
+        self._cancelled = self._timed_out = False
+
+    def cancel(self) -> None:
+        """End the process, from whatever thread."""
+        self._cancelled = True
+        if self._process is not None:
+            self._process.kill()
+
+    def lines(self) -> Generator[bytes, None, None]:
+        """Yield the lines that the process prints; the last one may be cut.
+
+        Raises:
+            OperatorError: it did not come to its end, so that what it printed is a part.
+        """
+        # what reads a stranger's bytes has no business with the keys in our environment
+        environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+        environment["OPENBLAS_NUM_THREADS"] = "1"  # else numpy takes 30 MB for each processor
+        with subprocess.Popen(  # noqa: S603  our own interpreter with our own module
+            [sys.executable, "-m", self.module, str(self.cpu_seconds)], env=environment,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        ) as process:  # fmt: skip
+            self._process = process
+            if self._cancelled:
+                process.kill()
+            timer = Timer(WALL_SECONDS, self._stop)
+            timer.daemon = True
+            timer.start()
+            try:
+                yield from _exchange(process, self._data)
+            finally:
+                timer.cancel()
+                process.kill()  # nothing more is wanted of it; it may be alive if the caller left
+        if process.returncode:
+            raise OperatorError(self._reason(process.returncode))
+
+    def _stop(self) -> None:
+        self._timed_out = True
+        self.cancel()
+
+    def _reason(self, returncode: int) -> str:
+        if self._timed_out:
+            return f"reading it took more than {WALL_SECONDS:g} seconds"
+        if returncode == -signal.SIGXCPU:
+            seconds = self.cpu_seconds
+            return (
+                f"reading it took more than {seconds} second{'s' * (seconds > 1)} of the processor"
+            )
+        return "reading it took too much memory, or failed"
+
+
+def _exchange(process: subprocess.Popen[bytes], data: bytes) -> Generator[bytes, None, None]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with contextlib.suppress(BrokenPipeError):  # it was stopped before it had read all
+        process.stdin.write(data)
+        process.stdin.close()
+    yield from process.stdout
+    process.wait()
+
+
+def confine() -> None:
+    """Bound the memory and processor time of this process, which a `Sandbox` started."""
+    cpu_seconds = int(sys.argv[1])
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # else a stop would write its memory to disk
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+    # the first ends it with a signal that tells why, the second if that is not received
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
