@@ -43,7 +43,7 @@ COLUMNS = {
 }
 ROWS = [ROW[name] for name in COLUMNS]
 NAN = float("nan")
-FOLDER = Path(__file__).parents[2] / "shared" / "data"
+FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
 STATIONS = ("nws_us160_2021.csv.gz", "meteostat_europe_2020.csv.gz")  # whose truth is a station's
 NEAR_DEGREES = 0.5  # in latitude and longitude: half a cell and more of NASA POWER's
 WEEK = 7

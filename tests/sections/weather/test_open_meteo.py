@@ -37,7 +37,7 @@ def places(count: int) -> list[Point]:
 
 
 async def test_six_new_places_at_once_cost_six_calls_and_nobody_is_refused(world: World):
-    world.open_meteo.slow_seconds = 0.03
+    world.open_meteo.slow_seconds = 0.3
     asked = places(7)
     readings = await asyncio.gather(*(world.read(query(NEAR, point), 30) for point in asked[:6]))
     assert [reading.body.mode for reading in readings] == ["forecast"] * 6
