@@ -1,20 +1,26 @@
 """Write src/location_context/widget/heights.json: how tall the parts of a full widget are.
 
-In Chromium, with the sample sections of tests/widget (restaurants of six tiers, a dozen events),
-by width, days and kind of weather; `widget/embedding.py` adds them up. Run it after a change of
-looks; tests/widget/test_heights.py says when it is due. Needs the test requirements and Chromium.
-Usage: python scripts/measure_heights.py
+Chromium draws the sample sections of tests/widget (restaurants of six tiers, a dozen events) by
+width, days and kind of weather, with each folder of fonts, the full page in two languages; a height
+is the mean of the lowest and the highest. `widget/embedding.py` adds the parts up. Run it after a
+change of looks; tests/widget/test_heights.py says when it is due. Needs the test requirements,
+Chromium and Debian's packages fonts-dejavu-core, fonts-noto-core and fonts-liberation.
+Usage: python scripts/measure_heights.py [folder of fonts …]
 """
 
 import json
+import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date, timedelta
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, Playwright, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -32,6 +38,11 @@ from location_context.settings import Settings  # noqa: E402  the path comes fir
 OUT = ROOT / "src" / "location_context" / "widget" / "heights.json"
 # on both sides of every change of the layout
 WIDTHS = (280, 320, 360, 440, 559, 560, 639, 640, 680, 720, 900, 1200)
+FONTS = [f"/usr/share/fonts/truetype/{name}" for name in ("dejavu", "noto", "liberation")]
+LANGUAGES = ("en", "ja")  # ja has the shortest text
+FONT_SETTINGS = """<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir>{folder}</dir><cachedir>{cache}</cachedir>
+<include ignore_missing="yes">/etc/fonts/conf.d</include></fontconfig>"""
 COMPACT_OUT = OUT.with_name("compact_heights.json")
 COMPACT_WIDTHS = (280, 320, 367, 368, 384, 400, 420, 440, 463, 464, 500, 560, 640, 733, 900)
 SHORT_DAYS = 3
@@ -57,23 +68,53 @@ MEASURE = """(widths) => {
 
 def main() -> None:
     """Measure and write."""
+    folders = sys.argv[1:] or FONTS
+    if missing := [folder for folder in folders if not Path(folder).is_dir()]:
+        sys.exit(f"no such folder of fonts: {', '.join(missing)}")
     clock, port = MovedClock(), free_port()
     url = f"http://127.0.0.1:{port}"
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         settings = Settings(
             data_dir=Path(folder), public_url=url, log_level="error", widget_per_minute=100_000
         )
-        sections = sample_sections(clock)
-        browser = playwright.chromium.launch(
-            executable_path=chromium_path(), args=["--no-sandbox", "--disable-dev-shm-usage"]
-        )
-        with serve(settings, clock=clock, sections=sections, port=port):
-            page = browser.new_page(viewport={"width": 1200, "height": 9000})
-            low = compact(page, url, sections)
-            found = measured(page, url, sections)
-        browser.close()
-    COMPACT_OUT.write_text(json.dumps(low, separators=(",", ":")).replace("],", "],\n") + "\n")
-    OUT.write_text(json.dumps(found, separators=(",", ":")).replace("]],", "]],\n") + "\n")
+        low, full = [], []
+        for fonts, lang in product(folders, LANGUAGES):
+            sections = sample_sections(clock)
+            with (
+                serve(settings, clock=clock, sections=sections, port=port),
+                window(playwright, fonts, lang, Path(folder)) as page,
+            ):
+                if lang == LANGUAGES[0]:
+                    low.append(compact(page, url, sections))
+                full.append(measured(page, url, sections))
+    COMPACT_OUT.write_text(
+        json.dumps(middle(low), separators=(",", ":")).replace("],", "],\n") + "\n"
+    )
+    OUT.write_text(json.dumps(middle(full), separators=(",", ":")).replace("]],", "]],\n") + "\n")
+
+
+@contextmanager
+def window(playwright: Playwright, fonts: str, lang: str, folder: Path) -> Iterator[Page]:
+    """A wide window of a browser that has only these fonts and asks for this language."""
+    settings = folder / "fonts.conf"
+    settings.write_text(FONT_SETTINGS.format(folder=fonts, cache=folder / "fonts"))
+    browser = playwright.chromium.launch(
+        executable_path=chromium_path(),
+        args=["--no-sandbox", "--disable-dev-shm-usage"],
+        env={**os.environ, "FONTCONFIG_FILE": f"{settings}"},
+    )
+    yield browser.new_page(viewport={"width": 1200, "height": 9000}, locale=lang)
+    browser.close()
+
+
+def middle(found: Any) -> Any:
+    """The mean of the lowest and the highest of measurements of one shape."""
+    first = found[0]
+    if isinstance(first, dict):
+        return {name: middle([one[name] for one in found]) for name in first}
+    if isinstance(first, (list, tuple)):
+        return [middle(alike) for alike in zip(*found, strict=True)]
+    return round((min(found) + max(found)) / 2)
 
 
 def measured(page: "Page", url: str, sections: "Sequence[Section]") -> dict[str, object]:
@@ -166,7 +207,7 @@ class Open:
         self, page: "Page", url: str, start: date, more: str = "", lat: float = 43.3183
     ) -> None:
         self._page, self._start = page, start
-        self._address = f"{url}/v1/pulse?lang=en&lat={lat}&lng=-1.9812&place=San%20Sebastián{more}"
+        self._address = f"{url}/v1/pulse?lat={lat}&lng=-1.9812&place=San%20Sebastián{more}"
         self._seen: dict[int, list[dict[str, float]]] = {}
 
     def part(self, days: int, name: str) -> list[int]:

@@ -30,7 +30,7 @@ HALF = (INNER - GUTTER) / 2
 LEADING = 1.35
 ICON, SMALL_ICON = 26, 13
 ELLIPSIS = "…"
-_FONT = 'system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Noto Sans",sans-serif'
+_FONT = '-apple-system,"Segoe UI",Roboto,"Noto Sans","Liberation Sans",Arial,sans-serif'
 STYLES = {  # of texts: size in px, weight and colour
     "p": (22, 600, "ink"), "d": (14, 400, "ink2"), "q": (12, 400, "ink3"), "h": (13, 600, "ink2"),
     "l": (16, 600, "ink"), "n": (14, 600, "ink"), "t": (12, 600, "accent"),
