@@ -11,18 +11,17 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.client import HTTPConnection
 
 import structlog
 import uvloop
 from granian.constants import HTTPModes, Interfaces
-from granian.http import HTTP1Settings
 from granian.server.common import LogLevels
 from granian.server.embed import Server
 
 from location_context.app import create_app
-from location_context.cli.serve import HEADER_READ_TIMEOUT, MAX_CONNECTIONS
+from location_context.cli.serve import HTTP1_SETTINGS, MAX_CONNECTIONS
 from location_context.sections.section import Section
 from location_context.settings import Settings
 from location_context.stay import Clock, system_clock
@@ -47,7 +46,7 @@ def serve(
     clock: Clock = system_clock,
     sections: Sequence[Section] | None = None,
     port: int | None = None,
-    headers_within: int = HEADER_READ_TIMEOUT,
+    headers_within: int = HTTP1_SETTINGS.header_read_timeout,
 ) -> Iterator[Served]:
     """Serve until the end of the block. `sections` stand in for the real ones.
 
@@ -87,7 +86,7 @@ class _Thread(threading.Thread):
             backlog=MAX_CONNECTIONS,
             backpressure=MAX_CONNECTIONS,
             http=HTTPModes.http1,
-            http1_settings=HTTP1Settings(header_read_timeout=headers_within),
+            http1_settings=replace(HTTP1_SETTINGS, header_read_timeout=headers_within),
             log_level=LogLevels.critical,
         )
         self._port = port

@@ -207,7 +207,9 @@ def create_app(
             routes = [*json_routes(service, app, OEmbed), *pages, *widget.others]
             if isinstance(tracer, traces.OpenTelemetryTracer):
                 app.wrap(tracer.wrap)
-            app.serve(routes, {page.path: widget.error_response for page in pages})
+            app.serve(
+                routes, {page.path: widget.error_response for page in pages}, public=widget.gate
+            )
             await stack.enter_async_context(metrics.served(service, app))
             async with background(service), drain.with_parent():
                 with app.log, drain.on_sigterm(app, settings):

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import pytest
 
-from location_context.cli.serve import HEADER_READ_TIMEOUT
+from location_context.cli.serve import HTTP1_SETTINGS
 from tests.serving import serve
 from tests.web.commands import Serving, command, serving, starting
 
@@ -195,7 +195,7 @@ def test_two_workers_share_keys_and_data_and_end_answering_every_connection(hous
 
 
 def test_slow_headers_are_cut_off_and_by_default_within_30_seconds(web_settings) -> None:
-    assert HEADER_READ_TIMEOUT <= 30_000
+    assert HTTP1_SETTINGS.header_read_timeout <= 30_000
     with (
         serve(web_settings, sections=[], headers_within=300) as served,
         socket.create_connection(("127.0.0.1", served.port), timeout=10) as connection,

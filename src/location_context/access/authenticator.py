@@ -322,7 +322,13 @@ def _bearer(headers: Sequence[str], key_in_query: bool) -> str:
 
 
 class Gate(Protocol):
-    """Who may ask for a route, and how its requests are counted; a scope is that of ASGI."""
+    """Who may ask for a route, and how its requests are counted; a scope is that of ASGI.
+
+    Attributes:
+        public: whether its requests need no key.
+    """
+
+    public: bool
 
     async def admit(self, scope: Mapping[str, Any]) -> Grant | None:
         """Count a request.

@@ -35,7 +35,10 @@ from location_context.settings.parsers import CHECKED, METRICS_FOLDER, WORKERS, 
 from location_context.web import logs
 
 APPLICATION = "location_context.app:serve_app"
-HEADER_READ_TIMEOUT = 15_000  # milliseconds in which a client must have sent its headers
+HTTP1_SETTINGS = HTTP1Settings(
+    header_read_timeout=15_000,  # milliseconds in which a client must have sent its headers
+    max_buffer_size=65_536,  # bytes that they may have
+)
 MAX_CONNECTIONS = 2048  # waiting or open; far above what the concurrency limit admits
 ALONE = (
     "Without REDIS_URL each of the {workers} workers is on its own: it counts quotas alone (a key "
@@ -212,7 +215,7 @@ def server(  # noqa: PLR0913, PLR0917  what differs between servers
         websockets=False,
         backlog=MAX_CONNECTIONS,
         backpressure=MAX_CONNECTIONS,
-        http1_settings=HTTP1Settings(header_read_timeout=HEADER_READ_TIMEOUT),
+        http1_settings=HTTP1_SETTINGS,
         log_level=LogLevels.warning,
         log_dictconfig=logs.GRANIAN,
         respawn_failed_workers=True,

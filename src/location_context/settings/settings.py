@@ -123,7 +123,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     purge_header: Annotated[
         HeaderLine, "Secret header sent there, such as Fastly-Key: … or Authorization: Bearer …"
     ] = Secret()
-    widget_per_minute: Annotated[Count, "Widget pages a minute for one client address."] = 120
+    widget_per_minute: Annotated[
+        Count, "Requests without a key a minute for one client address."
+    ] = 120
     budget_share: Annotated[
         Share,
         "Part of each provider's budget for all who share this Redis, or without Redis this data "

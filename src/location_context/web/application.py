@@ -10,6 +10,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from location_context.access.authenticator import Gate
 from location_context.errors import NotFound
 from location_context.service import Service
 from location_context.settings import Settings
@@ -21,6 +22,8 @@ from location_context.web.error_responses import ErrorResponse, json_error
 from location_context.web.logs import AccessLogger
 from location_context.web.response_cache import CachedRoute, ResponseCache
 
+# status is for monitors, which may share an address; the script of embeds is fixed bytes
+UNCOUNTED = status.PROBES | {status.STATUS_PATH, "/v1/embed.js"}
 Handle: TypeAlias = Callable[[Scope, Receive, Send], Coroutine[Any, Any, None]]
 
 
@@ -90,19 +93,28 @@ class Application(Starlette):
         return self._responses.last_request_at
 
     def serve(
-        self, routes: Iterable[Route], error_pages: Mapping[str, ErrorResponse] | None = None
+        self,
+        routes: Iterable[Route],
+        error_pages: Mapping[str, ErrorResponse] | None = None,
+        public: Gate | None = None,
     ) -> None:
         """Serve these routes; `error_pages` has the paths whose errors are not the JSON envelope.
 
-        All but probes are refused when too many requests are in flight.
+        All but probes are refused when too many requests are in flight. `public` counts those of
+        pages that need no key, by address.
         """
         for route in routes:
             limiter = None if route.path in status.PROBES else self.limiter
-            admit = None
+            gate = None if route.path in UNCOUNTED else public
             if isinstance(route, CachedRoute):
                 self._cached_routes[route.path] = route
-                admit = route.gate.admit
-            endpoint = middleware.Endpoint(route.endpoint, limiter, admit)
+                gate = route.gate
+            endpoint = middleware.Endpoint(
+                route.endpoint,
+                limiter,
+                gate.admit if gate else None,
+                public=gate is None or gate.public,
+            )
             self._paths.by_path[route.path] = Route(route.path, endpoint, methods=["GET"])
         self._error_pages |= error_pages or {}
 

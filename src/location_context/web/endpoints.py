@@ -10,7 +10,6 @@ from location_context.access.address import TrustedProxies
 from location_context.access.authenticator import Admitted, Authenticator, Grant, Headers, refusal
 from location_context.errors import AuthenticationError
 from location_context.freshness import Freshness
-from location_context.lru import LRUCache
 from location_context.parameters import DATED_SECTION, UNDATED_SECTION, decode, parse
 from location_context.sections.cached_section import CachedSection
 from location_context.sections.contract import Query
@@ -22,7 +21,6 @@ from location_context.web.shared_responses import shared
 
 _KEY_PARAMETERS = {"api_key", "apikey", "api-key", "key", "access_token", "token"}
 _KEY_PREFIX = "lc_live_"
-MAX_QUERIES = 256  # that hold no key; to look into one takes as long as the rest of a 401
 
 
 def section_route(service: Service, section: CachedSection) -> CachedRoute:
@@ -37,7 +35,8 @@ def section_route(service: Service, section: CachedSection) -> CachedRoute:
         point = service.gazetteer.point(given.lat, given.lng)
         scope["state"]["near"] = f"{point.lat:.1f},{point.lng:.1f}"
         query = Query(point, given.stay, given.units, language)
-        result = await section.read(query, Deadline.after(service.settings.json_deadline))
+        deadline = Deadline(scope["state"]["arrived_at"] + service.settings.json_deadline)
+        result = await section.read(query, deadline)
         scope["state"]["mode"] = getattr(result.body, "mode", None)
         scope["state"]["cache"] = query.read_as
         freshness = scope["state"]["freshness"] = Freshness.of([result], "private")
@@ -58,10 +57,11 @@ def section_route(service: Service, section: CachedSection) -> CachedRoute:
 class KeyGate:
     """Requests with an API key, each counted under the key's quota."""
 
+    public = False
+
     def __init__(self, authenticator: Authenticator, proxies: TrustedProxies) -> None:
         self._authenticator = authenticator
         self._proxies = proxies
-        self._without_key = LRUCache[bytes, bool](MAX_QUERIES)
 
     async def admit(self, scope: Mapping[str, Any]) -> Grant:
         """Check the key of a request and count it.
@@ -92,11 +92,8 @@ class KeyGate:
 
     def refusal(self, scope: Mapping[str, Any], headers: Headers) -> AuthenticationError | None:
         """The error for what is not a key; a query that may hold one is looked into first."""
-        query: bytes = scope["query_string"]
-        if not self._without_key.get(query):
-            if _may_hold_key(query):
-                return None
-            self._without_key.put(query, True)
+        if _may_hold_key(scope["query_string"]):
+            return None
         return refusal(headers.get(b"authorization"))
 
 

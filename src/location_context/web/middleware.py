@@ -1,16 +1,17 @@
 """The middleware around every endpoint: small ASGI applications, each with one task.
 
 `application.py` has their order. What one learns of a request stands in `scope["state"]`:
-`request_id`, `grant` (of the authenticator), `digest` (of the body), and what its line in the log
-tells (`web.logs.Facts`): `near`, `mode`, `cache` and the error's `code`.
+`request_id`, `arrived_at` (on the monotonic clock, from which deadlines count), `grant` (of the
+authenticator), `digest` (of the body), and what its line in the log tells (`web.logs.Facts`):
+`near`, `mode`, `cache` and the error's `code`.
 """
 
 import asyncio
 import re
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from functools import lru_cache
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from contextlib import asynccontextmanager, nullcontext
 from typing import Any, TypeAlias
 
 import structlog
@@ -29,6 +30,8 @@ Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 Admit: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Grant | None]]
 LONG_PASS = 0.005  # seconds of one pass of the event loop
 MAX_STARTS = 256
+MAX_HOST = 255  # bytes
+PUBLIC_SHARE = 0.75  # of the requests at once that may be without a key
 _HOST = re.compile(rb"([A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
 _BROKEN = re.compile(rb"%(?![0-9A-Fa-f]{2})|%00|\x00")
 _BYTES = re.compile(rb"%([0-9A-Fa-f]{2})")
@@ -49,7 +52,10 @@ class RequestIds:
 
 
 class RequestId:
-    """Names each request, sets the headers of all answers, and sends no body for HEAD."""
+    """Names each request and notes when it arrived; sets the headers that all answers have.
+
+    A request with HEAD gets no body.
+    """
 
     def __init__(
         self, app: ASGIApp, request_ids: RequestIds, is_draining: Callable[[], bool]
@@ -60,6 +66,7 @@ class RequestId:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request_id = scope["state"]["request_id"] = self._request_ids.next()
+        scope["state"]["arrived_at"] = time.monotonic()
 
         async def send_named(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -141,7 +148,7 @@ class ErrorResponses:
         try:
             await self._app(scope, receive, send)
         except errors.PublicError as raised:
-            error = raised
+            error = raised.with_traceback(None)  # whose frames hold the request, and this error
         except HTTPException:  # the router's only one: the path is right, the method is not
             error = errors.MethodNotAllowed("This method is not allowed; accepted: GET, HEAD.")
         except Exception:  # noqa: BLE001  the last resort: whatever it is, it is answered
@@ -196,10 +203,9 @@ class RequestValidation:
         await self._app(scope, receive, send)
 
 
-@lru_cache(maxsize=1024)
 def is_host(value: bytes) -> bool:
     """Whether this may be the value of a Host header."""
-    return _HOST.fullmatch(value) is not None
+    return len(value) <= MAX_HOST and _HOST.fullmatch(value) is not None
 
 
 def _check_path(path: bytes) -> None:
@@ -214,7 +220,8 @@ def _check_path(path: bytes) -> None:
 class ConcurrencyLimiter:
     """Bounds how many requests are worked on at once, so that admitted ones stay quick.
 
-    Beyond `max_in_flight` a new one is refused at once, which costs next to nothing. Those admitted
+    Beyond `max_in_flight` a new one is refused at once, which costs next to nothing; a public one,
+    which has no key, beyond three quarters of that. Those admitted
     start in turns: how many in one pass of the event loop is halved when a pass took longer than
     5 ms and grows by one when it did not, so that health and refusals never wait behind a queue of
     work.
@@ -223,32 +230,30 @@ class ConcurrencyLimiter:
     def __init__(self, max_in_flight: int) -> None:
         self.in_flight = 0
         self._max_in_flight = max_in_flight
+        self._max_public = max(1, int(max_in_flight * PUBLIC_SHARE))
+        self._public = 0
         self._pass_began: float | None = None
         self._started = 0
         self._starts_per_pass = 16
 
-    @property
-    def is_full(self) -> bool:
-        return self.in_flight >= self._max_in_flight
-
-    async def acquire(self) -> None:
-        """Admit one request, once it is its turn; `release` must follow.
+    @asynccontextmanager
+    async def turn(self, *, public: bool) -> AsyncIterator[None]:
+        """Wait until one request may start, and count it until the block ends.
 
         Raises:
             ServiceOverloaded: too many are in flight.
         """
-        if self.is_full:
+        if self.in_flight >= self._max_in_flight or (public and self._public >= self._max_public):
             raise errors.ServiceOverloaded("The service is overloaded; try again in a moment.", 1)
         self.in_flight += 1
+        self._public += public
         try:
             while not self._may_start():  # noqa: ASYNC110  waiting for the loop's next pass
                 await asyncio.sleep(0)
-        except BaseException:
+            yield
+        finally:
             self.in_flight -= 1
-            raise
-
-    def release(self) -> None:
-        self.in_flight -= 1
+            self._public -= public
 
     def _may_start(self) -> bool:
         if self._pass_began is None:
@@ -268,7 +273,7 @@ class ConcurrencyLimiter:
 class Endpoint:
     """A handler as an ASGI application, under the limiter that all limited ones share, if any.
 
-    `admit` counts a request before it is handled, and may refuse it.
+    `admit` counts a request, and may refuse it, before it takes a turn. `public`: it needs no key.
 
     It stands for Starlette's own wrapper, whose exception handlers `ErrorResponses` makes needless.
     """
@@ -278,23 +283,18 @@ class Endpoint:
         handle: Handler,
         limiter: ConcurrencyLimiter | None,
         admit: Admit | None = None,
+        *,
+        public: bool = True,
     ) -> None:
         self._handle = handle
         self._limiter = limiter
         self._admit = admit
+        self._public = public
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._limiter is None:
-            response = await self._respond(Request(scope, receive, send))
-        else:
-            await self._limiter.acquire()
-            try:
-                response = await self._respond(Request(scope, receive, send))
-            finally:
-                self._limiter.release()
-        await response(scope, receive, send)
-
-    async def _respond(self, request: Request) -> Response:
         if self._admit is not None:
-            request.scope["state"]["grant"] = await self._admit(request.scope)
-        return await self._handle(request)
+            scope["state"]["grant"] = await self._admit(scope)
+        turn = self._limiter.turn(public=self._public) if self._limiter else nullcontext()
+        async with turn:
+            response = await self._handle(Request(scope, receive, send))
+        await response(scope, receive, send)

@@ -26,7 +26,8 @@ from location_context.web.logs import AccessLogger, Facts
 from location_context.web.middleware import RequestIds, is_host
 
 MAX_BYTES = 8_000_000  # of one path; plain bodies are shared with the section's own cache
-ENTRY_BYTES = 1500  # what an entry takes besides its body and its query
+ENTRY_BYTES = 1500  # what an entry takes besides its body and its key
+MAX_KEY_BYTES = 2000  # of query and Accept-Language; what is longer is not kept
 START, BODY = "http.response.start", "http.response.body"
 NOSNIFF = (b"x-content-type-options", b"nosniff")
 _OF_ONE_REQUEST = {b"x-request-id", b"ratelimit", b"ratelimit-policy", b"cache-control"}
@@ -47,6 +48,7 @@ class CachedResponse:
         "fresh_until",
         "headers",
         "on_304",
+        "size",
     )
 
     def __init__(
@@ -58,6 +60,7 @@ class CachedResponse:
         self.fresh_until = freshness.fresh_until
         self.etag = dict(headers)[b"etag"]
         self.body = body
+        self.size = ENTRY_BYTES + len(body)
         self.facts = Facts(cache="response", mode=state.get("mode"), near=state.get("near"))
         self._freshness = freshness
         self._control = (-1, (b"cache-control", b""))
@@ -85,7 +88,7 @@ class CachedRoute(Route):
         super().__init__(path, handle, methods=["GET"])
         self.gate = gate
         self.generation = 0
-        self.responses = LRUCache[Key, CachedResponse](MAX_BYTES, _size)
+        self.responses = LRUCache[Key, CachedResponse](MAX_BYTES, lambda response: response.size)
         for cached in sections:
             cached.section.on_change(self.clear)
 
@@ -95,16 +98,15 @@ class CachedRoute(Route):
         coding = choose_coding(headers.get(b"accept-encoding", b""))
         varies = b"accept-language" in vary.lower()
         language = headers.get(b"accept-language", b"") if varies else None
-        self.responses.put((query, coding, language), response)
+        key_bytes = len(query) + len(language or b"")
+        if key_bytes <= MAX_KEY_BYTES:
+            response.size += key_bytes
+            self.responses.put((query, coding, language), response)
 
     def clear(self) -> None:
         """Drop every response; those being made are not stored either."""
         self.generation += 1
         self.responses.clear()
-
-
-def _size(response: CachedResponse) -> int:
-    return ENTRY_BYTES + len(response.body)
 
 
 class ResponseCache:

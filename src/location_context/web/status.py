@@ -19,7 +19,7 @@ from location_context.sections.section import Section
 from location_context.service import Service
 from location_context.web.error_responses import JSON
 
-HEALTH_PATH, READY_PATH = "/v1/health", "/v1/ready"
+HEALTH_PATH, READY_PATH, STATUS_PATH = "/v1/health", "/v1/ready", "/v1/status"
 PROBES = frozenset({HEALTH_PATH, READY_PATH})  # asked every few seconds: never refused, at debug
 Overall = Literal["operational", "degraded", "outage"]
 _HEADERS = {"Cache-Control": "no-store", "Access-Control-Allow-Origin": "*"}
@@ -118,7 +118,7 @@ def status_route(service: Service) -> Route:
         body = msgspec.json.encode(await status(service, datasets))
         return Response(body, 200, _HEADERS, media_type=JSON)
 
-    return Route("/v1/status", handle)
+    return Route(STATUS_PATH, handle)
 
 
 class DatasetCache:

@@ -36,6 +36,8 @@ from location_context.widget.static_card import StaticCard, read_and_draw
 PATH = "/v1/pulse"
 PICTURE_PATH = "/v1/pulse.svg"
 MAX_CARDS_SIZE = 8_000_000  # characters: 400 pages
+MAX_REFUSALS = 64
+_ANY_ID = "req_" + "0" * 24
 FRAME_HEADERS = {
     "Cross-Origin-Embedder-Policy": "require-corp",  # hosts that send it show only frames with it
     "Cross-Origin-Resource-Policy": "cross-origin",
@@ -73,6 +75,8 @@ def routes(service: Service) -> Routes:
 class Widget:
     """Answers requests for the widget."""
 
+    public = True
+
     def __init__(self, service: Service, renderer: Renderer) -> None:
         self._service = service
         self._renderer = renderer
@@ -80,6 +84,7 @@ class Widget:
         self._cards = LRUCache[Hashable, content.RenderedCard](
             MAX_CARDS_SIZE, lambda card: len(card.html)
         )
+        self._refusals = LRUCache[Hashable, Page](MAX_REFUSALS)  # with `_ANY_ID` for their id
 
     async def admit(self, scope: Mapping[str, Any]) -> None:
         """Count a request by its client's address.
@@ -117,10 +122,10 @@ class Widget:
         point = service.gazetteer.point(parameters.lat, parameters.lng)
         request.state.near = f"{point.lat:.1f},{point.lng:.1f}"
         query = Query(point, parameters.stay, parameters.units, language, public=True)
-        deadline = Deadline.after(service.settings.widget_deadline)
+        deadline = Deadline(request.state.arrived_at + service.settings.widget_deadline)
         fmt = Formatter(language)
-        if request.url.path == PICTURE_PATH:
-            card, results = await read_and_draw(service, parameters, query, fmt)
+        if request.scope["path"] == PICTURE_PATH:
+            card, results = await read_and_draw(service, parameters, query, fmt, deadline)
             appearance = Appearance(theme=parameters.theme, accent=parameters.accent)
             page = self._renderer.picture(card, appearance)
         else:
@@ -148,7 +153,30 @@ class Widget:
         raw: Mapping[str, str] = {}
         with suppress(PublicError):
             raw = dict(decode(request.scope["query_string"]))
-        fmt = Formatter(_language(raw, request, self._service.languages))
+        language = _language(raw, request, self._service.languages)
+        path, appearance = request.scope["path"], _appearance(raw)
+        headers = {"Cache-Control": "no-store", **error.headers}
+        if isinstance(error, InvalidRequest):
+            page = self._error_page(error, request_id, path, appearance, language)
+            return _response(page, error.status, language, headers)
+        # a flood of these must cost little: any accent has the same page
+        appearance = replace(appearance, accent=DEFAULT_ACCENT)
+        key = (error.code, path, appearance.theme, language.tag)
+        if (drawn := self._refusals.get(key)) is None:
+            drawn = self._error_page(error, _ANY_ID, path, appearance, language)
+            self._refusals.put(key, drawn)
+        page = replace(drawn, html=drawn.html.replace(_ANY_ID, request_id))
+        return _response(page, error.status, language, headers)
+
+    def _error_page(
+        self,
+        error: PublicError,
+        request_id: str,
+        path: str,
+        appearance: Appearance,
+        language: Language,
+    ) -> Page:
+        fmt = Formatter(language)
         view = content.ErrorView(
             label=fmt.gettext("Cannot show this stay"),
             sentence=error_sentence(error, fmt),
@@ -157,14 +185,11 @@ class Widget:
             request_id=request_id,
         )
         shown = content.Content(title=view.label, problem=view)
-        if request.url.path == PICTURE_PATH:
-            card = StaticCard(fmt)
-            card.draw_error(view)
-            page = self._renderer.picture(card, _appearance(raw))
-        else:
-            page = self._renderer.page(shown, fmt, _appearance(raw))
-        headers = {"Cache-Control": "no-store", **error.headers}
-        return _response(page, error.status, fmt.language, headers)
+        if path != PICTURE_PATH:
+            return self._renderer.page(shown, fmt, appearance)
+        card = StaticCard(fmt)
+        card.draw_error(view)
+        return self._renderer.picture(card, appearance)
 
     async def _read_and_render(
         self,

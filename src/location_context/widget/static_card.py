@@ -217,10 +217,9 @@ class StaticCard:
 
 
 async def read_and_draw(
-    service: Service, parameters: Parameters, query: Query, fmt: Formatter
+    service: Service, parameters: Parameters, query: Query, fmt: Formatter, deadline: Deadline
 ) -> tuple[StaticCard, SectionResults]:
     """The card of a stay, and the results that it shows."""
-    deadline = Deadline.after(service.settings.widget_deadline)
     sections = chosen(service.sections, parameters.sections)
     read = (content.read(service, one, query, deadline) for one in sections)
     results = content.joined(await asyncio.gather(*read))

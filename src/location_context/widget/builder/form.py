@@ -195,12 +195,10 @@ def places_routes(service: Service) -> list[Route]:
     """`/v1/places`: places by the beginning of their name, the most populous first.
 
     `q` is the beginning of a name, `lang` the language of the country's name. It needs no key,
-    allows only its own origin and shares the widget's limit per address.
+    allows only its own origin.
     """
 
     async def respond(request: Request) -> Response:
-        client = service.proxies.client_of(request.scope)
-        await service.authenticator.limit_widget(client)
         query = dict(decode(request.scope["query_string"]))
         fmt = Formatter(service.languages.choose(query.get("lang") or SOURCE))
         text = query.get("q", "").strip()[:MAX_PLACE_LENGTH]

@@ -21,17 +21,20 @@ from starlette.routing import Route
 from location_context import __version__
 from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Language, Languages
+from location_context.lru import LRUCache
 from location_context.parameters import DEFAULT_ACCENT, Parameters
 from location_context.sections.cached_section import CachedSection
 from location_context.sections.contract import CC_BY, Query
 from location_context.service import Service, chosen
 from location_context.stay import Stay, horizon
+from location_context.upstream.deadline import Deadline
 from location_context.widget import embedding
 from location_context.widget.builder import form
 from location_context.widget.colour import palette, variables
 from location_context.widget.render import digest, read_file, template_environment
 from location_context.widget.static_card import read_and_draw
 
+MAX_EMPTY_PAGES = 32  # of 30 kB
 _PACKAGE = "location_context.widget.builder"
 _HIGHLIGHTED = re.compile(r'(</?(?:div|iframe|script)|(?<=height=")\d+)')
 _HIGHLIGHTED_MAIL = re.compile(r"(</?(?:a|img)\b)")
@@ -48,6 +51,7 @@ class Page:
 
     def __init__(self, service: Service) -> None:
         self._service = service
+        self._empty = LRUCache[tuple[str, float], bytes](MAX_EMPTY_PAGES)
         self._style, self._script = _style(), read_file(f"{_PACKAGE}:builder.js")
         self._policy = "; ".join(
             (
@@ -70,15 +74,7 @@ class Page:
 
     async def respond(self, request: Request) -> Response:
         language = self._service.languages.accept(request.headers.get("accept-language", ""))
-        fmt = Formatter(language)
-        state = await form.read(self._service, request.scope["query_string"], fmt)
-        if state.parameters and state.parameters.language is None:
-            # the code names a language: a CDN holds one page for it, not one for each browser
-            state = replace(state, parameters=replace(state.parameters, language=language))
-        view = self._view(state, fmt)
-        if state.mail and state.parameters:
-            view["embed"]["lines"] = [await self._mail(request, state.parameters)]
-        body = self._template.render(style=self._style, script=self._script, **view)
+        body = await self._body(request, language)
         headers = {
             "Cache-Control": "no-cache",
             "Content-Language": language.tag,
@@ -89,19 +85,37 @@ class Page:
         }
         return Response(body, headers=headers, media_type="text/html")
 
-    async def _mail(self, request: Request, parameters: Parameters) -> list[str]:
-        """The code for an e-mail, in parts for its colours.
+    async def _body(self, request: Request, language: Language) -> bytes:
+        """The page; the one of an empty form is made once a minute for each language."""
+        if request.scope["query_string"]:
+            return await self._made(request, language)
+        key = language.tag, self._service.clock().timestamp() // 60
+        if (body := self._empty.get(key)) is None:
+            body = await self._made(request, language)
+            self._empty.put(key, body)
+        return body
 
-        It reads the sections for the text in it, so it counts as a widget.
-        """
+    async def _made(self, request: Request, language: Language) -> bytes:
+        fmt = Formatter(language)
+        state = await form.read(self._service, request.scope["query_string"], fmt)
+        if state.parameters and state.parameters.language is None:
+            # the code names a language: a CDN holds one page for it, not one for each browser
+            state = replace(state, parameters=replace(state.parameters, language=language))
+        view = self._view(state, fmt)
+        if state.mail and state.parameters:
+            view["embed"]["lines"] = [await self._mail(request, state.parameters)]
+        page = self._template.render(style=self._style, script=self._script, **view)
+        return page.encode()
+
+    async def _mail(self, request: Request, parameters: Parameters) -> list[str]:
+        """The code for an e-mail, in parts for its colours; it reads the sections for its text."""
         service = self._service
-        client = service.proxies.client_of(request.scope)
-        await service.authenticator.limit_widget(client)
         language = parameters.language
         assert language is not None
         point = service.gazetteer.point(parameters.lat, parameters.lng)
         query = Query(point, parameters.stay, parameters.units, language, public=True)
-        card, _ = await read_and_draw(service, parameters, query, Formatter(language))
+        deadline = Deadline(request.state.arrived_at + service.settings.widget_deadline)
+        card, _ = await read_and_draw(service, parameters, query, Formatter(language), deadline)
         code = embedding.mail_snippet(service.settings, parameters, card.text, card.height)
         return _HIGHLIGHTED_MAIL.split(code)
 

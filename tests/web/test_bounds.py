@@ -1,0 +1,156 @@
+"""Bounds and fairness: what needs no key fills no memory, and takes no keyed caller's turn."""
+
+import threading
+import tracemalloc
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+import pytest
+
+from location_context.stay import Clock, system_clock
+from location_context.upstream.deadline import Deadline
+from tests.serving import serve
+from tests.web.conftest import HTTP, STAY, Client, make_key
+from tests.web.sections import Busy, FakeSection, Slow
+from tests.web.test_faults import in_flight
+
+LONG = 40_000  # bytes of a header that the server lets through
+MANY = 150
+
+
+@pytest.fixture(scope="module")
+def generous(web_settings) -> Iterator[Client]:
+    """A server that refuses no address."""
+    settings = msgspec.structs.replace(web_settings, widget_per_minute=100_000)
+    with serve(settings, sections=[FakeSection()]) as served:
+        yield Client(served, make_key(settings))
+
+
+@pytest.mark.parametrize("name", ["Host", "Accept-Encoding", "Accept-Language", "query"])
+def test_long_headers_and_queries_of_strangers_stay_in_no_memory(
+    generous: Client, name: str
+) -> None:
+    def ask(number: int) -> None:
+        text = f"{number}" + "a" * LONG
+        headers = {"Accept-Encoding": "br", **({} if name == "query" else {name: text})}
+        given = {**STAY, "x": text[: LONG // 2] if name == "query" else ""}
+        for path in ("/v1/pulse", "/v1/pulse.svg", "/v1/pulse/tides"):
+            HTTP.get(generous.served.url + path, params=given, headers=headers)
+
+    ask(0)
+    tracemalloc.start()
+    try:
+        for number in range(1, MANY):
+            ask(number)
+        grown, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert grown < MANY * LONG / 5
+
+
+@pytest.fixture
+def strict(web_settings) -> Iterator[Client]:
+    """A server that gives each address two requests a minute."""
+    settings = msgspec.structs.replace(web_settings, widget_per_minute=2)
+    with serve(settings, sections=[FakeSection()]) as served:
+        yield Client(served, make_key(settings))
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/v1/oembed?url=x", "/v1/docs", "/v1/docs/embedding", "/v1/openapi.json"]
+)
+def test_a_page_without_a_key_counts_against_the_quota_of_its_address(strict, path: str) -> None:
+    statuses = [strict.get(path, key=None).status_code for _ in range(3)]
+    assert 429 not in statuses[:2]
+    assert statuses[2] == 429
+
+
+@pytest.mark.parametrize("path", ["/v1/health", "/v1/status", "/v1/embed.js"])
+def test_probes_status_and_the_script_of_embeds_are_not_counted(strict, path: str) -> None:
+    assert [strict.get(path, key=None).status_code for _ in range(4)] == [200] * 4
+
+
+def test_guests_leave_a_quarter_of_the_turns_to_callers_with_a_key(web_settings) -> None:
+    settings = msgspec.structs.replace(web_settings, max_in_flight=4, widget_deadline=30.0)
+    slow, key = Slow(), make_key(settings)
+    with serve(settings, sections=[slow, FakeSection()]) as served:
+        client = Client(served, key)
+
+        def visit(lat: int) -> int:
+            return client.get("/v1/pulse", {**STAY, "lat": f"{lat}"}, key=None).status_code
+
+        guests = [threading.Thread(target=visit, args=(lat,)) for lat in range(3)]
+        for guest in guests:
+            guest.start()
+        try:
+            in_flight(served.app, 3)
+            assert visit(9) == 503
+            assert client.get("/v1/pulse/tides", STAY).status_code == 200
+        finally:
+            slow.let_go()
+            for guest in guests:
+                guest.join()
+
+
+def test_who_is_refused_takes_no_turn(web_settings) -> None:
+    """An address over its quota and an unknown key are told so while every turn is taken."""
+    settings = msgspec.structs.replace(web_settings, max_in_flight=4, widget_per_minute=1)
+    slow, key = Slow(), make_key(settings)
+    with serve(settings, sections=[slow]) as served:
+        client = Client(served, key)
+        assert client.get("/v1/docs", key=None).status_code == 200
+        callers = [
+            threading.Thread(target=client.get, args=("/v1/pulse/slow", {**STAY, "lat": f"{n}"}))
+            for n in range(4)
+        ]
+        for caller in callers:
+            caller.start()
+        try:
+            in_flight(served.app, 4)
+            assert client.get("/v1/pulse", STAY, key=None).status_code == 429
+            unknown = "lc_live_" + "A" * 43
+            assert client.get("/v1/pulse/slow", STAY, key=unknown).status_code == 401
+        finally:
+            slow.let_go()
+            for caller in callers:
+                caller.join()
+
+
+class Hurried(Busy):
+    """Keeps the processor, and notes how long each answer may still take."""
+
+    def __init__(self, clock: Clock = system_clock) -> None:
+        super().__init__(0.05, clock)
+        self.left: list[float] = []
+
+    async def before(self, query, deadline: Deadline) -> None:
+        self.left.append(deadline.left())
+        await super().before(query, deadline)
+
+
+def test_a_deadline_begins_when_the_request_arrives(web_settings) -> None:
+    hurried, key = Hurried(), make_key(web_settings)
+    with serve(web_settings, sections=[hurried]) as served:
+        client = Client(served, key)
+        with ThreadPoolExecutor(40) as pool:
+            asked = [{**STAY, "lat": f"{lat}"} for lat in range(40)]
+            answers = list(pool.map(lambda one: client.get("/v1/pulse/busy", one), asked))
+    assert {answer.status_code for answer in answers} == {200}
+    # forty of 0.05 s, of which sixteen at most start at once: the last has waited for the others
+    assert min(hurried.left) < web_settings.json_deadline - 0.4
+
+
+def test_a_refused_widget_s_page_is_drawn_once(strict) -> None:
+    pages = [strict.get("/v1/pulse", STAY, key=None) for _ in range(4)][2:]
+    ids = [page.headers["x-request-id"] for page in pages]
+    assert [page.status_code for page in pages] == [429, 429]
+    assert ids[0] != ids[1]
+    for page, own in zip(pages, ids, strict=True):
+        assert own in page.text
+    assert pages[0].text.replace(ids[0], ids[1]) == pages[1].text
+
+
+def test_a_host_of_more_than_255_characters_is_malformed(client: Client) -> None:
+    answer = HTTP.get(client.served.url + "/v1/health", headers={"Host": "a" * 256})
+    assert answer.status_code == 400
