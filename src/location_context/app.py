@@ -17,7 +17,6 @@ from location_context.access.address import TrustedProxies
 from location_context.counters import NO_SPANS, Tracer
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.localisation.language import Languages
-from location_context.parameters import WIDGET
 from location_context.sections import registry
 from location_context.sections.cached_section import CachedSection
 from location_context.sections.section import Section, SectionContext
@@ -39,7 +38,6 @@ from location_context.upstream.http import http_client
 from location_context.web import drain, logs, metrics, traces
 from location_context.web.application import Application, json_routes
 from location_context.web.response_cache import CachedRoute
-from location_context.web.shared_responses import shared
 from location_context.widget.oembed import OEmbed
 from location_context.widget.pulse import routes as widget_routes
 
@@ -100,7 +98,6 @@ async def open_service(
                 connections=database.connections,
                 looked_up={} if store is None else store.looked_up,
             ),
-            shared=store,
         )
 
 
@@ -196,12 +193,7 @@ def create_app(
             )
             widget = widget_routes(service)
             pages = [
-                CachedRoute(
-                    page.path,
-                    shared(service, page.path, page.endpoint, WIDGET, service.sections),
-                    widget.gate,
-                    service.sections,
-                )
+                CachedRoute(page.path, page.endpoint, widget.gate, service.sections)
                 for page in widget.pages
             ]
             routes = [*json_routes(service, app, OEmbed), *pages, *widget.others]

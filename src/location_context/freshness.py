@@ -1,6 +1,7 @@
 """Freshness: how long a response may be given again, and the Cache-Control that says so."""
 
 import math
+from asyncio import Future
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, Self
@@ -9,6 +10,7 @@ from location_context.sections.contract import SectionResult
 
 INCOMPLETE_MAX_AGE = AWAITING_MAX_AGE = 60  # seconds
 SPENT_MAX_AGE = 900  # of what is better once a budget is free again
+INCOMPLETE_KEPT, SPENT_KEPT = 5.0, 60.0  # seconds for which we give it again without asking anew
 RENEWED_WITHIN = 5  # seconds in which what is given a last time is read anew
 SHARED_MAX_AGE = 3600  # of what a CDN may hold longer than a browser, which nobody can purge
 
@@ -22,7 +24,7 @@ class Freshness:
         complete: whether nothing was missing.
         is_cacheable: whether a client may keep it for longer than a minute, complete or not.
         scope: `private` for answers behind a key, `public` for the widget.
-        awaits: whether a part will soon be given anew, with what is fetched behind it.
+        awaits: what is fetched behind the parts that will soon be given anew.
         shared_until: likewise in a shared cache, that is a CDN.
     """
 
@@ -30,7 +32,7 @@ class Freshness:
     complete: bool
     is_cacheable: bool
     scope: Literal["private", "public"]
-    awaits: bool = False
+    awaits: tuple[Future[None], ...] = ()
     shared_until: float = 0.0
 
     @classmethod
@@ -43,15 +45,25 @@ class Freshness:
         shared = [(one.shared_until or one.fresh_until).timestamp() for one in given if one]
         complete = all(one is not None and one.complete for one in given)
         cacheable = all(one is not None and one.is_cacheable for one in given)
-        awaits = any(one is not None and one.awaits is not None for one in given)
+        awaits = tuple(one.awaits for one in given if one is not None and one.awaits is not None)
         return cls(
             min(until, default=0.0), complete, cacheable, scope, awaits, min(shared, default=0.0)
         )
 
     @property
-    def kept(self) -> bool:
-        """Whether the response may be given again as it stands."""
-        return self.complete and not self.awaits
+    def superseded(self) -> bool:
+        """Whether something that a part awaited has come, or failed."""
+        return any(one.done() for one in self.awaits)
+
+    def kept_until(self, now: float) -> float:
+        """When the response must be made anew, in POSIX seconds.
+
+        One that lacks something is kept for a moment, in which asking anew would hardly help.
+        """
+        if self.complete:
+            return self.fresh_until
+        until = now + (SPENT_KEPT if self.is_cacheable else INCOMPLETE_KEPT)
+        return min(until, self.fresh_until) if self.fresh_until > now else until
 
     def seconds_left(self, now: float) -> int:
         """Whole seconds of freshness left; negative once it is over."""
@@ -67,7 +79,9 @@ class Freshness:
         most = seconds_left if self.complete else SPENT_MAX_AGE
         left = max(0, min(seconds_left, AWAITING_MAX_AGE if self.awaits else most))
         shared = self._shared(seconds_left)
-        longer = f", s-maxage={shared}" if self.kept and shared > left else ""
+        longer = (
+            f", s-maxage={shared}" if self.complete and not self.awaits and shared > left else ""
+        )
         return (
             f"{self.scope}, max-age={left}{longer}, stale-while-revalidate=60, stale-if-error=3600"
         )

@@ -21,7 +21,6 @@ from location_context.settings import Settings
 from location_context.stay import Clock
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
-from location_context.upstream.shared_cache import SharedStore
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +37,7 @@ class Measured:
     calls: Sequence[ProviderCalls]
     unwritten: Sequence[Callable[[], int]]
     connections: Callable[[], tuple[int, int]]
-    looked_up: Mapping[tuple[str, str], int]
+    looked_up: Mapping[str, int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +54,6 @@ class Service:
     hosts: Hosts
     proxies: TrustedProxies
     measured: Measured
-    shared: SharedStore | None
     work: Sequence[Callable[[], Coroutine[Any, Any, None]]]
 
 

@@ -58,12 +58,12 @@ def test_guests_speak_tls_and_http_2_and_get_what_the_service_sends(
         assert answer.status_code == 404
         assert answer.json()["error"]["request_id"] == answer.headers["X-Request-Id"]
         assert answer.headers["Strict-Transport-Security"] == "max-age=31536000"
-        packed = guest.get("/v1/openapi.json", headers={"Accept-Encoding": "br"})
-        plain = guest.get("/v1/openapi.json", headers={"Accept-Encoding": "identity"})
+        packed = guest.get("/v1/embed.js", headers={"Accept-Encoding": "br"})
+        plain = guest.get("/v1/embed.js", headers={"Accept-Encoding": "identity"})
         assert packed.headers["Content-Encoding"] == "br"
         assert "Content-Encoding" not in plain.headers
         again = {"Accept-Encoding": "br", "If-None-Match": packed.headers["ETag"]}
-        assert guest.get("/v1/openapi.json", headers=again).status_code == 304
+        assert guest.get("/v1/embed.js", headers=again).status_code == 304
         assert guest.get("/metrics").status_code == 404
         assert guest.post("/v1/status").status_code == 405
         too_long = guest.post("/v1/status", content=b"x" * 100_000).status_code

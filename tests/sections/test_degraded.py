@@ -87,15 +87,17 @@ def test_only_a_spent_budget_leaves_an_answer_that_is_not_stale_fit_for_caches()
     ]  # fmt: skip
 
 
-def test_what_a_spent_budget_kept_back_is_kept_by_clients_and_not_by_us() -> None:
+def test_what_a_spent_budget_kept_back_is_kept_by_us_for_a_minute_and_longer_by_clients() -> None:
     body = msgspec.structs.replace(FakeSection().body(QUERY), degraded_reason="budget_spent")
     freshness = Freshness.of([SectionResult(body, NOON + timedelta(days=1))], "public")
     assert freshness.cache_control(86_400).startswith("public, max-age=900, ")
     assert freshness.cache_control(300).startswith("public, max-age=300, ")
-    assert not freshness.kept
+    now = NOON.timestamp()
+    assert freshness.kept_until(now) == now + 60
     late = msgspec.structs.replace(body, degraded_reason="late")
     both = Freshness.of([SectionResult(one, NOON) for one in (body, late)], "public")
     assert both.cache_control(300) == "public, max-age=60"
+    assert both.kept_until(now) == now + 5
 
 
 def test_a_late_provider_is_told_before_a_spent_budget_since_asking_again_helps() -> None:

@@ -7,7 +7,7 @@ import brotli
 import pytest
 
 from location_context.settings import Settings
-from location_context.web.caching import choose_coding, compress
+from location_context.web.caching import choose_coding
 from tests.serving import serve
 from tests.web.conftest import STAY, Client, make_key
 from tests.web.sections import FakeClock, FakeSection, FakeUndatedSection
@@ -99,16 +99,6 @@ def test_an_etag_of_one_coding_is_not_taken_for_another(client: Client) -> None:
 )
 def test_the_coding_follows_accept_encoding_and_junk_in_it_counts_for_nothing(accept, chosen):
     assert choose_coding(accept.encode()) == chosen
-
-
-@pytest.mark.parametrize("coding", ["br", "gzip"])
-@pytest.mark.parametrize("size", [600, 20_000, 60_000])
-def test_what_is_kept_is_packed_smaller_than_what_is_not(coding, size) -> None:
-    words = b"".join(b"high %d, low %d, rain; " % (n * 7 % 31, n * 3 % 17) for n in range(size))
-    body, unpack = words[:size], {"br": brotli.decompress, "gzip": gzip.decompress}[coding]
-    well, quickly = (compress(body, coding, kept=kept) for kept in (True, False))
-    assert unpack(well) == unpack(quickly) == body
-    assert len(well) < len(quickly) < size
 
 
 def test_json_is_private_follows_the_data_and_varies_on_its_key(client: Client) -> None:

@@ -2,12 +2,15 @@
 
 import http.client
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date
 
 import pytest
 
 from location_context.errors import UpstreamUnavailable
+from location_context.sections.contract import SectionResult
 from location_context.settings import Settings
 from location_context.widget.render import Renderer
 from tests.serving import Served, serve
@@ -20,7 +23,12 @@ OWN = {"x-request-id", "ratelimit", "cache-control", "date"}  # of one request
 
 
 class Changing(FakeSection):
-    """Says when its data have changed."""
+    """Says when its data have changed; what it awaits may come later."""
+
+    awaited: Future | None = None
+
+    async def read(self, query, deadline) -> SectionResult:
+        return replace(await super().read(query, deadline), awaits=self.awaited)
 
     def on_change(self, listener) -> None:
         self.listeners = [*getattr(self, "listeners", []), listener]
@@ -98,12 +106,56 @@ def test_freshness_counts_down_and_what_is_over_is_read_anew(own: Client, clock,
     assert tides.reads == 2
 
 
+@pytest.mark.parametrize(
+    ("lacking", "seconds"), [("provider_unavailable", 5), ("budget_spent", 60)]
+)
+@pytest.mark.parametrize("path", [TIDES, WIDGET, "/v1/pulse.svg"])
+def test_an_incomplete_answer_is_given_again_until_asking_anew_may_help(  # noqa: PLR0917  fixtures
+    own: Client, clock, tides: Changing, path, lacking, seconds
+) -> None:
+    tides.lacking = lacking
+    first = own.get(path, STAY)
+    with long_way_closed(own.served):
+        clock.forward(seconds - 1)
+        again = own.get(path, STAY)
+        assert (again.status_code, again.content) == (200, first.content)
+        clock.forward(2)
+        assert own.get(path, STAY).status_code == 418
+
+
 @pytest.mark.parametrize("path", [TIDES, WIDGET])
-def test_an_incomplete_answer_is_not_given_again(own: Client, tides: Changing, path) -> None:
-    tides.lacking = "provider_unavailable"
+def test_an_answer_is_given_again_until_what_it_awaits_has_come(
+    own: Client, tides: Changing, path
+) -> None:
+    tides.awaited = Future()
     own.get(path, STAY)
     with long_way_closed(own.served):
+        assert own.get(path, STAY).status_code == 200
+        tides.awaited.set_result(None)
         assert own.get(path, STAY).status_code == 418
+
+
+@pytest.mark.parametrize("path", [TIDES, WIDGET])
+def test_an_old_answer_given_while_a_new_one_is_read_is_not_given_again(
+    own: Client, clock, tides: Changing, path
+) -> None:
+    tides.lacking = "provider_unavailable"
+    own.get(path, STAY)
+    clock.forward(6)
+    own.get(path, STAY)  # the old one, while a new one is read
+    with long_way_closed(own.served):
+        assert own.get(path, STAY).status_code == 418
+
+
+@pytest.mark.parametrize("path", [TIDES, WIDGET])
+def test_a_client_that_always_revalidates_fills_the_cache_too(own: Client, path) -> None:
+    etag = {"If-None-Match": own.get(path, STAY, method="HEAD").headers["etag"]}
+    first = own.get(path, STAY, headers=etag)
+    with long_way_closed(own.served):
+        again = own.get(path, STAY, headers=etag)
+        whole = own.get(path, STAY)
+    assert (first.status_code, again.status_code, whole.status_code) == (304, 304, 200)
+    assert first.headers.keys() == again.headers.keys()
 
 
 @pytest.mark.parametrize("path", [TIDES, WIDGET])

@@ -30,13 +30,6 @@ def names(group: str = SECTIONS) -> list[str]:
     return sorted({point.name for point in entry_points(group=group)})
 
 
-def packages() -> list[str]:
-    """Names and versions of the packages that answers are made by, this one among them."""
-    groups = (SECTIONS, FORECAST_PROVIDERS, ARCHIVE_PROVIDERS, EVENT_PROVIDERS)
-    found = {point.dist for group in groups for point in entry_points(group=group)}
-    return sorted({f"{one.name} {one.version}" for one in found if one is not None})
-
-
 def load(group: str, kind: type[Kind]) -> list[type[Kind]]:
     """The classes of a group, the lowest `order` first and equal ones by name.
 

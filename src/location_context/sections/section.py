@@ -249,11 +249,6 @@ class Section(ABC, Generic[Body]):
         """Whether it has read what it answers from; `/v1/ready` says 503 until then."""
         return True
 
-    @property
-    def edition(self) -> str:
-        """Names the imported data it answers from now; another whenever `on_change` calls."""
-        return ""
-
     async def run(self) -> None:
         """Work in the background while the server runs; returns, or is cancelled at the end."""
 

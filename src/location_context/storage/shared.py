@@ -11,14 +11,13 @@ import secrets
 import zlib
 from collections.abc import Sequence
 from datetime import datetime
-from itertools import product
 from typing import Any
 
 import msgspec
 
 from location_context.storage.redis import RedisLink
 from location_context.upstream.host import Hosts
-from location_context.upstream.shared_cache import RESPONSE, CacheRecord, Lease, Outcome
+from location_context.upstream.shared_cache import CacheRecord, Lease, Outcome
 
 MAX_LIFE_MS = 2 * 86_400_000
 LEASE_MS = 2_000  # after which a holder that died is followed by another
@@ -28,7 +27,7 @@ LOOK_SECONDS = 0.25  # at which who waits looks whether it missed one
 MIN_COMPRESSED = 500  # bytes; a forecast of 4 kB becomes 2, a hundred events of 35 kB 6
 ROOM_SHARE = 0.8  # of Redis' `maxmemory`, beyond which values are told and not stored
 ROOM_SECONDS = 5.0  # for which that is known
-KINDS, OUTCOMES = ("reading", RESPONSE), ("hit", "miss", "waited", "alone")
+OUTCOMES = ("hit", "miss", "waited", "alone")
 _PLAIN, _PACKED = b"\x00", b"\x01"
 _TAKEN, _DONE = b"L", b"D"
 _TOKEN_BYTES = 16
@@ -66,8 +65,8 @@ class RedisSharedStore:
     """`upstream.shared_cache.SharedStore` in Redis or Valkey.
 
     Attributes:
-        looked_up: how often a `reading` or a `response` was a `hit` or a `miss`, how often another
-            process was waited for (`waited`), and how often Redis was gone (`alone`).
+        looked_up: how often a value was a `hit` or a `miss`, how often another process was waited
+            for (`waited`), and how often Redis was gone (`alone`).
     """
 
     def __init__(self, link: RedisLink) -> None:
@@ -79,25 +78,13 @@ class RedisSharedStore:
         self._renewals: dict[Lease, asyncio.Task[None]] = {}
         self._room = True
         self._room_known_until = 0.0
-        self.looked_up = dict.fromkeys(product(KINDS, OUTCOMES), 0)
+        self.looked_up = dict.fromkeys(OUTCOMES, 0)
 
     async def load(self, provider: str, key: str) -> bytes | None:
         reply = await self._get(self._value_key(f"{provider}:{key}"))
         outcome = "alone" if reply is None else "hit" if reply[0] else "miss"
-        self._count(provider, outcome)
+        self.looked_up[outcome] += 1
         return unpacked(reply[0]) if reply else None
-
-    def _count(self, provider: str, outcome: str) -> None:
-        self.looked_up["reading" if provider != RESPONSE else RESPONSE, outcome] += 1
-
-    def put(self, record: CacheRecord, now: datetime) -> None:
-        self._link.soon(lambda: self._put(record, now))
-
-    async def _put(self, record: CacheRecord, now: datetime) -> None:
-        life = _life(record, now)
-        if life > 0 and await self._has_room():
-            key = self._value_key(f"{record.provider}:{record.key}")
-            await self._link.redis.set(key, packed(record.data), px=life)
 
     async def acquire(self, provider: str, key: str) -> Lease | Outcome | None:
         name, news = f"{provider}:{key}", asyncio.Queue[_News]()
@@ -111,14 +98,14 @@ class RedisSharedStore:
                     lambda: self._acquire(keys, [token, LEASE_MS])  # noqa: B023  awaited at once
                 )
                 if reply is None:
-                    self._count(provider, "alone")
+                    self.looked_up["alone"] += 1
                     return None
                 taken, held = reply
                 if taken:
                     lease = Lease(provider, key, token, unpacked(held))
                     self._renewals[lease] = asyncio.create_task(self._renew_on(name, token))
                     return lease
-                self._count(provider, "waited")
+                self.looked_up["waited"] += 1
                 outcome = await self._outcome(name, held[1 : 1 + _TOKEN_BYTES], news)
                 if outcome is not None:
                     return outcome

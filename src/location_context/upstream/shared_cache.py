@@ -18,7 +18,6 @@ from location_context.errors import ProviderError, StorageError
 from location_context.stay import Clock
 from location_context.upstream.deadline import WriteBehind
 
-RESPONSE = "response"  # the provider, by name, of a record that is a finished answer
 _MAX_UNSHARED = 20  # between two leases that end: a value, and what came along with it
 _MAX_UNWRITTEN = 2_000  # records of some kB each; a store that is slower loses the oldest
 
@@ -121,10 +120,6 @@ class SharedStore(Protocol):
 
     async def load(self, provider: str, key: str) -> bytes | None:
         """The data of the record of this name that has not expired, or None."""
-        ...
-
-    def put(self, record: CacheRecord, now: datetime) -> None:
-        """Store a record soon, for which nobody waits."""
         ...
 
     async def acquire(self, provider: str, key: str) -> Lease | Outcome | None:

@@ -1,7 +1,7 @@
 """HTTP caching: Cache-Control that follows the data, ETags for each content coding, 304, codings.
 
 Which coding a client gets follows RFC 9110 section 12.5.3. A response is packed once and kept so
-(`response_cache`); one that lacks something is not kept, and packed as quickly as it goes.
+(`response_cache`).
 """
 
 import gzip
@@ -12,12 +12,10 @@ from functools import lru_cache
 import brotli
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from location_context.freshness import Freshness
-
 MIN_COMPRESSED = 600  # bytes; below this, headers and effort outweigh what is saved
 # Brotli packs JSON of 8 kB at 5 as fast as at 4, and a tenth smaller; a page of 35 kB takes 0.5 ms
-# at 4, twice that at 5, and a fifth of it at 1, which makes it a sixth larger.
-_SMALL_BYTES, _BROTLI_SMALL, _BROTLI_LARGE, _GZIP, _QUICKEST = 24_000, 5, 4, 6, 1
+# at 4, and twice that at 5.
+_SMALL_BYTES, _BROTLI_SMALL, _BROTLI_LARGE, _GZIP = 24_000, 5, 4, 6
 MAX_ACCEPT_ENCODING = 1000  # bytes that are read, and kept as the key of a cache
 _CODINGS = ("br", "gzip")  # in order of preference
 _QUALITY = re.compile(r"q\s*=\s*(0(\.\d{0,3})?|1(\.0{0,3})?)", re.IGNORECASE)
@@ -47,28 +45,27 @@ def _choose_coding(accept_encoding: bytes) -> str | None:
     return best if wanted.get(best, anything) > 0 else None
 
 
-def compress(body: bytes, coding: str, *, kept: bool) -> bytes:
-    """The body packed: well where the response is kept, else as quickly as it goes."""
+def compress(body: bytes, coding: str) -> bytes:
+    """The body packed."""
     if coding == "br":
         quality = _BROTLI_SMALL if len(body) <= _SMALL_BYTES else _BROTLI_LARGE
-        packed: bytes = brotli.compress(
-            body, quality=quality if kept else _QUICKEST, mode=brotli.MODE_TEXT
-        )
+        packed: bytes = brotli.compress(body, quality=quality, mode=brotli.MODE_TEXT)
         return packed
-    return gzip.compress(body, compresslevel=_GZIP if kept else _QUICKEST, mtime=0)
+    return gzip.compress(body, compresslevel=_GZIP, mtime=0)
 
 
 @lru_cache(maxsize=64)
 def _compress_once(body: bytes, coding: str) -> bytes:
     """What is not a reading, such as the documentation, packed once for all its requests."""
-    return compress(body, coding, kept=True)
+    return compress(body, coding)
 
 
 class ConditionalResponses:
     """Middleware: an ETag on each 200 that may be stored, 304 if the client has it, and its coding.
 
     A handler that knows a digest of its body puts it into `scope["state"]["digest"]`, and one whose
-    response may be kept how long it is fresh into `scope["state"]["freshness"]`.
+    response may be kept how long it is fresh into `scope["state"]["freshness"]`. The whole response
+    then stands in `scope["state"]["whole"]`, also where the client gets a 304.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -99,22 +96,24 @@ class ConditionalResponses:
         if len(body) >= MIN_COMPRESSED:
             coding = choose_coding(asked.get(b"accept-encoding", b""))
         digest = scope["state"].get("digest") or hashlib.blake2b(body, digest_size=12).hexdigest()
-        freshness: Freshness | None = scope["state"].get("freshness")
-        kept = freshness is None or freshness.kept
         # other bytes need another ETag
-        etag = f'"{digest}-{coding}{"" if kept else "-quick"}"' if coding else f'"{digest}"'
+        etag = f'"{digest}-{coding}"' if coding else f'"{digest}"'
         vary = b"Accept-Encoding"
         if others := headers.pop(b"vary", b""):
             vary += b", " + others
-        if etag_matches(asked.get(b"if-none-match"), etag.encode()):
-            start["status"], body = 304, b""
-            headers = {name: value for name, value in headers.items() if name in ON_304}
-        elif coding:
-            once = freshness is None
-            body = _compress_once(body, coding) if once else compress(body, coding, kept=kept)
+        own = [(b"etag", etag.encode()), (b"vary", vary)]
+        matches = etag_matches(asked.get(b"if-none-match"), etag.encode())
+        kept = "freshness" in scope["state"]
+        if coding and (kept or not matches):
+            body = compress(body, coding) if kept else _compress_once(body, coding)
             headers[b"content-encoding"] = coding.encode()
             headers[b"content-length"] = str(len(body)).encode()
-        start["headers"] = [*headers.items(), (b"etag", etag.encode()), (b"vary", vary)]
+        if kept:
+            scope["state"]["whole"] = [*headers.items(), *own], body
+        if matches:
+            start["status"], body = 304, b""
+            headers = {name: value for name, value in headers.items() if name in ON_304}
+        start["headers"] = [*headers.items(), *own]
         return body
 
 

@@ -17,7 +17,6 @@ from location_context.service import Service
 from location_context.upstream.deadline import Deadline
 from location_context.web.error_responses import JSON
 from location_context.web.response_cache import CachedRoute
-from location_context.web.shared_responses import shared
 
 _KEY_PARAMETERS = {"api_key", "apikey", "api-key", "key", "access_token", "token"}
 _KEY_PREFIX = "lc_live_"
@@ -51,7 +50,7 @@ def section_route(service: Service, section: CachedSection) -> CachedRoute:
 
     gate = KeyGate(service.authenticator, service.proxies)
     path = f"/v1/pulse/{section.name}"
-    return CachedRoute(path, shared(service, path, handle, names, [section]), gate, [section])
+    return CachedRoute(path, handle, gate, [section])
 
 
 class KeyGate:

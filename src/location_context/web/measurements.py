@@ -62,7 +62,7 @@ METRICS = (
            ("route",), bounds=REQUEST_SECONDS),
     Metric("requests_in_flight", "gauge", "Requests that are worked on."),
     Metric("responses_total", "counter",
-           "Answers of sections and widget by cache: response, shared, or the worst of sections.",
+           "Answers of sections and widget by cache: response, or the worst of sections.",
            ("route", "cache")),
     Metric("section_reads_total", "counter",
            "Results of sections by cache: fresh, revalidating, stale, joined, miss, failed.",
@@ -92,9 +92,8 @@ METRICS = (
     Metric("keys_age_seconds", "gauge", "Since the database told the API keys, the oldest.",
            over="max"),
     Metric("shared_reads_total", "counter",
-           "Readings and responses looked up in Redis: hit, miss, waited (for another process), "
-           "alone (it is gone).",
-           ("kind", "outcome")),
+           "Values looked up in Redis: hit, miss, waited for another process, alone (it is gone).",
+           ("outcome",)),
     Metric("unwritten_rows", "gauge", "Rows that are still to be written to the database."),
     Metric("database_connections", "gauge", "Connections to the database in use."),
     Metric("database_connections_limit", "gauge", "How many there may be; 0: no limit."),
@@ -132,8 +131,8 @@ def measured(
         for state in host.budgets():
             yield "provider_units_limit", (host.name, state.window), state.limit
             yield "provider_units_left", (host.name, state.window), state.left
-    for labels, count in service.measured.looked_up.items():
-        yield "shared_reads_total", labels, count
+    for outcome, count in service.measured.looked_up.items():
+        yield "shared_reads_total", (outcome,), count
     yield "unwritten_rows", (), sum(count() for count in service.measured.unwritten)
     used, limit_of_all = service.measured.connections()
     yield "database_connections", (), used

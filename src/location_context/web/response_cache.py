@@ -3,7 +3,8 @@
 Two requests are equal if their path, their raw query string and what the headers ask of coding and
 language are the same (RFC 9111 section 4.1). Key and quota are still checked for each; the
 request's id, the quota and the freshness that is left are written anew. A response is kept for as
-long as its data are fresh and whole, and dropped when a section says that they have changed.
+long as its data are fresh, for a moment if it lacks something, until what it awaits has come; it is
+dropped when a section says that its data have changed.
 """
 
 import math
@@ -47,23 +48,29 @@ class CachedResponse:
         "facts",
         "fresh_until",
         "headers",
+        "kept_until",
         "on_304",
         "size",
     )
 
-    def __init__(
-        self, headers: Headers, body: bytes, freshness: Freshness, state: Mapping[str, Any]
-    ) -> None:
-        """`state`: of the request that it answered."""
+    def __init__(self, headers: Headers, body: bytes, state: Mapping[str, Any], now: float) -> None:
+        """`state`: of the request that it answers."""
+        freshness: Freshness = state["freshness"]
         self.headers = [pair for pair in headers if pair[0] not in _OF_ONE_REQUEST]
+        self.headers.append(NOSNIFF)
         self.on_304 = [pair for pair in self.headers if pair[0] in _IN_304]
         self.fresh_until = freshness.fresh_until
+        self.kept_until = freshness.kept_until(now)
         self.etag = dict(headers)[b"etag"]
         self.body = body
         self.size = ENTRY_BYTES + len(body)
         self.facts = Facts(cache="response", mode=state.get("mode"), near=state.get("near"))
         self._freshness = freshness
         self._control = (-1, (b"cache-control", b""))
+
+    def serves(self, now: float) -> bool:
+        """Whether it may still be given."""
+        return now < self.kept_until and not self._freshness.superseded
 
     def control(self, seconds_left: int) -> tuple[bytes, bytes]:
         """The Cache-Control header, made once a second."""
@@ -92,11 +99,10 @@ class CachedRoute(Route):
         for cached in sections:
             cached.section.on_change(self.clear)
 
-    def store(
-        self, query: bytes, headers: Mapping[bytes, bytes], vary: bytes, response: CachedResponse
-    ) -> None:
+    def store(self, query: bytes, headers: Mapping[bytes, bytes], response: CachedResponse) -> None:
+        """Keep the response to a request of this query and these headers."""
         coding = choose_coding(headers.get(b"accept-encoding", b""))
-        varies = b"accept-language" in vary.lower()
+        varies = b"accept-language" in dict(response.headers)[b"vary"].lower()
         language = headers.get(b"accept-language", b"") if varies else None
         key_bytes = len(query) + len(language or b"")
         if key_bytes <= MAX_KEY_BYTES:
@@ -157,8 +163,8 @@ class ResponseCache:
         if found is None:
             language = headers.get(b"accept-language", b"")
             found = route.responses.get((query, coding, language))
-        left = math.floor(found.fresh_until - self._now()) if found is not None else -1
-        if found is None or left < 0:
+        now = self._now()
+        if found is None or not found.serves(now):
             if (error := route.gate.refusal(scope, headers)) is None:
                 await self._app(scope, receive, self._storing(route, scope, headers, send))
             else:
@@ -178,7 +184,10 @@ class ResponseCache:
             return
         key_id, quota = admitted
         request_id = self._request_ids.next()
-        own = (found.control(left), (b"x-request-id", request_id.encode()))
+        own = (
+            found.control(math.floor(found.fresh_until - now)),
+            (b"x-request-id", request_id.encode()),
+        )
         if_none_match = headers.get(b"if-none-match")
         if if_none_match is None or not etag_matches(if_none_match, found.etag):
             status, kept, body = 200, found.headers, found.body
@@ -210,20 +219,20 @@ class ResponseCache:
     def _storing(
         self, route: CachedRoute, scope: Scope, asked: Mapping[bytes, bytes], send: Send
     ) -> Send:
-        """`send` that stores the response on its way, if its handler says that it is fresh."""
-        generation, start = route.generation, dict[bytes, bytes]()
+        """`send` that stores the response on its way, if its handler says how fresh it is.
+
+        One that shows old data while new ones are read is not stored.
+        """
+        generation = route.generation
 
         async def send_and_store(message: Message) -> None:
             state = scope["state"]
-            if message["type"] == "http.response.start":
-                if message["status"] == 200 and "freshness" in state:
-                    start.update(message["headers"])
-            elif start and state["freshness"].kept and generation == route.generation:
-                response = CachedResponse(
-                    list(start.items()), message["body"], state["freshness"], state
-                )
-                vary = start.get(b"vary", b"")
-                route.store(scope["query_string"], asked, vary, response)
+            if "whole" in state and message["type"] == BODY:
+                headers, body = state["whole"]
+                outdated = state.get("cache") == "revalidating"
+                if generation == route.generation and not outdated:
+                    response = CachedResponse(headers, body, state, self._now())
+                    route.store(scope["query_string"], asked, response)
             await send(message)
 
         return send_and_store

@@ -152,7 +152,7 @@ class Processes:
     def waiting(self) -> int:
         """How many wait for a call to the archive of their process, or of the other."""
         joined = (one.archives.providers[0].client.calls.joined for one in self.sections)
-        return sum(joined) + sum(one.looked_up["reading", "waited"] for one in self.stores)
+        return sum(joined) + sum(one.looked_up["waited"] for one in self.stores)
 
 
 @pytest.fixture

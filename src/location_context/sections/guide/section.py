@@ -170,11 +170,6 @@ class Guide(section.Section[GuideBody]):
         await self._follow()
 
     @property
-    def edition(self) -> str:
-        version = self._active.version if self._active else None
-        return f"{version.number} {version.imported_at}" if version else ""
-
-    @property
     def is_ready(self) -> bool:
         return self._loaded
 
