@@ -215,6 +215,54 @@ def test_the_cache_in_nginx_holds_pages_for_all_and_nothing_behind_a_key(
             assert asked(section, known).status_code == 502
 
 
+class Holding(threading.Thread):
+    """A service that never answers `/v1/pulse`, and all else at once."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self._listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
+        self.port: int = self._listening.getsockname()[1]
+        self.held: list[socket.socket] = []
+
+    def run(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listening.accept()
+                asked = connection.recv(65536)
+            except OSError:
+                return  # closed
+            if asked.startswith(b"GET /v1/pulse"):
+                self.held.append(connection)
+            else:
+                connection.sendall(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+                connection.close()
+
+    def close(self) -> None:
+        self._listening.shutdown(socket.SHUT_RDWR)
+        for connection in (self._listening, *self.held):
+            connection.close()
+
+
+def test_nginx_gives_one_address_a_hundred_requests_at_once_and_others_theirs(
+    tmp_path: Path,
+) -> None:
+    limit = re.search(r"limit_conn location_context_clients (\d+);", text_of("nginx"))
+    assert limit
+    service = Holding()
+    service.start()
+    with ExitStack() as stack:
+        stack.callback(service.close)
+        before = stack.enter_context(proxy("nginx", tmp_path, [service.port, service.port]))
+        for _ in range(int(limit[1])):
+            raw = socket.create_connection(("127.0.0.1", before.port), 20, ("127.0.3.1", 0))
+            one = before.trust.wrap_socket(stack.enter_context(raw), server_hostname="127.0.0.1")
+            stack.enter_context(one).sendall(b"GET /v1/pulse HTTP/1.1\r\nHost: a\r\n\r\n")
+        wait_until(lambda: len(service.held) == int(limit[1]))
+        with client(before, "127.0.3.1") as greedy, client(before, "127.0.3.2") as other:
+            assert greedy.get("/v1/health").status_code == 429
+            assert other.get("/v1/health").status_code == 204
+
+
 def test_proxies_wait_longer_than_the_service_and_drains_last_longer_than_probes() -> None:
     """The numbers in the three files beside the defaults of the settings."""
     deadlines = max(Settings().json_deadline, Settings().widget_deadline)
