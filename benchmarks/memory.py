@@ -95,7 +95,7 @@ def of_redis(server: Server, key: str, points: int, client: "redis.Redis") -> di
             if not path:
                 by_pages += client.info("memory")["used_memory"] - before
             for name in map(bytes.decode, client.scan_iter(count=1000)):
-                kinds.setdefault(name, kind_of(name, path))
+                kinds.setdefault(name, kind_of(name))
                 sizes[name] = client.memory_usage(name, samples=0) or sizes.get(name, 0)
     held = defaultdict[str, list[int]](list)
     for name, size in sizes.items():
@@ -126,13 +126,13 @@ def of_database(file: Path) -> dict[str, Any]:
     }
 
 
-def kind_of(name: str, path: str) -> str:
-    """What a key is, without its place: `value forecast`; answers with the path that was asked."""
+def kind_of(name: str) -> str:
+    """A key's kind without its place: `value forecast`."""
     _, kind, *more = name.split(":")
     if kind not in {"value", "lease"}:
         return kind.partition("_")[0]
     subject = more[0].partition("(")[0]
-    return f"{kind} {subject} {path or 'page'}" if subject == "response" else f"{kind} {subject}"
+    return f"{kind} {subject}"
 
 
 def main() -> None:

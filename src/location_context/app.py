@@ -7,7 +7,7 @@ around it. Nothing else in the service knows which parts it is made of.
 import asyncio
 import gc
 import os
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any
 
@@ -31,7 +31,7 @@ from location_context.storage.datasets import SqlCacheStore, SqlClimateStore, Sq
 from location_context.storage.events import SqlEventStore
 from location_context.storage.redis import RedisLedger, RedisLink
 from location_context.storage.retention import Retention
-from location_context.storage.shared import RedisNews, RedisSharedStore
+from location_context.storage.shared import RedisSharedStore
 from location_context.upstream.budget import FileLedger, Ledger
 from location_context.upstream.host import Hosts
 from location_context.upstream.http import http_client
@@ -40,6 +40,8 @@ from location_context.web.application import Application, json_routes
 from location_context.web.response_cache import CachedRoute
 from location_context.widget.oembed import OEmbed
 from location_context.widget.pulse import routes as widget_routes
+
+RESTART_SECONDS = 5.0  # after which work in the background that broke is started again
 
 
 @asynccontextmanager
@@ -117,12 +119,7 @@ def open_hosts(settings: Settings, redis: RedisLink | None) -> Hosts:
         here = FileLedger(settings.data_dir / "budgets", name)
         return here if redis is None else RedisLedger(redis, name, here)
 
-    news = None if redis is None else RedisNews(redis)
-    workers = int(os.environ.get(WORKERS, "1"))
-    hosts = Hosts(make_ledger, news=news, processes=workers)
-    if news is not None:
-        news.follow(hosts)
-    return hosts
+    return Hosts(make_ledger, processes=int(os.environ.get(WORKERS, "1")))
 
 
 def _stores(database: Database, settings: Settings) -> dict[str, Any]:
@@ -138,8 +135,9 @@ def _stores(database: Database, settings: Settings) -> dict[str, Any]:
 @asynccontextmanager
 async def background(service: Service) -> AsyncIterator[None]:
     """Each section's work in the background and that of the others, cancelled at the end."""
-    tasks = [asyncio.create_task(_run(cached.section)) for cached in service.sections]
-    tasks += [asyncio.create_task(work()) for work in service.work]
+    work = [(one.name, one.section.run) for one in service.sections]
+    work += [(one.__qualname__, one) for one in service.work]
+    tasks = [asyncio.create_task(_supervised(name, run)) for name, run in work]
     try:
         yield
     finally:
@@ -148,12 +146,14 @@ async def background(service: Service) -> AsyncIterator[None]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _run(section: Section[Any]) -> None:
-    """A section whose background work breaks goes on answering."""
-    try:
-        await section.run()
-    except Exception:  # noqa: BLE001  whatever it is, it must not end the server
-        structlog.get_logger().exception("background_failed", section=section.name)
+async def _supervised(name: str, run: Callable[[], Awaitable[None]]) -> None:
+    """Run until it returns; whenever it breaks, log it and start it again."""
+    while True:
+        try:
+            return await run()
+        except Exception:  # noqa: BLE001  whatever it is, it must not end the server
+            structlog.get_logger().exception("background_failed", work=name)
+        await asyncio.sleep(RESTART_SECONDS)
 
 
 @contextmanager

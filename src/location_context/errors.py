@@ -39,6 +39,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import ClassVar
 
+import msgspec
+
+# of a decoder that is given damaged bytes; msgspec raises the second for text that is not UTF-8
+DAMAGED = (msgspec.MsgspecError, ValueError, OverflowError)
+
 
 class LocationContextError(Exception):
     """The root of the tree; `message` is one sentence fit for its reader."""

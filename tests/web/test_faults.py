@@ -9,6 +9,7 @@ from contextlib import closing
 import msgspec
 import pytest
 
+from location_context.upstream.host import Hosts
 from location_context.web.application import Application
 from tests.serving import serve
 from tests.web.conftest import STAY, Client, make_key
@@ -250,3 +251,41 @@ def test_at_three_times_its_capacity_admitted_requests_stay_quick_and_health_too
             if quick and loaded.admitted_p95 < 0.5 + allowance:
                 return
     pytest.fail(f"health or the admitted were slow three times: {loaded}")
+
+
+class Breaking(FakeSection):
+    """Breaks at the first work in the background."""
+
+    breaks = 1
+
+    async def run(self) -> None:
+        self.breaks -= 1
+        if self.breaks >= 0:
+            raise RuntimeError("broken")
+        await super().run()
+
+
+@pytest.mark.parametrize("whose", ["section", "hosts"])
+def test_work_in_the_background_that_breaks_is_logged_and_started_again(
+    web_settings, monkeypatch, capsys, whose: str
+) -> None:
+    monkeypatch.setattr("location_context.app.RESTART_SECONDS", 0.0, raising=False)
+    section, began, hosts_run = Breaking(), threading.Event(), Hosts.run
+    calls: list[Hosts] = []
+
+    async def run(self: Hosts) -> None:
+        calls.append(self)
+        if whose == "hosts" and len(calls) == 1:
+            raise RuntimeError("broken")
+        began.set()
+        await hosts_run(self)
+
+    monkeypatch.setattr(Hosts, "run", run)
+    with serve(web_settings, sections=[section]) as served:
+        assert began.wait(10)
+        assert Client(served, "").get("/v1/health", key=None).status_code == 200
+        patience = time.monotonic() + 10
+        while not section.ran.is_set() and time.monotonic() < patience:
+            time.sleep(0.01)
+    assert section.ran.is_set()
+    assert "background_failed" in capsys.readouterr().out

@@ -23,7 +23,7 @@ from location_context.access.authenticator import damaged_key_warning
 from location_context.access.pepper import open_pepper
 from location_context.app import open_redis, open_service
 from location_context.cli import console
-from location_context.errors import LocationContextError
+from location_context.errors import DAMAGED, LocationContextError
 from location_context.sections.contract import ProviderState, Query
 from location_context.sections.section import Section
 from location_context.sections.weather.fallback_grid import FallbackGrid
@@ -363,7 +363,7 @@ async def _running_server(address: str, user_agent: str, known: Collection[str])
         reason = error.message.removeprefix("download: ")
         sentence = f"no server answers at {address}: {reason}; name another address with --server"
         return [Finding("server", "info", sentence)]
-    except msgspec.MsgspecError:
+    except DAMAGED:
         return [Finding("server", "warning", f"something else answers at {url}")]
     sentence = (
         f"version {_printable(status.version)} answers at {address}, {_printable(status.status)}"

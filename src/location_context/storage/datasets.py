@@ -28,7 +28,7 @@ from sqlalchemy import (
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from location_context.errors import OperatorError, StorageError
+from location_context.errors import DAMAGED, OperatorError, StorageError
 from location_context.sections.guide.records import GuideVersion, Provenance, Restaurant
 from location_context.sections.weather.records import ArchiveCell, MonthRow
 from location_context.settings import Settings
@@ -186,7 +186,7 @@ def _decode_rows(rows: Iterable[Any]) -> tuple[list[Restaurant], list[str]]:
     for key, record in rows:
         try:
             restaurants.append(_restaurant.decode(record))
-        except (msgspec.MsgspecError, TypeError, ValueError):
+        except (*DAMAGED, TypeError):
             damaged.append(key)
     return restaurants, damaged
 
@@ -195,7 +195,7 @@ def _version(row: Any) -> GuideVersion:
     values = row._asdict()
     try:
         provenance = _provenance.decode(values["provenance"])
-    except (msgspec.MsgspecError, TypeError, ValueError):
+    except (*DAMAGED, TypeError):
         raise StorageError(
             f"The record of guide version {values['number']} is damaged: import the guide again, "
             "or restore a backup."

@@ -5,6 +5,7 @@ tries again.
 """
 
 import asyncio
+import math
 import secrets
 import time
 from collections.abc import Awaitable, Callable
@@ -29,6 +30,7 @@ from location_context.upstream.budget import Budget, FileLedger
 MAX_CONNECTIONS = 16
 TIMEOUT = 1.0  # seconds; with less, a busy processor would look like a silent Redis
 RETRY_AFTER = 1.0  # seconds until a Redis that failed is tried again
+LOG_SECONDS = 60.0  # between two lines on commands that Redis refuses
 SILENCE = 10.0  # seconds after which a subscription is asked whether it lives
 
 
@@ -36,9 +38,8 @@ class RedisLink:
     """A connection to Redis that callers can do without. `prefix` stands before every key.
 
     Attributes:
-        degraded: whether the last command failed.
+        degraded: whether Redis is gone: the last command had no answer.
         listeners: called with the messages of a channel, while `run` runs.
-        on_listening: called whenever messages can be heard from now on.
     """
 
     def __init__(
@@ -46,27 +47,26 @@ class RedisLink:
     ) -> None:
         """`timeout`: seconds to wait for a connection or an answer."""
         # imported here: it costs a start 0.1 s and 15 MB, and most services run without Redis
+        from redis import exceptions  # noqa: PLC0415  large, and rare
         from redis.asyncio import Redis  # noqa: PLC0415  large, and rare
         from redis.asyncio.retry import Retry  # noqa: PLC0415  large, and rare
         from redis.backoff import NoBackoff  # noqa: PLC0415  large, and rare
-        from redis.exceptions import ConnectionError as RedisConnectionError  # noqa: PLC0415  large, and rare
-        from redis.exceptions import RedisError  # noqa: PLC0415  large, and rare
 
         self.prefix = prefix
         self.degraded = False
         self.listeners: dict[str, Callable[[bytes], None]] = {}
-        self.on_listening: list[Callable[[], Awaitable[None]]] = []
-        self._soon: set[asyncio.Future[Any]] = set()
         self._timeout = timeout
         self._retry_at = 0.0
         # callers wait here for a connection, since that is not a failure of Redis
         self._semaphore = asyncio.Semaphore(MAX_CONNECTIONS)
-        self._failures = (RedisError, OSError, TimeoutError)
+        self._refusals = exceptions.ResponseError  # of this command: another type, no memory left
+        self._failures = (exceptions.RedisError, OSError, TimeoutError)
+        self._logged_at = -math.inf
         self.redis = Redis.from_url(
             url.reveal(),
             socket_timeout=timeout,
             socket_connect_timeout=timeout,
-            retry=Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,)),
+            retry=Retry(NoBackoff(), 1, supported_errors=(exceptions.ConnectionError,)),
         )
 
     def script(self, text: str) -> Callable[..., Awaitable[Any]]:
@@ -74,7 +74,7 @@ class RedisLink:
         return self.redis.register_script(text)
 
     async def execute(self, command: Callable[[], Awaitable[Any]]) -> Any:
-        """The reply of Redis; None while it is gone."""
+        """The reply of Redis; None while it is gone, and where it refuses this command."""
         async with self._semaphore:
             if self.is_gone:
                 return None
@@ -82,6 +82,9 @@ class RedisLink:
                 self._retry_at = time.monotonic() + self._timeout + RETRY_AFTER
             try:
                 answer = await command()
+            except self._refusals as error:
+                self._log_refusal(error)
+                answer = None
             except self._failures as error:
                 self._retry_at = time.monotonic() + RETRY_AFTER
                 if not self.degraded:
@@ -93,6 +96,13 @@ class RedisLink:
                 structlog.get_logger().info("quota_store_back")
             self.degraded = False
             return answer
+
+    def _log_refusal(self, error: Exception) -> None:
+        """Once a minute."""
+        if time.monotonic() - self._logged_at >= LOG_SECONDS:
+            self._logged_at = time.monotonic()
+            code = str(error).partition(" ")[0]
+            structlog.get_logger().warning("redis_refused", why=type(error).__name__, code=code)
 
     @property
     def is_gone(self) -> bool:
@@ -112,7 +122,6 @@ class RedisLink:
             try:
                 async with self.redis.pubsub() as subscription:
                     await subscription.subscribe(*self.listeners)
-                    await asyncio.gather(*(read() for read in self.on_listening))
                     await self._hear_on(subscription)
             except self._failures:
                 await asyncio.sleep(RETRY_AFTER)
@@ -130,14 +139,7 @@ class RedisLink:
             if message is not None and message["type"] == "message":
                 self.listeners[message["channel"].decode()](message["data"])
 
-    def soon(self, command: Callable[[], Awaitable[Any]]) -> None:
-        """Have it executed while the caller goes on."""
-        task = asyncio.ensure_future(self.execute(command))
-        self._soon.add(task)
-        task.add_done_callback(self._soon.discard)
-
     async def close(self) -> None:
-        await asyncio.gather(*self._soon, return_exceptions=True)
         await self.redis.aclose()
         await self.redis.connection_pool.disconnect()
 
@@ -179,6 +181,7 @@ class RedisCounter:
         self._clock = posix_seconds(clock)
         self._machine = machine
         self._off = 0.0  # seconds that this machine is behind Redis
+        self._refused = False  # whether Redis refused to count the last requests
         self._local = MemoryCounter(lambda: datetime.fromtimestamp(self._now(), UTC))
         self._secret: tuple[str, bytes] = ("", b"")
         self._consume_script = link.script(_script("quota"))
@@ -188,7 +191,7 @@ class RedisCounter:
 
     @property
     def degraded(self) -> bool:
-        return self._link.degraded
+        return self._link.degraded or self._refused
 
     def _now(self) -> float:
         return self._clock() + self._off
@@ -242,6 +245,7 @@ class RedisCounter:
                 arguments += [limit.name, limit.quota, length, int(limit.max_remaining * 1000)]
         keys = [self._link.prefix + subject for subject, _ in waiting]
         reply = await self._link.execute(lambda: self._consume_script(keys, arguments))
+        self._refused = reply is None and not self._link.degraded
         counts = iter(reply or (0,))
         off = next(counts) / 1000
         self._off += off

@@ -1,4 +1,4 @@
-"""What processes tell each other in Redis: what they fetched, who fetches, who does not answer.
+"""What processes tell each other in Redis: what they fetched, and who fetches.
 
 A value has the life that its owner gives it, two days at most. A lease is a key that its holder
 renews, so that it ends soon after its holder; behind it lies, for a moment, what came of the
@@ -15,15 +15,16 @@ from typing import Any
 
 import msgspec
 
+from location_context.errors import DAMAGED
 from location_context.storage.redis import RedisLink
-from location_context.upstream.host import Hosts
-from location_context.upstream.shared_cache import CacheRecord, Lease, Outcome
+from location_context.upstream.shared_cache import CacheRecord, Lease, Outcome, inflate
 
 MAX_LIFE_MS = 2 * 86_400_000
 LEASE_MS = 2_000  # after which a holder that died is followed by another
 RENEW_SECONDS = 0.5  # so that a holder may be busy for 1.5 s
 TOLD_MS = 10_000  # for which who missed a message finds it
 LOOK_SECONDS = 0.25  # at which who waits looks whether it missed one
+MAX_UNPACKED = 8_000_000  # bytes, many times the largest that is stored
 MIN_COMPRESSED = 500  # bytes; a forecast of 4 kB becomes 2, a hundred events of 35 kB 6
 ROOM_SHARE = 0.8  # of Redis' `maxmemory`, beyond which values are told and not stored
 ROOM_SECONDS = 5.0  # for which that is known
@@ -137,7 +138,7 @@ class RedisSharedStore:
     def _hear(self, message: bytes) -> None:
         try:
             news = msgspec.msgpack.decode(message, type=_News)
-        except msgspec.MsgspecError:
+        except DAMAGED:
             return  # of another version: whoever waits will look
         for one in self._waiting.get(news.name, ()):
             one.put_nowait(news)
@@ -205,54 +206,6 @@ async def memory(link: RedisLink) -> tuple[int, int] | None:
     return told
 
 
-class RedisNews:
-    """`upstream.host.News` in Redis: told by a message, and kept for those who come later."""
-
-    def __init__(self, link: RedisLink) -> None:
-        self._link = link
-        self._channel = f"{link.prefix}providers"
-        self._me = secrets.token_hex(4)
-
-    def follow(self, hosts: Hosts) -> None:
-        """Let these hosts hear what others tell, and what was told before they listened."""
-
-        def hear(message: bytes) -> None:
-            try:
-                told = msgspec.msgpack.decode(message, type=tuple[str, str, float])
-            except msgspec.MsgspecError:
-                return  # of another version
-            if told[0] != self._me:
-                hosts.hear(told[1], told[2])
-
-        async def read() -> None:
-            subjects = sorted({one for host in hosts for one in host.subjects})
-            async with self._link.redis.pipeline(transaction=False) as pipe:
-                for subject in subjects:
-                    pipe.pttl(self._key(subject))
-                for subject, left in zip(subjects, await pipe.execute(), strict=True):
-                    if left > 0:
-                        hosts.hear(subject, left / 1000)
-
-        self._link.listeners[self._channel] = hear
-        self._link.on_listening.append(read)
-
-    def tell(self, subject: str, seconds: float) -> None:
-        self._link.soon(lambda: self._tell(subject, seconds))
-
-    async def _tell(self, subject: str, seconds: float) -> None:
-        message = msgspec.msgpack.encode((self._me, subject, seconds))
-        async with self._link.redis.pipeline() as pipe:
-            if seconds:
-                pipe.set(self._key(subject), b"", px=max(1, round(seconds * 1000)))
-            else:
-                pipe.delete(self._key(subject))
-            pipe.publish(self._channel, message)
-            await pipe.execute()
-
-    def _key(self, subject: str) -> str:
-        return f"{self._link.prefix}quiet:{subject}"
-
-
 def lease_name(lease: Lease) -> tuple[str, str]:
     """The name of the record that its holder asks for."""
     return lease.provider, lease.key
@@ -275,7 +228,7 @@ def unpacked(stored: bytes | None) -> bytes | None:
     if not stored:
         return None
     try:
-        return zlib.decompress(stored[1:]) if stored[:1] == _PACKED else stored[1:]
+        return inflate(stored[1:], MAX_UNPACKED) if stored[:1] == _PACKED else stored[1:]
     except zlib.error:
         return None
 
@@ -283,5 +236,5 @@ def unpacked(stored: bytes | None) -> bytes | None:
 def _decoded(outcome: bytes) -> Outcome | None:
     try:
         return msgspec.msgpack.decode(outcome, type=Outcome)
-    except msgspec.MsgspecError:
+    except DAMAGED:
         return None

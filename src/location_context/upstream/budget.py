@@ -22,6 +22,7 @@ from typing import Protocol
 import msgspec
 import structlog
 
+from location_context.errors import DAMAGED
 from location_context.settings import WINDOWS
 from location_context.settings.data_dir import give_to_owner, make_folder, try_lock
 
@@ -265,7 +266,7 @@ class Budget:
         """Take over what another process dumped; False where the data are damaged."""
         try:
             state = _decode_state(data)
-        except (msgspec.MsgspecError, UnicodeDecodeError):  # msgspec raises both
+        except DAMAGED:
             return False
         now = self.now()
         for window in self.windows:

@@ -33,7 +33,6 @@ MAX_RETRIES_SAVED = 3.0
 RETRY_DELAY = 0.05  # seconds, doubled at most by chance
 MAX_BACKOFF = 86400.0  # seconds; a longer one is a mistake, and only a restart could lift it
 SIMILAR_WAIT = 1.5  # of two callers with one deadline one asks later; the widget has 2.1 s of 3.6
-SURE_SECONDS = 5.0  # after an answer, in which it is not left alone because others had none
 SUSPECT_WAIT = 0.5  # seconds in which a provider that is back answers
 
 
@@ -116,9 +115,6 @@ class ProviderClient:
         self._waiting = 0
         self._sent_at: dict[object, float] = {}  # when the calls on their way were sent
         self._retries = MAX_RETRIES_SAVED
-        self.host.listen(f"breaker:{name}", self._hear_of_breaker)
-        for subject in ("backoff", f"backoff:{name}"):  # of the host, of the address
-            self.host.listen(subject, partial(self._back_off, subject))
 
     @property
     def configured(self) -> bool:
@@ -319,34 +315,13 @@ class ProviderClient:
             return
         before = self.breaker.state
         self.breaker.fail()
-        if before != "open" and self.breaker.state == "open":
-            self.host.tell(f"breaker:{self.name}", self.breaker.retry_in())
-            if before == "closed":
-                self.calls.open_breaker(self.breaker.retry_in())
+        if before == "closed" and self.breaker.state == "open":
+            self.calls.open_breaker(self.breaker.retry_in())
 
     def _close_breaker(self) -> None:
         if self.breaker.state != "closed":
             self.calls.close_breaker()
-            self.host.tell(f"breaker:{self.name}", 0.0)
         self.breaker.succeed()
-
-    def _hear_of_breaker(self, seconds: float) -> None:
-        """Another process opened its breaker for so many seconds, or closed it.
-
-        Who had an answer a moment ago knows better: the other's network may be what failed.
-        """
-        if not seconds:
-            self.breaker.succeed()
-        elif time.monotonic() - self.answered_at > SURE_SECONDS:
-            self.breaker.leave_alone(seconds)
-        self.calls.breaker_open = self.breaker.state != "closed"
-
-    def _back_off(self, subject: str, seconds: float) -> None:
-        until = self._clock() + timedelta(seconds=seconds)
-        if subject == "backoff":
-            self.host.backoff_until = until
-        else:
-            self._backoff_until = until
 
     async def _call(
         self, url: str, headers: dict[str, str], units: float, public: bool, accept: tuple[int, ...]
@@ -430,7 +405,9 @@ class ProviderClient:
         backoff = self._read_backoff(response)
         seconds = min(backoff.seconds, MAX_BACKOFF)
         if backoff.scope != "call" and seconds:
-            subject = "backoff" if backoff.scope == "host" else f"backoff:{self.name}"
-            self._back_off(subject, seconds)
-            self.host.tell(subject, seconds)
+            until = self._clock() + timedelta(seconds=seconds)
+            if backoff.scope == "host":
+                self.host.backoff_until = until
+            else:
+                self._backoff_until = until
         raise backoff.error(self.name, response.status, response.body)

@@ -18,7 +18,7 @@ from contextlib import (
 )
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Literal
 
 import structlog
 
@@ -50,14 +50,6 @@ class Slots:
             yield
 
 
-class News(Protocol):
-    """What processes tell each other of providers; `storage.shared` does it in Redis."""
-
-    def tell(self, subject: str, seconds: float) -> None:
-        """Tell all others soon that something holds for so many seconds; 0: no longer."""
-        ...
-
-
 class Host:
     """One provider's machines as its terms count them."""
 
@@ -68,7 +60,6 @@ class Host:
         *,
         name: str = "",
         ledger: Ledger | None = None,
-        news: News | None = None,
     ) -> None:
         """`budget` in the provider's units; `slots` for calls in flight; None is without limit.
 
@@ -78,8 +69,6 @@ class Host:
         self.budget = budget or Budget({})
         self.refused = 0  # calls to addresses that answer, which the budget did not allow
         self._ledger = ledger
-        self._news = news
-        self._listeners: dict[str, list[Callable[[float], None]]] = {}
         self.backoff_until: datetime | None = None
         self.quiet = asyncio.Event()  # set while no call is under way or waits for its turn
         self.quiet.set()
@@ -97,25 +86,6 @@ class Host:
             self._calls -= 1
             if not self._calls:
                 self.quiet.set()
-
-    def tell(self, subject: str, seconds: float) -> None:
-        """Tell other processes that it holds for so many seconds; 0: no longer."""
-        if self._news is not None:
-            self._news.tell(f"{subject}:{self.name}", seconds)
-
-    def listen(self, subject: str, hear: Callable[[float], None]) -> None:
-        """Have `hear` called with what other processes tell."""
-        self._listeners.setdefault(f"{subject}:{self.name}", []).append(hear)
-
-    @property
-    def subjects(self) -> list[str]:
-        """What is listened for."""
-        return list(self._listeners)
-
-    def hear(self, subject: str, seconds: float) -> None:
-        """Another process told it."""
-        for listener in self._listeners.get(subject, ()):
-            listener(seconds)
 
     async def spend(self, units: float, *, public: bool) -> bool:
         """Take units out of the budget, at the provider's pace; False where it does not allow it.
@@ -188,14 +158,12 @@ class Hosts:
         self,
         make_ledger: Callable[[str], Ledger | None] = lambda _: None,
         now: Callable[[], float] = time.time,
-        news: News | None = None,
         processes: int = 1,
     ) -> None:
         """`now` is the clock of the budgets, in seconds since 1970.
 
         `processes` serve together: each makes its part of the calls at once, and one at least.
         """
-        self._news = news
         self._now = now
         self._processes = processes
         self._make_ledger = make_ledger
@@ -240,13 +208,8 @@ class Hosts:
             slots = None if at_once is None else Slots(max(1, at_once // self._processes))
             budget = Budget(limits, self._now, share=share, least=least)
             ledger = self._make_ledger(name)
-            self._hosts[name] = Host(budget, slots, name=name, ledger=ledger, news=self._news)
+            self._hosts[name] = Host(budget, slots, name=name, ledger=ledger)
         return self._hosts[name]
-
-    def hear(self, subject: str, seconds: float) -> None:
-        """Another process told something of one of them."""
-        for host in self:
-            host.hear(subject, seconds)
 
     async def run(self) -> None:
         """Learn what other processes spend, until cancelled."""
@@ -295,12 +258,6 @@ class Breaker:
     def retry_in(self) -> float:
         """Seconds until the next probe may be made."""
         return max(0.0, max(self._until, self._probing) - time.monotonic())
-
-    def leave_alone(self, seconds: float) -> None:
-        """Another process found that it does not answer."""
-        self._opened = max(1, self._opened)
-        self._until = max(self._until, time.monotonic() + seconds)
-        self._probing = 0.0
 
     def succeed(self) -> None:
         self._failures = self._opened = 0

@@ -6,6 +6,7 @@ takes a lease there: of all processes one asks, and the others hear what came of
 `SharedStore`, and while it is gone, each process asks for itself.
 """
 
+import zlib
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Protocol, Self
@@ -20,6 +21,19 @@ from location_context.upstream.deadline import WriteBehind
 
 _MAX_UNSHARED = 20  # between two leases that end: a value, and what came along with it
 _MAX_UNWRITTEN = 2_000  # records of some kB each; a store that is slower loses the oldest
+
+
+def inflate(data: bytes, most: int) -> bytes:
+    """The bytes that zlib compressed, whose size is `most` at most.
+
+    Raises:
+        zlib.error: they are damaged, cut, or more.
+    """
+    decompressor = zlib.decompressobj()
+    inflated = decompressor.decompress(data, most)
+    if not decompressor.eof:
+        raise zlib.error("cut, or larger than allowed")
+    return inflated
 
 
 class CacheRecord(msgspec.Struct, frozen=True):

@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 
 from location_context.counters import Histogram
+from location_context.errors import DAMAGED
 from location_context.service import Service
 from location_context.settings.data_dir import try_lock
 from location_context.settings.parsers import METRICS_FOLDER, host_and_port
@@ -131,7 +132,7 @@ class SharedValues:
     def _read(self, number: int) -> Values:
         try:
             return _DECODER.decode(self._file(number).read_bytes())
-        except (OSError, msgspec.MsgspecError):
+        except (OSError, *DAMAGED):
             return {}
 
     def _lock(self, number: int) -> Path:

@@ -5,6 +5,7 @@ archive is stored month by month, each with the fortnight before and after that 
 reach into, per cell of a provider's grid: points of a cell share what a provider said.
 """
 
+import math
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from location_context.point import Point
 from location_context.sections.contract import Attribution, DegradedReason
 from location_context.sections.weather.response import Condition, Kind, Mode, Spread, YearBody
+from location_context.upstream.shared_cache import inflate
 
 Product = Literal["raw", "damped"]  # what a forecast is; see `ForecastProvider.product`
 PAD_DAYS = 15  # a window reaches as far to either side of a date
@@ -188,11 +190,10 @@ class MonthRow(msgspec.Struct, frozen=True):
 
     def unpack(self) -> Month | None:
         """The month; None when the data are damaged or of another shape."""
-        first, last = month_span(self.year, self.month)
-        shape = (len(FIELDS), (last - first).days + 1)
         try:
-            values = _unpack(self.data, shape)
-        except (zlib.error, ValueError, IndexError):
+            first, last = month_span(self.year, self.month)
+            values = _unpack(self.data, (len(FIELDS), (last - first).days + 1))
+        except (zlib.error, ValueError, OverflowError, IndexError):
             return None
         grid = Grid(self.lat, self.lng, self.elevation)
         return Month(self.year, self.month, grid, self.fetched_at, values)
@@ -226,10 +227,11 @@ def _unpack(data: bytes, shape: tuple[int, int]) -> NDArray[np.float32]:
     Raises:
         zlib.error, ValueError, IndexError: the data are damaged or of another shape.
     """
+    size = 4 * math.prod(shape)
     if not data.startswith(_PACKED):
-        return np.frombuffer(zlib.decompress(data), np.float32).reshape(shape)
+        return np.frombuffer(inflate(data, size), np.float32).reshape(shape)
     units = np.frombuffer(data, np.uint8, shape[0], len(_PACKED))
-    by_weight = np.frombuffer(zlib.decompress(data[len(_PACKED) + shape[0] :]), np.uint8)
+    by_weight = np.frombuffer(inflate(data[len(_PACKED) + shape[0] :], size), np.uint8)
     folded = np.ascontiguousarray(by_weight.reshape(4, -1).T).view("<u4").reshape(shape)
     steps = (folded >> 1).view("<i4") ^ -(folded & 1).view("<i4")
     whole = np.cumsum(steps, axis=1, dtype="<i4")

@@ -15,6 +15,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from location_context.errors import DAMAGED
 from location_context.point import EARTH_RADIUS_KM, canonical, distance_km
 from location_context.sections.contract import Query
 from location_context.sections.events.records import ProviderEvent, When
@@ -293,7 +294,7 @@ def unpack(data: bytes) -> tuple[EventBatch, datetime] | None:
     """What `pack` was given; None if it is damaged, or fewer weeks would be read further."""
     try:
         shared = msgspec.msgpack.decode(data, type=_SharedEvents)
-    except msgspec.MsgspecError:
+    except DAMAGED:
         return None
     if shared.truncated > 1:
         return None

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Self, TypeGuard
 import msgspec
 import numpy as np
 
+from location_context.errors import DAMAGED
 from location_context.point import Point
 from location_context.sections.contract import Attribution
 from location_context.sections.section import SectionContext
@@ -194,7 +195,7 @@ class Forecast:
 
         try:
             return msgspec.msgpack.decode(data, type=cls, dec_hook=read_column)
-        except (msgspec.MsgspecError, ValueError):
+        except DAMAGED:
             return None
 
 

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from location_context import errors
+from location_context.errors import DAMAGED
 from location_context.lru import LRUCache
 from location_context.point import Point
 from location_context.sections.contract import Query, degraded_by
@@ -210,7 +211,7 @@ def _pack(months: Sequence[Month], at: datetime) -> bytes:
 def _unpack(data: bytes) -> tuple[list[Month], datetime] | None:
     try:
         at, rows = msgspec.msgpack.decode(data, type=tuple[datetime, list[MonthRow]])
-    except msgspec.MsgspecError:
+    except DAMAGED:
         return None
     months = [row.unpack() for row in rows]
     return None if None in months else ([month for month in months if month], at)

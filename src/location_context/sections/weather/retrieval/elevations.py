@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from location_context.errors import ProviderError, ProviderResponseInvalid
+from location_context.errors import DAMAGED, ProviderError, ProviderResponseInvalid
 from location_context.point import Point
 from location_context.sections.contract import Attribution
 from location_context.sections.open_meteo import NAME, open_meteo_client, open_meteo_headers
@@ -158,5 +158,5 @@ class Elevations:
 def _unpack(data: bytes) -> tuple[float | None, datetime] | None:
     try:
         return msgspec.msgpack.decode(data, type=tuple[float | None, datetime])
-    except msgspec.MsgspecError:
+    except DAMAGED:
         return None

@@ -1,0 +1,109 @@
+"""Redis holds what anybody wrote into it: damaged values and messages cost a call, nothing more."""
+
+import asyncio
+import tracemalloc
+import zlib
+from datetime import UTC, date, datetime
+
+import msgspec
+import pytest
+
+from location_context.access.quota import Limit, Limits
+from location_context.sections.events.providers import tiles
+from location_context.sections.events.providers.base import EventBatch
+from location_context.sections.events.records import ProviderEvent, When
+from location_context.sections.weather.retrieval import archives, elevations
+from location_context.settings import Secret
+from location_context.storage.redis import RedisCounter, RedisLink
+from location_context.storage.shared import RedisSharedStore
+from location_context.upstream.budget import Budget
+from tests.sections.weather.test_store import month
+
+pytestmark = pytest.mark.anyio
+LONG = 60.0  # seconds of patience, so that a busy machine is not taken for a silent Redis
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+NO_TEXT = b"\xa2\xff\xfe"  # a text of MessagePack whose bytes are not UTF-8
+
+
+@pytest.fixture
+async def link(redis_url: str, redis_prefix: str):
+    link = RedisLink(Secret(redis_url), redis_prefix, LONG)
+    yield link
+    await link.close()
+
+
+@pytest.mark.parametrize(
+    "poison", [b"\x93" + NO_TEXT * 3, b"\xc1", b"", b"\x93\xa1a\xa1b\xcb\x7f\xf8" + bytes(6)]
+)
+async def test_a_poisoned_message_ends_no_subscription(link: RedisLink, poison: bytes) -> None:
+    store, news = RedisSharedStore(link), asyncio.Queue()
+    store._waiting["example:key"] = {news}
+    listening = asyncio.create_task(link.run())
+    good = msgspec.msgpack.encode(["example:key", "token", None])
+    async with asyncio.timeout(LONG):
+        while not await link.redis.publish(f"{link.prefix}fetched", poison):  # nobody listens yet
+            await link.redis.ping()
+        await link.redis.publish(f"{link.prefix}fetched", good)
+        waited = asyncio.create_task(news.get())
+        await asyncio.wait({waited, listening}, return_when=asyncio.FIRST_COMPLETED)
+    assert not listening.done()
+    assert waited.done()
+    listening.cancel()
+    await asyncio.gather(listening, return_exceptions=True)
+
+
+async def test_a_value_that_unpacks_to_hundreds_of_megabytes_is_none(link: RedisLink) -> None:
+    bomb = b"\x01" + zlib.compress(bytes(300_000_000), 9)
+    await link.redis.set(f"{link.prefix}value:example:key", bomb, px=60_000)
+    tracemalloc.start()
+    try:
+        assert await RedisSharedStore(link).load("example", "key") is None
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 50_000_000
+
+
+async def test_a_key_of_a_wrong_type_is_no_redis_that_is_gone(link: RedisLink) -> None:
+    await link.redis.rpush(f"{link.prefix}value:example:key", b"x")
+    assert await RedisSharedStore(link).load("example", "key") is None
+    assert not link.degraded
+    await link.redis.set(f"{link.prefix}spoilt", b"x")
+    counter, limits = RedisCounter(link, lambda: NOW), Limits(Limit("minute", 5, 60))
+    assert (await counter.consume("spoilt", limits)).allowed  # counted here
+    assert (await counter.consume("sound", limits)).allowed
+    assert not link.degraded
+    assert await link.redis.exists(f"{link.prefix}sound")
+
+
+EVENT = ProviderEvent(
+    id="1",
+    source="example",
+    title="Concert",
+    category="festival",
+    start=When.of(date(2026, 11, 22)),
+)
+STORED = {
+    "events": (tiles.unpack, tiles.pack(EventBatch.of([EVENT], 0), NOW)),
+    "months": (archives._unpack, archives._pack([month(2020, 2)], NOW)),
+    "height": (elevations._unpack, msgspec.msgpack.encode((35.0, NOW))),
+}
+
+
+@pytest.mark.parametrize("kind", STORED)
+@pytest.mark.parametrize("byte", [0x00, 0x7F, 0xA5, 0xFF])
+def test_a_stored_value_of_which_one_byte_is_wrong_is_read_or_counts_as_none(
+    kind: str, byte: int
+) -> None:
+    unpack, data = STORED[kind]
+    assert unpack(data) is not None
+    read = [unpack(data[:at] + bytes([byte]) + data[at + 1 :]) for at in range(len(data))]
+    assert None in read
+    assert all(unpack(data[:at]) is None for at in range(len(data)))
+
+
+def test_a_budget_s_record_with_bytes_that_are_no_text_is_refused() -> None:
+    budget = Budget({60.0: 5.0})
+    damaged = budget.dump().replace(b"minute", b"min\xffte")
+    assert damaged != budget.dump()
+    assert not budget.join(damaged)
