@@ -7,10 +7,10 @@ The flood asks without a pause, over so many connections: for the page at `/`, f
 place, for a section without a key and with an unknown one. Most of it is over the address's quota
 soon. Meanwhile twenty requests with a key ask for sections of new places, one after the other, and
 one request is repeated all the while. Then the providers, stand-ins that answer after 50 ms, are
-stopped, and the same is measured again. `cold` is how many of the twenty were answered 200;
-`warm_p50` and `warm_p95`, of the repeated one, are in ms; `flood` has the flood's answers a second
-by status, 0 where a connection was closed without one. Where there are two cores, the service has
-the first and the flood the last.
+stopped, and the same is measured again without the weather. `cold` is how many of the twenty were
+answered 200; `warm_p50` and `warm_p95`, of the repeated one, are in ms; `flood` has the flood's
+answers a second by status, 0 where a connection was closed without one. Where there are two cores,
+the service has the first and the flood the last.
 
 `--memory` tells by how many MB the worker's PSS grows: with 10,000 requests with 100 kB in a header
 or the query (the server refuses most), with 10,000 of 60 kB from as many addresses, and with

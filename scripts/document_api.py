@@ -36,6 +36,8 @@ programs, and [clients](#clients) are generated from that.
 
 **Quotas.** 600 requests a minute and 50,000 a UTC day for each key unless it was made with others;
 `RateLimit` says what is left. 200, 304, 400 and HEAD count; 401, 404, 405, 429 and 5xx do not.
+Requests without a key are counted by address, 120 a minute (`WIDGET_PER_MINUTE`); health,
+readiness, status and `/v1/embed.js` are free.
 
 **Caching.** Answers have an `ETag`: send it as `If-None-Match` and get 304 while nothing changed.
 `Cache-Control` says how long an answer holds; one that lacks something says 60 seconds.

@@ -66,6 +66,14 @@ def test_a_page_without_a_key_counts_against_the_quota_of_its_address(strict, pa
     assert statuses[2] == 429
 
 
+def test_the_reference_names_429_for_each_path_that_counts(strict, client: Client) -> None:
+    paths = client.get("/v1/openapi.json").json()["paths"]
+    documented = {path for path, one in paths.items() if "429" in one["get"]["responses"]}
+    counted = {path for path in paths if [strict.get(path).status_code for _ in range(3)][2] == 429}
+    assert counted - documented == set()
+    assert {"/v1/docs", "/v1/oembed", "/v1/openapi.json", "/v1/pulse"} <= counted
+
+
 @pytest.mark.parametrize("path", ["/v1/health", "/v1/status", "/v1/embed.js"])
 def test_probes_status_and_the_script_of_embeds_are_not_counted(strict, path: str) -> None:
     assert [strict.get(path, key=None).status_code for _ in range(4)] == [200] * 4
