@@ -37,7 +37,7 @@ from location_context.sections.section import Section
 from location_context.service import Service, chosen
 from location_context.settings import Settings
 from location_context.stay import Stay, horizon
-from location_context.widget.render import minify_script, read_file
+from location_context.widget.render import read_file, read_unindented
 from location_context.widget.static_card import WIDTH
 
 SCRIPT_HEADERS = {
@@ -60,7 +60,7 @@ BRIEF_HEIGHT = 80  # px of a section on a compact page that was not measured
 
 
 def script_routes() -> list[Route]:
-    body = minify_script(read_file("location_context.widget:embed.js"))
+    body = read_unindented("location_context.widget:embed.js")
 
     async def embed(_request: Request) -> Response:
         return Response(body, headers=SCRIPT_HEADERS, media_type="text/javascript")

@@ -28,10 +28,6 @@ from location_context.widget.static_card import StaticCard, svg_style
 _PACKAGE = "location_context.widget"
 _COLOUR = re.compile(r"var\(--(\w+)")
 _ICON = re.compile(r'<svg viewBox="([^"]+)">(.*)</svg>', re.DOTALL)
-# strings and comments, or operators with the blanks around them
-_OPERATORS = re.compile(
-    r""" ("[^"\n]*"|'[^'\n]*'|`[^`]*`|/\*.*?\*/) | [ ]*([-=<>{}(),;:?&|+*!]+)[ ]* """, re.VERBOSE
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,10 +82,10 @@ class Renderer:
     def __init__(self, hosts: Sequence[str] = ()) -> None:
         self._ancestors = " ".join(("'self'", *hosts)) if hosts else "*"
         self._styles = {
-            "full": minify(read_file(f"{_PACKAGE}:style.css")),
-            "compact": minify(read_file(f"{_PACKAGE}:compact.css")),
+            "full": read_unindented(f"{_PACKAGE}:style.css"),
+            "compact": read_unindented(f"{_PACKAGE}:compact.css"),
         }
-        self._script = minify_script(read_file(f"{_PACKAGE}:resize.js"))
+        self._script = read_unindented(f"{_PACKAGE}:resize.js")
         self._script_digest = digest(self._script)
         self._environment = template_environment()
         self._templates = {
@@ -242,12 +238,7 @@ def read_file(name: str) -> str:
     return resources.files(package).joinpath(*path.split("/")).read_text("utf-8")
 
 
-def minify(text: str, end: str = "") -> str:
-    """The text without indents, line breaks and `//` comments; each line ends in `end` instead."""
-    lines = (line.strip() for line in text.splitlines())
-    return "".join(line + end for line in lines if not line.startswith("//"))
-
-
-def minify_script(text: str) -> str:
-    """The script without indents, `//` comments and the blanks around operators."""
-    return _OPERATORS.sub(lambda match: match[1] or match[2], minify(text, "\n"))
+def read_unindented(name: str) -> str:
+    """The text of a package's file without indents and without lines that are a `//` comment."""
+    lines = (line.strip() for line in read_file(name).splitlines())
+    return "\n".join(line for line in lines if not line.startswith("//"))
