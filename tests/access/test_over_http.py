@@ -233,6 +233,19 @@ async def test_redis_stopped_means_local_counting_a_degraded_status_and_answers_
                 assert (await http.get("/v1/status")).json()["status"] == "degraded"
 
 
+async def test_a_redis_that_is_late_is_waited_for_once_and_then_left_alone(
+    sqlite_settings: Settings, redis_url: str
+) -> None:
+    minted = await Operator(sqlite_settings).create()
+    async with Proxy(redis_url) as proxy:
+        settings = Settings(data_dir=sqlite_settings.data_dir, redis_url=Secret(proxy.url))
+        with tides_server(settings) as served:
+            async with client(served) as http:
+                proxy.late = 0.4  # there and back; sooner than a connection is given up
+                assert (await ask(http, minted.secret)).status_code == 200
+                assert (await http.get("/v1/status")).json()["status"] == "degraded"
+
+
 async def test_with_postgresql_stopped_known_keys_work_on_and_all_is_back_when_it_is(
     postgresql_settings: Settings,
 ) -> None:

@@ -9,10 +9,12 @@ from urllib.parse import urlsplit
 class Proxy:
     """Forwards to the host of `url`.
 
-    `stop` breaks every connection and refuses new ones; `freeze` accepts and never answers.
+    `stop` breaks every connection and refuses new ones; `freeze` accepts and never answers; `late`
+    is how many seconds each piece is held back.
     """
 
     def __init__(self, url: str) -> None:
+        self.late = 0.0
         self._parts = urlsplit(url)
         self._server: asyncio.Server | None = None
         self._port = 0
@@ -62,6 +64,7 @@ class Proxy:
         with contextlib.suppress(OSError):
             while data := await reader.read(65536):
                 await self._flows.wait()
+                await asyncio.sleep(self.late)
                 writer.write(data)
                 await writer.drain()
         writer.close()

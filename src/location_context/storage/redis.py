@@ -28,8 +28,10 @@ from location_context.stay import Clock, posix_seconds
 from location_context.upstream.budget import Budget, FileLedger
 
 MAX_CONNECTIONS = 16
-TIMEOUT = 1.0  # seconds; with less, a busy processor would look like a silent Redis
-RETRY_AFTER = 1.0  # seconds until a Redis that failed is tried again
+TIMEOUT = 0.25  # seconds that a caller waits, for one of the connections and the reply
+SOCKET_TIMEOUT = 1.0  # seconds; a connection that is silent for longer is given up
+RETRY_AFTER = 1.0  # seconds until a Redis that failed or was late is tried again
+PASSES = 3
 LOG_SECONDS = 60.0  # between two lines on commands that Redis refuses
 SILENCE = 10.0  # seconds after which a subscription is asked whether it lives
 
@@ -38,14 +40,14 @@ class RedisLink:
     """A connection to Redis that callers can do without. `prefix` stands before every key.
 
     Attributes:
-        degraded: whether Redis is gone: the last command had no answer.
+        degraded: whether Redis is gone: the last command had no answer in time.
         listeners: called with the messages of a channel, while `run` runs.
     """
 
     def __init__(
         self, url: Secret, prefix: str = "location-context:", timeout: float = TIMEOUT
     ) -> None:
-        """`timeout`: seconds to wait for a connection or an answer."""
+        """`timeout`: seconds that a caller waits."""
         # imported here: it costs a start 0.1 s and 15 MB, and most services run without Redis
         from redis import exceptions  # noqa: PLC0415  large, and rare
         from redis.asyncio import Redis  # noqa: PLC0415  large, and rare
@@ -57,15 +59,15 @@ class RedisLink:
         self.listeners: dict[str, Callable[[bytes], None]] = {}
         self._timeout = timeout
         self._retry_at = 0.0
-        # callers wait here for a connection, since that is not a failure of Redis
         self._semaphore = asyncio.Semaphore(MAX_CONNECTIONS)
+        self._under_way: set[asyncio.Task[tuple[str, Any]]] = set()
         self._refusals = exceptions.ResponseError  # of this command: another type, no memory left
         self._failures = (exceptions.RedisError, OSError, TimeoutError)
         self._logged_at = -math.inf
         self.redis = Redis.from_url(
             url.reveal(),
-            socket_timeout=timeout,
-            socket_connect_timeout=timeout,
+            socket_timeout=max(timeout, SOCKET_TIMEOUT),
+            socket_connect_timeout=max(timeout, SOCKET_TIMEOUT),
             retry=Retry(NoBackoff(), 1, supported_errors=(exceptions.ConnectionError,)),
         )
 
@@ -74,28 +76,44 @@ class RedisLink:
         return self.redis.register_script(text)
 
     async def execute(self, command: Callable[[], Awaitable[Any]]) -> Any:
-        """The reply of Redis; None while it is gone, and where it refuses this command."""
+        """The reply of Redis; None while it is gone or late, and where it refuses this command.
+
+        A command that is late goes on behind the caller, who is then not kept waiting again for a
+        second.
+        """
+        if self.is_gone:
+            return None
+        if self.degraded:
+            self._retry_at = time.monotonic() + self._timeout + RETRY_AFTER
+        task = asyncio.ensure_future(self._connected(command))
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+        await asyncio.wait({task}, timeout=self._timeout)
+        for _ in range(PASSES):  # of a busy event loop, which may not have read what has come
+            if not task.done():
+                await asyncio.sleep(0)
+        failure, reply = task.result() if task.done() else ("late", None)
+        if failure:
+            self._retry_at = time.monotonic() + RETRY_AFTER
+            if not self.degraded:
+                structlog.get_logger().warning(
+                    "quota_store_gone", why=failure, counting="in this process"
+                )
+        elif self.degraded:
+            structlog.get_logger().info("quota_store_back")
+        self.degraded = bool(failure)
+        return reply
+
+    async def _connected(self, command: Callable[[], Awaitable[Any]]) -> tuple[str, Any]:
+        """The name of the failure, empty if there was none, and the reply."""
         async with self._semaphore:
-            if self.is_gone:
-                return None
-            if self.degraded:
-                self._retry_at = time.monotonic() + self._timeout + RETRY_AFTER
             try:
-                answer = await command()
+                return "", await command()
             except self._refusals as error:
                 self._log_refusal(error)
-                answer = None
+                return "", None
             except self._failures as error:
-                self._retry_at = time.monotonic() + RETRY_AFTER
-                if not self.degraded:
-                    why, counting = type(error).__name__, "in this process"
-                    structlog.get_logger().warning("quota_store_gone", why=why, counting=counting)
-                self.degraded = True
-                return None
-            if self.degraded:
-                structlog.get_logger().info("quota_store_back")
-            self.degraded = False
-            return answer
+                return type(error).__name__, None
 
     def _log_refusal(self, error: Exception) -> None:
         """Once a minute."""
@@ -140,6 +158,7 @@ class RedisLink:
                 self.listeners[message["channel"].decode()](message["data"])
 
     async def close(self) -> None:
+        await asyncio.gather(*self._under_way, return_exceptions=True)
         await self.redis.aclose()
         await self.redis.connection_pool.disconnect()
 
