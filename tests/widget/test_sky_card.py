@@ -172,3 +172,48 @@ def test_a_half_moon_says_when_its_light_ends_or_begins(gazetteer, start, icon, 
 def test_in_the_polar_night_the_sun_at_its_highest_is_below_the_horizon(gazetteer):
     facts = {fact.label: fact for fact in sky_of(gazetteer, 69.65, 18.96, "2026-12-10", 3).facts}
     assert facts["Sun at its highest"].detail == ", 3° below the horizon"
+
+
+def test_a_guest_in_the_polar_night_reads_of_twilight_and_no_golden_hour(gazetteer):
+    shown = sky_of(gazetteer, 69.65, 18.96, "2026-12-10", 3)
+    facts = {fact.label: fact.value for fact in shown.facts}
+    assert not [label for label in facts if "Golden" in label]
+    assert re.fullmatch(r"0\d:\d\d–\u20601\d:\d\d", facts["Twilight"])
+    assert shown.path.golden == []
+
+
+def test_the_perseids_come_before_showers_that_nobody_sees(gazetteer):
+    """August 2026, without a Moon: beside a total eclipse of the Sun, the shower of the year."""
+    shown = sky_of(gazetteer, 43.3, -1.98, "2026-07-29", 16).highlights
+    titles = [one.title for one in shown]
+    assert "Perseid meteors" in titles
+    assert "Alpha Capricornid meteors" not in titles
+    perseids = next(one for one in shown if one.title == "Perseid meteors")
+    said = perseids.text.replace("\u00a0", " ").replace("\u2060", "")
+    assert re.match(r"Night of Wed 12 to Thu 13, best 0\d:\d[05]–0\d:\d[05]\.", said)
+
+
+def test_the_best_time_for_meteors_lies_within_one_dark_window(gazetteer):
+    body = read(Astronomy(Ephemeris(), lambda: NOW), query(gazetteer, 40.4, -3.7, "2026-08-11", 4))
+    (shower,) = [one for one in body.highlights if one.title == "Perseid meteors"]
+    best = shower.details
+    windows = [window for day in body.days for window in day.night.dark_windows]
+    assert any(one.start <= best.start < best.end <= one.end for one in windows)
+    assert best.start <= shower.at <= best.end
+
+
+@pytest.mark.parametrize(
+    ("lat", "start", "days", "said"),
+    [
+        (43.3, "2026-10-20", 8, r"sunset from 18:\d\d to 19:\d\d"),  # the clocks go back
+        (60.2, "2027-03-01", 20, r"sunset from \d\d:\d\d to \d\d:\d\d"),
+        (43.3, "2027-06-10", 8, r"sunset near \d\d:\d\d"),
+    ],
+)
+def test_sunset_is_one_time_only_where_it_hardly_moves(gazetteer, lat, start, days, said):
+    assert re.search(said, sky_of(gazetteer, lat, -1.98, start, days).lead)
+
+
+def test_a_drift_of_sunset_below_ten_minutes_is_not_told(gazetteer):
+    assert "moves" not in sky_of(gazetteer, 43.3, -1.98, "2027-06-10", 8).drift
+    assert "moves" in sky_of(gazetteer, 43.3, -1.98, "2027-03-01", 12).drift

@@ -65,7 +65,7 @@ async def test_the_body_is_the_contracts_and_survives_json() -> None:
         (date(2026, 8, 28), date(2026, 8, 28), "lunar_eclipse",
          {"kind", "start", "maximum", "end", "magnitude"}),
         (date(2026, 12, 13), date(2026, 12, 15), "meteor_shower",
-         {"rate", "moonlight", "radiant_height"}),
+         {"start", "end", "rate", "moonlight", "radiant_height"}),
         (date(2026, 10, 25), date(2026, 10, 25), "clock_change", {"shift_minutes"}),
     ],
 )  # fmt: skip

@@ -129,23 +129,34 @@ class Details(msgspec.Struct, frozen=True, kw_only=True):
     kind: Annotated[EclipseKind | None, Meta(description="Eclipses: as seen from the point.")] = (
         None
     )
-    start: Annotated[Moment | None, Meta(description="Eclipses: when the visible part begins.")] = (
-        None
-    )
+    start: Annotated[
+        Moment | None,
+        Meta(description="Eclipses: when the visible part begins; showers: the best time."),
+    ] = None
     maximum: Annotated[
         Moment | None, Meta(description="Eclipses: when the visible part is deepest.")
     ] = None
-    end: Annotated[Moment | None, Meta(description="Eclipses: when the visible part ends.")] = None
+    end: Annotated[
+        Moment | None,
+        Meta(description="Eclipses: when the visible part ends; showers: the best time."),
+    ] = None
     magnitude: Annotated[
         Annotated[float, Meta(ge=0)] | None,
-        Meta(description="Eclipses: share of the diameter covered at the visible maximum."),
+        Meta(
+            description="Eclipses, at the visible maximum: how far the Moon or the shadow reaches "
+            "across the disc, in diameters of the disc. 1 or more where it is total; a penumbral "
+            "eclipse is measured in the penumbra."
+        ),
     ] = None
     obscuration: Annotated[
         Share | None, Meta(description="Solar eclipses: share of the Sun's disc, 0 to 1.")
     ] = None
     rate: Annotated[
         Annotated[int, Meta(ge=1)] | None,
-        Meta(description="Showers: meteors an hour in a dark sky with the radiant overhead."),
+        Meta(
+            description="Showers: meteors an hour at that moment, in a dark sky with the radiant "
+            "overhead."
+        ),
     ] = None
     moonlight: Annotated[
         Share | None,

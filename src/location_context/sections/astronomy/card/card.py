@@ -16,6 +16,7 @@ from location_context.sections.astronomy.response import AstronomyBody, Day, Pla
 from location_context.sections.card import Brief, BriefItem
 
 LITTLE_MOON = 0.25
+LITTLE_DRIFT, TOLD_DRIFT = 20, 10  # minutes of sunset: one time stands for all; worth a sentence
 NIGHTS_AT_MOST = 35
 FAINTEST = 1.5  # magnitude: as bright as the brightest score of stars
 ONE_LINE = 12  # characters of a window that stand on one line of a column
@@ -32,12 +33,20 @@ def lead(body: AstronomyBody, fmt: Formatter) -> str:
         return fmt.gettext("The Sun does not rise during this stay; {nights}.").format(
             nights=_nights(days, fmt)
         )
-    middle = days[(len(days) - 1) // 2].sun
-    text = fmt.gettext("{duration} of daylight; {nights}.")
-    if middle.sunset is not None:
+    sunsets = sorted((day.sun.sunset for day in days if day.sun.sunset), key=_minutes)
+    text, times = fmt.gettext("{duration} of daylight; {nights}."), dict[str, str]()
+    if sunsets and _minutes(sunsets[-1]) - _minutes(sunsets[0]) > LITTLE_DRIFT:
+        text = fmt.gettext("{duration} of daylight, sunset from {first} to {last}; {nights}.")
+        times = {"first": fmt.time(sunsets[0]), "last": fmt.time(sunsets[-1])}
+    elif sunsets:
         text = fmt.gettext("{duration} of daylight, sunset near {time}; {nights}.")
-    time = fmt.time(middle.sunset) if middle.sunset else ""
-    return text.format(duration=_daylight(days, fmt), time=time, nights=_nights(days, fmt))
+        times = {"time": fmt.time(sunsets[len(sunsets) // 2])}
+    return text.format(duration=_daylight(days, fmt), nights=_nights(days, fmt), **times)
+
+
+def _minutes(sunset: datetime) -> int:
+    """Of the local clock after noon, so that a sunset after midnight is a late one."""
+    return (sunset.hour * 60 + sunset.minute - 720) % 1440
 
 
 def _daylight(days: Sequence[Day], fmt: Formatter) -> str:
@@ -246,6 +255,11 @@ def _facts(day: Day, fmt: Formatter) -> list[Fact]:
     facts = [Fact(label=fmt.gettext("Daylight"), value=fmt.duration(sun.day_length_seconds))]
     if sun.solar_noon is not None and sun.noon_altitude is not None:
         facts.append(_highest(sun.solar_noon, sun.noon_altitude, fmt))
+    if sun.status == "polar_night":  # the Sun lights nothing golden, but the sky for hours
+        if sun.civil_dawn and sun.civil_dusk and sun.civil_dawn < sun.civil_dusk:
+            times = fmt.times(sun.civil_dawn, sun.civil_dusk)
+            facts.append(Fact(label=fmt.gettext("Twilight"), value=times))
+        return facts
     for label, span in (
         (fmt.gettext("Golden hour, morning"), sun.golden_hour_morning),
         (fmt.gettext("Golden hour, evening"), sun.golden_hour_evening),
@@ -273,7 +287,7 @@ def _drift(body: AstronomyBody, middle: Day, fmt: Formatter) -> str:
     first, last = body.days[0].sun.sunset, body.days[-1].sun.sunset
     if len(body.days) < 2:
         return ""
-    if first is None or last is None or fmt.time(first) == fmt.time(last):
+    if first is None or last is None or abs(_minutes(first) - _minutes(last)) < TOLD_DRIFT:
         return day
     moves = fmt.gettext("Sunset moves from {first} to {last} over the stay.")
     moved = moves.format(first=fmt.time(first), last=fmt.time(last))

@@ -94,7 +94,7 @@ def sun_path(day: Day, lat: float, fmt: Formatter) -> SunPath | None:
     golden = [
         _piece(_hours(span.start, noon), _hours(span.end, noon), frame, lat, delta)
         for span in (sun.golden_hour_morning, sun.golden_hour_evening)
-        if span is not None
+        if span is not None and sun.status != "polar_night"
     ]
     x, y = frame.point(0.0, at_noon)
     return SunPath(

@@ -1,5 +1,9 @@
-"""The highlights of the sky card: at most three, each with when it is and one fact of use."""
+"""The highlights of the sky card: at most three, each with when it is and one fact of use.
 
+They are ranked by what one sees: meteors an hour for showers, how much is covered for eclipses.
+"""
+
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -10,15 +14,9 @@ from location_context.sections.astronomy.response import AstronomyBody, Details,
 AT_MOST = 3
 LITTLE_CHANGE = 1.0  # degrees of latitude within which all days are about equally long
 _SEASONS = {"march_equinox", "june_solstice", "september_equinox", "december_solstice"}
-_WEIGHTS = {
-    "solar_eclipse": 6,
-    "lunar_eclipse": 5,
-    "meteor_shower": 4,
-    "clock_change": 4,
-    "full_moon": 3,
-    "new_moon": 3,
-    **dict.fromkeys(_SEASONS, 2),
-}
+_WEIGHTS = {"clock_change": 4, "full_moon": 3, "new_moon": 3, **dict.fromkeys(_SEASONS, 2)}
+_LUNAR = {"total": 6, "partial": 5, "penumbral": 1}
+_LOST_TO_MOON = 0.8  # of the meteors under a full Moon
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +47,22 @@ def _view(one: Highlight, body: AstronomyBody, fmt: Formatter) -> HighlightView:
 
 
 def _weight(one: Highlight) -> int:
-    return _WEIGHTS.get(one.type, 1)
+    details = one.details
+    if details is None or one.type == "clock_change":
+        return _WEIGHTS.get(one.type, 1)
+    if one.type == "lunar_eclipse":
+        return _LUNAR[details.kind or "penumbral"]
+    if one.type == "solar_eclipse":
+        covered = details.obscuration or 0.0
+        return 7 if covered >= 0.5 else 5 if covered >= 0.1 else 1
+    meteors = _meteors(details)
+    return 5 if meteors >= 40 else 4 if meteors >= 15 else 2 if meteors >= 5 else 0
+
+
+def _meteors(details: Details) -> float:
+    """About how many an hour are seen from a dark place at the best moment."""
+    height = math.sin(math.radians(details.radiant_height or 0.0))
+    return (details.rate or 0) * height * (1 - _LOST_TO_MOON * (details.moonlight or 0.0))
 
 
 def _text(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
@@ -118,12 +131,21 @@ def _share(share: float, fmt: Formatter) -> str:
 
 
 def _shower(one: Highlight, details: Details, fmt: Formatter) -> str:
-    text = fmt.gettext("Best on {date} about {time}. Up to {rate} meteors an hour, {moonlight}.")
+    text = fmt.gettext(
+        "Night of {first} to {second}, best {times}. Up to {rate} meteors an hour, {moonlight}."
+    )
     light, moonlight = details.moonlight or 0.0, str(fmt.gettext("no moonlight"))
     if light >= 0.03:
         moonlight = fmt.gettext("Moon {percent} lit").format(percent=fmt.percent(100 * light))
-    date, time = fmt.day(one.at.date()), fmt.time(one.at)
-    return text.format(date=date, time=time, rate=details.rate, moonlight=moonlight)
+    start, end = details.start or one.at, details.end or one.at
+    first = (one.at - timedelta(hours=12)).date()  # a night begins on the date of its evening
+    return text.format(
+        first=fmt.day(first),
+        second=fmt.day(first + timedelta(days=1)),
+        times=fmt.times(start, end) if start < end else fmt.time(start),
+        rate=details.rate,
+        moonlight=moonlight,
+    )
 
 
 def _clock(one: Highlight, details: Details, fmt: Formatter) -> str:

@@ -1,8 +1,9 @@
 """The highlights of a stay: what is special on its dates at the point, in time order.
 
-The best moment of a meteor shower is when the radiant stands highest with the Sun under -12°,
-within twelve hours of the peak. A shower whose radiant stays under 10° then is not mentioned: too
-few of its meteors come.
+At the best moment of a meteor shower most of its meteors are seen, within twelve hours of the peak:
+it is still active, its radiant stands high, and the Moon lights little. The Sun is under -18° then,
+or under -12° where it does not sink so low. A shower whose radiant stays under 10° then is not
+mentioned: too few of its meteors come.
 """
 
 from bisect import bisect_left
@@ -34,7 +35,10 @@ from location_context.sections.astronomy.sky.horizon import directions, moon_lin
 from location_context.sections.astronomy.sky.local_days import J2000, JULIAN_YEAR, LocalDay
 
 _HALF_DAY = 43200  # seconds; two clock changes are never closer
-_DARK = np.sin(np.radians(-12))
+_DARK = np.sin(np.radians([-18, -12]))  # the lesser where the Sun does not sink so low
+_LOST_TO_MOON = 0.8  # of the meteors under a full Moon: it hides all that are faint
+_NEARLY = 0.75  # of what is seen at the best moment, as long as which it is worth going out
+_SOLAR_DEGREES = 360 / 365.24 / 86400  # of solar longitude in a second
 _LOWEST = 10.0
 
 
@@ -181,17 +185,29 @@ class Highlights:
         phi = np.radians(self.point.lat)
         sine = np.sin(phi) * np.sin(delta) + np.cos(phi) * np.cos(delta) * np.cos(hour_angle)
         sun, moon = seen.up[[SUN, MOON]]
-        best = int(np.where(sun < _DARK, sine, -2.0).argmax())
-        height = float(np.degrees(np.arcsin(sine[best])))
-        if sun[best] >= _DARK or height < _LOWEST:
+        dark = next((found for limit in _DARK if (found := sun < limit).any()), None)
+        if dark is None:
             return
-        moon_up = moon[best] > moon_line(seen.distance[MOON, best])
-        light = illumination(sky.positions[:2, :, best : best + 1])[0] if moon_up else 0.0
+        light = np.where(moon > moon_line(seen.distance[MOON]), illumination(sky.positions[:2]), 0)
+        active = 10 ** (-shower.decline * _SOLAR_DEGREES * np.abs(sky.times - peak))
+        many = np.where(dark, active * sine * (1 - _LOST_TO_MOON * light), -1.0)
+        best = int(many.argmax())
+        height = float(np.degrees(np.arcsin(sine[best])))
+        if height < _LOWEST:
+            return
+        poor = np.flatnonzero(many < _NEARLY * many[best])
+        first = int(poor[poor < best].max(initial=-1)) + 1
+        last = int(poor[poor > best].min(initial=many.size)) - 1
+        moment = self.days[0].moment
         yield Highlight(
             type="meteor_shower",
-            at=self.days[0].moment(sky.times[best]),
+            at=moment(sky.times[best]),
             title=self.titles[shower.name],
             details=Details(
-                rate=shower.rate, moonlight=round(float(light), 2), radiant_height=round(height, 1)
+                start=moment(sky.times[first]),
+                end=moment(sky.times[last]),
+                rate=max(1, round(shower.rate * float(active[best]))),
+                moonlight=round(float(light[best]), 2),
+                radiant_height=round(height, 1),
             ),
         )
