@@ -14,13 +14,15 @@ import time
 import traceback
 from collections.abc import Collection, MutableMapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from functools import cache
+from typing import Any, TextIO, TypeAlias, cast
 
 import msgspec
 import structlog
 
 from location_context.counters import Histogram
 from location_context.settings import Settings
+from location_context.web.log_writer import LogWriter
 
 GRANIAN = {  # its own lines go the way of all others
     "loggers": {
@@ -82,9 +84,8 @@ def trace_id(traceparent: bytes | None) -> str | None:
 class AccessLogger:
     """A line for each answer. Lines are gathered for a moment, and written together.
 
-    As a context manager it writes, at its end, what is still to be written. Only a process that is
-    killed by the kernel loses lines: those of the last `GATHER_SECONDS`. Answers are counted with
-    them, if there are metrics.
+    As a context manager it writes, at its end, what is still to be written; a process that is
+    killed loses that. Answers are counted with their lines, if there are metrics.
 
     Attributes:
         requests: how many by path, status, error's code and kind of cache.
@@ -102,6 +103,7 @@ class AccessLogger:
         self._unlogged = () if settings.log_level == "debug" else probes
         self._worker = os.getpid()
         self._answers: list[Answer] = []
+        self._stream = stream()
         self._second, self._prefix = 0, ""  # the time of the last line
 
     def __enter__(self) -> None:
@@ -160,8 +162,8 @@ class AccessLogger:
             self._count(answers)
         lines = "" if self._silent or not self._json else "".join(map(self._line, answers))
         if lines:
-            sys.stderr.write(lines)
-            sys.stderr.flush()
+            self._stream.write(lines)
+            self._stream.flush()
 
     def _count(self, answers: Sequence[Answer]) -> None:
         requests, seconds = self.requests, self.seconds
@@ -194,15 +196,27 @@ class AccessLogger:
 
 def configure(settings: Settings) -> None:
     """Log as a server does."""
-    _configure(getattr(logging, settings.log_level.upper()), as_json=settings.logs_json)
+    level = getattr(logging, settings.log_level.upper())
+    _configure(level, as_json=settings.logs_json, to=stream())
 
 
 def configure_for_commands() -> None:
     """Log errors alone, for people, so that a command's own output stays what it prints."""
-    _configure(logging.ERROR, as_json=False)
+    _configure(logging.ERROR, as_json=False, to=sys.stderr)
 
 
-def _configure(level: int, *, as_json: bool) -> None:
+def stream() -> LogWriter | TextIO:
+    """The server's log: stderr by a thread of its own, or as it is if it is only in memory."""
+    try:
+        return _writer(sys.stderr.fileno())
+    except OSError:
+        return sys.stderr
+
+
+_writer = cache(LogWriter)
+
+
+def _configure(level: int, *, as_json: bool, to: LogWriter | TextIO) -> None:
     """Send structlog's and the libraries' events through the same processors."""
     shared: list[structlog.typing.Processor] = [
         structlog.processors.add_log_level,
@@ -219,10 +233,10 @@ def _configure(level: int, *, as_json: bool) -> None:
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(cast(TextIO, to)),
         cache_logger_on_first_use=False,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(to)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,
