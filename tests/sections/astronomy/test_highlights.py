@@ -1,5 +1,6 @@
 """Meteor showers, planets' visibility, and titles."""
 
+import math
 from datetime import UTC, date, datetime, timedelta
 from typing import get_args
 
@@ -74,7 +75,22 @@ def test_the_rate_of_the_quadrantids_is_that_of_the_best_moment(asking: Asking, 
     (peak,) = [one.at for one in moments if one.shower == 0]
     hours = abs(shower.at.timestamp() - peak) / 3600
     assert shower.details
-    assert shower.details.rate == pytest.approx(80 * 10 ** (-2.5 * hours / 24.35), rel=0.1, abs=1)
+    assert shower.details.rate == pytest.approx(80 * 10 ** (-1.8 * hours / 24.35), rel=0.05, abs=1)
+
+
+def test_half_of_the_quadrantids_full_rate_lasts_eight_hours() -> None:
+    (shower,) = [one for one in SHOWERS if one.name == "quadrantids"]
+    degrees = math.log10(2) / shower.rise + math.log10(2) / shower.decline
+    assert degrees * 24.35 == pytest.approx(8, abs=0.5)
+
+
+def test_a_day_from_the_peak_perseids_and_geminids_are_as_many_as_jenniskens_counts() -> None:
+    """A day is 0.986 degrees of solar longitude; after the peak the Geminids fall faster."""
+    showers = {one.name: one for one in SHOWERS}
+    perseids, geminids = showers["perseids"], showers["geminids"]
+    assert 10 ** (-0.986 * perseids.decline) == pytest.approx(0.63, abs=0.02)
+    assert 10 ** (-0.986 * geminids.rise) == pytest.approx(0.41, abs=0.02)
+    assert 10 ** (-0.986 * geminids.decline) == pytest.approx(0.19, abs=0.02)
 
 
 def test_the_height_of_a_radiant_is_ephems(asking: Asking) -> None:

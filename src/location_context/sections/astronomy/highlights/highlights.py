@@ -189,13 +189,15 @@ class Highlights:
         if dark is None:
             return
         light = np.where(moon > moon_line(seen.distance[MOON]), illumination(sky.positions[:2]), 0)
-        active = 10 ** (-shower.decline * _SOLAR_DEGREES * np.abs(sky.times - peak))
+        passed = _SOLAR_DEGREES * (sky.times - peak)
+        active = 10.0 ** np.where(passed < 0, shower.rise * passed, -shower.decline * passed)
         many = np.where(dark, active * sine * (1 - _LOST_TO_MOON * light), -1.0)
         best = int(many.argmax())
         height = float(np.degrees(np.arcsin(sine[best])))
         if height < _LOWEST:
             return
-        poor = np.flatnonzero(many < _NEARLY * many[best])
+        moonlit = (light > 0) & (light[best] == 0)  # which a moonless best time leaves out
+        poor = np.flatnonzero((many < _NEARLY * many[best]) | moonlit)
         first = int(poor[poor < best].max(initial=-1)) + 1
         last = int(poor[poor > best].min(initial=many.size)) - 1
         moment = self.days[0].moment

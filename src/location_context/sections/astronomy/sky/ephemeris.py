@@ -113,9 +113,10 @@ class Sky:
 class Shower:
     """One shower: degrees, meteors an hour, and the first and last active (month, day).
 
-    `decline` is the slope B of its activity, ZHR = ZHRmax * 10^(-B * degrees of solar longitude
-    from the peak), from Jenniskens (1994), Astron. Astrophys. 287, 990. That has none for the
-    Draconids of a usual year, for which 1 is assumed.
+    `rise` and `decline` are the slopes B of its activity before and after the peak: ZHR = ZHRmax *
+    10^(-B * degrees of solar longitude from the peak), from table 3b of Jenniskens (1994), Astron.
+    Astrophys. 287, 990. The steeper slopes of table 3c hold only on top of a background. For the
+    Draconids of a usual year, which are in neither table, 1 is assumed.
     """
 
     name: str
@@ -123,24 +124,25 @@ class Shower:
     right_ascension: float
     declination: float
     rate: int
+    rise: float
     decline: float
     active: tuple[tuple[int, int], tuple[int, int]]
 
 
 SHOWERS = (
-    Shower("quadrantids", 283.15, 230.0, 49.0, 80, 2.5, ((12, 28), (1, 12))),
-    Shower("lyrids", 32.32, 271.0, 34.0, 18, 0.22, ((4, 14), (4, 30))),
-    Shower("eta_aquariids", 45.5, 338.0, -1.0, 50, 0.08, ((4, 19), (5, 28))),
-    Shower("southern_delta_aquariids", 128.0, 340.0, -16.0, 25, 0.091, ((7, 12), (8, 23))),
-    Shower("alpha_capricornids", 128.0, 307.0, -10.0, 5, 0.041, ((7, 3), (8, 15))),
-    Shower("perseids", 140.0, 48.0, 58.0, 100, 0.35, ((7, 17), (8, 24))),
-    Shower("draconids", 195.4, 262.0, 54.0, 5, 1, ((10, 6), (10, 10))),
-    Shower("orionids", 208.0, 95.0, 16.0, 20, 0.12, ((10, 2), (11, 7))),
-    Shower("southern_taurids", 223.0, 52.0, 15.0, 7, 0.026, ((9, 20), (11, 20))),
-    Shower("northern_taurids", 230.0, 58.0, 22.0, 5, 0.026, ((10, 20), (12, 10))),
-    Shower("leonids", 235.27, 152.0, 22.0, 10, 0.55, ((11, 6), (11, 30))),
-    Shower("geminids", 262.2, 112.0, 33.0, 150, 0.81, ((12, 4), (12, 20))),
-    Shower("ursids", 270.7, 217.0, 76.0, 10, 0.61, ((12, 17), (12, 26))),
+    Shower("quadrantids", 283.15, 230.0, 49.0, 80, 1.8, 1.8, ((12, 28), (1, 12))),
+    Shower("lyrids", 32.32, 271.0, 34.0, 18, 0.22, 0.22, ((4, 14), (4, 30))),
+    Shower("eta_aquariids", 45.5, 338.0, -1.0, 50, 0.08, 0.08, ((4, 19), (5, 28))),
+    Shower("southern_delta_aquariids", 128.0, 340.0, -16.0, 25, 0.091, 0.091, ((7, 12), (8, 23))),
+    Shower("alpha_capricornids", 128.0, 307.0, -10.0, 5, 0.041, 0.041, ((7, 3), (8, 15))),
+    Shower("perseids", 140.0, 48.0, 58.0, 100, 0.2, 0.2, ((7, 17), (8, 24))),
+    Shower("draconids", 195.4, 262.0, 54.0, 5, 1, 1, ((10, 6), (10, 10))),
+    Shower("orionids", 208.0, 95.0, 16.0, 20, 0.12, 0.12, ((10, 2), (11, 7))),
+    Shower("southern_taurids", 223.0, 52.0, 15.0, 7, 0.026, 0.026, ((9, 20), (11, 20))),
+    Shower("northern_taurids", 230.0, 58.0, 22.0, 5, 0.026, 0.026, ((10, 20), (12, 10))),
+    Shower("leonids", 235.27, 152.0, 22.0, 10, 0.39, 0.39, ((11, 6), (11, 30))),
+    Shower("geminids", 262.2, 112.0, 33.0, 150, 0.39, 0.72, ((12, 4), (12, 20))),
+    Shower("ursids", 270.7, 217.0, 76.0, 10, 0.61, 0.61, ((12, 17), (12, 26))),
 )
 
 _TURNS: tuple[tuple[HighlightType, HighlightType], ...] = (  # when a row climbs, when it sinks
