@@ -1,13 +1,14 @@
 """Stand-ins of the providers in a process of their own, with bodies as large as the real ones'.
 
     python benchmarks/stand_ins.py PORT [--milliseconds 50] [--events 60] [--plain]
-                                   [--requests FILE]
+                                   [--failing 0.1] [--requests FILE]
 
 Open-Meteo answers as the one of the tests does, with values that differ from place to place; a
 Ticketmaster event has its ten pictures, attractions and links, 10 kB as in its real answers;
 OpenHolidays has its true rows. Bodies are packed with gzip where that is accepted, as the real ones
-do (`--plain`: never). `/calls` tells how often each path was asked since it was last told, and each
-request is a line of JSON in FILE: when it came (POSIX), its path, query and units.
+do (`--plain`: never). The share `--failing` of all answers is a 500. `/calls` tells how often each
+path was asked since it was last told, and each request is a line of JSON in FILE: when it came
+(POSIX), its path, query and units.
 """
 
 import argparse
@@ -78,7 +79,9 @@ class StandIns:
                 if not self._given.plain and "gzip" in headers.get("accept-encoding", ""):
                     body, coding = gzip.compress(body, 1), "Content-Encoding: gzip\r\n"
                 await asyncio.sleep(max(0.0, answered_at - loop.time()))
-                head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{coding}"
+                failed = target != "/calls" and random.random() < self._given.failing
+                status = "500 Internal Server Error" if failed else "200 OK"
+                head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\n{coding}"
                 writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
@@ -242,6 +245,7 @@ def main() -> None:
     parser.add_argument("port", type=int)
     parser.add_argument("--milliseconds", type=float, default=50.0)
     parser.add_argument("--events", type=int, default=60)
+    parser.add_argument("--failing", type=float, default=0.0)
     parser.add_argument("--plain", action="store_true")
     parser.add_argument("--requests", type=Path, metavar="FILE")
     asyncio.run(StandIns(parser.parse_args()).serve())

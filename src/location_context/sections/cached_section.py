@@ -28,7 +28,7 @@ STALE_IF_ERROR_TTL = timedelta(hours=1)
 INCOMPLETE_TTL = timedelta(seconds=5)  # what lacked something is asked for again soon
 BACKGROUND_SECONDS = 10.0
 FAILURE_TTL = timedelta(minutes=1)
-MAX_BYTES = 32_000_000
+MAX_BYTES = 16_000_000
 # of memory, as measured: an entry with its key and times, and a body that is kept with its JSON
 ENTRY_BYTES, BYTES_PER_JSON_BYTE = 2_000, 2.5
 
