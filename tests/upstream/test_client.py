@@ -143,6 +143,25 @@ async def test_a_failure_keeps_no_body_in_memory(client, standin, answer, cap):
     assert kept < 10_000_000
 
 
+@pytest.mark.parametrize("answer", [BOMB, Answered(bytes(50_000_000))], ids=["gzip", "plain"])
+async def test_who_keeps_the_error_of_an_answer_that_is_too_large_keeps_nothing_of_it(
+    client, standin, answer
+):
+    standin.respond = lambda _: answer
+    limits = ClientLimits(timeout=20, max_bytes=40_000_000)
+    provider = upstream(client, standin.url, limits=limits)
+    await client.open()
+    tracemalloc.start()
+    try:
+        with pytest.raises(ProviderResponseInvalid) as caught:
+            await ask(provider)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert caught.value.__traceback__ is not None
+    assert kept < 10_000_000
+
+
 async def test_a_closed_port_and_an_unknown_name_are_unreachable(client):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -144,21 +144,24 @@ async def _read_body(response: aiohttp.ClientResponse, provider: str, cap: int) 
     packed = response.headers.get("Content-Encoding", "").lower() == "gzip"
     unpack = zlib_ng.decompressobj(_GZIP_MEMBER) if packed else None
     parts, size, came = list[bytes](), 0, 0
-    while chunk := await response.content.readany():
-        came += len(chunk)
-        try:
+    try:
+        while chunk := await response.content.readany():
+            came += len(chunk)
             parts.append(unpack.decompress(chunk, cap + 1) if unpack else chunk)
-        except zlib_ng.error:  # type: ignore[misc]  # its types take the class for an instance
-            raise ProviderResponseInvalid(provider, "the answer is damaged") from None
-        size += len(parts[-1])
-        if max(came, size) > cap:
-            raise ProviderResponseInvalid(provider, f"the answer is larger than {cap} bytes")
-        if unpack and unpack.eof:
-            await _end(response.content)
-            break  # whatever follows the first member is not part of the answer
-    if unpack and not unpack.eof:
-        raise ProviderResponseInvalid(provider, "the answer is cut off")
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+            size += len(parts[-1])
+            if max(came, size) > cap:
+                raise ProviderResponseInvalid(provider, f"the answer is larger than {cap} bytes")
+            if unpack and unpack.eof:
+                await _end(response.content)
+                break  # whatever follows the first member is not part of the answer
+        if unpack and not unpack.eof:
+            raise ProviderResponseInvalid(provider, "the answer is cut off")
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+    except zlib_ng.error:  # type: ignore[misc]  # its types take the class for an instance
+        raise ProviderResponseInvalid(provider, "the answer is damaged") from None
+    finally:  # until the next collection of garbage the error's traceback holds this frame
+        parts.clear()
+        unpack = None
 
 
 async def _end(content: aiohttp.StreamReader) -> None:
