@@ -560,7 +560,8 @@ async def test_a_provider_that_fails_every_second_time_fills_no_log(client, stan
             with pytest.raises(ProviderStatusError):
                 await ask(provider)
             await ask(provider)
-    assert [line["event"] for line in lines] == ["provider_failed", "provider_back"]
+    told = [line["event"] for line in lines if line["event"].startswith("provider_")]
+    assert told == ["provider_failed", "provider_back"]
 
 
 async def test_a_breaker_is_logged_when_it_opens_and_closes_and_what_it_holds_back_is_counted(
