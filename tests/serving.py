@@ -5,7 +5,9 @@ into what it holds. Tests of signals and processes run the command `location-con
 """
 
 import asyncio
+import contextlib
 import logging
+import random
 import socket
 import threading
 import time
@@ -66,10 +68,12 @@ def serve(
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port that nobody listens on, below those that the system gives to clients' ends."""
+    while True:
+        port = random.SystemRandom().randrange(10_000, 32_000)  # whatever Hypothesis seeds
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 class _Thread(threading.Thread):
