@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from location_context.localisation.formatter import Formatter
+from location_context.sections.astronomy.highlights.highlights import LOST_TO_MOON
 from location_context.sections.astronomy.response import AstronomyBody, Details, Highlight
 
 AT_MOST = 3
@@ -16,7 +17,6 @@ LITTLE_CHANGE = 1.0  # degrees of latitude within which all days are about equal
 _SEASONS = {"march_equinox", "june_solstice", "september_equinox", "december_solstice"}
 _WEIGHTS = {"clock_change": 4, "full_moon": 3, "new_moon": 3, **dict.fromkeys(_SEASONS, 2)}
 _LUNAR = {"total": 6, "partial": 5, "penumbral": 1}
-_LOST_TO_MOON = 0.8  # of the meteors under a full Moon
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ def _weight(one: Highlight) -> int:
 def _meteors(details: Details) -> float:
     """About how many an hour are seen from a dark place at the best moment."""
     height = math.sin(math.radians(details.radiant_height or 0.0))
-    return (details.rate or 0) * height * (1 - _LOST_TO_MOON * (details.moonlight or 0.0))
+    return (details.rate or 0) * height * (1 - LOST_TO_MOON * (details.moonlight or 0.0))
 
 
 def _text(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:

@@ -36,7 +36,7 @@ from location_context.sections.astronomy.sky.local_days import J2000, JULIAN_YEA
 
 _HALF_DAY = 43200  # seconds; two clock changes are never closer
 _DARK = np.sin(np.radians([-18, -12]))  # the lesser where the Sun does not sink so low
-_LOST_TO_MOON = 0.8  # of the meteors under a full Moon: it hides all that are faint
+LOST_TO_MOON = 0.8  # of the meteors under a full Moon: it hides all that are faint
 _NEARLY = 0.75  # of what is seen at the best moment, as long as which it is worth going out
 _SOLAR_DEGREES = 360 / 365.24 / 86400  # of solar longitude in a second
 _LOWEST = 10.0
@@ -191,7 +191,7 @@ class Highlights:
         light = np.where(moon > moon_line(seen.distance[MOON]), illumination(sky.positions[:2]), 0)
         passed = _SOLAR_DEGREES * (sky.times - peak)
         active = 10.0 ** np.where(passed < 0, shower.rise * passed, -shower.decline * passed)
-        many = np.where(dark, active * sine * (1 - _LOST_TO_MOON * light), -1.0)
+        many = np.where(dark, active * sine * (1 - LOST_TO_MOON * light), -1.0)
         best = int(many.argmax())
         height = float(np.degrees(np.arcsin(sine[best])))
         if height < _LOWEST:
