@@ -98,11 +98,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     json_deadline: Annotated[Seconds, "Seconds a JSON section may take."] = 4.0
     widget_deadline: Annotated[Seconds, "Seconds the widget may take."] = 2.5
     max_in_flight: Annotated[Count, "Requests handled at once before 503 service_overloaded."] = 256
-    accept_filter: Annotated[
-        Flag,
-        "On SIGTERM, keep new connections out in the kernel, so that all that were opened are "
-        "answered (Linux); without it, those of clients that follow /v1/health are.",
-    ] = False
     drain_at_least: Annotated[
         Seconds, "Seconds for which a server that ends still serves, with /v1/ready at 503."
     ] = 1.0
