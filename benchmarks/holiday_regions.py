@@ -26,7 +26,11 @@ from babel import Locale
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.gazetteer.zones import inside
 from location_context.point import Point
-from location_context.sections.events.providers.holidays import events_of, holidays_of_year
+from location_context.sections.events.providers.holidays import (
+    events_of,
+    holidays_of_year,
+    language_of,
+)
 from location_context.sections.events.providers.subdivisions import is_observed_at
 from location_context.stay import Stay
 
@@ -103,7 +107,7 @@ def main() -> None:
     print("country points unknown | doubtful wrong each headline missed, before and after")
     for country, name in FILES.items():
         regions = outlines(folder / f"{name}.geojson", country)
-        records = holidays_of_year(country, 2026, Locale("en"))
+        records = holidays_of_year(country, 2026, language_of(country, Locale("en")))
         before, after = Counter[str](), Counter[str]()
         unknown = used = 0
         for point in points_near_cities(gazetteer, country):

@@ -17,7 +17,7 @@ import pytest
 
 from location_context.cli.serve import HTTP1_SETTINGS
 from tests.serving import serve
-from tests.web.commands import Serving, command, serving, starting
+from tests.web.commands import command, serving, starting
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 QUERY = "lat=48.8566&lng={lng}&start=2026-11-28&end=2026-12-01"

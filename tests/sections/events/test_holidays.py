@@ -14,10 +14,12 @@ from babel import Locale
 from location_context.localisation.language import Languages
 from location_context.point import Point
 from location_context.sections.contract import Query
+from location_context.sections.events.providers import holidays as module
 from location_context.sections.events.providers.holidays import (
     Holidays,
     events_of,
     holidays_of_year,
+    language_of,
 )
 from location_context.sections.events.selection import relevant_events
 from location_context.stay import Stay
@@ -83,8 +85,8 @@ def year():
 
 def _events(year, point: Point, stay: Stay = YEAR, tag: str = "en"):
     years = range(stay.start.year - 1, stay.end.year + 1)
-    locale = Locale.parse(tag, sep="-")
-    return events_of((one for n in years for one in year(point.country, n, locale)), stay, point)
+    language = language_of(point.country, Locale.parse(tag, sep="-"))
+    return events_of((one for n in years for one in year(point.country, n, language)), stay, point)
 
 
 def _shown(year, point: Point, stay: Stay = YEAR, tag: str = "en"):
@@ -357,3 +359,22 @@ async def test_a_country_that_the_library_does_not_know_is_not_covered():
             _query(point, date(2026, 12, 25), date(2026, 12, 25)), Deadline.after(60)
         )
         assert result.status == "not_covered"
+
+
+@pytest.mark.anyio
+async def test_a_year_is_worked_out_once_for_all_languages_that_the_library_lacks(
+    gazetteer, monkeypatch
+) -> None:
+    worked_out = list[str | None]()
+
+    def counted(country: str, year: int, language: str | None, *, school_alone: bool = False):
+        worked_out.append(language)
+        return ()
+
+    monkeypatch.setattr(module, "holidays_of_year", counted)
+    provider, stay = Holidays(), Stay(date(2026, 11, 28), date(2026, 12, 1))
+    for tag in ("en-US", "de", "nl", "ja", "it", "ar"):
+        query = Query(gazetteer.point(48.857, 2.352), stay, "metric", Languages.load().choose(tag))
+        await provider.fetch_events(query, Deadline.after(9))
+    await provider.close()
+    assert worked_out == ["en_US", "en_US"]  # of this year, and school holidays of the one before

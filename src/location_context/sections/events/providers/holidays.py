@@ -44,7 +44,7 @@ _CATEGORIES: dict[str, HolidayCategory] = {  # by the library's
     "workday": "observance",
 }
 _DAY = timedelta(days=1)
-_Year = tuple[str, int, Locale, bool]  # a country, a year, whose language, school holidays alone
+_Year = tuple[str, int, str | None, bool]  # a country, a year, a language, school holidays alone
 MAX_CACHED_YEARS = 1000  # of a country in a language
 
 
@@ -106,10 +106,11 @@ class Holidays(EventProvider):
         assert stay is not None
         if point.country is None or point.country not in self._countries:
             return ProviderResult("not_covered")
-        country, locale, first = point.country, query.language.locale, stay.start.year
+        country, first = point.country, stay.start.year
+        language = language_of(country, query.language.locale)
         # of the year before, holidays of schools alone last into this one
-        keys: list[_Year] = [(country, first - 1, locale, True)]
-        keys += [(country, year, locale, False) for year in range(first, stay.end.year + 1)]
+        keys: list[_Year] = [(country, first - 1, language, True)]
+        keys += [(country, year, language, False) for year in range(first, stay.end.year + 1)]
         try:
             records = await self._records(keys, deadline.earlier(ANSWER_RESERVE))
         except TimeoutError:
@@ -134,8 +135,8 @@ class Holidays(EventProvider):
 
     async def _compute(self, year: _Year) -> _Records:
         loop = asyncio.get_running_loop()
-        country, number, locale, school_alone = year
-        work = partial(holidays_of_year, country, number, locale, school_alone=school_alone)
+        country, number, language, school_alone = year
+        work = partial(holidays_of_year, country, number, language, school_alone=school_alone)
         records = await loop.run_in_executor(self._worker, work)
         self._cache.put(year, records)
         return records
@@ -194,12 +195,12 @@ def _with_unique_ids(events: list[ProviderEvent]) -> list[ProviderEvent]:
 
 
 def holidays_of_year(
-    country: str, year: int, locale: Locale, *, school_alone: bool = False
+    country: str, year: int, language: str | None, *, school_alone: bool = False
 ) -> tuple[HolidayRecord, ...]:
-    """All holidays that begin in the year. The first call for a country takes a while."""
+    """Return all holidays that begin in the year, with names in a language of the library."""
     found: list[HolidayRecord] = []
     seen: set[tuple[date, str]] = set()
-    language, supported = _language(country, locale), _entity(country).supported_categories
+    supported = _entity(country).supported_categories
     wanted = ("school",) if school_alone else _CATEGORIES
     for category in (c for c in wanted if c in supported):
         if category == "catholic" and country != "DE":
@@ -281,8 +282,8 @@ def _label(found: Any, name: str) -> str:
     return re.sub(r"\s*%s\s*", "", found.tr(pattern)) if pattern else ""
 
 
-def _language(country: str, locale: Locale) -> str | None:
-    """The library's tag for the language, or for English; None for its only language."""
+def language_of(country: str, locale: Locale) -> str | None:
+    """Return the library's tag for the language, or for English; None for its only language."""
     known = _entity(country).supported_languages
     if not known:
         return None
