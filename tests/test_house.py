@@ -92,7 +92,7 @@ def test_only_app_and_cli_import_storage() -> None:
 
 
 def test_sql_stands_only_in_storage() -> None:
-    assert not only_in({"storage"}, "sqlalchemy", "alembic", "sqlite3", "aiosqlite", "asyncpg")
+    assert not only_in({"storage"}, "sqlalchemy", "alembic", "sqlite3", "psycopg")
 
 
 def test_redis_is_spoken_only_in_storage() -> None:

@@ -20,7 +20,7 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from typing import Self
 
-import asyncpg
+import psycopg
 import redis
 
 from tests.conftest import ROOT
@@ -174,10 +174,9 @@ class PostgreSQL(Part):
 
     async def answers(self) -> bool:
         try:
-            connection = await asyncpg.connect(self.url, timeout=5)
-        except (OSError, asyncpg.PostgresError, TimeoutError):
+            psycopg.connect(self.url, connect_timeout=5).close()
+        except psycopg.Error:
             return False
-        await connection.close()
         return True
 
 

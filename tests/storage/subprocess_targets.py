@@ -163,9 +163,8 @@ async def _read_then_write(folder: str) -> tuple[int, str, int]:
     store, said = SqlApiKeyStore(database), ""
     before = len(await store.all())
     try:
-        async with database.write() as connection:
-            many = [{"name": f"fact-{n}", "value": "x" * 200} for n in range(5000)]
-            await connection.execute(text("INSERT INTO facts VALUES (:name, :value)"), many)
+        many = [{"name": f"fact-{n}", "value": "x" * 200} for n in range(5000)]
+        await database.execute((text("INSERT INTO facts VALUES (:name, :value)"), many))
     except LocationContextError as error:
         said = error.message
     after = len(await store.all())

@@ -2,13 +2,14 @@
 
 import asyncio
 import tempfile
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 import pytest
-from sqlalchemy import delete, text
+from sqlalchemy import Connection, delete, text
 
 from location_context.errors import OperatorError, StorageError
 from location_context.sections.weather.records import MonthRow
@@ -27,6 +28,8 @@ from tests.storage.subprocess_targets import (
 )
 
 pytestmark = pytest.mark.anyio
+INSERT = text("INSERT INTO facts VALUES ('a', 'b')")
+SELECT = text("SELECT * FROM facts WHERE name = 'a'")
 
 
 @pytest.fixture
@@ -36,36 +39,33 @@ def database_settings(pooled_settings: Settings) -> Settings:
 
 
 async def test_an_error_in_a_transaction_takes_all_of_it_back(database: Database) -> None:
-    async def half() -> None:
-        async with database.write() as connection:
-            await connection.execute(text("INSERT INTO facts VALUES ('a', 'b')"))
-            raise ZeroDivisionError
+    def half(connection: Connection) -> None:
+        connection.execute(INSERT)
+        raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await half()
-    async with database.read() as connection:
-        assert (await connection.execute(text("SELECT * FROM facts WHERE name = 'a'"))).all() == []
+        await database.write(half)
+    assert await database.rows(SELECT) == []
 
 
-async def test_a_cancelled_writer_leaves_nothing_and_the_next_one_works(
+async def test_a_cancelled_write_that_has_begun_ends_and_the_next_one_works(
     database: Database,
 ) -> None:
-    written = asyncio.Event()
+    begun, goes_on = threading.Event(), threading.Event()
 
-    async def work() -> None:
-        async with database.write() as connection:
-            await connection.execute(text("INSERT INTO facts VALUES ('a', 'b')"))
-            written.set()
-            await asyncio.Event().wait()
+    def work(connection: Connection) -> None:
+        begun.set()
+        goes_on.wait()
+        connection.execute(INSERT)
 
-    task = asyncio.create_task(work())
-    await written.wait()
+    task = asyncio.create_task(database.write(work))
+    await asyncio.to_thread(begun.wait)
     task.cancel()
+    goes_on.set()
     with pytest.raises(asyncio.CancelledError):
         await task
-    async with database.write() as connection:
-        assert (await connection.execute(text("SELECT * FROM facts WHERE name = 'a'"))).all() == []
-        await connection.execute(text("INSERT INTO facts VALUES ('a', 'c')"))
+    assert len(await database.rows(SELECT)) == 1
+    await database.execute((text("UPDATE facts SET value = 'c' WHERE name = 'a'"), {}))
 
 
 async def test_readers_and_writers_cancelled_at_any_moment_leave_the_file_whole(
@@ -88,37 +88,38 @@ async def test_readers_and_writers_cancelled_at_any_moment_leave_the_file_whole(
 
 
 async def test_a_reader_sees_one_state_while_a_writer_works(database: Database) -> None:
-    async with database.write() as writing, database.read() as reading:
-        await writing.execute(text("INSERT INTO facts VALUES ('a', 'b')"))
-        assert (await reading.execute(text("SELECT * FROM facts WHERE name = 'a'"))).all() == []
+    written, looked = threading.Event(), threading.Event()
+
+    def work(connection: Connection) -> None:
+        connection.execute(INSERT)
+        written.set()
+        looked.wait()
+
+    writing = asyncio.create_task(database.write(work))
+    await asyncio.to_thread(written.wait)
+    assert await database.rows(SELECT) == []
+    looked.set()
+    await writing
+    assert len(await database.rows(SELECT)) == 1
 
 
 async def test_writers_take_turns(database: Database) -> None:
-    async def count() -> None:
-        async with database.write() as connection:
-            old = await connection.scalar(
-                text(
-                    "SELECT value FROM facts WHERE name = 'n'"
-                    + ("" if database.is_sqlite else " FOR UPDATE")
-                )
-            )
-            values = {"value": str(int(old) + 1)}
-            await connection.execute(
-                text("UPDATE facts SET value = :value WHERE name = 'n'"), values
-            )
+    locked = "" if database.is_sqlite else " FOR UPDATE"
+    held = text(f"SELECT value FROM facts WHERE name = 'n'{locked}")
 
-    async with database.write() as connection:
-        await connection.execute(text("INSERT INTO facts VALUES ('n', '0')"))
-    await asyncio.gather(*(count() for _ in range(50)))
-    async with database.read() as connection:
-        assert await connection.scalar(text("SELECT value FROM facts WHERE name = 'n'")) == "50"
+    def count(connection: Connection) -> None:
+        values = {"value": str(int(connection.scalar(held)) + 1)}
+        connection.execute(text("UPDATE facts SET value = :value WHERE name = 'n'"), values)
+
+    await database.execute((text("INSERT INTO facts VALUES ('n', '0')"), {}))
+    await asyncio.gather(*(database.write(count) for _ in range(50)))
+    assert await database.scalar(text("SELECT value FROM facts WHERE name = 'n'")) == "50"
 
 
 async def test_a_reading_connection_cannot_write_on_sqlite(sqlite_settings: Settings) -> None:
     database = await Database.open(sqlite_settings)
     with pytest.raises(StorageError, match="read-only"):
-        async with database.read() as connection:
-            await connection.execute(text("INSERT INTO facts VALUES ('a', 'b')"))
+        await database.read(lambda connection: connection.execute(INSERT))
     await database.close()
 
 
@@ -126,42 +127,27 @@ async def test_sqlite_keeps_what_it_acknowledged_through_a_power_cut(
     sqlite_settings: Settings,
 ) -> None:
     database = await Database.open(sqlite_settings)
-    async with database.write() as connection:
-        found = [
-            await connection.scalar(text(f"PRAGMA {name}"))
-            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
-        ]
+    names = ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+    found = await database.write(
+        lambda connection: [connection.scalar(text(f"PRAGMA {name}")) for name in names]
+    )
     assert found == ["wal", 2, 1, 15000]
     await database.close()
-
-
-async def test_an_old_schema_is_refused_with_the_command_to_run(
-    database: Database, database_settings: Settings
-) -> None:
-    await SqlApiKeyStore(database).add(a_key("kept"))
-    async with database.write() as connection:
-        await connection.run_sync(schema.downgrade, "0001_keys")
-    with pytest.raises(OperatorError, match="run: location-context migrate"):
-        await Database.open(database_settings)
-    assert await Database.upgrade(database_settings) == ("0001_keys", schema.head())
-    opened = await Database.open(database_settings)
-    assert [key.id for key in await SqlApiKeyStore(opened).all()] == ["kept"]
-    await opened.close()
 
 
 async def test_a_schema_of_a_newer_version_is_refused(
     database: Database, database_settings: Settings
 ) -> None:
-    async with database.write() as connection:
-        await connection.execute(text("UPDATE schema_version SET version_num = '9999_later'"))
-        await connection.execute(delete(schema.metadata_kv))
+    await database.execute(
+        (text("UPDATE schema_version SET version_num = '9999_later'"), {}),
+        (delete(schema.metadata_kv), {}),
+    )
     try:
         with pytest.raises(OperatorError, match="newer version"):
             await Database.open(database_settings)
     finally:
-        async with database.write() as connection:
-            values = {"head": schema.head()}
-            await connection.execute(text("UPDATE schema_version SET version_num = :head"), values)
+        back = text("UPDATE schema_version SET version_num = :head")
+        await database.execute((back, {"head": schema.head()}))
 
 
 async def filled(settings: Settings, keys: int = 80) -> Path:
@@ -247,13 +233,15 @@ async def test_while_another_program_locks_the_file_reads_go_on_and_writes_wait(
     await database.close()
 
 
-async def test_a_writer_that_waits_too_long_says_why(tmp_path: Path) -> None:
+def test_a_writer_that_waits_too_long_says_why(tmp_path: Path) -> None:
     first, second = WriteLock(tmp_path / "lock"), WriteLock(tmp_path / "lock", timeout=0.02)
-    async with first.acquire():
-        with pytest.raises(StorageError, match="another process"):
-            async with second.acquire():
-                pass
-    async with second.acquire():
+    with (
+        first.acquire(),
+        pytest.raises(StorageError, match="another process"),
+        second.acquire(),
+    ):
+        pass
+    with second.acquire():
         pass
 
 
@@ -295,16 +283,15 @@ async def test_on_a_full_disk_reads_go_on_and_writes_are_refused_clearly(
 
 async def test_closing_waits_for_a_connection_in_use(sqlite_settings: Settings) -> None:
     database = await Database.open(sqlite_settings)
-    reading, go_on = asyncio.Event(), asyncio.Event()
+    reading, go_on = threading.Event(), threading.Event()
 
-    async def read() -> int:
-        async with database.read() as connection:
-            reading.set()
-            await go_on.wait()
-            return (await connection.execute(text("SELECT 1"))).scalar_one()
+    def read(connection: Connection) -> int:
+        reading.set()
+        go_on.wait()
+        return connection.execute(text("SELECT 1")).scalar_one()
 
-    reader = asyncio.create_task(read())
-    await reading.wait()
+    reader = asyncio.create_task(database.read(read))
+    await asyncio.to_thread(reading.wait)
     closing = asyncio.create_task(database.close())
     for _ in range(10):
         await asyncio.sleep(0)

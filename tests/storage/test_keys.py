@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from contextlib import AsyncExitStack
 from datetime import timedelta, timezone
 
 import pytest
@@ -11,8 +10,7 @@ from location_context.access.keys import ApiKey
 from location_context.errors import StorageError
 from location_context.settings import Settings
 from location_context.storage.access import SqlApiKeyStore
-from location_context.storage.database import MAX_OVERFLOW, POOL_SIZE, Database
-from location_context.storage.sqlite import READERS
+from location_context.storage.database import THREADS, Database
 from tests.moved_clock import NOON
 
 pytestmark = pytest.mark.anyio
@@ -45,17 +43,17 @@ async def test_a_key_comes_back_as_it_was_kept(database: Database) -> None:
 async def test_keys_are_read_while_every_other_connection_is_taken(database: Database) -> None:
     store, ended = SqlApiKeyStore(database), threading.Event()
     await store.add(record(1))
-    async with AsyncExitStack() as stack:
-        stack.callback(ended.set)
-        if database._reader is not None:
-            for _ in range(READERS):
-                database._reader._threads.submit(ended.wait)
-        else:
-            for _ in range(POOL_SIZE + MAX_OVERFLOW):
-                await stack.enter_async_context(database.read())
-        async with asyncio.timeout(3):  # others would wait for five seconds, or for ever
+    others = [
+        asyncio.create_task(database.read(lambda _: ended.wait()))
+        for _ in range(max(THREADS.values()))
+    ]
+    try:
+        async with asyncio.timeout(3):  # others would wait for as long as these
             assert await store.version()
             assert await store.all() == [record(1)]
+    finally:
+        ended.set()
+        await asyncio.gather(*others)
 
 
 async def test_every_change_gives_the_version_a_new_value(database: Database) -> None:

@@ -13,11 +13,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from location_context.settings import Secret, Settings
+from location_context.settings import Settings
 from location_context.storage.database import Database
-from location_context.storage.datasets import SqlClimateStore
 from tests.databases import administer
-from tests.storage.test_retention import months
 from tests.web.commands import command, serving
 
 CALENDAR = """BEGIN:VCALENDAR
@@ -84,21 +82,8 @@ def test_every_command_and_two_workers_work_behind_it(
             guest.join()
     assert answers == {200: 8 * 15 * 2}
     assert len(json.loads(command(folder, "keys", "list", "--json", more=behind).stdout)) == 4
-    store_old_months(behind)
-    pruned = json.loads(command(folder, "prune", "--json", more=behind).stdout)
-    assert pruned["climate_months"] == 120
     refused = command(folder, "backup", str(tmp_path / "b.tar"), more=behind, fails=True)
     assert "pg_dump" in refused.stderr
-
-
-def store_old_months(behind: dict[str, str]) -> None:
-    async def work() -> None:
-        url = Secret(behind["LOCATION_CONTEXT_DATABASE_URL"])
-        async with await Database.open(Settings(database_url=url)) as database:
-            old = datetime(2000, 1, 1, tzinfo=UTC)
-            await SqlClimateStore(database).save(months("old", old))
-
-    asyncio.run(work())
 
 
 @pytest.mark.anyio
@@ -111,12 +96,7 @@ async def test_connections_that_change_between_transactions_mix_no_statements_up
     async def read(database: Database, number: int) -> None:
         for turn in range(8):
             columns = ", ".join(f"{value} AS c{value}" for value in range(1 + (number + turn) % 9))
-            async with database.read() as connection:
-                rows = (
-                    await connection.execute(
-                        text(f"SELECT {columns}, CAST(:n AS int)"), {"n": number}
-                    )
-                ).all()
+            rows = await database.rows(text(f"SELECT {columns}, CAST(:n AS int)"), n=number)
             assert rows == [(*range(1 + (number + turn) % 9), number)]
         await database.migrate()
 

@@ -16,18 +16,19 @@ from location_context.storage.schema import metadata
 pytestmark = pytest.mark.anyio
 
 
+def differences(connection: Connection) -> list[object]:
+    """Return what sets the tables of a database apart from the metadata."""
+    options = {"version_table": schema.VERSION_TABLE, "compare_type": True}
+    context = MigrationContext.configure(connection, opts=options)
+    return compare_metadata(context, metadata)
+
+
 async def test_a_new_database_makes_its_schema_at_first_opening(database: Database) -> None:
     assert await database.revision() == schema.head()
 
 
 async def test_migrations_make_exactly_the_tables_of_the_metadata(database: Database) -> None:
-    def differences(connection: Connection) -> list[object]:
-        options = {"version_table": schema.VERSION_TABLE, "compare_type": True}
-        context = MigrationContext.configure(connection, opts=options)
-        return compare_metadata(context, metadata)
-
-    async with database.read() as connection:
-        assert await connection.run_sync(differences) == []
+    assert await database.read(differences) == []
 
 
 def test_the_last_migration_by_its_files_name_is_the_newest() -> None:

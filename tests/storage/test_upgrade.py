@@ -1,6 +1,5 @@
-"""An upgrade, rehearsed: data of every old schema, and two versions on one database."""
+"""An upgrade, rehearsed: from before the first release, and two versions on one database."""
 
-import asyncio
 import json
 import os
 import shutil
@@ -9,18 +8,26 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Table, insert, inspect, select
 
 import location_context
+from location_context.errors import OperatorError
+from location_context.point import Point
 from location_context.settings import Settings
+from location_context.stay import Stay
 from location_context.storage import schema
+from location_context.storage.access import SqlApiKeyStore
+from location_context.storage.accuracy import SqlAccuracyStore
 from location_context.storage.database import Database
+from location_context.storage.datasets import SqlCacheStore, SqlClimateStore, SqlGuideStore
+from location_context.storage.events import SqlEventStore
+from tests.databases import make_before_first
+from tests.storage.subprocess_targets import a_key
+from tests.storage.test_schema import differences
 from tests.web.commands import Serving, command, environment, serving
 
 NEWER = """
@@ -34,52 +41,58 @@ down_revision = {head!r}
 def upgrade():
     op.create_table("newer", sa.Column("id", sa.Integer, primary_key=True))
 """
-A_ROW = {
-    "Integer": 1, "BigInteger": 1, "Double": 1.5, "Boolean": True, "LargeBinary": b"0" * 32,
-    "String": "1", "Text": "{}", "UtcDateTime": datetime(2026, 1, 2, tzinfo=UTC),
-    "Date": date(2026, 1, 2),
-}  # fmt: skip
-MADE_BY_MIGRATIONS = {"climate_extent"}  # and the triggers that fill it
-
-
-def fill(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
-    """A row in each table that this schema has; what the tables then hold."""
-    for table in tables_of(connection):
-        if table.name not in MADE_BY_MIGRATIONS:
-            row = {column.name: A_ROW[type(column.type).__name__] for column in table.columns}
-            connection.execute(insert(table), row)
-    return rows(connection)
-
-
-def rows(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
-    """Every row of the tables this schema has, but the one that says who can use it."""
-    found = {}
-    for table in tables_of(connection):
-        kept = [tuple(row) for row in connection.execute(select(table))]
-        found[table.name] = [row for row in kept if row[0] != schema.OLDEST_USABLE]
-    return found
-
-
-def tables_of(connection: Connection) -> list[Table]:
-    held = set(inspect(connection).get_table_names())
-    return [table for table in schema.metadata.sorted_tables if table.name in held]
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("revision", schema.pending(None))
-async def test_rows_of_every_old_schema_come_through_an_upgrade_unchanged(
-    revision: str, database: Database, database_settings: Settings
+async def test_a_database_of_before_the_first_release_is_converted_once_and_answers_as_before(
+    database_settings: Settings,
 ) -> None:
-    async with database.write() as connection:
-        if revision != schema.head():
-            await connection.run_sync(schema.downgrade, revision)
-        before = await connection.run_sync(fill)
-    assert await Database.upgrade(database_settings) == (revision, schema.head())
-    async with database.read() as connection:
-        after = await connection.run_sync(rows)
-    assert {name: after[name] for name in before} == before
-    if "climate_months" in before:
-        assert [row[1] for row in after["climate_extent"]] == [1]
+    make_before_first(database_settings)
+    with pytest.raises(OperatorError, match="run: location-context migrate"):
+        await Database.open(database_settings)
+    assert await Database.upgrade(database_settings) == (schema.BEFORE_FIRST, schema.head())
+    assert await Database.upgrade(database_settings) == (schema.head(), schema.head())
+    async with await Database.open(database_settings, read_whole=True) as database:
+        await see_what_is_kept(database)
+        await SqlApiKeyStore(database).add(a_key("later"))
+        assert await database.read(differences) == []
+
+
+async def see_what_is_kept(database: Database) -> None:
+    now = datetime(2026, 11, 23, 12, tzinfo=UTC)
+    guides, climate = SqlGuideStore(database), SqlClimateStore(database)
+    keys = await SqlApiKeyStore(database).all()
+    assert [(key.id, key.revoked_at is not None) for key in keys] == [
+        ("hotel", False), ("revoked", True),
+    ]  # fmt: skip
+    active = await guides.active()
+    assert active is not None
+    assert (active.number, active.replaces) == (2, 1)
+    assert [one.id for one in await guides.load(2)] == ["r00001", "r00002"]
+    await see_events(SqlEventStore(database))
+    months = await climate.load("open_meteo_archive", "48.85,2.35", [12])
+    assert [(one.year, one.data) for one in months] == [(2020, b"x" * 20), (2021, b"x" * 20)]
+    assert await climate.extent() == (2, now + timedelta(1))
+    assert await climate.load_elevation(48.8566, 2.3522) == 35.0
+    assert await SqlCacheStore(database).load("p", "k", now) == b"answer"
+    assert [one.data for one in await SqlAccuracyStore(database).load_forecasts(now.date())] == [
+        b"f"
+    ]
+    assert [one.data for one in await SqlAccuracyStore(database).load_observed("s")] == [b"o"]
+
+
+async def see_events(store: SqlEventStore) -> None:
+    paris = Point(48.8566, 2.3522, "Europe/Paris", "FR")
+    calendars = [(one.id, one.kind, one.rows) for one in await store.calendars()]
+    assert calendars == [("cal", "import", 10), ("feed", "feed", 0)]
+    for day, expected in {
+        date(2026, 12, 1): {"cal:0", "cal:old"},
+        date(2026, 12, 24): {"cal:5", "cal:6", "cal:7", "cal:fr", "cal:old"},
+        date(2028, 7, 1): {"cal:7", "cal:old"},
+        date(2030, 1, 1): {"cal:old"},
+    }.items():
+        found = await store.find_nearby(paris, 25, Stay(day, day), 100)
+        assert {event.id for event in found} == expected, day
 
 
 def test_check_tells_what_is_pending_changes_nothing_and_exits_with_1(
@@ -92,17 +105,12 @@ def test_check_tells_what_is_pending_changes_nothing_and_exits_with_1(
     command(folder, "migrate")
     assert "can use" in command(folder, "migrate", "--check").stdout
 
-    async def age() -> None:
-        database = await Database.open(sqlite_settings)
-        async with database.write() as connection:
-            await connection.run_sync(schema.downgrade, "0003_events")
-        await database.close()
-
-    asyncio.run(age())
-    pending = schema.pending("0003_events")
+    for path in folder.glob("*.sqlite3*"):
+        path.unlink()
+    make_before_first(sqlite_settings)
     for _ in range(2):
         told = command(folder, "migrate", "--check", fails=True).stdout.replace("\n", " ")
-        assert f"has schema 0003_events; migrate would apply {', '.join(pending)}." in told
+        assert f"has schema {schema.BEFORE_FIRST}; migrate would apply {schema.head()}." in told
 
 
 def newer_version(folder: Path, *, usable: bool) -> dict[str, str]:

@@ -1,18 +1,15 @@
-"""`backup`, `restore`, `migrate` and `prune`: the stored data as a whole."""
+"""`backup`, `restore` and `migrate`: the stored data as a whole."""
 
 import asyncio
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 import typer
 
 from location_context.cli import console
-from location_context.settings import Settings
 from location_context.storage import backup as backups
 from location_context.storage import schema
 from location_context.storage.database import Database
-from location_context.storage.retention import Deleted, Retention
 
 
 def backup(
@@ -37,29 +34,6 @@ def restore(
     contents, folder = backups.restore(settings, file), settings.data_dir.absolute()
     text = f"{folder} holds {', '.join(contents)} again."
     console.emit({"data_dir": str(folder), "holds": contents}, text, json=json)
-
-
-def prune(
-    *,
-    vacuum: Annotated[
-        bool,
-        typer.Option("--vacuum", help="Then write the SQLite file anew; who writes waits."),
-    ] = False,
-    json: console.Json = False,
-) -> None:
-    """Delete what the settings no longer keep, as the server does once a day."""
-    deleted = asyncio.run(_prune(console.settings(), vacuum=vacuum))
-    counts = msgspec.structs.asdict(deleted)
-    listed = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())
-    console.emit(counts, f"Deleted: {listed}.", json=json)
-
-
-async def _prune(settings: Settings, *, vacuum: bool) -> Deleted:
-    async with await Database.open(settings) as database:
-        deleted = await Retention(database, settings).prune()
-        if vacuum:
-            await database.vacuum()
-        return deleted
 
 
 def migrate(

@@ -30,11 +30,10 @@ COMMANDS = {  # in the order of `--help`, with the first line of each command's 
     "backup": "Copy the database of a running service, its pepper and grid into one file.",
     "restore": "Restore a backup into a data directory that holds no data yet.",
     "migrate": "Bring the database schema up to date; safe to run again after an interruption.",
-    "prune": "Delete what the settings no longer keep, as the server does once a day.",
 }
 MODULES = {
     "climate": "setup", "warm": "read",
-    "backup": "database", "restore": "database", "migrate": "database", "prune": "database",
+    "backup": "database", "restore": "database", "migrate": "database",
 }  # fmt: skip
 
 

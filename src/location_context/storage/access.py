@@ -13,7 +13,6 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import Row, func, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from location_context.access.address import ClientPseudonymiser
 from location_context.access.authenticator import Authenticator, FailedAuthLimiter
@@ -24,7 +23,7 @@ from location_context.access.quota import Counter, MemoryCounter
 from location_context.errors import StorageError
 from location_context.settings import Settings
 from location_context.stay import Clock
-from location_context.storage.database import Database
+from location_context.storage.database import Database, Statement
 from location_context.storage.redis import RedisCounter, RedisLink
 from location_context.storage.schema import api_keys, metadata_kv
 
@@ -75,49 +74,42 @@ class SqlApiKeyStore:
             return f"in row {number + 1}"
 
     async def add(self, record: ApiKey) -> None:
-        async with self._database.write() as connection:
-            await self._insert(connection, record)
-            await self._bump_version(connection)
+        await self._change((api_keys.insert(), asdict(record)))
 
     async def revoke(self, key_id: str, at: datetime) -> ApiKey | None:
         key = api_keys.c.id == key_id
-        async with self._database.write() as connection:
-            await connection.execute(
-                api_keys.update().where(key, api_keys.c.revoked_at.is_(None)).values(revoked_at=at)
-            )
-            await self._bump_version(connection)
-            row = (await connection.execute(select(api_keys).where(key))).first()
-            return _key(row) if row else None
+        active = api_keys.update().where(key, api_keys.c.revoked_at.is_(None))
+        await self._change((active, {"revoked_at": at}))
+        rows = await self._database.rows(select(api_keys).where(key))
+        return _key(rows[0]) if rows else None
 
     async def retire(self, key_id: str, until: datetime, successor_id: str) -> None:
         key, ends = api_keys.c.id == key_id, api_keys.c.expires_at
-        async with self._database.write() as connection:
-            await connection.execute(api_keys.update().where(key).values(replaced_by=successor_id))
-            ending = api_keys.update().where(key, ends.is_(None) | (ends > until))
-            await connection.execute(ending.values(expires_at=until))
-            await self._bump_version(connection)
+        ending = api_keys.update().where(key, ends.is_(None) | (ends > until))
+        await self._change(
+            (api_keys.update().where(key), {"replaced_by": successor_id}),
+            (ending, {"expires_at": until}),
+        )
 
     async def pepper_check(self) -> str | None:
-        return await self._get_value(_PEPPER_CHECK)
-
-    async def set_pepper_check(self, value: str) -> None:
-        async with self._database.write() as connection:
-            await self._set_value(connection, _PEPPER_CHECK, value)
-
-    async def _insert(self, connection: AsyncConnection, record: ApiKey) -> None:
-        await connection.execute(api_keys.insert().values(**asdict(record)))
-
-    async def _bump_version(self, connection: AsyncConnection) -> None:
-        await self._set_value(connection, _VERSION, uuid.uuid4().hex)
-
-    async def _get_value(self, name: str) -> str | None:
-        query = select(metadata_kv.c.value).where(metadata_kv.c.name == name)
+        query = select(metadata_kv.c.value).where(metadata_kv.c.name == _PEPPER_CHECK)
         return await self._database.scalar(query)
 
-    async def _set_value(self, connection: AsyncConnection, name: str, value: str) -> None:
-        statement = self._database.insert(metadata_kv).values(name=name, value=value)
-        await connection.execute(
-            statement.on_conflict_do_update(index_elements=["name"], set_={"value": value})
+    async def set_pepper_check(self, value: str) -> None:
+        await self._database.execute(self._fact(_PEPPER_CHECK, value))
+
+    async def _change(self, *statements: Statement) -> None:
+        """Execute statements on keys, and give the keys a new version."""
+        await self._database.execute(*statements, self._fact(_VERSION, uuid.uuid4().hex))
+
+    def _fact(self, name: str, value: str) -> Statement:
+        """Return the statement that sets a fact, with its values."""
+        statement = self._database.insert(metadata_kv)
+        return (
+            statement.on_conflict_do_update(
+                index_elements=["name"], set_={"value": statement.excluded.value}
+            ),
+            {"name": name, "value": value},
         )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import date, datetime
 
 import msgspec
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import Connection, delete, func, select, update
 
 from location_context.sections.weather.accuracy.records import CellExtent, ForecastRow, ObservedRow
 from location_context.storage.database import Database
@@ -24,9 +24,9 @@ class SqlAccuracyStore:
         # in one order for all processes, so that none waits for another that waits for it
         ordered = sorted(rows, key=lambda row: (row.provider, row.cell, row.issued_on))
         values = [msgspec.structs.asdict(row) for row in ordered]
-        async with self._database.write() as connection:
-            for start in range(0, len(values), _ROWS_AT_ONCE):
-                await connection.execute(statement, values[start : start + _ROWS_AT_ONCE])
+        starts = range(0, len(values), _ROWS_AT_ONCE)
+        parts = ((statement, values[start : start + _ROWS_AT_ONCE]) for start in starts)
+        await self._database.execute(*parts)
 
     async def load_forecasts(self, since: date) -> list[ForecastRow]:
         table = forecast_records.c
@@ -53,16 +53,15 @@ class SqlAccuracyStore:
         table, is_it = observed_days.c, observed_days.c.cell == cell
         insert = self._database.insert(observed_days).on_conflict_do_nothing()
         blank = {"first": now.date(), "elevation": None, "data": b""}
-        async with self._database.write() as connection:
-            new = await connection.execute(
-                insert.values(source=source, cell=cell, asked_at=now, **blank)
-            )
-            if new.rowcount == 1:
+        due = update(observed_days).where(table.source == source, is_it, table.asked_at <= before)
+
+        def work(connection: Connection) -> bool:
+            values = {"source": source, "cell": cell, "asked_at": now, **blank}
+            if connection.execute(insert.values(**values)).rowcount == 1:
                 return True
-            due = update(observed_days).where(
-                table.source == source, is_it, table.asked_at <= before
-            )
-            return (await connection.execute(due.values(asked_at=now))).rowcount == 1
+            return connection.execute(due.values(asked_at=now)).rowcount == 1
+
+        return await self._database.write(work)
 
     async def save_observed(self, row: ObservedRow) -> None:
         insert = self._database.insert(observed_days)
@@ -71,16 +70,13 @@ class SqlAccuracyStore:
             index_elements=["source", "cell"],
             set_={name: insert.excluded[name] for name in replaced},
         )
-        async with self._database.write() as connection:
-            await connection.execute(statement, [msgspec.structs.asdict(row)])
+        await self._database.execute((statement, [msgspec.structs.asdict(row)]))
 
     async def prune(self, oldest: date, dropped: Sequence[str], unasked_since: datetime) -> None:
         table = forecast_records.c
-        async with self._database.write() as connection:
-            await connection.execute(delete(forecast_records).where(table.issued_on < oldest))
-            for start in range(0, len(dropped), _ROWS_AT_ONCE):
-                cells = dropped[start : start + _ROWS_AT_ONCE]
-                await connection.execute(delete(forecast_records).where(table.cell.in_(cells)))
-            await connection.execute(
-                delete(observed_days).where(observed_days.c.asked_at < unasked_since)
-            )
+        parts = [dropped[n : n + _ROWS_AT_ONCE] for n in range(0, len(dropped), _ROWS_AT_ONCE)]
+        await self._database.execute(
+            (delete(forecast_records).where(table.issued_on < oldest), {}),
+            *((delete(forecast_records).where(table.cell.in_(cells)), {}) for cells in parts),
+            (delete(observed_days).where(observed_days.c.asked_at < unasked_since), {}),
+        )

@@ -1,79 +1,90 @@
-"""Database: SQLite or PostgreSQL with one way to `read` and one to `write`.
+"""Database: SQLite or PostgreSQL behind one engine, whose work runs in threads.
 
-`Database.open` checks the version of the schema, and makes the schema in a new database. On SQLite
-one writer works at a time, in this process and among processes; readers never wait, since it runs
-in WAL mode, with synchronous FULL, so that what was acknowledged survives a crash. A new SQLite
-file is written completely under another name and then renamed, so that an empty one is always
-damage.
+`read` and `write` run a function on a connection, each in one transaction; `rows` and its kin run
+a single query. On SQLite one writer works at a time, in this process and among processes. Readers
+never wait, since the file is in WAL mode, with synchronous FULL, so that acknowledged writes
+survive a crash. A new SQLite file is completed under another name and then renamed: an empty one
+is always damage.
 """
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
+import socket
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext, suppress
 from glob import escape
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from sqlalchemy import URL, Executable, Row, Table, make_url, text
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    Executable,
+    Row,
+    Table,
+    create_engine,
+    make_url,
+    text,
+)
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from location_context.errors import OperatorError, StorageError
 from location_context.settings import Settings
 from location_context.storage import schema
-from location_context.storage.sqlite import (
-    SqliteReader,
-    SqliteWriter,
-    Statement,
-    WriteLock,
-    read_only_url,
-    sqlite_engine,
-)
+from location_context.storage.sqlite import WriteLock, read_only_url, sqlite_engine
 
 MIGRATION_LOCK = 7_236_001  # advisory lock that a replica holds while it migrates
-POOL_SIZE, MAX_OVERFLOW = 5, 5  # connections to PostgreSQL that are kept, and more under load
-RESERVED = 2  # for the keys: one, and another while one that fell silent is being closed
-PAGES_AT_ONCE = 500  # of an SQLite file, 2 MB
+THREADS = {"sqlite": 4, "postgresql": 10}  # each with a connection of its own
+KEPT = 5  # connections to PostgreSQL that stay open when idle
+RESERVED = 2  # threads for the keys: one, and another while the first waits for a silent server
+PATIENCE = 60.0  # seconds after which a silent PostgreSQL is given up
+RESERVED_PATIENCE = 5.0
 CLOSE_TIMEOUT = 2.0  # seconds to wait for connections in use
+T = TypeVar("T")
+Statement = tuple[Executable, Mapping[str, Any] | Sequence[Mapping[str, Any]]]
+
+
+class _Job:
+    """A piece of work in a thread, whose connection can be cut from outside."""
+
+    def __init__(self, *, writes: bool | None) -> None:
+        """`writes`: whether its transaction writes; None for a single query without one."""
+        self.writes = writes
+        self.connection: Connection | None = None
+
+    def cut(self) -> None:
+        """Break the connection to PostgreSQL, so that the thread that waits for it goes on."""
+        with suppress(Exception):  # the thread may be done with it at this moment
+            driver: Any = self.connection and self.connection.connection.driver_connection
+            with socket.socket(fileno=os.dup(driver.fileno())) as end:
+                end.shutdown(socket.SHUT_RDWR)
 
 
 class Database:
     """One database while it is open. Everything it raises itself is a `StorageError`."""
 
-    def __init__(  # noqa: PLR0913, PLR0917  the ways to the two databases
-        self,
-        label: str,
-        reading: AsyncEngine,
-        writing: AsyncEngine,
-        write_lock: WriteLock | None = None,
-        path: Path | None = None,
-        reserved: AsyncEngine | None = None,
-    ) -> None:
-        """`label` names it in errors; `write_lock` and `path` are set for SQLite alone.
-
-        `reserved`: connections to PostgreSQL that are kept for queries that ask for them.
-        """
+    def __init__(self, label: str, engine: Engine, path: Path | None = None) -> None:
+        """`label` names it in errors; `path` is set for SQLite alone."""
         self._label = label
+        self._engine = engine
         self._path = path
-        self._reading = reading
-        self._reader = SqliteReader(read_only_url(path, "sqlite")) if path else None
-        self._reserved_reader = SqliteReader(read_only_url(path, "sqlite"), 1) if path else None
-        self._reserved = reserved or reading
-        self._writing = writing
-        self._writer = SqliteWriter(URL.create("sqlite", database=str(path))) if path else None
-        self._write_lock = write_lock
-        self._connections = 0  # in use
+        self._lock = WriteLock(path.with_name(path.name + ".lock")) if path else None
+        self._threads = ThreadPoolExecutor(THREADS[engine.dialect.name], "database")
+        self._reserved = ThreadPoolExecutor(RESERVED, "database-keys")
+        self._writer = ThreadPoolExecutor(1, "database-writer") if path else self._threads
+        self._jobs = set[_Job]()
         self._idle = asyncio.Event()
         self._idle.set()
 
     @classmethod
     async def open(cls, settings: Settings, *, read_whole: bool = False) -> Self:
-        """The database that the settings name, with the schema it needs.
+        """Open the database that the settings name, with the schema it needs.
 
-        `read_whole`: every page of an SQLite file is read, so that damage is said at once; a
-        gigabyte takes seconds, so that `serve` does it once and commands that ask for a row do not.
+        `read_whole`: read every page of an SQLite file, so that damage is said at once; a gigabyte
+        takes seconds, so that `serve` does it once and commands that read a row do not.
 
         Raises:
             StorageError: it cannot be reached or is damaged.
@@ -85,8 +96,7 @@ class Database:
             if await database.revision() is None:
                 await database.migrate()
             else:
-                async with database.read() as connection:
-                    await connection.run_sync(schema.require_usable)
+                await database.read(schema.require_usable)
             if read_whole:
                 await database.check()
         except BaseException:
@@ -96,7 +106,7 @@ class Database:
 
     @classmethod
     async def upgrade(cls, settings: Settings) -> tuple[str | None, str]:
-        """Bring the schema up to date; the revisions before and after.
+        """Bring the schema up to date; return the revisions before and after.
 
         Raises:
             StorageError: it cannot be reached or is damaged.
@@ -110,7 +120,7 @@ class Database:
 
     @classmethod
     async def held_revision(cls, settings: Settings) -> str | None:
-        """The revision of the schema; None if there is no database yet.
+        """Return the revision of the schema; None if there is no database yet.
 
         Raises:
             StorageError: it cannot be reached or is damaged.
@@ -122,23 +132,21 @@ class Database:
     @classmethod
     def _connect(cls, url: URL) -> Self:
         if url.get_backend_name() != "sqlite":
-            engine, label = postgresql_engine(url), f"{url.host}:{url.port or 5432}/{url.database}"
-            return cls(label, engine, engine, reserved=postgresql_engine(url, 1, RESERVED - 1))
+            label = f"{url.host}:{url.port or 5432}/{url.database}"
+            return cls(label, postgresql_engine(url))
         path = Path(url.database or "").absolute()
         with translate_database_errors(str(path)):
             path.parent.mkdir(parents=True, exist_ok=True)
-        driver = "sqlite+aiosqlite"
-        return cls(
-            str(path),
-            sqlite_engine(read_only_url(path, driver), writes=False),
-            sqlite_engine(URL.create(driver, database=str(path)), writes=True),
-            WriteLock(path.with_name(path.name + ".lock")),
-            path,
-        )
+        engine = sqlite_engine(read_only_url(path), THREADS["sqlite"] + RESERVED + 1)
+        return cls(str(path), engine, path)
 
     def connections(self) -> tuple[int, int]:
-        """How many are in use, and how many there may be; SQLite has no such bound (0)."""
-        return self._connections, 0 if self.is_sqlite else POOL_SIZE + MAX_OVERFLOW
+        """Return how many are in use, and how many there may be; SQLite has no such bound (0)."""
+        return len(self._jobs), 0 if self.is_sqlite else THREADS["postgresql"] + RESERVED
+
+    @property
+    def is_sqlite(self) -> bool:
+        return self._path is not None
 
     async def ensure_file(self) -> None:
         """Create the SQLite file if there is none; reject one that was emptied.
@@ -146,110 +154,121 @@ class Database:
         Raises:
             StorageError: it has 0 bytes, or cannot be made.
         """
-        if self._path is None or self._write_lock is None:
-            return
+        if self._path is not None and self._lock is not None:
+            await asyncio.to_thread(self._ensure_file, self._path, self._lock)
+
+    def _ensure_file(self, path: Path, lock: WriteLock) -> None:
         with translate_database_errors(self._label):
-            if not self._path.exists():
-                async with self._write_lock.acquire():
-                    if not self._path.exists():
-                        await _make_file(self._path)
-            if not self._path.stat().st_size:
+            if not path.exists():
+                with lock.acquire():
+                    if not path.exists():
+                        _make_file(path)
+            if not path.stat().st_size:
                 raise StorageError(
                     f"The database {self._label} is an empty file (0 bytes): restore a copy of it, "
                     "or move it away to start afresh."
                 )
 
-    @property
-    def is_sqlite(self) -> bool:
-        return self._write_lock is not None
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        """Return what `work` makes of a connection that reads one consistent state."""
+        return await self._run(self._threads, _Job(writes=False), work)
 
-    @asynccontextmanager
-    async def read(self) -> AsyncIterator[AsyncConnection]:
-        """A connection that reads one consistent state."""
-        with translate_database_errors(self._label):
-            async with self._in_use(), self._reading.connect() as connection:
-                yield connection
+    async def write(self, work: Callable[[Connection], T], patience: float | None = PATIENCE) -> T:
+        """Return what `work` makes of a connection in one transaction, which it commits.
 
-    async def reserved_rows(self, query: Executable) -> Sequence[Row[Any]]:
-        """All rows of one query, however many others wait for a connection."""
-        with translate_database_errors(self._label):
-            if self._reserved_reader is not None:
-                return await self._reserved_reader.rows(query, {})
-            async with self._reserved.connect() as connection:
-                return (await connection.execute(query)).all()
+        An error in `work` rolls it back. Work that has begun ends even if the caller is cancelled.
+        `patience`: seconds that it may take; None for a long import.
+        """
+        return await self._run(self._writer, _Job(writes=True), work, patience)
 
     async def rows(self, query: Executable, **values: Any) -> Sequence[Row[Any]]:
-        """All rows of one query, with values for its parameters.
+        """Return all rows of one query, with values for its parameters.
 
         A query that is made once, with parameters, takes a third of one that is made each time.
         """
-        if self._reader is not None:
-            with translate_database_errors(self._label):
-                return await self._reader.rows(query, values)
-        async with self.read() as connection:
-            return (await connection.execute(query, values)).all()
+        return await self._run(
+            self._threads, _Job(writes=None), lambda given: given.execute(query, values).all()
+        )
+
+    async def reserved_rows(self, query: Executable) -> Sequence[Row[Any]]:
+        """Return all rows of one query, however many others wait for a connection."""
+        return await self._run(
+            self._reserved,
+            _Job(writes=None),
+            lambda given: given.execute(query).all(),
+            RESERVED_PATIENCE,
+        )
 
     async def scalars(self, query: Executable, **values: Any) -> Sequence[Any]:
-        """The first column of one query."""
+        """Return the first column of one query."""
         return [row[0] for row in await self.rows(query, **values)]
 
     async def scalar(self, query: Executable, **values: Any) -> Any | None:
-        """The first column of the first row of one query; None where there is no row."""
+        """Return the first column of the first row of one query; None where there is no row."""
         return next(iter(await self.scalars(query, **values)), None)
 
-    @asynccontextmanager
-    async def write(self) -> AsyncIterator[AsyncConnection]:
-        """A connection in one transaction: committed at the end, rolled back on any error."""
-        async with self._write_lock.acquire() if self._write_lock else nullcontext():
-            with translate_database_errors(self._label):
-                async with self._in_use(), self._writing.begin() as connection:
-                    yield connection
+    async def execute(self, *statements: Statement) -> int:
+        """Execute statements, each with its values or a list of them, in one transaction.
 
-    async def execute(self, *statements: Statement) -> None:
-        """Statements, each with its values or a list of them, in one transaction."""
-        if self._writer is None or self._write_lock is None:
-            async with self.write() as connection:
-                for statement, values in statements:
-                    await connection.execute(statement, values)
-            return
-        async with self._write_lock.acquire(), self._in_use():
-            with translate_database_errors(self._label):
-                await self._writer.execute(statements)
-
-    async def shrink(self) -> AsyncIterator[int]:
-        """Give free pages of an SQLite file back to the disk; yields the number of each batch.
-
-        A file that a version before this one made keeps them for new rows, until `vacuum`.
+        Returns:
+            The number of rows that the last one changed.
         """
-        while self._writer is not None and self._write_lock is not None:
-            async with self._write_lock.acquire(), self._in_use():
-                with translate_database_errors(self._label):
-                    count = await self._writer.shrink(PAGES_AT_ONCE)
-            if not count:
-                return
-            yield count
 
-    async def vacuum(self) -> None:
-        """Write an SQLite file anew without free pages; who writes waits, or fails after 15 s."""
-        if self._writer is None or self._write_lock is None:
-            raise OperatorError("The database is PostgreSQL: use its VACUUM.")
-        async with self._write_lock.acquire(), self._in_use():
-            with translate_database_errors(self._label):
-                await self._writer.vacuum()
+        def work(connection: Connection) -> int:
+            count = 0
+            for statement, values in statements:
+                count = connection.execute(statement, values).rowcount
+            return count
 
-    @asynccontextmanager
-    async def _in_use(self) -> AsyncIterator[None]:
-        self._connections += 1
+        return await self.write(work)
+
+    async def _run(
+        self,
+        threads: ThreadPoolExecutor,
+        job: _Job,
+        work: Callable[[Connection], T],
+        patience: float | None = PATIENCE,
+    ) -> T:
+        running = asyncio.get_running_loop().run_in_executor(threads, self._transact, job, work)
+        self._jobs.add(job)
         self._idle.clear()
+        running.add_done_callback(lambda done: self._on_done(job, done))
         try:
-            yield
-        finally:
-            self._connections -= 1
-            if not self._connections:
-                self._idle.set()
+            await asyncio.wait({running}, timeout=patience)
+        except asyncio.CancelledError:
+            if job.writes:
+                await asyncio.wait({running})
+            raise
+        if not running.done():
+            job.cut()
+            raise StorageError(
+                f"The database {self._label} cannot be used: no answer within {patience:g} s."
+            )
+        return running.result()
+
+    def _on_done(self, job: _Job, done: asyncio.Future[Any]) -> None:
+        if not done.cancelled():
+            done.exception()  # marks it as retrieved: the caller may have gone
+        self._jobs.discard(job)
+        if not self._jobs:
+            self._idle.set()
+
+    def _transact(self, job: _Job, work: Callable[[Connection], T]) -> T:
+        with (
+            translate_database_errors(self._label),
+            self._lock.acquire() if self._lock and job.writes else nullcontext(),
+            self._engine.connect() as connection,
+        ):
+            job.connection = connection
+            if job.writes is None:
+                if not self.is_sqlite:
+                    connection.execution_options(isolation_level="AUTOCOMMIT")
+                return work(connection)
+            with connection.execution_options(writes=job.writes).begin():
+                return work(connection)
 
     def insert(self, table: Table) -> sqlite.Insert:
-        """An INSERT that supports ON CONFLICT, which both databases spell the same way."""
+        """Return an INSERT that supports ON CONFLICT, which both databases spell the same way."""
         if self.is_sqlite:
             return sqlite.insert(table)
         from sqlalchemy.dialects import postgresql  # noqa: PLC0415  large, and SQLite is the usual
@@ -257,12 +276,11 @@ class Database:
         return postgresql.insert(table)  # type: ignore[return-value]  # same calls
 
     async def revision(self) -> str | None:
-        """The revision of the schema; None for a new database."""
-        async with self.read() as connection:
-            return await connection.run_sync(schema.current)
+        """Return the revision of the schema; None for a new database."""
+        return await self.read(schema.current)
 
     async def usable_revision(self) -> str | None:
-        """The revision of the schema, if this version can use it or migrate it; None for none.
+        """Return the revision of the schema, if this version can use it or migrate it, else None.
 
         Raises:
             OperatorError: it is that of a newer version, and not usable.
@@ -271,16 +289,18 @@ class Database:
             return None
         revision = await self.revision()
         if revision is not None and not schema.pending(revision):
-            async with self.read() as connection:
-                await connection.run_sync(schema.require_usable)
+            await self.read(schema.require_usable)
         return revision
 
     async def migrate(self) -> None:
         """Bring the schema up to date in one transaction."""
-        async with self.write() as connection:
+
+        def work(connection: Connection) -> None:
             if not self.is_sqlite:
-                await connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})"))
-            await connection.run_sync(schema.upgrade)
+                connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})"))
+            schema.upgrade(connection)
+
+        await self.write(work, patience=None)
 
     async def check(self) -> None:
         """Read every page once (SQLite), or reach the server.
@@ -288,12 +308,8 @@ class Database:
         Raises:
             StorageError: the database is damaged or not there.
         """
-        async with self.read() as connection:
-            if not self.is_sqlite:
-                await connection.execute(text("SELECT 1"))
-                return
-            result = (await connection.execute(text("PRAGMA quick_check(1)"))).scalar_one()
-        if result != "ok":
+        query = "PRAGMA quick_check(1)" if self.is_sqlite else "SELECT 'ok'"
+        if (result := await self.scalar(text(query))) != "ok":
             raise StorageError(
                 f"The database {self._label} is damaged: restore a copy of it, or move it away to "
                 f"start afresh. SQLite says: {result}"
@@ -306,31 +322,29 @@ class Database:
         await self.close()
 
     async def close(self) -> None:
-        """Close every connection, once those in use are given back."""
-        with suppress(TimeoutError):  # a pool disposed earlier would leave them open
+        """Close every connection once its work has ended, or after two seconds."""
+        with suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_TIMEOUT):
                 await self._idle.wait()
-        for reader in filter(None, (self._reader, self._reserved_reader)):
-            await reader.close()
-        await self._reserved.dispose()
-        if self._writer is not None:
-            await self._writer.close()
-        await self._reading.dispose()
-        await self._writing.dispose()
+        for job in list(self._jobs):
+            job.cut()
+        for threads in (self._threads, self._reserved, self._writer):
+            threads.shutdown(wait=False)
+        await asyncio.to_thread(self._engine.dispose)
 
 
-async def _make_file(path: Path) -> None:
-    """A new database with its schema, under its own name only once it is complete."""
+def _make_file(path: Path) -> None:
+    """Make a new database with its schema, under its own name only once it is complete."""
     draft = path.with_name(path.name + ".new")
     for leftover in path.parent.glob(f"{escape(draft.name)}*"):
         leftover.unlink()
     draft.touch(mode=0o600)  # digests of keys are not for other users
-    engine = sqlite_engine(URL.create("sqlite+aiosqlite", database=str(draft)), writes=True)
+    engine = sqlite_engine(URL.create("sqlite", database=str(draft)), 1)
     try:
-        async with engine.begin() as connection:
-            await connection.run_sync(schema.upgrade)
+        with engine.connect().execution_options(writes=True) as connection, connection.begin():
+            schema.upgrade(connection)
     finally:
-        await engine.dispose()
+        engine.dispose()
     draft.rename(path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
@@ -339,30 +353,29 @@ async def _make_file(path: Path) -> None:
         os.close(folder)
 
 
-def postgresql_engine(url: URL, kept: int = POOL_SIZE, more: int = MAX_OVERFLOW) -> AsyncEngine:
-    """An engine on PostgreSQL; a connection is tried before use, so a restart is survived.
+def postgresql_engine(url: URL) -> Engine:
+    """Return an engine on PostgreSQL; a connection is tried before use, so a restart is survived.
 
     No statement outlives its transaction under a name, so that PgBouncer may give each transaction
     another connection of the server.
+
+    Raises:
+        OperatorError: its driver is not installed.
     """
-    arguments: dict[str, Any] = {
-        "timeout": 5,
-        "command_timeout": 60,
-        "statement_cache_size": 0,
-        "prepared_statement_cache_size": 0,
-        "prepared_statement_name_func": str,  # the empty name
-    }
-    if mode := url.query.get("sslmode"):  # libpq's word for what asyncpg calls ssl
-        arguments["ssl"] = mode
-        url = url.difference_update_query(["sslmode"])
-    return create_async_engine(
-        url.set(drivername="postgresql+asyncpg"),
-        pool_size=kept,
-        max_overflow=more,
-        pool_timeout=5,
-        pool_pre_ping=True,
-        connect_args=arguments,
-    )
+    try:
+        return create_engine(
+            url.set(drivername="postgresql+psycopg"),
+            pool_size=KEPT,
+            max_overflow=THREADS["postgresql"] + RESERVED - KEPT,
+            pool_timeout=5,
+            pool_pre_ping=True,
+            execution_options={"preserve_rowcount": True},  # of an INSERT that may do nothing
+            connect_args={"connect_timeout": 5, "prepare_threshold": None},
+        )
+    except ModuleNotFoundError:
+        raise OperatorError(
+            "A PostgreSQL database needs its driver: pip install 'location-context[postgresql]'."
+        ) from None
 
 
 _MESSAGES = {
@@ -393,6 +406,6 @@ def translate_database_errors(label: str) -> Iterator[None]:
 
 
 def _first_line(error: BaseException) -> str:
-    """The driver's message, without the statement and its values."""
+    """Return the driver's message, without the statement and its values."""
     cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
     return (str(cause) or type(cause).__name__).splitlines()[0]

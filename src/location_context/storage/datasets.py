@@ -7,15 +7,15 @@ of one `save` or none. What providers answered is kept until it expires.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, cast
 
 import msgspec
 from sqlalchemy import (
     ColumnElement,
+    Connection,
     LargeBinary,
-    Select,
     and_,
     bindparam,
     delete,
@@ -26,7 +26,6 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy import cast as sql_cast
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from location_context.errors import DAMAGED, OperatorError, StorageError
 from location_context.sections.guide.records import GuideVersion, Provenance, Restaurant
@@ -38,7 +37,7 @@ from location_context.storage.schema import guide_restaurants, guide_versions
 from location_context.upstream.shared_cache import CacheRecord
 
 _RESTAURANTS_AT_ONCE, _MONTHS_AT_ONCE = 1000, 60  # rows in one statement
-_ANSWERS_AT_ONCE, _CELLS_AT_ONCE = 500, 5  # deleted in one transaction; a cell has 120 months
+_CELLS_AT_ONCE = 5  # deleted in one transaction; a cell has 120 months
 IMPORT_LOCK = 7_236_002  # advisory lock that one import at a time holds on PostgreSQL
 
 _restaurant = msgspec.json.Decoder(Restaurant)
@@ -56,6 +55,10 @@ _MONTHS = select(*(schema.climate_months.c[name] for name in MonthRow.__struct_f
     schema.climate_months.c.cell == bindparam("cell"),
     schema.climate_months.c.month.in_(bindparam("months", expanding=True)),
 )
+_EXTENT = select(  # two queries, each answered by an index
+    select(func.count()).select_from(schema.climate_months).scalar_subquery().label("rows"),
+    select(func.max(schema.climate_months.c.fetched_at)).scalar_subquery().label("newest"),
+)
 _ELEVATION = select(schema.point_heights.c.metres).where(
     schema.point_heights.c.lat == bindparam("lat"), schema.point_heights.c.lng == bindparam("lng")
 )
@@ -71,8 +74,7 @@ class SqlGuideStore:
         self.damaged: Sequence[str] = ()
 
     async def active(self) -> GuideVersion | None:
-        async with self._database.read() as connection:
-            return await _active(connection)
+        return await self._database.read(_active)
 
     async def versions(self) -> list[GuideVersion]:
         """All versions kept, newest first."""
@@ -94,10 +96,11 @@ class SqlGuideStore:
         self, provenance: Provenance, restaurants: Sequence[Restaurant], imported_at: datetime
     ) -> GuideVersion:
         """Keep a new version and make it the active one, in one transaction."""
-        async with self._database.write() as connection:
-            await self._lock(connection)
-            before = await _active(connection)
-            newest = await connection.scalar(select(func.max(guide_versions.c.number)))
+
+        def work(connection: Connection) -> GuideVersion:
+            self._lock(connection)
+            before = _active(connection)
+            newest = connection.scalar(select(func.max(guide_versions.c.number)))
             version = GuideVersion(
                 number=(newest or 0) + 1,
                 provenance=provenance,
@@ -106,22 +109,25 @@ class SqlGuideStore:
                 replaces=before.number if before else None,
                 active=True,
             )
-            await connection.execute(update(guide_versions).values(active=False))
-            await _insert(connection, version, restaurants)
-            await connection.execute(delete(guide_versions).where(_superseded(version, self._keep)))
+            connection.execute(update(guide_versions).values(active=False))
+            _insert(connection, version, restaurants)
+            connection.execute(delete(guide_versions).where(_superseded(version, self._keep)))
             return version
 
-    async def prune(self) -> AsyncIterator[int]:
-        """Delete the versions that are no longer kept, one by one."""
-        active = await self.active()
-        while active and await self._database.scalar(_one_superseded(active, self._keep)):
-            async with self._database.write() as connection:
-                await self._lock(connection)
-                if active := await _active(connection):
-                    number = _one_superseded(active, self._keep).scalar_subquery()
-                    old = delete(guide_versions).where(guide_versions.c.number == number)
-                    await connection.execute(old)
-            yield 1
+        return await self._database.write(work, patience=None)
+
+    async def prune(self) -> int:
+        """Delete the versions that are no longer kept; return how many."""
+
+        def work(connection: Connection) -> int:
+            self._lock(connection)
+            active = _active(connection)
+            if active is None:
+                return 0
+            old = delete(guide_versions).where(_superseded(active, self._keep))
+            return connection.execute(old).rowcount
+
+        return await self._database.write(work)
 
     async def rollback(self) -> GuideVersion:
         """Make the version active that the active one replaced.
@@ -129,35 +135,37 @@ class SqlGuideStore:
         Raises:
             OperatorError: there is none.
         """
-        async with self._database.write() as connection:
-            await self._lock(connection)
-            active = await _active(connection)
+
+        def work(connection: Connection) -> GuideVersion:
+            self._lock(connection)
+            active = _active(connection)
             number = active.replaces if active else None
             last = select(guide_versions).where(guide_versions.c.number == number)
-            row = (await connection.execute(last)).first() if number else None
+            row = connection.execute(last).first() if number else None
             if row is None:
                 raise OperatorError("There is no earlier version of the guide to return to.")
-            await connection.execute(
-                update(guide_versions).values(active=guide_versions.c.number == number)
-            )
+            active_now = guide_versions.c.number == number
+            connection.execute(update(guide_versions).values(active=active_now))
             return msgspec.structs.replace(_version(row), active=True)
 
-    async def _lock(self, connection: AsyncConnection) -> None:
+        return await self._database.write(work)
+
+    def _lock(self, connection: Connection) -> None:
         if not self._database.is_sqlite:
-            await connection.execute(text(f"SELECT pg_advisory_xact_lock({IMPORT_LOCK})"))
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({IMPORT_LOCK})"))
 
 
-async def _active(connection: AsyncConnection) -> GuideVersion | None:
-    row = (await connection.execute(select(guide_versions).where(guide_versions.c.active))).first()
+def _active(connection: Connection) -> GuideVersion | None:
+    row = connection.execute(select(guide_versions).where(guide_versions.c.active)).first()
     return _version(row) if row else None
 
 
-async def _insert(
-    connection: AsyncConnection, version: GuideVersion, restaurants: Sequence[Restaurant]
+def _insert(
+    connection: Connection, version: GuideVersion, restaurants: Sequence[Restaurant]
 ) -> None:
     values = msgspec.structs.asdict(version)
     values["provenance"] = msgspec.json.encode(version.provenance).decode()
-    await connection.execute(insert(guide_versions).values(**values))
+    connection.execute(insert(guide_versions).values(**values))
     for start in range(0, len(restaurants), _RESTAURANTS_AT_ONCE):
         rows = [
             {
@@ -167,17 +175,13 @@ async def _insert(
             }
             for restaurant in restaurants[start : start + _RESTAURANTS_AT_ONCE]
         ]
-        await connection.execute(insert(guide_restaurants), rows)
+        connection.execute(insert(guide_restaurants), rows)
 
 
 def _superseded(active: GuideVersion, keep: int) -> ColumnElement[bool]:
     """Versions that are no longer kept: never the active one, nor the one before it."""
     number = guide_versions.c.number
     return and_(number <= active.number - keep, number != (active.replaces or 0))
-
-
-def _one_superseded(active: GuideVersion, keep: int) -> Select[int]:
-    return select(guide_versions.c.number).where(_superseded(active, keep)).limit(1)
 
 
 def _decode_rows(rows: Iterable[Any]) -> tuple[list[Restaurant], list[str]]:
@@ -221,16 +225,9 @@ class SqlCacheStore:
         rows = [msgspec.structs.asdict(answer) for answer in answers]
         await self._database.execute((_OLD_ANSWERS, {"now": now}), (self._insert, rows))
 
-    async def prune(self, now: datetime) -> AsyncIterator[int]:
-        """Delete the answers that have expired; yields the number of each batch."""
-        table = schema.provider_answers
-        is_it = table.c.provider == bindparam("p"), table.c.key == bindparam("k")
-        old = delete(table).where(*is_it, table.c.expires_at <= now)
-        found = select(table.c.provider.label("p"), table.c.key.label("k"))
-        found = found.where(table.c.expires_at <= now).limit(_ANSWERS_AT_ONCE)
-        while rows := await self._database.rows(found):
-            await self._database.execute((old, [row._asdict() for row in rows]))
-            yield len(rows)
+    async def prune(self, now: datetime) -> int:
+        """Delete the answers that have expired; return how many."""
+        return await self._database.execute((_OLD_ANSWERS, {"now": now}))
 
 
 class SqlClimateStore:
@@ -270,28 +267,21 @@ class SqlClimateStore:
         """Note on which day somebody asked for cells; the latest stays."""
         await self._database.execute((self._touch, _touches(cells)))
 
-    async def prune(self, asked_before: date) -> AsyncIterator[int]:
-        """Delete the months of cells last asked for before a day; yields the number of each batch.
+    async def prune(self, asked_before: date) -> int:
+        """Delete the months of cells last asked for before a day; return how many.
 
-        A cell that is asked for meanwhile stays.
+        A few cells at a time, so that other writers come between. A cell that is asked for
+        meanwhile stays.
         """
-        cells, months = schema.climate_cells, schema.climate_months
-        due = select(cells.c.source, cells.c.cell).where(cells.c.asked_on < asked_before)
-        while rows := await self._database.rows(
-            due.order_by(cells.c.asked_on).limit(_CELLS_AT_ONCE)
-        ):
-            count = 0
-            async with self._database.write() as connection:
-                gone = []  # the cells first, as `save` does, so that neither waits for the other
-                for source, cell in sorted(map(tuple, rows)):
-                    is_it = cells.c.source == source, cells.c.cell == cell
-                    old = delete(cells).where(*is_it, cells.c.asked_on < asked_before)
-                    if (await connection.execute(old)).rowcount:
-                        gone.append((source, cell))
-                for source, cell in gone:
-                    is_it = months.c.source == source, months.c.cell == cell
-                    count += (await connection.execute(delete(months).where(*is_it))).rowcount
-            yield count
+        count, cells = 0, schema.climate_cells.c
+        due = select(cells.source, cells.cell).where(cells.asked_on < asked_before)
+        due = due.order_by(cells.asked_on).limit(_CELLS_AT_ONCE)
+        while rows := await self._database.rows(due):
+            names = sorted(map(tuple, rows))
+            count += await self._database.write(
+                lambda connection: _delete_cells(connection, names, asked_before)  # noqa: B023  awaited at once
+            )
+        return count
 
     async def load_elevation(self, lat: float, lng: float) -> float | None:
         """The stored elevation of a point in m."""
@@ -306,11 +296,29 @@ class SqlClimateStore:
         await self._database.execute((self._insert_elevations, rows))
 
     async def extent(self) -> tuple[int, datetime | None]:
-        """How many rows are stored, and when the newest came; counted as they are written."""
-        query = select(schema.climate_extent.c.rows, schema.climate_extent.c.newest)
-        for row in await self._database.rows(query):
-            return row.rows, row.newest
-        return 0, None
+        """Return how many rows are stored, and when the newest came."""
+        (row,) = await self._database.rows(_EXTENT)
+        return row.rows, row.newest
+
+
+def _delete_cells(
+    connection: Connection, names: Sequence[tuple[str, str]], asked_before: date
+) -> int:
+    """Delete cells nobody asked for since, with their months; return how many months.
+
+    The cells go first, as `save` touches them, so that neither waits for the other.
+    """
+    cells, months, gone = schema.climate_cells, schema.climate_months, []
+    for source, cell in names:
+        is_it = cells.c.source == source, cells.c.cell == cell
+        old = delete(cells).where(*is_it, cells.c.asked_on < asked_before)
+        if connection.execute(old).rowcount:
+            gone.append((source, cell))
+    count = 0
+    for source, cell in gone:
+        is_it = months.c.source == source, months.c.cell == cell
+        count += connection.execute(delete(months).where(*is_it)).rowcount
+    return count
 
 
 def _touches(cells: Mapping[ArchiveCell, date]) -> list[dict[str, object]]:

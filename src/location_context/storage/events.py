@@ -1,25 +1,27 @@
 """The operator's own events in the database, found by place and time; the same code on both.
 
-An event is stored under a cell and a slot, so that a query reads few rows. A cell is a square of
-about 28 km; bands of latitude are 0.25° high, and each is cut into as many cells as its length
+An event is stored under a cell and its last day, so that a query reads few rows. A cell is a square
+of about 28 km; bands of latitude are 0.25° high, and each is cut into as many cells as its length
 needs. Events of a whole country share a cell of their own, below 0.
-
-A slot names the days an event may touch: events are sorted by length into levels (1 day, up to 8,
-64, 512, 4096), and at each level time is cut into buckets as long as the level's longest event. An
-event is stored under the bucket in which it begins, so one that touches a day begins in the bucket
-of that day or in the one before: interval overlap becomes one range of slots for each level.
 """
 
 import asyncio
 import math
-from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from datetime import date, datetime, timedelta
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import and_, bindparam, delete, func, insert, or_, select, union_all, update
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import (
+    Connection,
+    and_,
+    bindparam,
+    delete,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from location_context.point import Point
 from location_context.sections.events.records import Calendar, ProviderEvent
@@ -30,34 +32,19 @@ from location_context.storage.schema import event_calendars, events
 _BAND = 0.25  # degrees of latitude
 _MAX_COLUMNS = 10_000  # more than cells in any band
 _KM_PER_DEGREE = 111.195
-_LEVEL_BITS = 24  # room for the number of a bucket below that of its level
-_LEVEL_SHIFTS = (0, 3, 6, 9, 12)  # buckets of 1, 8, 64, 512 and 4,096 days
-MAX_INDEXED_DAYS = 1 << _LEVEL_SHIFTS[-1]
-BATCH_ROWS, PRUNED_ROWS = 2000, 500  # written and deleted at once
-CELLS_AT_ONCE = 50
-_BEFORE_ALL = -100_000  # cells of countries are numbers above this one
+BATCH_ROWS, PRUNED_ROWS = 2000, 5000  # written and deleted at once
 
-_NEARBY = union_all(
-    *(
-        select(events.c.record).where(
-            events.c.cell.in_(bindparam("cells", expanding=True)),
-            events.c.slot.between(bindparam(f"first_{n}"), bindparam(f"last_{n}")),
-        )
-        for n in range(len(_LEVEL_SHIFTS))
+_NEARBY = (
+    select(events.c.record)
+    .where(
+        events.c.cell.in_(bindparam("cells", expanding=True)),
+        events.c.last_day >= bindparam("start"),
+        events.c.first_day <= bindparam("end"),
     )
-).limit(bindparam("most"))
-_NEXT_CELL = select(func.min(events.c.cell)).where(events.c.cell > bindparam("after"))
-_PAST = union_all(
-    *(
-        select(events.c.cell, events.c.slot, events.c.calendar, events.c.id).where(
-            events.c.cell.in_(bindparam("cells", expanding=True)),
-            events.c.slot.between(bindparam(f"first_{n}"), bindparam(f"last_{n}")),
-        )
-        for n in range(len(_LEVEL_SHIFTS))
-    )
-).limit(bindparam("most"))
+    .limit(bindparam("most"))
+)
 _THIS = delete(events).where(
-    *(column == bindparam(f"its_{column.name}") for column in events.primary_key)
+    *(column == bindparam(f"its_{column.name}") for column in events.primary_key.columns)
 )
 _event = msgspec.json.Decoder(ProviderEvent)
 _calendar = msgspec.json.Decoder(Calendar)
@@ -72,51 +59,51 @@ class SqlEventStore:
     async def find_nearby(
         self, point: Point, radius: float, days: Stay, limit: int
     ) -> list[ProviderEvent]:
-        """Events that may lie within `radius` km or concern the country, and touch the days.
+        """Return events that may lie within `radius` km or concern the country, and touch the days.
 
-        One select for each range of slots, so that each is a few ranges of the key, never a scan.
+        Each cell is one range of the key, never a scan.
         """
         cells = cells_within(point.lat, point.lng, radius)
         if point.country:
             cells.append(country_cell(point.country))
-        bounds = _bounds(buckets_overlapping(days.start, days.end))
-        found = await self._database.scalars(_NEARBY, cells=cells, most=limit, **bounds)
+        found = await self._database.scalars(
+            _NEARBY, cells=cells, start=days.start, end=days.end, most=limit
+        )
         if len(found) <= BATCH_ROWS:
             return [_event.decode(record) for record in found]
         # in a thread, since many events take long enough to be felt by other requests
         return await asyncio.to_thread(lambda: [_event.decode(record) for record in found])
 
     async def calendars(self) -> list[Calendar]:
-        """All imports and feeds, by id."""
+        """Return all imports and feeds, by id."""
         query = select(event_calendars.c.record).order_by(event_calendars.c.id)
         return [_calendar.decode(record) for record in await self._database.scalars(query)]
 
-    async def replace(
-        self, calendar: Calendar, new_events: Sequence[ProviderEvent], since: date | None = None
-    ) -> None:
+    async def replace(self, calendar: Calendar, new_events: Sequence[ProviderEvent]) -> None:
         """Store a calendar and its events in place of what it had, in one transaction."""
+
+        def work(connection: Connection) -> None:
+            _delete(connection, calendar.id)
+            connection.execute(insert(event_calendars).values(**_calendar_row(calendar)))
+            _insert(connection, rows)
+
         # in a thread, since many events take long enough to be felt by requests
-        rows = await asyncio.to_thread(_event_rows, calendar.id, new_events, since or date.min)
-        async with self._database.write() as connection:
-            await _delete(connection, calendar.id)
-            await connection.execute(insert(event_calendars).values(**_calendar_row(calendar)))
-            await _insert(connection, rows)
+        rows = await asyncio.to_thread(_event_rows, calendar.id, new_events)
+        await self._database.write(work, patience=None)
 
     async def update_calendar(self, calendar: Calendar) -> None:
         """Store what is new about a calendar, if it still is there."""
-        row = _calendar_row(calendar)
-        async with self._database.write() as connection:
-            await connection.execute(
-                update(event_calendars).where(event_calendars.c.id == calendar.id).values(**row)
-            )
+        is_it = event_calendars.c.id == calendar.id
+        await self._database.execute(
+            (update(event_calendars).where(is_it), _calendar_row(calendar))
+        )
 
     async def remove(self, calendar_id: str) -> bool:
-        """Delete a calendar and its events; whether it was there."""
-        async with self._database.write() as connection:
-            return await _delete(connection, calendar_id)
+        """Delete a calendar and its events; return whether it was there."""
+        return await self._database.write(lambda connection: _delete(connection, calendar_id))
 
     async def claim(self, now: datetime, checked_before: datetime) -> Calendar | None:
-        """A feed last checked before that, marked as checked now."""
+        """Return a feed last checked before that, marked as checked now."""
         checked = event_calendars.c.checked_at
         due = and_(
             event_calendars.c.kind == "feed", or_(checked.is_(None), checked < checked_before)
@@ -128,71 +115,55 @@ class SqlEventStore:
                 .values(checked_at=now)
                 .returning(event_calendars.c.record)
             )
-            async with self._database.write() as connection:
-                if record := await connection.scalar(taken):
-                    return msgspec.structs.replace(_calendar.decode(record), checked_at=now)
+            record = await self._database.write(
+                lambda connection: connection.scalar(taken)  # noqa: B023  awaited at once
+            )
+            if record:
+                return msgspec.structs.replace(_calendar.decode(record), checked_at=now)
         return None
 
-    async def prune(self, before: date) -> AsyncIterator[int]:
-        """Delete events that ended before a day; yields the number of each batch.
-
-        Goes from cell to cell by the key. An event goes when its bucket is past: one of a day at
-        once, a longer one within twice the length of its bucket.
-        """
-        past = _bounds(buckets_before(before))
-        cells = await self._cells(_BEFORE_ALL)
-        while cells:
-            values = {"cells": cells, "most": PRUNED_ROWS, **past}
-            found = await self._database.rows(_PAST, **values)
-            if found:
-                calendars = {row.calendar for row in found}
-                async with self._database.write() as connection:
-                    await _delete_past(connection, calendars, values)
-            if len(found) < PRUNED_ROWS:
-                cells = await self._cells(cells[-1])
-            yield len(found)
-
-    async def _cells(self, after: int) -> list[int]:
-        """The next cells that have events, by looks into the key."""
-        cells: list[int] = []
-        while len(cells) < CELLS_AT_ONCE:
-            cell = await self._database.scalar(_NEXT_CELL, after=cells[-1] if cells else after)
-            if cell is None:
-                break
-            cells.append(cell)
-        return cells
+    async def prune(self, before: date) -> int:
+        """Delete events that ended before a day; return how many."""
+        count, key = 0, events.primary_key.columns
+        past = select(*key).where(events.c.last_day < before).limit(PRUNED_ROWS)
+        while found := await self._database.rows(past):
+            keys = [
+                {f"its_{name}": value for name, value in row._asdict().items()} for row in found
+            ]
+            count += await self._database.write(
+                lambda connection: _delete_rows(connection, keys)  # noqa: B023  awaited at once
+            )
+        return count
 
 
-async def _delete_past(
-    connection: AsyncConnection, calendars: Iterable[str], values: Mapping[str, Any]
-) -> None:
-    """Delete what `_PAST` finds with these values of these calendars, and count it off them.
+def _delete_rows(connection: Connection, keys: Sequence[Mapping[str, Any]]) -> int:
+    """Delete events by their keys, and count them off their calendars; return how many.
 
-    They are locked first, as an import does, so that neither waits for the other.
+    Each calendar is locked first, as an import does, so that neither waits for the other.
     """
-    held = select(event_calendars.c.record).where(event_calendars.c.id.in_(calendars))
-    held = held.order_by(event_calendars.c.id).with_for_update()
-    records = [_calendar.decode(record) for record in await connection.scalars(held)]
-    rows = (await connection.execute(_PAST, values)).all()
-    ids = {calendar.id for calendar in records}
-    gone = [row for row in rows if row.calendar in ids]
-    if not gone:
-        return
-    keys = [{f"its_{name}": value for name, value in row._asdict().items()} for row in gone]
-    await connection.execute(_THIS, keys)
-    counts = Counter(row.calendar for row in gone)
-    for calendar in records:
-        left = msgspec.structs.replace(calendar, rows=max(0, calendar.rows - counts[calendar.id]))
-        changed = update(event_calendars).where(event_calendars.c.id == calendar.id)
-        await connection.execute(changed.values(record=msgspec.json.encode(left).decode()))
+    total = 0
+    for calendar_id in sorted({key["its_calendar"] for key in keys}):
+        is_it = event_calendars.c.id == calendar_id
+        held = select(event_calendars.c.record).where(is_it).with_for_update()
+        record = connection.scalar(held)
+        if record is None:
+            continue
+        of_it = [key for key in keys if key["its_calendar"] == calendar_id]
+        count = connection.execute(_THIS, of_it).rowcount
+        calendar = _calendar.decode(record)
+        left = msgspec.structs.replace(calendar, rows=max(0, calendar.rows - count))
+        changed = update(event_calendars).where(is_it)
+        connection.execute(changed.values(record=msgspec.json.encode(left).decode()))
+        total += count
+    return total
 
 
-async def _delete(connection: AsyncConnection, calendar_id: str) -> bool:
+def _delete(connection: Connection, calendar_id: str) -> bool:
     held = select(event_calendars.c.id).where(event_calendars.c.id == calendar_id)
-    await connection.execute(held.with_for_update())
-    await connection.execute(delete(events).where(events.c.calendar == calendar_id))
+    connection.execute(held.with_for_update())
+    connection.execute(delete(events).where(events.c.calendar == calendar_id))
     calendar = delete(event_calendars).where(event_calendars.c.id == calendar_id)
-    return bool((await connection.execute(calendar)).rowcount)
+    return bool(connection.execute(calendar).rowcount)
 
 
 def _calendar_row(calendar: Calendar) -> dict[str, object]:
@@ -204,53 +175,51 @@ def _calendar_row(calendar: Calendar) -> dict[str, object]:
     }
 
 
-def _event_rows(
-    calendar_id: str, new_events: Sequence[ProviderEvent], since: date
-) -> list[tuple[object, ...]]:
-    """Rows in the order of the key, so that neighbours are written together."""
-    encode = msgspec.json.encode
-    return sorted(
-        (_cell(event), _slot(event, since), calendar_id, event.id, encode(event).decode())
-        for event in new_events
-    )
+def _event_rows(calendar_id: str, new_events: Sequence[ProviderEvent]) -> list[dict[str, object]]:
+    """Return rows in the order of the key, so that neighbours are written together."""
+    rows = [_event_row(calendar_id, event) for event in new_events]
+    return sorted(rows, key=lambda row: (row["cell"], row["last_day"], row["id"]))
+
+
+def _event_row(calendar_id: str, event: ProviderEvent) -> dict[str, object]:
+    """Return the row of an event."""
+    return {
+        "cell": _cell(event),
+        "last_day": event.end.day if event.end else event.start.day,
+        "calendar": calendar_id,
+        "id": event.id,
+        "first_day": event.start.day,
+        "record": msgspec.json.encode(event).decode(),
+    }
 
 
 def _cell(event: ProviderEvent) -> int:
-    """That of its place, else of its country."""
+    """Return the cell of the event's place, else that of its country."""
     place = event.place
     if place and place.lat is not None and place.lng is not None:
         return cell_of(place.lat, place.lng)
     return country_cell(event.country or "")
 
 
-def _slot(event: ProviderEvent, since: date) -> int:
-    """That of its days from `since` on: years before it would be too early to be found."""
-    end = event.end.day if event.end else event.start.day
-    first = max(event.start.day, min(since, end))
-    return time_bucket(first, max(first, min(end, first + timedelta(days=MAX_INDEXED_DAYS - 1))))
-
-
-async def _insert(connection: AsyncConnection, rows: Sequence[tuple[object, ...]]) -> None:
-    """By the driver's own bulk insert: SQLAlchemy's parameters would double the time."""
-    statement = str(insert(events).compile(dialect=connection.dialect))
+def _insert(connection: Connection, rows: Sequence[dict[str, object]]) -> None:
     for first in range(0, len(rows), BATCH_ROWS):
-        await connection.exec_driver_sql(statement, list(rows[first : first + BATCH_ROWS]))
+        connection.execute(insert(events), list(rows[first : first + BATCH_ROWS]))
 
 
 def cell_of(lat: float, lng: float) -> int:
-    """The cell of a point."""
+    """Return the cell of a point."""
     band = _band(lat)
     count = _columns(band)
     return band * _MAX_COLUMNS + math.floor((lng + 180) / 360 * count) % count
 
 
 def country_cell(country: str) -> int:
-    """The cell of a whole country."""
+    """Return the cell of a whole country."""
     return -(ord(country[0]) * 256 + ord(country[1]))
 
 
 def cells_within(lat: float, lng: float, radius_km: float) -> list[int]:
-    """Every cell that a circle may touch."""
+    """Return every cell that a circle may touch."""
     reach = radius_km / _KM_PER_DEGREE
     found: set[int] = set()
     for band in range(_band(max(-90.0, lat - reach)), _band(min(90.0, lat + reach)) + 1):
@@ -265,43 +234,12 @@ def cells_within(lat: float, lng: float, radius_km: float) -> list[int]:
     return sorted(found)
 
 
-def time_bucket(first: date, last: date) -> int:
-    """The slot of an event that touches the days from `first` to `last`."""
-    levels = (n for n, shift in enumerate(_LEVEL_SHIFTS) if (last - first).days < 1 << shift)
-    return _bucket(next(levels, len(_LEVEL_SHIFTS) - 1), first)
-
-
-def buckets_overlapping(first: date, last: date) -> list[tuple[int, int]]:
-    """Ranges of slots, both ends included, of all events that may touch the days."""
-    return [
-        (_bucket(level, first - timedelta(days=1 << shift if shift else 0)), _bucket(level, last))
-        for level, shift in enumerate(_LEVEL_SHIFTS)
-    ]
-
-
-def buckets_before(day: date) -> list[tuple[int, int]]:
-    """Ranges of slots, both ends included, of all events that surely ended before the day."""
-    number = day.toordinal()
-    lasts = (number - 1, *((number >> shift) - 2 for shift in _LEVEL_SHIFTS[1:]))
-    return [(n << _LEVEL_BITS, (n << _LEVEL_BITS) + last) for n, last in enumerate(lasts)]
-
-
-def _bounds(ranges: Sequence[tuple[int, int]]) -> dict[str, int]:
-    """Ranges of slots as values of a query's parameters."""
-    bounds = {f"first_{n}": first for n, (first, _) in enumerate(ranges)}
-    return bounds | {f"last_{n}": last for n, (_, last) in enumerate(ranges)}
-
-
-def _bucket(level: int, day: date) -> int:
-    return (level << _LEVEL_BITS) + (day.toordinal() >> _LEVEL_SHIFTS[level])
-
-
 def _band(lat: float) -> int:
     return min(int(180 / _BAND) - 1, math.floor((lat + 90) / _BAND))
 
 
 def _columns(band: int) -> int:
-    """How many cells go round the Earth in a band, at its edge nearer the equator."""
+    """Return how many cells go round the Earth in a band, at its edge nearer the equator."""
     south = band * _BAND - 90
     edge = min(abs(south), abs(south + _BAND))
     return max(1, math.floor(360 / _BAND * math.cos(math.radians(edge))))

@@ -1,19 +1,15 @@
-"""Retention: deletes what the settings no longer keep, a little at a time.
+"""Retention: deletes once a day what the settings no longer keep.
 
 Climate months go by cell, once nobody has asked for it for CLIMATE_KEEP_DAYS; imported events once
 they are past for EVENTS_KEEP_DAYS; versions of the guide above GUIDE_VERSIONS; answers of providers
-once they have expired. Each batch is a transaction of some ten milliseconds, followed by a pause
-four times as long, so that others write as before. What is found to delete is looked up by an
-index, and a pass that is killed goes on with the next one.
+once they have expired. Large deletions are split into batches, so that other writers come between.
 
-One process at a time passes, once a day: whoever finds that a pass is due moves `retention_due` (in
-`facts`) an hour ahead, and further while it works. A killed process thus costs an hour.
+One process at a time passes: whoever finds that a pass is due moves `retention_due` (in `facts`) an
+hour ahead, and to the next day once it is done. A killed process thus costs an hour.
 """
 
 import asyncio
 import random
-import time
-from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 
 import msgspec
@@ -31,7 +27,6 @@ from location_context.storage.schema import metadata_kv
 DUE = "retention_due"
 PASS_EVERY, LEASE = timedelta(days=1), timedelta(hours=1)
 CHECK_SECONDS = 600.0  # between two looks whether a pass is due
-PAUSE = 4.0  # times what a batch took: a fifth of the time at most somebody waits for it
 _GET_DUE = select(metadata_kv.c.value).where(metadata_kv.c.name == DUE)
 
 
@@ -51,7 +46,6 @@ class Retention:
         self._database = database
         self._settings = settings
         self._clock = clock
-        self._lease_until = clock()
         self._is_failing = False
 
     async def run(self) -> None:
@@ -77,36 +71,22 @@ class Retention:
         return deleted
 
     async def prune(self) -> Deleted:
-        """Delete all that is no longer kept, batch by batch.
+        """Delete all that is no longer kept; return how many rows.
 
         Raises:
             StorageError: the database cannot be read or written; what was deleted stays deleted.
         """
         settings, database, now = self._settings, self._database, self._clock()
-        guides = SqlGuideStore(database, settings.guide_versions)
         deleted = Deleted(
-            guide_versions=await self._paced(guides.prune()),
-            answers=await self._paced(SqlCacheStore(database).prune(now)),
+            guide_versions=await SqlGuideStore(database, settings.guide_versions).prune(),
+            answers=await SqlCacheStore(database).prune(now),
         )
         if (days := settings.climate_keep_days) is not None:
-            climate = SqlClimateStore(database).prune(now.date() - timedelta(days))
-            deleted.climate_months = await self._paced(climate)
+            oldest = now.date() - timedelta(days)
+            deleted.climate_months = await SqlClimateStore(database).prune(oldest)
         if (days := settings.events_keep_days) is not None:
-            events = SqlEventStore(database).prune(now.date() - timedelta(days))
-            deleted.events = await self._paced(events)
-        await self._paced(database.shrink())
+            deleted.events = await SqlEventStore(database).prune(now.date() - timedelta(days))
         return deleted
-
-    async def _paced(self, batches: AsyncIterator[int]) -> int:
-        """The sum of what each batch deleted, with a pause after each; the lease is kept."""
-        total, began = 0, time.monotonic()
-        async for count in batches:
-            total += count
-            if self._lease_until - LEASE / 2 < self._clock() < self._lease_until:
-                await self._put_off(LEASE)
-            await asyncio.sleep(PAUSE * (time.monotonic() - began))
-            began = time.monotonic()
-        return total
 
     async def _claim(self, now: datetime) -> bool:
         """Whether a pass is due, and this process the one that found it first."""
@@ -121,17 +101,14 @@ class Retention:
     async def _put_off(
         self, until: timedelta, condition: ColumnElement[bool] | None = None
     ) -> bool:
-        """Make the next pass due then, if the condition holds of the row; whether it did."""
-        self._lease_until = self._clock() + until
-        row = {"name": DUE, "value": _moment(self._lease_until)}
-        statement = self._database.insert(metadata_kv).values(**row)
-        async with self._database.write() as connection:
-            done = await connection.execute(
-                statement.on_conflict_do_update(
-                    index_elements=["name"], set_={"value": row["value"]}, where=condition
-                )
-            )
-            return done.rowcount == 1
+        """Make the next pass due then, if the condition holds of the row; return whether it did."""
+        statement = self._database.insert(metadata_kv)
+        due = statement.excluded.value
+        put_off = statement.on_conflict_do_update(
+            index_elements=["name"], set_={"value": due}, where=condition
+        )
+        row = {"name": DUE, "value": _moment(self._clock() + until)}
+        return await self._database.execute((put_off, row)) == 1
 
 
 def _moment(at: datetime) -> str:

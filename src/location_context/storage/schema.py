@@ -3,10 +3,11 @@
 The stores query the tables; the migrations create the same ones (a test compares them).
 """
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -20,6 +21,7 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    RowMapping,
     String,
     Table,
     Text,
@@ -28,6 +30,7 @@ from sqlalchemy import (
     inspect,
     select,
     table,
+    text,
 )
 from sqlalchemy.engine import Dialect
 from sqlalchemy.schema import SchemaItem
@@ -36,6 +39,7 @@ from sqlalchemy.types import TypeDecorator
 from location_context.errors import OperatorError
 
 VERSION_TABLE = "schema_version"
+BEFORE_FIRST = "0009_climate_cells"  # the last of the nine migrations that became the first one
 OLDEST_USABLE = "schema_usable_from"  # in `facts`, written by each migration
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -60,7 +64,7 @@ def pending(revision: str | None) -> list[str]:
     None of them if it is a newer version's.
     """
     revisions = _revisions()
-    if revision is None:
+    if revision in {None, BEFORE_FIRST}:
         return revisions
     return revisions[revisions.index(revision) + 1 :] if revision in revisions else []
 
@@ -71,18 +75,57 @@ def upgrade(connection: Connection) -> None:
     Raises:
         OperatorError: the schema is that of a newer version.
     """
-    if (revision := current(connection)) is not None and revision not in _revisions():
+    revision = current(connection)
+    if revision not in {None, BEFORE_FIRST, *_revisions()}:
         require_usable(connection)
         return
+    if revision == BEFORE_FIRST:
+        convert(connection)
     _alembic("upgrade", connection, "head")
     name = metadata_kv.c.name
     connection.execute(delete(metadata_kv).where(name == OLDEST_USABLE))
     connection.execute(insert(metadata_kv), {"name": OLDEST_USABLE, "value": _usable_from()})
 
 
-def downgrade(connection: Connection, target: str) -> None:
-    """Go back to an older revision within the caller's transaction; newer tables are dropped."""
-    _alembic("downgrade", connection, target)
+def convert(connection: Connection) -> None:
+    """Turn the tables of the nine migrations before the first release into those of the first.
+
+    Events move from levels and buckets to their days; triggers that counted rows go.
+    """
+    if connection.dialect.name == "sqlite":
+        for name in ("insert", "update", "delete"):
+            connection.execute(text(f"DROP TRIGGER climate_extent_{name}"))
+    else:
+        for name in ("insert", "update", "delete"):
+            connection.execute(text(f"DROP FUNCTION climate_extent_{name}() CASCADE"))
+    connection.execute(text("DROP TABLE climate_extent"))
+    connection.execute(text("DROP INDEX events_by_calendar"))
+    connection.execute(text("ALTER TABLE events RENAME TO events_before"))
+    for index in climate_months.indexes:
+        index.create(connection)
+    provider_units.create(connection)
+    events.create(connection)
+    move_events(connection)
+    connection.execute(text("DROP TABLE events_before"))
+    first = {"first": _revisions()[0]}
+    connection.execute(text("UPDATE schema_version SET version_num = :first"), first)
+
+
+def move_events(connection: Connection) -> None:
+    """Copy `events_before` to `events`, with the days that stand in each record."""
+    rows = connection.execute(
+        text("SELECT cell, calendar, id, record FROM events_before"),
+        execution_options={"yield_per": 1000},
+    )
+    for part in rows.mappings().partitions():
+        connection.execute(insert(events), [_with_days(row) for row in part])
+
+
+def _with_days(row: RowMapping) -> dict[str, Any]:
+    record = msgspec.json.decode(row["record"])
+    days = [record[name]["day"] for name in ("start", "end") if record.get(name)]
+    first, last = date.fromisoformat(days[0]), date.fromisoformat(days[-1])
+    return {**row, "first_day": first, "last_day": last}
 
 
 def require_usable(connection: Connection) -> None:
@@ -97,7 +140,7 @@ def require_usable(connection: Connection) -> None:
     revision = current(connection)
     if revision == head():
         return
-    if revision in _revisions():
+    if revision in {BEFORE_FIRST, *_revisions()}:
         raise OperatorError(
             f"The database has schema {revision}, and this version needs {head()}. "
             "Make a copy of it, then run: location-context migrate"
@@ -229,28 +272,28 @@ events = Table(  # clustered by its key on SQLite: a query reads neighbouring pa
     "events",
     metadata,
     _key("cell", Integer),
-    _key("slot", Integer),
+    _key("last_day", Date),
     _key("calendar", String(64), ForeignKey("event_calendars.id", ondelete="CASCADE")),
     _key("id", String(64)),
+    _filled("first_day", Date),
     _filled("record", Text),
     Index("events_by_calendar", "calendar"),
     sqlite_with_rowid=False,
 )
 
-climate_months = (
-    Table(  # a month of one year of a cell's archive, packed in a kB: too long for a tree of keys
-        "climate_months",
-        metadata,
-        _key("source", String(40)),
-        _key("cell", String(80)),
-        _key("month", Integer),
-        _key("year", Integer),
-        _filled("lat", Double),
-        _filled("lng", Double),
-        Column("elevation", Double),
-        _filled("fetched_at", UtcDateTime),
-        _filled("data", LargeBinary),
-    )
+climate_months = Table(  # one year's month of a cell's archive: a kB, too long for a tree of keys
+    "climate_months",
+    metadata,
+    _key("source", String(40)),
+    _key("cell", String(80)),
+    _key("month", Integer),
+    _key("year", Integer),
+    _filled("lat", Double),
+    _filled("lng", Double),
+    Column("elevation", Double),
+    _filled("fetched_at", UtcDateTime),
+    _filled("data", LargeBinary),
+    Index("climate_months_by_fetch", "fetched_at"),
 )
 
 climate_cells = Table(  # when somebody last asked for a cell, to the week
@@ -261,14 +304,6 @@ climate_cells = Table(  # when somebody last asked for a cell, to the week
     _filled("asked_on", Date),
     Index("climate_cells_by_day", "asked_on"),
     sqlite_with_rowid=False,
-)
-
-climate_extent = Table(  # one row that triggers maintain: the number of rows of climate_months
-    "climate_extent",
-    metadata,
-    _key("id", Integer),
-    _filled("rows", BigInteger),
-    Column("newest", UtcDateTime),
 )
 
 point_heights = Table(  # coordinates in units of 0.0001 degrees, so that equal points are equal
@@ -311,5 +346,16 @@ observed_days = Table(  # what an archive knows of the days that forecasts were 
     _filled("first", Date),
     Column("elevation", Double),
     _filled("data", LargeBinary),
+    sqlite_with_rowid=False,
+)
+
+provider_units = Table(  # what was spent of providers' budgets, by sixtieth of a window
+    "provider_units",
+    metadata,
+    _key("host", String(40)),
+    _key("seconds", Double),
+    _key("bucket", BigInteger),
+    _filled("units", Double),
+    _filled("public_units", Double),
     sqlite_with_rowid=False,
 )

@@ -118,9 +118,7 @@ async def test_an_import_killed_in_its_middle_leaves_the_old_guide_and_the_next_
             assert active.number == old
             assert len(await store.load(old)) == 3
             assert [version.number for version in await store.versions()] == [old]
-    async with database.read() as connection:
-        left = await connection.scalar(text("SELECT count(*) FROM guide_restaurants"))
-        assert left == 3
+    assert await database.scalar(text("SELECT count(*) FROM guide_restaurants")) == 3
     importer._store = store
     version, _ = await importer.run(open_csv(open_row(1), open_row(2)), METADATA)
     assert await store.active() == version

@@ -173,13 +173,10 @@ class EventStore(Protocol):
         """All imports and feeds, by id."""
         ...
 
-    async def replace(
-        self, calendar: Calendar, new_events: Sequence[ProviderEvent], since: date | None = None
-    ) -> None:
+    async def replace(self, calendar: Calendar, new_events: Sequence[ProviderEvent]) -> None:
         """Store a calendar and its events in place of what it had.
 
-        Every event has a place with coordinates, or a country. `since`: no earlier day is asked
-        for, so that an event which began years before need not be found by them.
+        Every event has a place with coordinates, or a country.
         """
         ...
 

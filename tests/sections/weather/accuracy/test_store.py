@@ -17,7 +17,6 @@ from location_context.sections.weather.accuracy.records import (
     ObservedRow,
     unpack_forecasts,
 )
-from location_context.storage import schema
 from location_context.storage.accuracy import SqlAccuracyStore
 
 pytestmark = pytest.mark.anyio
@@ -104,10 +103,3 @@ async def test_pruning_takes_old_forecasts_dropped_cells_and_days_nobody_asks_fo
         ("a", new), ("c", new),
     ]  # fmt: skip
     assert [one.cell for one in await store.load_observed("era5")] == ["y"]
-
-
-async def test_the_migration_goes_back_and_forth_without_touching_anything_else(database):
-    async with database.write() as connection:
-        await connection.run_sync(schema.downgrade, "0006_answers")
-    await database.migrate()
-    assert await SqlAccuracyStore(database).cells() == {}

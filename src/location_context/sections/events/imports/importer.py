@@ -82,11 +82,10 @@ class ImportRejected(OperatorError):
 
 @dataclass(frozen=True)
 class ImportedCalendar:
-    """A calendar as it will be stored: its events from `since` on, and what was rejected."""
+    """A calendar as it will be stored, its events, and what was rejected."""
 
     calendar: Calendar
     events: list[ProviderEvent]
-    since: date
     rejected: list[entries.RejectedEntry]
 
 
@@ -225,7 +224,7 @@ class Feeds:
     async def _keep(self, imported: ImportedCalendar, former: Calendar | None) -> ImportedCalendar:
         digest, tags = await asyncio.to_thread(_digest_and_tags, imported.events, self._radius)
         calendar = msgspec.structs.replace(imported.calendar, digest=digest, tags=tags)
-        await self._store.replace(calendar, imported.events, imported.since)
+        await self._store.replace(calendar, imported.events)
         rows, rejected = len(imported.events), len(imported.rejected)
         structlog.get_logger().info(
             "import_done", kind="events", feed=calendar.id, rows=rows, rejected=rejected
@@ -325,7 +324,7 @@ async def read_calendar(
         calendar, rows=len(events), imported_at=now, checked_at=now, failed_with=None,
         came_empty=False,
     )  # fmt: skip
-    return ImportedCalendar(calendar, events, task.window.first, rejected)
+    return ImportedCalendar(calendar, events, rejected)
 
 
 def _events(

@@ -130,7 +130,9 @@ class Holidays(EventProvider):
         for year, compute in missing.items():
             self._in_flight.start(year, compute)
         for year, compute in missing.items():
-            found[year] = await self._in_flight.run(year, compute, deadline)
+            found[year] = self._cache.get(year)  # it may have come while another was awaited
+            if found[year] is None:
+                found[year] = await self._in_flight.run(year, compute, deadline)
         return [record for records in found.values() for record in records or ()]
 
     async def _compute(self, year: _Year) -> _Records:

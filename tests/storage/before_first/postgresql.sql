@@ -1,0 +1,171 @@
+CREATE FUNCTION public.climate_extent_delete() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$ BEGIN UPDATE climate_extent SET rows = rows - 1; RETURN NULL; END $$;
+CREATE FUNCTION public.climate_extent_insert() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$ BEGIN INSERT INTO climate_extent (id, rows, newest) VALUES (1, 1, NEW.fetched_at) ON CONFLICT (id) DO UPDATE SET rows = climate_extent.rows + 1, newest = greatest(coalesce(climate_extent.newest, NEW.fetched_at), NEW.fetched_at); RETURN NULL; END $$;
+CREATE FUNCTION public.climate_extent_update() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$ BEGIN UPDATE climate_extent SET newest = NEW.fetched_at WHERE newest IS NULL OR newest < NEW.fetched_at; RETURN NULL; END $$;
+CREATE TABLE public.api_keys (
+    id character varying(32) NOT NULL,
+    name character varying(200) NOT NULL,
+    digest bytea NOT NULL,
+    per_minute integer NOT NULL,
+    per_day integer NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    replaced_by character varying(32)
+);
+CREATE TABLE public.climate_cells (
+    source character varying(40) NOT NULL,
+    cell character varying(80) NOT NULL,
+    asked_on date NOT NULL
+);
+CREATE TABLE public.climate_extent (
+    id integer NOT NULL,
+    rows bigint NOT NULL,
+    newest timestamp with time zone
+);
+CREATE TABLE public.climate_months (
+    source character varying(40) NOT NULL,
+    cell character varying(80) NOT NULL,
+    month integer NOT NULL,
+    year integer NOT NULL,
+    lat double precision NOT NULL,
+    lng double precision NOT NULL,
+    elevation double precision,
+    fetched_at timestamp with time zone NOT NULL,
+    data bytea NOT NULL
+);
+CREATE TABLE public.event_calendars (
+    id character varying(64) NOT NULL,
+    kind character varying(16) NOT NULL,
+    checked_at timestamp with time zone,
+    record text NOT NULL
+);
+CREATE TABLE public.events (
+    cell integer NOT NULL,
+    slot integer NOT NULL,
+    calendar character varying(64) NOT NULL,
+    id character varying(64) NOT NULL,
+    record text NOT NULL
+);
+CREATE TABLE public.facts (
+    name character varying(64) NOT NULL,
+    value character varying(200) NOT NULL
+);
+CREATE TABLE public.forecast_records (
+    provider character varying(40) NOT NULL,
+    cell character varying(80) NOT NULL,
+    issued_on date NOT NULL,
+    elevation double precision,
+    data bytea NOT NULL
+);
+CREATE TABLE public.guide_restaurants (
+    version integer NOT NULL,
+    id character varying(64) NOT NULL,
+    record text NOT NULL
+);
+CREATE TABLE public.guide_versions (
+    number integer NOT NULL,
+    provenance text NOT NULL,
+    rows integer NOT NULL,
+    imported_at timestamp with time zone NOT NULL,
+    replaces integer,
+    active boolean NOT NULL
+);
+CREATE TABLE public.observed_days (
+    source character varying(40) NOT NULL,
+    cell character varying(80) NOT NULL,
+    asked_at timestamp with time zone NOT NULL,
+    first date NOT NULL,
+    elevation double precision,
+    data bytea NOT NULL
+);
+CREATE TABLE public.point_heights (
+    lat integer NOT NULL,
+    lng integer NOT NULL,
+    metres double precision NOT NULL
+);
+CREATE TABLE public.provider_answers (
+    provider character varying(40) NOT NULL,
+    key character varying(200) NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    data bytea NOT NULL
+);
+CREATE TABLE public.schema_version (
+    version_num character varying(32) NOT NULL
+);
+INSERT INTO public.api_keys VALUES ('hotel', 'hotel', '\x686f74656c2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e', 600, 50000, '2026-11-21 12:00:00+00', NULL, NULL, NULL);
+INSERT INTO public.api_keys VALUES ('revoked', 'revoked', '\x7265766f6b65642e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e', 600, 50000, '2026-11-21 12:00:00+00', NULL, '2026-11-23 12:00:00+00', NULL);
+INSERT INTO public.climate_cells VALUES ('open_meteo_archive', '48.85,2.35', '2026-11-24');
+INSERT INTO public.climate_extent VALUES (1, 2, '2026-11-24 12:00:00+00');
+INSERT INTO public.climate_months VALUES ('open_meteo_archive', '48.85,2.35', 12, 2020, 48.85, 2.35, 35, '2026-11-23 12:00:00+00', '\x7878787878787878787878787878787878787878');
+INSERT INTO public.climate_months VALUES ('open_meteo_archive', '48.85,2.35', 12, 2021, 48.85, 2.35, 35, '2026-11-24 12:00:00+00', '\x7878787878787878787878787878787878787878');
+INSERT INTO public.event_calendars VALUES ('cal', 'import', NULL, '{"id":"cal","kind":"import","source":"file","name":null,"lat":null,"lng":null,"country":null,"region":null,"timezone":null,"category":null,"rows":10,"imported_at":null,"checked_at":null,"failed_with":null,"etag":null,"last_modified":null,"came_empty":false,"digest":null,"tags":null}');
+INSERT INTO public.event_calendars VALUES ('feed', 'feed', NULL, '{"id":"feed","kind":"feed","source":"https://a.example/x.ics","name":null,"lat":null,"lng":null,"country":null,"region":null,"timezone":null,"category":null,"rows":0,"imported_at":null,"checked_at":null,"failed_with":null,"etag":null,"last_modified":null,"came_empty":false,"digest":null,"tags":null}');
+INSERT INTO public.events VALUES (-18002, 16869712, 'cal', 'cal:fr', '{"id":"cal:fr","source":"calendars","title":"Event fr ''?:%","category":"concert","start":{"day":"2026-12-24"},"end":{"day":"2026-12-25"},"all_day":true,"scope":"country","country":"FR"}');
+INSERT INTO public.events VALUES (5550480, 739951, 'cal', 'cal:0', '{"id":"cal:0","source":"calendars","title":"Event 0 ''?:%","category":"concert","start":{"day":"2026-12-01"},"all_day":true,"place":{"lat":48.8566,"lng":2.3522}}');
+INSERT INTO public.events VALUES (5550480, 739952, 'cal', 'cal:1', '{"id":"cal:1","source":"calendars","title":"Event 1 ''?:%","category":"concert","start":{"day":"2026-12-02"},"end":{"day":"2026-12-02"},"all_day":true,"place":{"lat":48.8566,"lng":2.3522}}');
+INSERT INTO public.events VALUES (5550480, 16869710, 'cal', 'cal:2', '{"id":"cal:2","source":"calendars","title":"Event 2 ''?:%","category":"concert","start":{"day":"2026-12-03"},"end":{"day":"2026-12-04"},"all_day":true,"place":{"lat":48.8566,"lng":2.3522}}');
+INSERT INTO public.events VALUES (5550480, 16869710, 'cal', 'cal:3', '{"id":"cal:3","source":"calendars","title":"Event 3 ''?:%","category":"concert","start":{"day":"2026-12-04"},"end":{"day":"2026-12-11"},"all_day":true,"place":{"lat":48.8566,"lng":2.3522}}');
+INSERT INTO public.events VALUES (5550480, 33565993, 'cal', 'cal:4', '{"id":"cal:4","source":"calendars","title":"Event 4 ''?:%","category":"concert","start":{"day":"2026-12-05"},"end":{"day":"2026-12-13"},"all_day":true,"place":{"lat":48.8566,"lng":2.3522}}');
+INSERT INTO public.events VALUES (5550480, 33565993, 'cal', 'cal:5', '{"id":"cal:5","source":"calendars","title":"Event 5 ''?:%","category":"concert","start":{"day":"2026-12-06"},"end":{"day":"2027-02-07"},"all_day":true,"place":{"lat":48.8566,"lng":2.3522}}');
+INSERT INTO public.events VALUES (5550480, 50333093, 'cal', 'cal:6', '{"id":"cal:6","source":"calendars","title":"Event 6 ''?:%","category":"concert","start":{"day":"2026-12-07"},"end":{"day":"2028-01-10"},"all_day":true,"place":{"lat":48.8566,"lng":2.3522}}');
+INSERT INTO public.events VALUES (5550480, 67109044, 'cal', 'cal:7', '{"id":"cal:7","source":"calendars","title":"Event 7 ''?:%","category":"concert","start":{"day":"2026-12-08"},"end":{"day":"2028-07-29"},"all_day":true,"place":{"lat":48.8566,"lng":2.3522}}');
+INSERT INTO public.events VALUES (5550480, 67109044, 'cal', 'cal:old', '{"id":"cal:old","source":"calendars","title":"Event old ''?:%","category":"concert","start":{"day":"1990-05-01"},"end":{"day":"2045-01-31"},"all_day":true,"place":{"lat":48.8566,"lng":2.3522}}');
+INSERT INTO public.facts VALUES ('schema_usable_from', '0008_climate_rows');
+INSERT INTO public.facts VALUES ('keys_version', '040014102ac74d2b9782c1d3ab3111bb');
+INSERT INTO public.forecast_records VALUES ('p', 'c', '2026-11-23', NULL, '\x66');
+INSERT INTO public.guide_restaurants VALUES (1, 'r00001', '{"id":"r00001","name":"Table 1","tier":"one_star","lat":48.85,"lng":2.35}');
+INSERT INTO public.guide_restaurants VALUES (2, 'r00001', '{"id":"r00001","name":"Table 1","tier":"one_star","lat":48.85,"lng":2.35}');
+INSERT INTO public.guide_restaurants VALUES (2, 'r00002', '{"id":"r00002","name":"Table 2","tier":"one_star","lat":48.85,"lng":2.35}');
+INSERT INTO public.guide_versions VALUES (1, '{"kind":"plain_csv","source":"made-up.csv","dated":"2025-03-01","attribution":"Made up"}', 1, '2026-11-23 12:00:00+00', NULL, false);
+INSERT INTO public.guide_versions VALUES (2, '{"kind":"plain_csv","source":"made-up.csv","dated":"2025-03-01","attribution":"Made up"}', 2, '2026-11-23 12:00:00+00', 1, true);
+INSERT INTO public.observed_days VALUES ('s', 'c', '2026-11-23 12:00:00+00', '2026-11-01', 2.5, '\x6f');
+INSERT INTO public.point_heights VALUES (488566, 23522, 35);
+INSERT INTO public.provider_answers VALUES ('p', 'k', '2054-04-09 12:00:00+00', '\x616e73776572');
+INSERT INTO public.schema_version VALUES ('0009_climate_cells');
+ALTER TABLE ONLY public.api_keys
+    ADD CONSTRAINT api_keys_digest_key UNIQUE (digest);
+ALTER TABLE ONLY public.api_keys
+    ADD CONSTRAINT api_keys_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.climate_cells
+    ADD CONSTRAINT climate_cells_pkey PRIMARY KEY (source, cell);
+ALTER TABLE ONLY public.climate_extent
+    ADD CONSTRAINT climate_extent_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.climate_months
+    ADD CONSTRAINT climate_months_pkey PRIMARY KEY (source, cell, month, year);
+ALTER TABLE ONLY public.event_calendars
+    ADD CONSTRAINT event_calendars_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.events
+    ADD CONSTRAINT events_pkey PRIMARY KEY (cell, slot, calendar, id);
+ALTER TABLE ONLY public.facts
+    ADD CONSTRAINT facts_pkey PRIMARY KEY (name);
+ALTER TABLE ONLY public.forecast_records
+    ADD CONSTRAINT forecast_records_pkey PRIMARY KEY (provider, cell, issued_on);
+ALTER TABLE ONLY public.guide_restaurants
+    ADD CONSTRAINT guide_restaurants_pkey PRIMARY KEY (version, id);
+ALTER TABLE ONLY public.guide_versions
+    ADD CONSTRAINT guide_versions_pkey PRIMARY KEY (number);
+ALTER TABLE ONLY public.observed_days
+    ADD CONSTRAINT observed_days_pkey PRIMARY KEY (source, cell);
+ALTER TABLE ONLY public.point_heights
+    ADD CONSTRAINT point_heights_pkey PRIMARY KEY (lat, lng);
+ALTER TABLE ONLY public.provider_answers
+    ADD CONSTRAINT provider_answers_pkey PRIMARY KEY (provider, key);
+ALTER TABLE ONLY public.schema_version
+    ADD CONSTRAINT schema_version_pkc PRIMARY KEY (version_num);
+CREATE INDEX climate_cells_by_day ON public.climate_cells USING btree (asked_on);
+CREATE INDEX events_by_calendar ON public.events USING btree (calendar);
+CREATE INDEX forecast_records_by_day ON public.forecast_records USING btree (issued_on);
+CREATE INDEX provider_answers_by_expiry ON public.provider_answers USING btree (expires_at);
+CREATE TRIGGER climate_extent_delete AFTER DELETE ON public.climate_months FOR EACH ROW EXECUTE FUNCTION public.climate_extent_delete();
+CREATE TRIGGER climate_extent_insert AFTER INSERT ON public.climate_months FOR EACH ROW EXECUTE FUNCTION public.climate_extent_insert();
+CREATE TRIGGER climate_extent_update AFTER UPDATE ON public.climate_months FOR EACH ROW EXECUTE FUNCTION public.climate_extent_update();
+ALTER TABLE ONLY public.events
+    ADD CONSTRAINT events_calendar_fkey FOREIGN KEY (calendar) REFERENCES public.event_calendars(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.guide_restaurants
+    ADD CONSTRAINT guide_restaurants_version_fkey FOREIGN KEY (version) REFERENCES public.guide_versions(number) ON DELETE CASCADE;
