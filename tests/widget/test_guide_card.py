@@ -10,10 +10,10 @@ from tests.widget.samples.tables import guide
 def test_restaurants_in_view_are_eight_from_all_tiers_and_none_is_lost(gazetteer):
     body = guide(query(gazetteer))
     card = tables.card(body, WORDS)
-    rows = [len(tier.rows) for tier in card.tiers]
+    rows = [len(found) for _, found in card.tiers]
     assert rows == [2, 2, 2, 1, 1]
-    assert [tier.tier for tier in card.tiers] == [tier.tier for tier in body.tiers]
-    assert sum(rows) + sum(len(tier.rows) for tier in card.more) == len(body.restaurants)
+    assert [tier.tier for tier, _ in card.tiers] == [tier.tier for tier in body.tiers]
+    assert sum(rows) + sum(len(found) for _, found in card.more) == len(body.restaurants)
     assert card.more_label == "10 more restaurants"
 
 
@@ -21,8 +21,8 @@ def test_a_tier_alone_takes_all_the_places_in_view(gazetteer):
     body = guide(query(gazetteer))
     stars = [one for one in body.restaurants if one.tier == "one_star"] * 2
     card = tables.card(msgspec.structs.replace(body, restaurants=stars), WORDS)
-    assert [len(tier.rows) for tier in card.tiers] == [8]
-    assert [len(tier.rows) for tier in card.more] == [4]
+    assert [len(found) for _, found in card.tiers] == [8]
+    assert [len(found) for _, found in card.more] == [4]
 
 
 def test_the_guides_sentence_names_the_nearest_of_the_highest_tier(gazetteer):

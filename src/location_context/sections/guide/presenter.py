@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, time
 
+import msgspec
+
 from location_context.localisation.language import Language
 from location_context.point import bearing
 from location_context.sections import contract
@@ -126,27 +128,18 @@ class Presenter:
 
     def _restaurant(self, found: Found, way: response.Travel) -> response.RestaurantBody:
         (km, _, restaurant), point = found, self._query.point
+        own = msgspec.structs.asdict(restaurant) | {
+            "cuisine": list(restaurant.cuisine),
+            "url": web_address(restaurant.url),
+            "website": web_address(restaurant.website),
+        }
         return response.RestaurantBody(
-            id=restaurant.id,
-            name=restaurant.name,
-            tier=restaurant.tier,
+            **own,
             label=self._texts[restaurant.tier][0],
             stars=STARS[restaurant.tier],
             distance=self._distance(km),
             bearing=self._bearing(bearing(point.lat, point.lng, restaurant.lat, restaurant.lng)),
             travel=way,
-            cuisine=list(restaurant.cuisine),
-            price_level=restaurant.price_level,
-            price=restaurant.price,
-            address=restaurant.address,
-            city=restaurant.city,
-            country=restaurant.country,
-            lat=restaurant.lat,
-            lng=restaurant.lng,
-            url=web_address(restaurant.url),
-            website=web_address(restaurant.website),
-            phone=restaurant.phone,
-            award_year=restaurant.award_year,
         )
 
     def _distance(self, km: float) -> float:

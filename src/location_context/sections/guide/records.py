@@ -12,7 +12,11 @@ STARS: dict[Tier, int] = dict(zip(TIERS, (3, 2, 1, 0, 0), strict=True))
 
 
 class Restaurant(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One restaurant as it is stored. `country` is ISO 3166-1 alpha-2; addresses are http(s)."""
+    """One restaurant, from its row in a dataset to the answer.
+
+    `id` is the dataset's own, "" where it has none, until `matching.assign_ids` gives the final
+    one. `country` is ISO 3166-1 alpha-2; addresses are http(s).
+    """
 
     id: str
     name: str

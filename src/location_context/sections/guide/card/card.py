@@ -1,7 +1,8 @@
 """The restaurants card: the nearest of each tier in view, the rest a click away."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from location_context.localisation.formatter import Formatter
 from location_context.sections.card import Brief, BriefItem
@@ -12,68 +13,58 @@ MAX_SHOWN = 8  # the rest is a click away
 SIGNS = ("€", "£", "$", "¥")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One restaurant as it is shown."""
-
-    name: str
-    url: str
-    cuisine: str
-    price: str
-    price_rest: str
-    price_spoken: str
-    kind: str
-    minutes: str
-    spoken: str
-    distance: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class TierView:
-    """A tier's heading and its rows."""
-
-    tier: str
-    stars: int
-    label: str
-    radius: str
-    rows: Sequence[Row]
+Shown: TypeAlias = tuple[TierBody, list[RestaurantBody]]  # a tier, and those of it that are shown
 
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
-    """What the template shows."""
+    """What the template shows: the tiers in view, and `more` after a click."""
 
     lead: str
     map: Map | None
     whereabouts: str
-    north: str
-    tiers: Sequence[TierView]
-    more: Sequence[TierView]
+    unit: str
+    tiers: Sequence[Shown]
+    more: Sequence[Shown]
     more_label: str
     footnote: str
 
+    @staticmethod
+    def sign(price: str | None) -> str:
+        """Return the currency's sign as the dataset writes prices, else the euro's."""
+        return next((sign for sign in SIGNS if price and sign in price), "€")
+
+    @staticmethod
+    def spoken_way(one: RestaurantBody, fmt: Formatter) -> str:
+        """Return how long it takes, on foot or by car."""
+        walk, drive = fmt.gettext("{minutes} on foot"), fmt.gettext("{minutes} by car")
+        text = walk if one.travel.kind == "walk" else drive
+        return text.format(minutes=fmt.minutes(one.travel.minutes))
+
 
 def card(body: GuideBody, fmt: Formatter) -> Card:
-    by_tier = {
-        tier.tier: [r for r in body.restaurants if r.tier == tier.tier] for tier in body.tiers
-    }
-    counts = _in_view([len(by_tier[tier.tier]) for tier in body.tiers])
-    shown = [
-        (tier, by_tier[tier.tier][:count]) for tier, count in zip(body.tiers, counts, strict=True)
-    ]
-    rest = [(tier, by_tier[tier.tier][len(rows) :]) for tier, rows in shown]
-    more = sum(len(rows) for _, rows in rest)
+    tiers = _by_tier(body)
+    counts = _in_view([len(found) for _, found in tiers])
+    shown = [(tier, found[:count]) for (tier, found), count in zip(tiers, counts, strict=True)]
+    rest = [(tier, found[count:]) for (tier, found), count in zip(tiers, counts, strict=True)]
+    more = sum(len(found) for _, found in rest)
     label = fmt.ngettext("{count} more restaurant", "{count} more restaurants", more)
     return Card(
         lead=lead(body, fmt),
         map=drawn(body, fmt),
         whereabouts=whereabouts(body, fmt),
-        north=fmt.gettext("N"),
-        tiers=_views(body, shown, fmt),
-        more=_views(body, rest, fmt),
+        unit=body.units.distance,
+        tiers=[one for one in shown if one[1]],
+        more=[one for one in rest if one[1]],
         more_label=label.format(count=fmt.number(more)),
         footnote=_footnote(body, fmt),
     )
+
+
+def _by_tier(body: GuideBody) -> list[Shown]:
+    return [
+        (tier, [one for one in body.restaurants if one.tier == tier.tier]) for tier in body.tiers
+    ]
 
 
 def _in_view(sizes: Sequence[int]) -> list[int]:
@@ -149,54 +140,6 @@ def directions(fmt: Formatter) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _views(
-    body: GuideBody,
-    tiers: Iterable[tuple[TierBody, Sequence[RestaurantBody]]],
-    fmt: Formatter,
-) -> list[TierView]:
-    return [
-        TierView(
-            tier=tier.tier,
-            stars=rows[0].stars,
-            label=tier.label,
-            radius=fmt.gettext("within {distance}").format(
-                distance=fmt.distance(tier.radius, body.units.distance)
-            ),
-            rows=[_row(row, body.units.distance, fmt) for row in rows],
-        )
-        for tier, rows in tiers
-        if rows
-    ]
-
-
-def _row(one: RestaurantBody, unit: str, fmt: Formatter) -> Row:
-    level = one.price_level or 0
-    sign = _sign(one.price)
-    minutes = fmt.minutes(one.travel.minutes)
-    spoken = (
-        fmt.gettext("{minutes} on foot")
-        if one.travel.kind == "walk"
-        else fmt.gettext("{minutes} by car")
-    )
-    return Row(
-        name=fmt.bidi_isolate(one.name),
-        url=one.url or one.website or "",
-        cuisine=fmt.bidi_isolate(", ".join(one.cuisine)),
-        price=sign * level,
-        price_rest=sign * (4 - level) if level else "",
-        price_spoken=fmt.gettext("price level {level} of 4").format(level=level) if level else "",
-        kind=one.travel.kind,
-        minutes=minutes,
-        spoken=spoken.format(minutes=minutes),
-        distance=fmt.distance(one.distance, unit),
-    )
-
-
-def _sign(price: str | None) -> str:
-    """The currency's sign as the dataset writes prices, else the euro's."""
-    return next((sign for sign in SIGNS if price and sign in price), "€")
-
-
 def _footnote(body: GuideBody, fmt: Formatter) -> str:
     said = fmt.ngettext(
         "{count} restaurant of the guide near here.",
@@ -213,23 +156,24 @@ def _footnote(body: GuideBody, fmt: Formatter) -> str:
 
 
 def brief(body: GuideBody, fmt: Formatter) -> Brief:
-    """The nearest of each tier first, then the second ones, as far as there is room."""
-    by_tier = [[r for r in body.restaurants if r.tier == tier.tier] for tier in body.tiers]
-    counts = _in_view([len(found) for found in by_tier])
+    """Return the nearest of each tier first, then the second ones, as far as there is room."""
+    tiers = _by_tier(body)
+    counts = _in_view([len(found) for _, found in tiers])
     items = [
-        _brief_item(_row(one, body.units.distance, fmt), one, -turn)
-        for found, count in zip(by_tier, counts, strict=True)
+        _brief_item(one, fmt, -turn)
+        for (_, found), count in zip(tiers, counts, strict=True)
         for turn, one in enumerate(found[:count])
     ]
     note = fmt.gettext("{count} in all").format(count=fmt.number(body.total))
     return Brief(heading=fmt.gettext("Restaurants"), note=note, items=items)
 
 
-def _brief_item(row: Row, one: RestaurantBody, weight: int) -> BriefItem:
+def _brief_item(one: RestaurantBody, fmt: Formatter, weight: int) -> BriefItem:
+    cuisine = fmt.bidi_isolate(", ".join(one.cuisine))
     return BriefItem(
-        name=row.name,
-        details=[text for text in (row.spoken, row.cuisine) if text],
-        url=row.url,
+        name=fmt.bidi_isolate(one.name),
+        details=[text for text in (Card.spoken_way(one, fmt), cuisine) if text],
+        url=one.url or one.website or "",
         icon="star" if one.stars else one.tier,
         icons=one.stars or 1,
         spoken=one.label,

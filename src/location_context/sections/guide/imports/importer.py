@@ -88,7 +88,7 @@ class Importer:
         former = await self._store.load(active.number) if active else []
         version = await self._store.replace(
             self._provenance(metadata, report.kind),
-            matching.assign_ids(reading.restaurants, reading.own_ids, former),
+            matching.assign_ids(reading.restaurants, former),
             self._clock(),
         )
         structlog.get_logger().info(

@@ -159,7 +159,10 @@ def _duplicate_pairs(restaurants: Sequence[Restaurant]) -> Iterator[tuple[int, i
 
 
 def merge(group: Sequence[Restaurant]) -> Restaurant:
-    """One record of several: of the newest award, then the highest tier; gaps filled in."""
+    """Return one record of several rows: of the newest award, then the highest tier.
+
+    The others fill its gaps; the id is that of the first row with one.
+    """
     best, *others = sorted(group, key=lambda r: (-(r.award_year or 0), TIERS.index(r.tier)))
     gaps = {
         field: value
@@ -167,20 +170,13 @@ def merge(group: Sequence[Restaurant]) -> Restaurant:
         for field, value in msgspec.structs.asdict(other).items()
         if value and not getattr(best, field)
     }
-    return msgspec.structs.replace(best, **gaps)
+    own_id = next((one.id for one in group if one.id), "")
+    return msgspec.structs.replace(best, **gaps | {"id": own_id})
 
 
-def assign_ids(
-    restaurants: Sequence[Restaurant], own_ids: Sequence[str], former: Sequence[Restaurant]
-) -> list[Restaurant]:
-    """The restaurants with their ids.
-
-    Args:
-        restaurants: without ids.
-        own_ids: the dataset's own ids in the same order, "" where it has none.
-        former: the restaurants of the version that is replaced.
-    """
-    ids = [_hash(key) for key in _identity_keys(restaurants, own_ids)]
+def assign_ids(restaurants: Sequence[Restaurant], former: Sequence[Restaurant]) -> list[Restaurant]:
+    """Return the restaurants with their final ids; `former` are those of the replaced version."""
+    ids = [_hash(key) for key in _identity_keys(restaurants)]
     known, used = {r.id for r in former}, set(ids)
     inheritance = _IdInheritance([r for r in former if r.id not in used])
     return [
@@ -189,13 +185,15 @@ def assign_ids(
     ]
 
 
-def _identity_keys(restaurants: Sequence[Restaurant], own_ids: Sequence[str]) -> list[str]:
+def _identity_keys(restaurants: Sequence[Restaurant]) -> list[str]:
     keys = []
-    for restaurant, own_id in zip(restaurants, own_ids, strict=True):
+    for restaurant in restaurants:
         page = page_key(restaurant)
         place = fold(restaurant.city or restaurant.country or "")
         by_name = f"at:{fold(restaurant.name)}|{place}"
-        keys.append((own_id and f"id:{own_id}") or (page and f"page:{page}") or by_name)
+        keys.append(
+            (restaurant.id and f"id:{restaurant.id}") or (page and f"page:{page}") or by_name
+        )
     counts = Counter(keys)
     exact = [
         key if counts[key] == 1 else f"{key}|{r.lat:.3f},{r.lng:.3f}"

@@ -55,10 +55,9 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Reading:
-    """The restaurants of a dataset, their ids in it ("" where it has none), and the report."""
+    """The restaurants of a dataset, with their ids in it, and the report."""
 
     restaurants: list[records.Restaurant]
-    own_ids: list[str]
     report: ImportReport
 
 
@@ -70,7 +69,6 @@ class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
 
     progress: tuple[int, int] | None = None
     restaurant: records.Restaurant | None = None
-    own_id: str = ""
     report: ImportReport | None = None
     error: str | None = None
 
@@ -85,7 +83,6 @@ def read(data: bytes, progress: Progress, *, country_at: CountryAt) -> Reading:
     valid, rejected = _validated(table, RowValidator(country_at), progress)
     groups = matching.group_duplicates([restaurant for _, restaurant in valid])
     restaurants = [matching.merge([valid[n][1] for n in group]) for group in groups]
-    own_ids = [next((i for n in group if (i := valid[n][0].get("id"))), "") for group in groups]
     tiers = [restaurant.tier for restaurant in restaurants]
     report = ImportReport(
         kind=table.kind,
@@ -100,7 +97,7 @@ def read(data: bytes, progress: Progress, *, country_at: CountryAt) -> Reading:
         ],
         refused=rejected,
     )
-    return Reading(restaurants, own_ids, report)
+    return Reading(restaurants, report)
 
 
 def read_in_sandbox(data: bytes, progress: Progress) -> Reading:
@@ -110,7 +107,6 @@ def read_in_sandbox(data: bytes, progress: Progress) -> Reading:
         OperatorError: it is not a dataset, or reading it went beyond the bounds.
     """
     restaurants: list[records.Restaurant] = []
-    own_ids: list[str] = []
     sandbox = Sandbox(__name__, data, CPU_SECONDS)
     report = problem = None
     try:
@@ -118,7 +114,6 @@ def read_in_sandbox(data: bytes, progress: Progress) -> Reading:
             line = msgspec.json.decode(text, type=_Line)
             if line.restaurant:
                 restaurants.append(line.restaurant)
-                own_ids.append(line.own_id)
             elif line.progress:
                 progress(*line.progress)
             report, problem = line.report, line.error
@@ -130,7 +125,7 @@ def read_in_sandbox(data: bytes, progress: Progress) -> Reading:
         sandbox.cancel()
     if report is None:
         raise OperatorError(problem or "The file cannot be imported: nothing was read of it.")
-    return Reading(restaurants, own_ids, report)
+    return Reading(restaurants, report)
 
 
 def installed_formats() -> list[formats.GuideFormat]:
@@ -175,8 +170,8 @@ def main() -> None:
     except OperatorError as error:
         put(_Line(error=error.message))
     else:
-        for restaurant, own_id in zip(found.restaurants, found.own_ids, strict=True):
-            put(_Line(restaurant=restaurant, own_id=own_id))
+        for restaurant in found.restaurants:
+            put(_Line(restaurant=restaurant))
         put(_Line(report=found.report))
     sys.stdout.buffer.flush()
 

@@ -32,7 +32,7 @@ class RowValidator:
         self._countries = Countries()
 
     def restaurant(self, row: Row) -> Restaurant:
-        """The restaurant, its id still empty.
+        """Return the restaurant, with its id in the dataset.
 
         Raises:
             RowError: the row is wrong, and why.
@@ -49,7 +49,7 @@ class RowValidator:
         _text(row.get("price"))  # its signs are the first to suffer from a wrong encoding
         price, level = price_of(row)
         return Restaurant(
-            id="",
+            id=row.get("id"),
             name=name,
             tier=tier,
             lat=lat,
