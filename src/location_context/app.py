@@ -9,6 +9,7 @@ import gc
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from typing import Any
 
 import structlog
@@ -26,13 +27,13 @@ from location_context.settings.parsers import CHECKED, WORKERS
 from location_context.stay import Clock, system_clock
 from location_context.storage.access import open_authenticator
 from location_context.storage.accuracy import SqlAccuracyStore
+from location_context.storage.budgets import SqlLedger
 from location_context.storage.database import Database
 from location_context.storage.datasets import SqlCacheStore, SqlClimateStore, SqlGuideStore
 from location_context.storage.events import SqlEventStore
-from location_context.storage.redis import RedisLedger, RedisLink
+from location_context.storage.redis import RedisLink
 from location_context.storage.retention import Retention
 from location_context.storage.shared import RedisSharedStore
-from location_context.upstream.budget import FileLedger, Ledger
 from location_context.upstream.host import Hosts
 from location_context.upstream.http import http_client
 from location_context.web import drain, logs, metrics, traces
@@ -69,7 +70,7 @@ async def open_service(
         authenticator = await stack.enter_async_context(
             open_authenticator(settings, database, clock, redis)
         )
-        hosts = open_hosts(settings, redis)
+        hosts = open_hosts(database)
         client = await stack.enter_async_context(http_client(settings.user_agent, tracer))
         store = None if redis is None else RedisSharedStore(redis)
         stores, retention = _stores(database, settings), Retention(database, settings, clock)
@@ -112,14 +113,9 @@ def open_redis(settings: Settings, stack: AsyncExitStack) -> RedisLink | None:
     return link
 
 
-def open_hosts(settings: Settings, redis: RedisLink | None) -> Hosts:
-    """The hosts, whose units are counted in Redis where there is one, else in files."""
-
-    def make_ledger(name: str) -> Ledger:
-        here = FileLedger(settings.data_dir / "budgets", name)
-        return here if redis is None else RedisLedger(redis, name, here)
-
-    return Hosts(make_ledger, processes=int(os.environ.get(WORKERS, "1")))
+def open_hosts(database: Database) -> Hosts:
+    """Return the hosts of providers, whose units are counted in the database."""
+    return Hosts(partial(SqlLedger, database), processes=int(os.environ.get(WORKERS, "1")))
 
 
 def _stores(database: Database, settings: Settings) -> dict[str, Any]:

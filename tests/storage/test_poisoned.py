@@ -16,7 +16,6 @@ from location_context.sections.weather.retrieval import archives, elevations
 from location_context.settings import Secret
 from location_context.storage.redis import RedisCounter, RedisLink
 from location_context.storage.shared import RedisSharedStore
-from location_context.upstream.budget import Budget
 from tests.sections.weather.test_store import month
 
 pytestmark = pytest.mark.anyio
@@ -100,10 +99,3 @@ def test_a_stored_value_of_which_one_byte_is_wrong_is_read_or_counts_as_none(
     read = [unpack(data[:at] + bytes([byte]) + data[at + 1 :]) for at in range(len(data))]
     assert None in read
     assert all(unpack(data[:at]) is None for at in range(len(data)))
-
-
-def test_a_budget_s_record_with_bytes_that_are_no_text_is_refused() -> None:
-    budget = Budget({60.0: 5.0})
-    damaged = budget.dump().replace(b"minute", b"min\xffte")
-    assert damaged != budget.dump()
-    assert not budget.join(damaged)

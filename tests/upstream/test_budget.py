@@ -138,42 +138,21 @@ def test_a_clock_that_is_set_back_neither_frees_nor_locks_a_budget():
     assert budget.take(10)
 
 
-steps = st.lists(
-    st.tuples(st.integers(0, 2), st.floats(0, 20), st.floats(0.1, 9), st.booleans(), st.booleans()),
-    max_size=80,
-)
-
-
-@given(steps)
-def test_budgets_that_join_each_other_s_state_spend_no_more_than_one(steps):
-    now, taken = [1_800_000_000.0], list[tuple[float, float]]()
-    three = [Budget({MINUTE: 30.0}, lambda: now[0]) for _ in range(3)]
-    for who, wait, units, public, _ in steps:
-        now[0] += wait
-        for other in three:
-            assert three[who].join(other.dump())
-        if three[who].take(units, public=public):
-            taken.append((now[0], units))
-    for at, _ in taken:
-        assert sum(units for t, units in taken if at - MINUTE < t <= at) <= 30.0 + 1e-6
-
-
-def test_a_damaged_state_changes_nothing():
-    budget = Budget({MINUTE: 10.0}, lambda: 0.0)
-    assert budget.take(4)
-    assert not budget.join(b'{"windows": {"minute": 3}}')
-    assert [one.used for one in budget.states()] == [4]
-
-
-def test_it_is_told_once_a_window_that_it_is_spent_and_its_public_half_apart():
+def test_it_is_logged_once_a_window_that_it_is_spent_and_its_public_half_apart():
     now = [1_800_000_000.0]
     budget = Budget({MINUTE: 10.0}, lambda: now[0])
     for _ in range(3):
         budget.take(6, public=True)
-    assert budget.news == [("minute", True)]
+    assert budget.to_log == [("minute", True)]
     assert budget.take(10)
-    assert not budget.take(1)
-    other = Budget({MINUTE: 10.0}, lambda: now[0])
-    assert other.join(budget.dump())
-    assert not other.take(1)
-    assert (budget.news, other.news) == ([("minute", True), ("minute", False)], [])
+    for _ in range(2):
+        assert not budget.take(1)
+    assert budget.to_log == [("minute", True), ("minute", False)]
+
+
+def test_units_given_back_may_be_spent_again():
+    budget = Budget({MINUTE: 10.0, SECOND: 5}, lambda: 0.0)
+    assert budget.take(10)
+    budget.give_back(10)
+    assert [one.used for one in budget.states()] == [0]
+    assert budget.pause(1, public=False) == pytest.approx(0.2, abs=0.01)  # the pace is kept

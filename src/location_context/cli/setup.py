@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from location_context.app import open_hosts, open_redis
+from location_context.app import open_hosts
 from location_context.cli import console
 from location_context.cli.serve import Host, Port, Workers, local_address
 from location_context.errors import OperatorError
@@ -182,7 +182,7 @@ async def _build(places: list[tuple[float, float]]) -> BuildReport:
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(await Database.open(settings))
         client = await stack.enter_async_context(http_client(settings.user_agent))
-        hosts = open_hosts(settings, open_redis(settings, stack))
+        hosts = open_hosts(database)
         archive = OpenMeteoArchive(SectionContext(settings, system_clock, client, hosts=hosts))
         if not archive.client.configured:
             raise OperatorError("Open-Meteo's archive is switched off by its empty address.")

@@ -70,7 +70,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = Secret()
     redis_url: Annotated[
         RedisAddress,
-        "Redis or Valkey for quotas, budgets and shared readings; empty: each "
+        "Redis or Valkey for quotas and shared readings; empty: each "
         "process (--workers) counts quotas and asks providers alone.",
     ] = Secret()
     public_url: Annotated[Address, "The only source of absolute addresses in answers."] = (
@@ -123,8 +123,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 120
     budget_share: Annotated[
         Share,
-        "Part of each provider's budget for all who share this Redis, or without Redis this data "
-        "directory; 1 or less, where others use the same address or key.",
+        "Part of each provider's budget for all who share this database; 1 or less, where others "
+        "use the same address or key.",
     ] = 1.0
 
     open_meteo_forecast_url: Annotated[

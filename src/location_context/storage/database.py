@@ -50,13 +50,19 @@ Statement = tuple[Executable, Mapping[str, Any] | Sequence[Mapping[str, Any]]]
 class _Job:
     """A piece of work in a thread, whose connection can be cut from outside."""
 
-    def __init__(self, *, writes: bool | None) -> None:
-        """`writes`: whether its transaction writes; None for a single query without one."""
+    def __init__(self, *, writes: bool | None, durable: bool = True) -> None:
+        """`writes`: whether its transaction writes; None for a single query without one.
+
+        `durable`: whether what it wrote survives a power cut.
+        """
         self.writes = writes
+        self.durable = durable
         self.connection: Connection | None = None
+        self.is_cut = False
 
     def cut(self) -> None:
-        """Break the connection to PostgreSQL, so that the thread that waits for it goes on."""
+        """Let the work not begin; break a connection to PostgreSQL that does not answer."""
+        self.is_cut = True
         with suppress(Exception):  # the thread may be done with it at this moment
             driver: Any = self.connection and self.connection.connection.driver_connection
             with socket.socket(fileno=os.dup(driver.fileno())) as end:
@@ -173,13 +179,20 @@ class Database:
         """Return what `work` makes of a connection that reads one consistent state."""
         return await self._run(self._threads, _Job(writes=False), work)
 
-    async def write(self, work: Callable[[Connection], T], patience: float | None = PATIENCE) -> T:
+    async def write(
+        self,
+        work: Callable[[Connection], T],
+        patience: float | None = PATIENCE,
+        *,
+        durable: bool = True,
+    ) -> T:
         """Return what `work` makes of a connection in one transaction, which it commits.
 
         An error in `work` rolls it back. Work that has begun ends even if the caller is cancelled.
-        `patience`: seconds that it may take; None for a long import.
+        `patience`: seconds that it may take; None for a long import. Not `durable`: a power cut may
+        undo it (SQLite).
         """
-        return await self._run(self._writer, _Job(writes=True), work, patience)
+        return await self._run(self._writer, _Job(writes=True, durable=durable), work, patience)
 
     async def rows(self, query: Executable, **values: Any) -> Sequence[Row[Any]]:
         """Return all rows of one query, with values for its parameters.
@@ -260,11 +273,13 @@ class Database:
             self._engine.connect() as connection,
         ):
             job.connection = connection
+            if job.is_cut:
+                raise StorageError(f"The database {self._label} was waited for too long.")
             if job.writes is None:
                 if not self.is_sqlite:
                     connection.execution_options(isolation_level="AUTOCOMMIT")
                 return work(connection)
-            with connection.execution_options(writes=job.writes).begin():
+            with connection.execution_options(writes=job.writes, durable=job.durable).begin():
                 return work(connection)
 
     def insert(self, table: Table) -> sqlite.Insert:

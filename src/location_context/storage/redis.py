@@ -1,4 +1,4 @@
-"""What replicas share in Redis or Valkey: the connection, quotas and budgets.
+"""What replicas share in Redis or Valkey: the connection and quotas.
 
 While Redis is gone, callers go on alone: `execute` returns None at once, and one caller a second
 tries again.
@@ -25,7 +25,6 @@ from location_context.access.quota import (
 )
 from location_context.settings import Secret
 from location_context.stay import Clock, posix_seconds
-from location_context.upstream.budget import Budget, FileLedger
 
 MAX_CONNECTIONS = 16
 TIMEOUT = 0.25  # seconds that a caller waits, for one of the connections and the reply
@@ -304,53 +303,3 @@ class RedisCounter:
 
     async def close(self) -> None:
         """Whoever opened the link closes it."""
-
-
-MACHINE_MS = 60_000  # after which one that is not heard of counts no more; it is asked every 2 s
-
-
-class RedisLedger:
-    """`upstream.budget.Ledger` in Redis, by its clock, with what it said kept on this machine.
-
-    While Redis is gone, `here` counts: each machine that was last known takes an equal part of what
-    was left, all processes of a machine together. Once it is back it is told what was spent.
-    """
-
-    def __init__(self, link: RedisLink, name: str, here: FileLedger) -> None:
-        self._link = link
-        self._keys = [f"{link.prefix}budget:{name}", f"{link.prefix}machines"]
-        self._here = here
-        self._script = link.script(_script("budget"))
-
-    async def take(self, budget: Budget, units: float, *, public: bool) -> bool:
-        taken = await self._ask(budget, units, public=public)
-        if taken is None:
-            return await self._here.take(budget, units, public=public, divided=True)
-        budget.total += units if taken else 0.0
-        return taken
-
-    async def give_back(self, budget: Budget, units: float, *, public: bool) -> None:
-        """Return nothing: a bucket in Redis only grows, so that a late message counts once."""
-
-    async def refresh(self, budget: Budget) -> None:
-        if await self._ask(budget, 0.0, public=False) is None:
-            await self._here.refresh(budget)
-
-    async def _ask(self, budget: Budget, units: float, *, public: bool) -> bool | None:
-        """Whether the units were taken, with what everyone spent; None while Redis is gone."""
-        if self._link.is_gone:
-            return None
-        arguments: list[str | int | float | bytes] = [self._here.machine, MACHINE_MS, units]
-        arguments += [int(public), budget.dump()]
-        for one in budget.windows:
-            arguments += [one.name, one.seconds, one.limit, one.public_limit, int(one.is_pace)]
-        reply = await self._link.execute(lambda: self._script(self._keys, arguments))
-        if reply is None:
-            return None
-        taken, machines, now, state, news = reply
-        budget.offset += float(now) - budget.now()
-        budget.join(state)
-        budget.machines = machines
-        budget.news += [(name.decode(), public) for name in news]
-        await self._here.save(budget)
-        return bool(taken)

@@ -19,6 +19,7 @@ from sqlalchemy import ColumnElement, or_, select
 from location_context.errors import StorageError
 from location_context.settings import Settings
 from location_context.stay import Clock, system_clock
+from location_context.storage.budgets import delete_old
 from location_context.storage.database import Database
 from location_context.storage.datasets import SqlCacheStore, SqlClimateStore, SqlGuideStore
 from location_context.storage.events import SqlEventStore
@@ -81,6 +82,7 @@ class Retention:
             guide_versions=await SqlGuideStore(database, settings.guide_versions).prune(),
             answers=await SqlCacheStore(database).prune(now),
         )
+        await delete_old(database, now.timestamp())
         if (days := settings.climate_keep_days) is not None:
             oldest = now.date() - timedelta(days)
             deleted.climate_months = await SqlClimateStore(database).prune(oldest)

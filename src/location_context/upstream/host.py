@@ -3,8 +3,7 @@
 Units spent (`Budget`), calls in flight (`Slots`) and the time it asked to be left alone belong to
 the host: every `ProviderClient` that asks it, of whatever section, shares one `Host`, which `Hosts`
 hands out by name. Calls are counted within this process, which has its part of the host's limit.
-Units are counted within this machine by files that all workers and commands of one data directory
-share, or over machines (`storage.redis`).
+Units are counted in the database by all processes that share it (`storage.budgets`).
 """
 
 import asyncio
@@ -90,7 +89,7 @@ class Host:
     async def spend(self, units: float, *, public: bool) -> bool:
         """Take units out of the budget, at the provider's pace; False where it does not allow it.
 
-        Limits are asked where they are counted: a round trip to Redis, or a lock on a file.
+        Limits are checked where they are counted, in a transaction of the database.
         """
         if not self.budget.windows:
             self.budget.total += units
@@ -99,7 +98,7 @@ class Host:
         while not await self._take(units, public=public):
             pause = self.budget.pause(units, public=public)
             if pause is None or time.monotonic() + pause > until:
-                self._log_news(units)
+                self._log_spent(units)
                 return False
             await asyncio.sleep(pause)
         return True
@@ -125,10 +124,10 @@ class Host:
         """Each window of the budget as this process knows it; empty where nothing is limited."""
         return self.budget.states()
 
-    def _log_news(self, units: float) -> None:
-        """Say which windows are spent, once in each window over all processes."""
-        news, self.budget.news = self.budget.news, []
-        for window, public in news:
+    def _log_spent(self, units: float) -> None:
+        """Log which windows are spent, once in each window."""
+        found, self.budget.to_log = self.budget.to_log, []
+        for window, public in found:
             states = self.budget.states(units, public=public)
             state = next(one for one in states if one.window == window)
             structlog.get_logger().warning(

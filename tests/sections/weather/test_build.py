@@ -9,6 +9,7 @@ from datetime import date
 import msgspec
 import pytest
 
+from location_context.app import open_hosts
 from location_context.cli.setup import _places
 from location_context.errors import OperatorError
 from location_context.point import Point
@@ -17,8 +18,8 @@ from location_context.sections.weather.providers.open_meteo_archive import OpenM
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
 from location_context.sections.weather.retrieval.archives import ArchiveBuilder, all_months
 from location_context.stay import Stay
+from location_context.storage.database import Database
 from location_context.storage.datasets import SqlClimateStore
-from location_context.upstream.budget import FileLedger
 from location_context.upstream.host import Hosts
 from location_context.upstream.http import http_client
 from tests.fakes.open_meteo import ARCHIVE, refused
@@ -126,11 +127,10 @@ async def test_the_command_ends_and_spends_nothing_if_its_host_is_not_reached(
     done = command(settings, "climate", "build", str(file))
     assert done.returncode == 1
     assert f"{host} could not be reached 3 times" in " ".join(done.stderr.split())
-    budget = Hosts(make_ledger=lambda name: FileLedger(settings.data_dir / "budgets", name)).get(
-        "open_meteo", settings.limits("open_meteo")
-    )
-    await budget.refresh()
-    assert [state.used for state in budget.budgets()] == [0, 0, 0]
+    async with await Database.open(settings) as database:
+        host = open_hosts(database).get("open_meteo", settings.limits("open_meteo"))
+        await host.refresh()
+        assert [state.used for state in host.budgets()] == [0, 0, 0]
 
 
 async def test_the_command_builds_and_says_what_it_did(world, tmp_path):
