@@ -163,6 +163,7 @@ def world(folder: Path, redis: str, replicas: int = 2, **more: str) -> Iterator[
             "PREDICTHQ_URL": others["predicthq"].url,
             "PREDICTHQ_API_KEY": predicthq.TOKEN,
             **dict.fromkeys(UNLIMITED, "100000"),
+            "OPEN_METEO_API_KEY": "a customer's",  # else a worker has one call at once
             "CONTACT": "test@example.org",
             "JSON_DEADLINE": "20",  # a busy machine is not a failure
             "WIDGET_DEADLINE": "20",
