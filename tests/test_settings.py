@@ -355,7 +355,7 @@ def test_every_budget_is_of_a_provider_that_is_asked_and_of_a_window_that_counts
         name.removesuffix("_url").removesuffix("_forecast").removesuffix("_archive")
         for name in Settings.__struct_fields__
         if name.endswith("_url")
-    } - {"database", "redis", "public", "purge", "traces", "wikidata"}  # Wikidata: once an import
+    } - {"database", "redis", "public", "purge", "wikidata"}  # Wikidata: once an import
     assert providers == with_address
     assert {name.partition("_per_")[2] for name in names} <= set(WINDOWS)
 

@@ -15,7 +15,6 @@ from typing import Any
 import structlog
 
 from location_context.access.address import TrustedProxies
-from location_context.counters import NO_SPANS, Tracer
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.localisation.language import Languages
 from location_context.sections import registry
@@ -36,7 +35,7 @@ from location_context.storage.retention import Retention
 from location_context.storage.shared import RedisSharedStore
 from location_context.upstream.host import Hosts
 from location_context.upstream.http import http_client
-from location_context.web import drain, logs, metrics, traces
+from location_context.web import drain, logs, metrics
 from location_context.web.application import Application, json_routes
 from location_context.web.response_cache import CachedRoute
 from location_context.widget.oembed import OEmbed
@@ -52,7 +51,6 @@ async def open_service(
     clock: Clock = system_clock,
     sections: Sequence[Section[Any]] | None = None,
     prepared: bool = False,
-    tracer: Tracer = NO_SPANS,
 ) -> AsyncIterator[Service]:
     """Everything opened; `sections` stand in for those of the registry.
 
@@ -71,13 +69,13 @@ async def open_service(
             open_authenticator(settings, database, clock, redis)
         )
         hosts = open_hosts(database)
-        client = await stack.enter_async_context(http_client(settings.user_agent, tracer))
+        client = await stack.enter_async_context(http_client(settings.user_agent))
         store = None if redis is None else RedisSharedStore(redis)
         stores, retention = _stores(database, settings), Retention(database, settings, clock)
         context = SectionContext(settings, clock, client, stores, hosts, shared=store)
         if sections is None:
             sections = registry.build(context)
-        cached = tuple(CachedSection(section, clock, tracer=tracer) for section in sections)
+        cached = tuple(CachedSection(section, clock) for section in sections)
         for one in cached:
             stack.push_async_callback(one.close)
         if prepared:
@@ -183,9 +181,8 @@ def create_app(
     async def lifespan(app: Application) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             stack.enter_context(rare_collections())
-            tracer = await stack.enter_async_context(traces.opened(settings))
             service = await stack.enter_async_context(
-                open_service(settings, clock=clock, sections=sections, prepared=True, tracer=tracer)
+                open_service(settings, clock=clock, sections=sections, prepared=True)
             )
             widget = widget_routes(service)
             pages = [
@@ -193,8 +190,6 @@ def create_app(
                 for page in widget.pages
             ]
             routes = [*json_routes(service, app, OEmbed), *pages, *widget.others]
-            if isinstance(tracer, traces.OpenTelemetryTracer):
-                app.wrap(tracer.wrap)
             app.serve(
                 routes, {page.path: widget.error_response for page in pages}, public=widget.gate
             )

@@ -1,13 +1,8 @@
-"""Counters: plain numbers, cheap to add to, that the metrics read when somebody asks for them.
-
-Beside them the seam of traces, for those who want to see where the time of one request went.
-"""
+"""Counters: plain numbers, cheap to add to, that the metrics read when somebody asks for them."""
 
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Protocol
 
 import structlog
 
@@ -117,51 +112,3 @@ class ProviderCalls:
 
     def _count(self, outcome: str) -> None:
         self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
-
-
-class Span(Protocol):
-    """A piece of work in a trace, while it lasts."""
-
-    def set_attribute(self, key: str, value: Any) -> Any:
-        """Say something of it, in OpenTelemetry's names where there is one."""
-        ...
-
-    def set_status(self, status: Any) -> Any:
-        """Whether it failed."""
-        ...
-
-
-class Tracer(Protocol):
-    """Who notes spans; `web/traces.py` implements it where traces are wanted.
-
-    Example:
-        with tracer.span("open_meteo", "client", host="api.open-meteo.com") as span:
-            ...
-    """
-
-    def span(
-        self, name: str, kind: str = "internal", **attributes: str
-    ) -> AbstractContextManager[Span]:
-        """A span until the end of the block, below the one that is current.
-
-        Args:
-            name: one of few: of a section or a provider.
-            kind: `internal`, or `client` for a call of somebody else.
-            attributes: said of it from the start. An exception marks it as failed, by its type.
-        """
-        ...
-
-
-class _NoSpan:
-    def set_attribute(self, key: str, value: Any) -> None: ...
-
-    def set_status(self, status: Any) -> None: ...
-
-
-class _NoSpans:
-    def span(self, name: str, kind: str = "internal", **attributes: str) -> nullcontext[Span]:  # noqa: ARG002  nobody asks
-        return _NOTHING
-
-
-_NOTHING: nullcontext[Span] = nullcontext(_NoSpan())
-NO_SPANS: Tracer = _NoSpans()

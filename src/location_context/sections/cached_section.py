@@ -16,7 +16,6 @@ import msgspec
 import structlog
 
 from location_context import errors
-from location_context.counters import NO_SPANS, Tracer
 from location_context.sections.contract import Applicable, Query, ReadKind, SectionResult
 from location_context.sections.section import Section
 from location_context.stay import Clock
@@ -47,10 +46,8 @@ class CachedSection:
         clock: Clock,
         *,
         max_bytes: int = MAX_BYTES,
-        tracer: Tracer = NO_SPANS,
     ) -> None:
         self.section = section
-        self._tracer = tracer
         self._failed_at: datetime | None = None
         self.reads: dict[ReadKind, int] = dict.fromkeys(get_args(ReadKind), 0)
         self._clock = clock
@@ -133,8 +130,7 @@ class CachedSection:
 
     async def _fetch(self, query: Query, deadline: Deadline) -> SectionResult:
         try:
-            with self._tracer.span(self.name):
-                result = await self.section.read(query, deadline)
+            result = await self.section.read(query, deadline)
         except Exception as error:
             if not isinstance(error, errors.LocationContextError):
                 structlog.get_logger().exception("section_failed", section=self.name)

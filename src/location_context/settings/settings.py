@@ -90,11 +90,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "Where /metrics is served for Prometheus, for all workers together, such as "
         "127.0.0.1:9464; empty: nowhere.",
     ] = ""
-    traces_url: Annotated[
-        Address,
-        "OpenTelemetry collector for traces (OTLP over HTTP), such as http://127.0.0.1:4318; needs "
-        "the extra location-context[traces]; empty: none.",
-    ] = ""
     json_deadline: Annotated[Seconds, "Seconds a JSON section may take."] = 4.0
     widget_deadline: Annotated[Seconds, "Seconds the widget may take."] = 2.5
     max_in_flight: Annotated[Count, "Requests handled at once before 503 service_overloaded."] = 256

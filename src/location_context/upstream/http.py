@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 import structlog
 
-from location_context.counters import NO_SPANS, ProviderCalls, Tracer
+from location_context.counters import ProviderCalls
 from location_context.errors import ProviderError, ProviderResponseInvalid, ProviderStatusError
 
 T = TypeVar("T")
@@ -103,9 +103,8 @@ class HttpClient:
             response = await client.get("https://skyline.example/", "skyline", 1_000_000)
     """
 
-    def __init__(self, user_agent: str, tracer: Tracer = NO_SPANS) -> None:
+    def __init__(self, user_agent: str) -> None:
         self.calls: list[ProviderCalls] = []
-        self._tracer = tracer
         self._user_agent = user_agent
         self._connections: Any = None  # a `Connections`, of the module that is imported late
 
@@ -152,20 +151,17 @@ class HttpClient:
             ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: none came whole.
         """
         await self.open()
-        host = urlsplit(url).hostname or ""
-        with self._tracer.span(provider, "client", **{"server.address": host}) as span:
-            received = await self._connections.request(
-                method,
-                url,
-                provider,
-                max_bytes,
-                headers=headers,
-                only_200=only_200,
-                timeout=timeout,
-                server_hostname=server_hostname,
-                body=body,
-            )
-            span.set_attribute("http.response.status_code", received[0])
+        received = await self._connections.request(
+            method,
+            url,
+            provider,
+            max_bytes,
+            headers=headers,
+            only_200=only_200,
+            timeout=timeout,
+            server_hostname=server_hostname,
+            body=body,
+        )
         return HttpResponse(provider, *received)
 
 
@@ -175,9 +171,9 @@ def _connections() -> Any:
     return Connections
 
 
-def http_client(user_agent: str, tracer: Tracer = NO_SPANS) -> HttpClient:
+def http_client(user_agent: str) -> HttpClient:
     """The client that all providers of a process share."""
-    return HttpClient(user_agent, tracer)
+    return HttpClient(user_agent)
 
 
 async def server_time(client: HttpClient, url: str) -> datetime | None:

@@ -1,6 +1,6 @@
 """Application: the Starlette application around every endpoint, and the order of its middleware."""
 
-from collections.abc import Callable, Container, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import cache
 from typing import Any, TypeAlias
@@ -76,7 +76,6 @@ class Application(Starlette):
             request_ids=self._request_ids,
             log=self.log,
         )
-        self._http: Handle = self._responses
 
     @property
     def draining(self) -> bool:
@@ -118,10 +117,6 @@ class Application(Starlette):
             self._paths.by_path[route.path] = Route(route.path, endpoint, methods=["GET"])
         self._error_pages |= error_pages or {}
 
-    def wrap(self, around: Callable[[Handle, Container[str]], Handle]) -> None:
-        """Put this around everything that answers over HTTP; it is given the paths that exist."""
-        self._http = around(self._responses, self._paths.by_path)
-
     def build_middleware_stack(self) -> ASGIApp:
         """Our own middleware; `ErrorResponses` stands for Starlette's two."""
         return self._answering(ConditionalResponses(middleware.RequestValidation(self.router)))
@@ -136,7 +131,7 @@ class Application(Starlette):
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Coroutine[Any, Any, None]:
         """Answer; what comes over HTTP without another coroutine between."""
         other = scope["type"] != "http"
-        return (self._other if other else self._http)(scope, receive, send)
+        return (self._other if other else self._responses)(scope, receive, send)
 
     async def _other(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_without_trace(message: Message) -> None:
