@@ -53,7 +53,8 @@ COLD = 20
 WARM_PAUSE, BEFORE_COLD = 0.05, 3.0  # seconds; the flood has used up its quota by then
 SECTIONS = ("weather", "events", "astronomy", "guide")
 WITHOUT_WEATHER = SECTIONS[1:]  # which has nothing to answer with when no provider does
-MEMORY_CLIENTS, MANY, DISTINCT = 16, 10_000, 200_000
+# many clients: a refusal is sent after a quarter of a second
+MEMORY_CLIENTS, MANY, DISTINCT = 512, 10_000, 200_000
 UNKNOWN_KEY = "lc_live_" + "A" * 43
 STOPPED = (ConnectionError, asyncio.IncompleteReadError)
 

@@ -123,7 +123,7 @@ async def ask(environ: Mapping[str, str], points: int) -> dict[str, dict[str, An
     os.environ.update(environ)
     app = service()
     headers = {"authorization": f"Bearer {environ['KEY']}"}
-    async with app.router.lifespan_context(app):
+    async with app.lifespan(app):
         for number in range(points):
             page, *_ = (t for t in targets(50 * number, 50 * number + 1) if "/pulse?" in t)
             query = page.partition("?")[2]

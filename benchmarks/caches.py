@@ -1,9 +1,6 @@
-"""The caches that benchmarks/cdn.py puts before the service: programs that run what deploy/ ships.
+"""The cache that benchmarks/cdn.py puts before the service: nginx with the file that deploy/ ships.
 
-Their clock is one that the benchmark moves. nginx has it from libfaketime. Varnish has it from a
-header: its own reading of Cache-Control says how long a page is held, its own key and Vary which
-page it is, and lines that are added to the file compare the two moments where it would ask its own
-clock.
+Its clock, from libfaketime, is one that the benchmark moves.
 """
 
 import getpass
@@ -26,72 +23,11 @@ from tests.serving import free_port  # noqa: E402  found by the line above
 
 DEPLOY = ROOT / "deploy"
 GRACE = 60  # seconds, as stale-while-revalidate says
-# Where Varnish would look at its clock: `X-Now` has the moment of the request, in seconds.
-BEFORE = """
-sub vcl_recv {
-    set req.hash_always_miss = (req.http.X-Refresh || req.restarts > 0);
-}
-sub vcl_hit {
-    if (std.real(req.http.X-Now, 0.0) >= std.real(obj.http.X-Gone, 0.0)) {
-        return (restart);
-    }
-    if (std.real(req.http.X-Now, 0.0) >= std.real(obj.http.X-Stale, 0.0)) {
-        set req.http.X-Stale = "1";
-    }
-}
-"""
-AFTER = """
-sub vcl_backend_response {
-    if (beresp.ttl > 0s) {
-        set beresp.http.X-Stale = std.real(bereq.http.X-Now, 0.0)
-            + std.real(duration=beresp.ttl, fallback=0.0);
-        set beresp.http.X-Gone = std.real(beresp.http.X-Stale, 0.0) + GRACE.0;
-        if (beresp.grace == 0s) {
-            set beresp.http.X-Gone = beresp.http.X-Stale;
-        }
-        set beresp.ttl = 1d;
-    }
-}
-sub vcl_deliver {
-    if (req.http.X-Stale) {
-        set resp.http.X-Cache = "STALE";
-    }
-}
-""".replace("GRACE", str(GRACE))
-
-
-class Varnish:
-    """Varnish with deploy/varnish/default.vcl."""
-
-    program, package = "varnishd", "varnish"
-    knows_tags = True
-
-    def __init__(self, folder: Path, backend: int) -> None:
-        self.port, self._folder = free_port(), folder
-        self._vcl = folder / "default.vcl"
-        text = (DEPLOY / "varnish" / "default.vcl").read_text(encoding="utf-8")
-        text = replaced(text, r"\.port = \"\d+\"", f'.port = "{backend}"')
-        text = replaced(text, r"\.probe = .*", "")  # a busy machine must not seem a sick service
-        text = text.replace("sub vcl_recv", f"{BEFORE}\nsub vcl_recv", 1)
-        self._vcl.write_text(text + AFTER, encoding="utf-8")
-
-    def command(self) -> Sequence[str]:
-        return ["varnishd", "-F", "-j", "none", "-n", str(self._folder / "varnish"),
-                "-f", str(self._vcl), "-a", f"127.0.0.1:{self.port}", "-s", "malloc,512m",
-                "-p", "timeout_idle=600", "-p", "first_byte_timeout=600"]  # fmt: skip
-
-    def environ(self) -> Mapping[str, str]:
-        return {}
-
-    def move(self, now: datetime) -> None:
-        """Varnish is told with each request."""
 
 
 class Nginx:
     """nginx with deploy/nginx/cache.conf."""
 
-    program, package = "nginx", "nginx-light"
-    knows_tags = False
     _libraries = "/usr/lib/*/faketime/libfaketime.so.1"
 
     def __init__(self, folder: Path, backend: int) -> None:
@@ -138,11 +74,8 @@ class Nginx:
         written.rename(self._clock)
 
 
-CACHES: dict[str, type[Varnish] | type[Nginx]] = {"varnish": Varnish, "nginx": Nginx}
-
-
 @contextmanager
-def running(cache: Varnish | Nginx, folder: Path) -> Iterator[None]:
+def running(cache: Nginx, folder: Path) -> Iterator[None]:
     """The cache, empty, with its files in that folder."""
     with (
         (folder / "cache.log").open("w") as log,
@@ -157,13 +90,10 @@ def running(cache: Varnish | Nginx, folder: Path) -> Iterator[None]:
             process.terminate()
 
 
-def require(name: str) -> None:
-    """Say what to install where a program is missing."""
-    kind = CACHES[name]
-    if not shutil.which(kind.program):
-        raise SystemExit(
-            f"{kind.program} is not installed; on Debian: apt-get install {kind.package}"
-        )
+def require() -> None:
+    """Say what to install if nginx is missing."""
+    if not shutil.which("nginx"):
+        raise SystemExit("nginx is not installed; on Debian: apt-get install nginx-light")
 
 
 def _wait(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:

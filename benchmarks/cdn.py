@@ -1,13 +1,11 @@
 """Hit rate of a cache in front of the service, beside the best possible; under five minutes.
 
-    python benchmarks/cdn.py [--cache varnish] [--addresses 2000] [--requests 3000] [--hours 3]
-                             [--only KIND] [--json]
+    python benchmarks/cdn.py [--addresses 2000] [--requests 3000] [--hours 3] [--only KIND] [--json]
 
-The real service with stand-ins of the providers and 7,000 restaurants, behind Varnish with
-deploy/varnish/default.vcl, or nginx with deploy/nginx/cache.conf, both empty at first. Requests are
-drawn by Zipf's law (the address of rank n has the weight 1/n) and spread evenly over the hours. An
-address is a city with a stay: half of the stays begin within a month, half are longer than four
-days.
+The real service with stand-ins of the providers and 7,000 restaurants, behind nginx with
+deploy/nginx/cache.conf, both empty at first. Requests are drawn by Zipf's law (the address of rank
+n has the weight 1/n) and spread evenly over the hours. An address is a city with a stay: half of
+the stays begin within a month, half are longer than four days.
 
 Time is a clock that the benchmark moves, for the service and for the cache. So hours take a minute,
 and a busy machine changes no figure. Each kind runs in a process of its own, as many at once as
@@ -15,8 +13,7 @@ there are processors.
 
 `best` is what a cache could do that has room for everything and holds each page for its whole life:
 an hour, but not over midnight at the place, nor beyond the half hour for which the forecast is
-fresh that all pages of a place share; and a minute more while it is fetched anew. nginx cannot be
-purged by tag, so that the service gives a page with events a quarter of an hour there. The first
+fresh that all pages of a place share; and a minute more while it is fetched anew. The first
 request of each page (address and language) is a miss there too.
 `one language` and `ten languages` have `lang` in the address; `by header` is the same ten without
 it, as 30 different headers Accept-Language of browsers say them.
@@ -51,7 +48,6 @@ from location_context.point import Point  # noqa: E402  likewise
 from location_context.settings import Settings  # noqa: E402  likewise
 from location_context.stay import Stay, horizon, system_clock  # noqa: E402  likewise
 
-SECRET = "a secret of your own"
 LANGUAGES = {
     "en": 35,
     "de": 14,
@@ -65,18 +61,13 @@ LANGUAGES = {
     "ar": 3,
 }  # fmt: skip  per cent of the guests
 HEADERS = ("{0}", "{0},en;q=0.5", "{0};q=0.9,en-US;q=0.8,en;q=0.7")  # of each, as browsers send it
-FORECAST_LIFE, LIFE, UNPURGED_LIFE = 1800, 3600, 900  # seconds
+FORECAST_LIFE, LIFE = 1800, 3600  # seconds
 KINDS = {  # the languages, and whether `lang` names them
     "one language": ({"en": 1}, True),
     "ten languages": (LANGUAGES, True),
     "by header": (LANGUAGES, False),
 }
-BUDGETS = (
-    "TICKETMASTER_PER_SECOND",
-    "TICKETMASTER_PER_DAY",
-    "OPEN_HOLIDAYS_PER_MINUTE",
-    "OPEN_HOLIDAYS_PER_DAY",
-)  # fmt: skip  which count by a clock that goes slower
+BUDGETS = ("TICKETMASTER_BUDGET", "OPEN_HOLIDAYS_BUDGET")  # by a clock that goes slower
 COLUMNS = {
     "hits": "hit rate, %",
     "best": "best, %",
@@ -198,27 +189,18 @@ class Guest:
 
     def _fetched(self, request: Request) -> dict[str, str]:
         """The headers of a page once the cache has fetched it anew."""
-        while (told := self.get(request, {"X-Refresh": "1"}))["x-cache"] == "UPDATING":
+        while (told := self.get(request))["x-cache"] == "UPDATING":
             clock_time.sleep(0.002)
         return told
 
-    def get(self, request: Request, more: Mapping[str, str] | None = None) -> dict[str, str]:
+    def get(self, request: Request) -> dict[str, str]:
         """The headers of a page."""
         headers = {
-            "X-Now": f"{request.at:.3f}",
             "Accept-Language": request.header,
             "Accept-Encoding": "gzip, deflate, br, zstd",
-            **(more or {}),
         }
         lang = f"&lang={request.language}" if self._named else ""
         return self._get(f"/v1/pulse?{request.address.query}{lang}", headers)
-
-    def purge(self, tags: str, secret: str) -> int:
-        headers = {"Surrogate-Key": tags, "X-Purge-Key": secret}
-        self._connection.request("POST", "/", headers=headers)
-        response = self._connection.getresponse()
-        response.read()
-        return response.status
 
     def _get(self, target: str, headers: Mapping[str, str]) -> dict[str, str]:
         self._connection.request("GET", target, headers=headers)
@@ -229,20 +211,6 @@ class Guest:
         return {name.lower(): value for name, value in response.getheaders()}
 
 
-def check_purge(guest: Guest, request: Request) -> None:
-    """A purge drops the pages of its tag and no others, for those who know the secret."""
-    for tag, secret, status, cache in (
-        ("pulse-at-90:0", SECRET, 200, "HIT"),
-        ("pulse-guide", "guessed", 403, "HIT"),
-        ("pulse-in-XX pulse-guide", SECRET, 200, "MISS"),
-    ):
-        guest.get(request)
-        said = guest.purge(tag, secret)
-        found = guest.get(request)["x-cache"]
-        if (said, found) != (status, cache):
-            raise SystemExit(f"a purge of {tag} was answered {said}, and the page was a {found}")
-
-
 def measured(
     given: argparse.Namespace, folder: Path, settings: Settings, kind: str, start: datetime
 ) -> dict[str, float]:
@@ -250,10 +218,10 @@ def measured(
     languages, named = KINDS[kind]
     pages = addresses(given.addresses, start.date(), random.Random(16))
     asked = requests(given, pages, languages)
-    clock, best = MovedClock(start), BestCache(LIFE if settings.purge_url else UNPURGED_LIFE)
+    clock, best = MovedClock(start), BestCache(LIFE)
     with ExitStack() as stack:
         served = stack.enter_context(serve(settings, clock=clock))
-        cache = caches.CACHES[given.cache](folder, served.port)
+        cache = caches.Nginx(folder, served.port)
         cache.move(start)
         stack.enter_context(caches.running(cache, folder))
         guest = Guest(cache.port, named=named)
@@ -262,8 +230,6 @@ def measured(
             cache.move(clock.now)
             best.ask(request, clock.now)
             guest.ask(request)
-        if cache.knows_tags:
-            check_purge(guest, asked[-1])
     hits, most = (100 * count / len(asked) for count in (guest.counts["hits"], best.hits))
     return {
         "hits": round(hits, 1),
@@ -286,16 +252,14 @@ def measured_kind(kind: str, given: argparse.Namespace) -> dict[str, float]:
             "LOCATION_CONTEXT_LOG_LEVEL": "error",
             "LOCATION_CONTEXT_WIDGET_PER_MINUTE": "100000",
             "LOCATION_CONTEXT_WIDGET_DEADLINE": "60",  # no page lacks what is late on this machine
-            **{f"LOCATION_CONTEXT_{window}": "1000000" for window in BUDGETS},
+            **dict.fromkeys((f"LOCATION_CONTEXT_{name}" for name in BUDGETS), ""),
         }
-        if caches.CACHES[given.cache].knows_tags:  # so that events may be held
-            environ["LOCATION_CONTEXT_PURGE_URL"] = "http://127.0.0.1:9/"
         return measured(given, folder, Settings.read(environ), kind, start)
 
 
 def in_own_process(kind: str, given: argparse.Namespace) -> dict[str, float]:
     """The same, run by another Python."""
-    named = [f"--{name}={getattr(given, name)}" for name in ("cache", "addresses", "requests")]
+    named = [f"--{name}={getattr(given, name)}" for name in ("addresses", "requests")]
     command = [sys.executable, __file__, *named, f"--hours={given.hours}", f"--only={kind}"]
     done = subprocess.run([*command, "--json"], stdout=subprocess.PIPE, check=False)
     if done.returncode:
@@ -306,13 +270,12 @@ def in_own_process(kind: str, given: argparse.Namespace) -> dict[str, float]:
 
 def main() -> None:
     parser = figures.parser(__doc__ or "", rounds=1)
-    parser.add_argument("--cache", choices=[*caches.CACHES], default="varnish")
     parser.add_argument("--addresses", type=int, default=2000)
     parser.add_argument("--requests", type=int, default=3000, help="of each kind")
     parser.add_argument("--hours", type=float, default=3)
     parser.add_argument("--only", choices=[*KINDS], help="one of the kinds")
     given = parser.parse_args()
-    caches.require(given.cache)
+    caches.require()
     if given.only:
         found = {given.only: measured_kind(given.only, given)}
     else:

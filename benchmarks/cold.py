@@ -211,8 +211,7 @@ def settings(folder: Path, port: int) -> dict[str, str]:
         "OPEN_HOLIDAYS_URL": address,
         "TICKETMASTER_URL": address + stand_ins.EVENTS,
         "TICKETMASTER_API_KEY": ticketmaster.KEY,
-        "TICKETMASTER_PER_SECOND": f"{WITHOUT_LIMIT}",
-        "TICKETMASTER_PER_DAY": f"{WITHOUT_LIMIT}",
+        "TICKETMASTER_BUDGET": "",
         "MAX_IN_FLIGHT": str(2 * CALLERS),
     }
     environ = {f"LOCATION_CONTEXT_{name}": value for name, value in own.items()}
@@ -277,7 +276,7 @@ def _name(handle: asyncio.Handle) -> str:
 async def _longest_piece(rounds: Sequence[Sequence[str]]) -> list[Pieces]:
     """The longest piece of each round; the first one warms up."""
     app, found = service(), []
-    async with app.router.lifespan_context(app):
+    async with app.lifespan(app):
         for targets in rounds:
             pieces = Pieces()
             pieces.watch()

@@ -94,7 +94,7 @@ async def profile(count: int) -> dict[str, dict[str, float]]:
             if await get(app, target) != 200:
                 raise SystemExit(f"{target} was not answered")
 
-    async with app.router.lifespan_context(app):
+    async with app.lifespan(app):
         for number in (WARMING, count):
             chosen = list(itertools.islice(targets, number))
             if number == count:

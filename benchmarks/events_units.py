@@ -138,8 +138,7 @@ class Asking:
         settings = Settings(
             data_dir=self._folder, ticketmaster_url="http://sold", predicthq_url="http://listed",
             ticketmaster_api_key=Secret(ticketmaster.KEY),
-            predicthq_api_key=Secret(predicthq.TOKEN), ticketmaster_per_second=10**9,
-            ticketmaster_per_day=10**9, predicthq_per_minute=10**9, predicthq_per_day=10**9,
+            predicthq_api_key=Secret(predicthq.TOKEN), ticketmaster_budget=(), predicthq_budget=(),
         )  # fmt: skip
         context = SectionContext(settings, lambda: self.now, self.cities)
         self._providers = [kind.build(context) for kind in (Ticketmaster, PredictHQ)]

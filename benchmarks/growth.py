@@ -113,7 +113,7 @@ async def opened(folder: Path, kind: str, count: int) -> "AsyncIterator[World]":
     await database.close()
     sections = None if kind in FILL else sample_sections(system_clock)
     app = create_app(settings, sections=sections)
-    async with app.router.lifespan_context(app):
+    async with app.lifespan(app):
         yield World(app, headers)
 
 

@@ -64,7 +64,6 @@ CASES = {
     "section": Case(SKY),
     "section, br": Case(SKY, coding="br"),
     "section, 304": Case(SKY, held=True),
-    "section, 401": Case(SKY, keyed=False),
     "guide": Case("/v1/pulse/guide?lat=48.8566&lng=2.3522"),
     "widget": Case(WIDGET, keyed=False),
     "widget, gzip": Case(WIDGET, keyed=False, coding="gzip"),

@@ -70,7 +70,6 @@ ROWS = [
     Row("the same, brotli", SPEED, "section, br", RAW, ".2f of raw", 0.8, ASGI),
     Row("the same", SPEED, "section", "times_fastapi", ".1f times", 6, "FastAPI, pydantic, uvloop"),
     Row("304", SPEED, "section, 304", RAW, ".2f of raw", 0.85, ASGI),
-    Row("401", SPEED, "section, 401", RAW, ".2f of raw", 0.85, ASGI),
     Row("widget, warm", SPEED, "widget", RAW, ".2f of raw", 0.75, ASGI),
     Row("widget, gzip", SPEED, "widget, gzip", RAW, ".2f of raw", 0.75, ASGI),
     Row("widget, brotli", SPEED, "widget, br", RAW, ".2f of raw", 0.75, ASGI),

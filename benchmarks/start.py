@@ -155,6 +155,8 @@ def run(folder: Path, given: argparse.Namespace) -> dict[str, list[float]]:
             "MET_NORWAY_URL": "",
             "OPEN_HOLIDAYS_URL": "",
         }
+        if given.workers > 1:  # which need it
+            own["REDIS_URL"] = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/0")
         environ = {**os.environ, **{f"LOCATION_CONTEXT_{name}": own[name] for name in own}}
         environ["XDG_DATA_HOME"] = str(folder)  # or it would become this user's first store
         setup = [*COMMAND, "setup", "--without-fallback", "--json"]

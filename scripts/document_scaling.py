@@ -123,7 +123,7 @@ def bandwidth() -> str:
 
 def example() -> str:
     """A chain of 200,000 properties, step by step."""
-    widgets, cdn, kept, near, cells, peak = 2_000_000, 0.6, 0.8, 0.5, 20_000, 5
+    widgets, cdn, kept, near, cells, peak = 2_000_000, 0.5, 0.8, 0.5, 20_000, 5
     served = widgets * (1 - cdn)
     cpu = kept * (WARM + REDIS) + (1 - kept) * COLD
     asked = served * near / cells

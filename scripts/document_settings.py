@@ -31,7 +31,9 @@ def shown(default: object) -> str:
     if isinstance(default, Secret) or default in ("", (), None):
         return ""
     if isinstance(default, tuple):
-        return f"`{','.join(f'{value:g}' for value in default)}`"
+        return (
+            f"`{','.join(value if isinstance(value, str) else f'{value:g}' for value in default)}`"
+        )
     return f"`{str(default).lower() if isinstance(default, bool) else default}`"
 
 

@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -99,8 +100,8 @@ def test_redis_is_spoken_only_in_storage() -> None:
     assert not only_in({"storage"}, "redis")
 
 
-def test_starlette_is_used_only_in_web_widget_and_app() -> None:
-    assert not only_in({"web", "widget", "app"}, "starlette")
+def test_starlette_is_used_only_in_web_widget_and_exchange() -> None:
+    assert not only_in({"web", "widget", "exchange"}, "starlette")
 
 
 def test_the_server_is_known_only_to_the_command_that_runs_it() -> None:
@@ -147,6 +148,41 @@ def test_no_function_is_longer_than_60_lines() -> None:
         if (node.end_lineno or 0) - node.lineno + 1 > 60
     ]
     assert not long
+
+
+# To raise a number is a decision: say why in the commit, and beside the number.
+LINES = {
+    "access": 1100,
+    "cli": 2050,
+    "gazetteer": 450,
+    "localisation": 550,
+    "sections": 1500,  # what all sections share
+    "sections/astronomy": 2700,
+    "sections/events": 6100,
+    "sections/guide": 2700,
+    "sections/weather": 6700,
+    "settings": 750,
+    "storage": 2800,
+    "testing": 600,
+    "upstream": 2250,
+    "web": 2200,
+    "widget": 2550,
+    "": 1600,  # the modules of no room
+}
+
+
+def counted_with(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).parts[:-1]
+    return "/".join(parts[:2] if parts[:1] == ("sections",) else parts[:1])
+
+
+def test_no_room_has_more_lines_than_was_decided() -> None:
+    lines = Counter[str]()
+    for path in SOURCES:
+        if path.is_relative_to(PACKAGE):
+            lines[counted_with(path)] += len(path.read_text("utf-8").splitlines())
+    assert lines.keys() == LINES.keys()
+    assert not {room: count for room, count in lines.items() if count > LINES[room]}
 
 
 def test_there_is_no_drawer_for_odds_and_ends() -> None:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from location_context.errors import OperatorError
 from location_context.settings import (
     PREFIX,
-    WINDOWS,
     Secret,
     Settings,
     not_a_setting,
@@ -133,8 +132,9 @@ def test_whatever_is_given_is_a_setting_or_a_sentence_that_names_it(name: str, t
 def test_every_default_can_be_given_as_text(name: str):
     default = getattr(Settings(), name)
     text = ",".join(map(str, default)) if isinstance(default, tuple) else str(default or "")
-    switched_off = name.endswith("_url") and default is None  # an empty address is one
-    assert getattr(read(**{name: text}), name) == ("" if switched_off else default)
+    # an empty address is switched off, and an empty budget has no limit
+    emptied = {"open_meteo_budget": ()}.get(name, "" if name.endswith("_url") else default)
+    assert getattr(read(**{name: text}), name) == (emptied if default is None else default)
 
 
 def outcome(**given: str) -> str:
@@ -150,7 +150,6 @@ SECRETS = secrets_of(Settings)
 A_SECRET = {
     "database_url": "postgresql://a:hunter2@b/c",
     "redis_url": "redis://:hunter2@b",
-    "purge_header": "Fastly-Key: hunter2",
 }
 
 
@@ -343,24 +342,54 @@ def test_budgets_are_named_alike_and_a_paid_key_has_none_unless_one_is_set():
     assert free.limits("someone_else") == {}
     paid = read(open_meteo_api_key="k")
     assert paid.limits("open_meteo") == {}
-    given = read(open_meteo_api_key="k", open_meteo_per_month="1000000", predicthq_per_month="9")
+    given = read(
+        open_meteo_api_key="k", open_meteo_budget="1000000/month", predicthq_budget="9/month,2/day"
+    )
     assert given.limits("open_meteo") == {31 * 86_400.0: 1_000_000}
-    assert given.limits("predicthq")[31 * 86_400.0] == 9
+    assert given.limits("predicthq") == {31 * 86_400.0: 9, 86_400.0: 2}
+    assert read(open_meteo_budget="").limits("open_meteo") == {}
+    assert read(nasa_power_budget="").limits("nasa_power") == {}
 
 
-def test_every_budget_is_of_a_provider_that_is_asked_and_of_a_window_that_counts():
-    names = [name for name in Settings.__struct_fields__ if "_per_" in name]
-    providers = {name.partition("_per_")[0] for name in names} - {"widget"}
+def test_every_budget_is_of_a_provider_that_is_asked():
+    names = [name for name in Settings.__struct_fields__ if name.endswith("_budget")]
     with_address = {
         name.removesuffix("_url").removesuffix("_forecast").removesuffix("_archive")
         for name in Settings.__struct_fields__
         if name.endswith("_url")
-    } - {"database", "redis", "public", "purge", "wikidata"}  # Wikidata: once an import
-    assert providers == with_address
-    assert {name.partition("_per_")[2] for name in names} <= set(WINDOWS)
+    } - {"database", "redis", "public"}
+    assert {name.removesuffix("_budget") for name in names} == with_address
+
+
+@pytest.mark.parametrize(
+    "wrong", ["480", "0/minute", "1/week", "1/minute,2/minute", "x/day", "1/minute 2/day"]
+)
+def test_a_budget_that_is_none_is_refused_with_its_form(wrong: str):
+    with pytest.raises(OperatorError, match="must be units by window like 30/minute,2000/day"):
+        read(nasa_power_budget=wrong)
 
 
 def test_a_budget_that_pays_for_no_cold_week_is_refused_with_what_one_costs():
-    with pytest.raises(OperatorError, match=r"from 100 \(what a week at a new place can cost\)"):
-        read(open_meteo_per_minute="99")
-    assert read(open_meteo_per_minute="100").limits("open_meteo")[60.0] == 100
+    with pytest.raises(OperatorError, match=r"at least 100 \(what a week at a new place"):
+        read(open_meteo_budget="99/minute")
+    assert read(open_meteo_budget="100/minute").limits("open_meteo") == {60.0: 100}
+
+
+@pytest.mark.parametrize(
+    ("gone", "instead"),
+    [
+        ("PURGE_URL", "a CDN follows within the hour"),
+        ("KEY_HOLD", "valid for 60 seconds"),
+        ("OPEN_METEO_PER_DAY", "set LOCATION_CONTEXT_OPEN_METEO_BUDGET"),
+        ("TICKETMASTER_PER_SECOND", "set LOCATION_CONTEXT_TICKETMASTER_BUDGET"),
+    ],
+)
+def test_a_setting_that_is_gone_is_named_with_what_stands_in_its_place(gone: str, instead: str):
+    name = f"{PREFIX}{gone}"
+    assert unknown({name: "1"}) == [name]
+    assert not_a_setting(name).startswith(f"{name} is no longer a setting: ")
+    assert instead in not_a_setting(name)
+
+
+def test_there_are_at_most_forty_settings():
+    assert len(Settings.__struct_fields__) <= 40

@@ -35,9 +35,9 @@ from location_context.storage.retention import Retention
 from location_context.storage.shared import RedisSharedStore
 from location_context.upstream.host import Hosts
 from location_context.upstream.http import http_client
-from location_context.web import drain, logs, metrics
+from location_context.web import drain, logs
+from location_context.web.admission import Admission
 from location_context.web.application import Application, json_routes
-from location_context.web.response_cache import CachedRoute
 from location_context.widget.oembed import OEmbed
 from location_context.widget.pulse import routes as widget_routes
 
@@ -71,7 +71,7 @@ async def open_service(
         hosts = open_hosts(database)
         client = await stack.enter_async_context(http_client(settings.user_agent))
         store = None if redis is None else RedisSharedStore(redis)
-        stores, retention = _stores(database, settings), Retention(database, settings, clock)
+        stores, retention = _stores(database), Retention(database, clock)
         context = SectionContext(settings, clock, client, stores, hosts, shared=store)
         if sections is None:
             sections = registry.build(context)
@@ -92,7 +92,7 @@ async def open_service(
             authenticator=authenticator,
             hosts=hosts,
             proxies=TrustedProxies(settings.trusted_proxies),
-            work=[hosts.run, retention.run, *([redis.run] if redis else [])],
+            work=[hosts.run, retention.run],
             measured=Measured(
                 calls=client.calls,
                 unwritten=context.unwritten,
@@ -116,10 +116,10 @@ def open_hosts(database: Database) -> Hosts:
     return Hosts(partial(SqlLedger, database), processes=int(os.environ.get(WORKERS, "1")))
 
 
-def _stores(database: Database, settings: Settings) -> dict[str, Any]:
+def _stores(database: Database) -> dict[str, Any]:
     return {
         "climate": SqlClimateStore(database),
-        "guide": SqlGuideStore(database, settings.guide_versions),
+        "guide": SqlGuideStore(database),
         "events": SqlEventStore(database),
         "answers": SqlCacheStore(database),
         "accuracy": SqlAccuracyStore(database),
@@ -184,16 +184,13 @@ def create_app(
             service = await stack.enter_async_context(
                 open_service(settings, clock=clock, sections=sections, prepared=True)
             )
-            widget = widget_routes(service)
-            pages = [
-                CachedRoute(page.path, page.endpoint, widget.gate, service.sections)
-                for page in widget.pages
-            ]
-            routes = [*json_routes(service, app, OEmbed), *pages, *widget.others]
-            app.serve(
-                routes, {page.path: widget.error_response for page in pages}, public=widget.gate
-            )
-            await stack.enter_async_context(metrics.served(service, app))
+            routes = [*json_routes(service, app, OEmbed), *widget_routes(service)]
+            app.serve(routes, Admission(service.authenticator, service.proxies))
+            if settings.metrics_address:
+                # imported here: a server that is not scraped does without its library
+                from location_context.web import metrics  # noqa: PLC0415  see above
+
+                await stack.enter_async_context(metrics.served(service, app))
             async with background(service), drain.with_parent():
                 with app.log, drain.on_sigterm(app, settings):
                     if own_process:

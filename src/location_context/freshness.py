@@ -12,7 +12,7 @@ INCOMPLETE_MAX_AGE = AWAITING_MAX_AGE = 60  # seconds
 SPENT_MAX_AGE = 900  # of what is better once a budget is free again
 INCOMPLETE_KEPT, SPENT_KEPT = 5.0, 60.0  # seconds for which we give it again without asking anew
 RENEWED_WITHIN = 5  # seconds in which what is given a last time is read anew
-SHARED_MAX_AGE = 3600  # of what a CDN may hold longer than a browser, which nobody can purge
+SHARED_MAX_AGE = 3600  # of what a CDN may hold longer than a browser, which nobody can empty
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Freshness:
     def _shared(self, seconds_left: int) -> int:
         """Seconds for a shared cache, which holds nothing that is private.
 
-        Never none: Varnish would then send every guest of the page to us for two minutes.
+        Never none: a CDN would then send every guest of the page to us until it is made anew.
         """
         if self.scope == "private":
             return 0

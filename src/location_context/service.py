@@ -28,13 +28,13 @@ class Measured:
     """What only the metrics read.
 
     Attributes:
-        calls: of every provider.
+        calls: by provider.
         unwritten: each counts rows that are still to be written.
         connections: how many to the database are in use, and how many there may be (0: any).
         looked_up: how often values were looked up in Redis, by what came of it.
     """
 
-    calls: Sequence[ProviderCalls]
+    calls: Mapping[str, ProviderCalls]
     unwritten: Sequence[Callable[[], int]]
     connections: Callable[[], tuple[int, int]]
     looked_up: Mapping[str, int]

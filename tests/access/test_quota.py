@@ -14,7 +14,6 @@ from location_context.access.quota import (
     Limit,
     Limits,
     MemoryCounter,
-    RateLimitResult,
     Window,
 )
 from location_context.settings import Secret
@@ -194,42 +193,3 @@ def test_no_clock_makes_a_window_longer_than_its_bound_nor_forget_its_count(
     now = window.at(clock.seconds(), limit)
     assert 0 < now.ends - clock.seconds() <= limit.max_remaining
     assert now.used == (0 if clock.seconds() >= window.ends else used)
-
-
-@given(
-    st.lists(
-        st.one_of(
-            st.just("take"),
-            st.just("refund"),
-            st.sampled_from([0.4, 0.999999, 1.0, 30.0, 59.5, 86_400.0, -0.3, -3600.0]),
-        ),
-        max_size=60,
-    ),
-    st.integers(1, 8),
-)
-def test_counting_again_in_the_same_second_tells_what_counting_anew_tells(
-    steps: list[str | float], quota: int
-) -> None:
-    clock = MovedClock()
-    quick, plain = MemoryCounter(clock), MemoryCounter(clock)
-    limits = Limits(Limit("minute", quota, 60), Limit("day", 3 * quota, 86400))
-    for step in steps:
-        if isinstance(step, float):
-            clock.advance(step)
-        elif step == "take":
-            other = plain.consume_now("key", limits)
-            if (account := quick.consume_again("key", limits)) is not None:
-                assert (other.allowed, other.state.encode()) == (True, account.state)
-            else:
-                one = quick.consume_now("key", limits)
-                assert (one.allowed, one.windows) == (other.allowed, other.windows)
-        else:
-            last = plain.consume_now("key", limits)
-            quick.consume_now("key", limits)
-            if last.allowed:
-                asyncio.run(refund_both(quick, plain, last))
-
-
-async def refund_both(one: Counter, other: Counter, result: RateLimitResult) -> None:
-    await one.refund("key", result)
-    await other.refund("key", result)

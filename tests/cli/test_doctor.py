@@ -100,7 +100,7 @@ def test_a_server_that_cannot_be_asked_is_told_with_the_reason(house: Path, untr
 
 def test_a_provider_is_named_once_in_its_line(house: Path) -> None:
     nowhere = f"http://127.0.0.1:{free_port()}/v1/forecast"
-    said = examine(house, OPEN_METEO_FORECAST_URL=nowhere, OPEN_METEO_PER_MINUTE="9999")
+    said = examine(house, OPEN_METEO_FORECAST_URL=nowhere, OPEN_METEO_BUDGET="9999/minute")
     assert said["provider open_meteo_forecast"][1].startswith("the connection failed: check")
 
 
@@ -115,7 +115,7 @@ def test_doctor_blames_no_budget_for_providers_that_are_not_reached(tmp_path: Pa
 
 def test_doctor_names_only_settings_that_exist(house: Path) -> None:
     nowhere = f"http://127.0.0.1:{free_port()}/v1/forecast"
-    said = examine(house, OPEN_METEO_FORECAST_URL=nowhere, OPEN_METEO_PER_MINUTE="9999")
+    said = examine(house, OPEN_METEO_FORECAST_URL=nowhere, OPEN_METEO_BUDGET="9999/minute")
     messages = " ".join(message for _, message in said.values())
     named = set(re.findall(r"LOCATION_CONTEXT_(\w+)", messages))
     assert "LOCATION_CONTEXT_OPEN_METEO_FORECAST_URL" in said["provider open_meteo_elevation"][1]

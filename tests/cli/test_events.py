@@ -44,13 +44,13 @@ def calendar(tmp_path):
 def test_an_import_is_told_listed_and_removed(run, calendar):
     shown = json.loads(run("import", str(calendar), "--country", "FR", "--json").stdout)
     assert (shown["calendar"]["rows"], shown["refused"]) == (3, [])
-    (listed,) = json.loads(run("feed", "list", "--json").stdout)
+    (listed,) = json.loads(run("list", "--json").stdout)
     assert listed["source"] == str(calendar)
-    assert "3" in run("feed", "list").stdout
+    assert "3" in run("list").stdout
     assert json.loads(run("feed", "remove", listed["id"], "--json").stdout) == {
         "removed": listed["id"]
     }
-    assert json.loads(run("feed", "list", "--json").stdout) == []
+    assert json.loads(run("list", "--json").stdout) == []
 
 
 def test_times_without_a_zone_are_on_the_clock_of_the_country(run, tmp_path):
@@ -154,13 +154,12 @@ def test_a_list_shows_whole_ids_and_sources_in_a_narrow_terminal(run, tmp_path, 
     file = folder / "and-a-rather-long-name-of-a-file.csv"
     file.write_text("title,start\nChoir,2026-12-05\n")
     run("import", str(file), "--country", "FR", "--name", "What happens in our little town")
-    for words in (["list"], ["feed", "list"]):
-        (listed,) = json.loads(run(*words, "--json").stdout)
-        monkeypatch.setenv("COLUMNS", "80")
-        shown = run(*words).stdout
-        assert listed["id"] in shown
-        assert str(file) in shown
-        assert "1" in shown
+    (listed,) = json.loads(run("list", "--json").stdout)
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = run("list").stdout
+    assert listed["id"] in shown
+    assert str(file) in shown
+    assert "1" in shown
 
 
 def test_a_feed_to_a_loopback_address_needs_the_setting(run, calendar, monkeypatch):

@@ -9,14 +9,13 @@ from collections.abc import Sequence
 
 from tests.cluster.cluster import Cluster
 from tests.cluster.findings import Finding, Given
-from tests.cluster.proxies import PROXIES
 from tests.cluster.scenarios import SCENARIOS
 
 
-async def show(proxy: str) -> None:
+async def show() -> None:
     """Run a cluster until Ctrl-C or SIGTERM."""
     print("Setting up …", flush=True)
-    async with Cluster(proxy=proxy) as cluster:
+    async with Cluster() as cluster:
         key, _ = await cluster.key("to look at")
         address = f"https://localhost:{cluster.proxy.port}"
         point = "lat=48.8566&lng=2.3522"
@@ -60,13 +59,12 @@ def main() -> None:
     parser.add_argument("--check", nargs="*", metavar="SCENARIO", choices=[*SCENARIOS])
     parser.add_argument("--pause", type=float, default=Given().pause, help="seconds between steps")
     parser.add_argument("--rate", type=float, default=Given().rate, help="requests a second")
-    parser.add_argument("--proxy", choices=[*PROXIES], default=Given().proxy)
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that all parts are ended
     try:
         if given.check is None:
-            asyncio.run(show(given.proxy))
-        elif not asyncio.run(check(given.check, Given(given.proxy, given.pause, given.rate))):
+            asyncio.run(show())
+        elif not asyncio.run(check(given.check, Given(given.pause, given.rate))):
             sys.exit(1)
     except KeyboardInterrupt:
         print("Ended.")

@@ -1,4 +1,4 @@
-"""Cluster: two replicas of two workers behind a proxy, with PostgreSQL, Redis and all providers."""
+"""Cluster: two replicas of two workers behind nginx, with PostgreSQL, Redis and all providers."""
 
 import asyncio
 import json
@@ -12,12 +12,11 @@ from typing import Any, NamedTuple, Self
 from benchmarks.stand_ins import ARCHIVE, EVENTS, FORECAST
 
 from tests.cluster.parts import PATIENCE_SECONDS, PostgreSQL, Providers, Redis, Replica
-from tests.cluster.proxies import PROXIES
+from tests.cluster.proxy import Nginx
 from tests.conftest import ROOT
 from tests.fakes import ticketmaster
 from tests.web.commands import COMMAND, environment
 
-FAILED_CHECKS = 2  # after which a proxy of `deploy/` sends a replica no more, each of a second
 WITHOUT_LIMIT = 1_000_000_000
 
 
@@ -33,19 +32,16 @@ class Request(NamedTuple):
 class Cluster:
     """All parts, set up and running while its block lasts.
 
-    `check_seconds` are between two checks of the proxy, `settings` are added to those of the
-    replicas, and `ahead` is by how many seconds the clock of the second one is wrong.
+    `settings` are added to those of the replicas, and `ahead` is by how many seconds the clock of
+    the second one is wrong.
     """
 
     def __init__(
         self,
         *,
-        proxy: str = "haproxy",
-        check_seconds: int = 1,
         settings: Mapping[str, Any] | None = None,
         ahead: float = 0.0,
     ) -> None:
-        self._kind, self._check_seconds = PROXIES[proxy], check_seconds
         self._more, self._ahead = settings or {}, ahead
         self._stack = ExitStack()
 
@@ -60,11 +56,10 @@ class Cluster:
             enter(Replica(name, self.folder, self.environ(name), clock))
             for name, clock in (("one", 0.0), ("two", self._ahead))
         )
-        self.proxy = enter(self._kind(self.folder, self.replicas, self._check_seconds))
+        self.proxy = enter(Nginx(self.folder, self.replicas))
 
     def _all_settings(self) -> dict[str, str]:
         address = f"http://127.0.0.1:{self.providers.port}"
-        drain = FAILED_CHECKS * (self._check_seconds + 1)
         settings: dict[str, Any] = {
             "DATABASE_URL": self.postgresql.url,
             "REDIS_URL": self.redis.url,
@@ -78,12 +73,8 @@ class Cluster:
             "OPEN_HOLIDAYS_URL": address,
             "TICKETMASTER_URL": address + EVENTS,
             "TICKETMASTER_API_KEY": ticketmaster.KEY,
-            "TICKETMASTER_PER_SECOND": 1000,
-            "TICKETMASTER_PER_DAY": 1_000_000,
-            "OPEN_HOLIDAYS_PER_MINUTE": 10_000,
-            "OPEN_HOLIDAYS_PER_DAY": 1_000_000,
-            "DRAIN_AT_LEAST": drain,
-            "DRAIN_AT_MOST": drain + 5,
+            "TICKETMASTER_BUDGET": "",
+            "OPEN_HOLIDAYS_BUDGET": "",
             **self._more,
         }
         return {f"LOCATION_CONTEXT_{name}": str(value) for name, value in settings.items()}

@@ -11,9 +11,8 @@ class Finding(NamedTuple):
 
 
 class Given(NamedTuple):
-    """The kind of proxy, seconds between the steps of a scenario, requests a second, and places."""
+    """Seconds between the steps of a scenario, requests a second, and places."""
 
-    proxy: str = "haproxy"
     pause: float = 10.0
     rate: float = 100.0
     places: int = 40

@@ -88,6 +88,11 @@ async def _read(reader: asyncio.StreamReader) -> Answer:
     return Answer(status, headers, body)
 
 
+def guest(number: int) -> str:
+    """The address of a guest: one on loopback for each number."""
+    return f"127.1.{number // 250}.{number % 250 + 1}"
+
+
 class Question(NamedTuple):
     """A request of the load, with what its answer must be about."""
 
@@ -111,7 +116,7 @@ class Load:
     ) -> None:
         self._keys, self._rate, self._cold = keys, rate, cold
         self._chance = random.Random(17)
-        self._clients = [Client(part, f"127.1.{n // 250}.{n % 250 + 1}") for n in range(GUESTS)]
+        self._clients = [Client(part, guest(number)) for number in range(GUESTS)]
         self._places = cities()
         self._known = [next(self._places) for _ in range(places)]
         self._etags: dict[str, str] = {}

@@ -1,7 +1,4 @@
-"""Two replicas of two workers behind HAProxy: some of what `scripts/cluster --check` shows.
-
-The proxy's checks come too rarely to matter, so that a busy machine fails none of them.
-"""
+"""Two replicas of two workers behind nginx: some of what `scripts/cluster --check` shows."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -17,14 +14,13 @@ from tests.databases import missing
 pytestmark = pytest.mark.anyio
 
 SHORT = Given(pause=1.0, rate=10.0, places=4)
-NEVER_CHECKED = 60  # seconds
 
 
 @pytest.fixture(scope="module")
 async def cluster() -> AsyncIterator[Cluster]:
     """One for all tests, with the clock of a replica 90 s ahead."""
     async with AsyncExitStack() as stack:
-        made = Cluster(check_seconds=NEVER_CHECKED, ahead=CLOCK_AHEAD)
+        made = Cluster(ahead=CLOCK_AHEAD)
         try:
             await stack.enter_async_context(made)
         except MissingProgram as error:

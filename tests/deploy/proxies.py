@@ -1,7 +1,6 @@
 """The proxies of `deploy/` as programs: each runs the file that is shipped, on ports of a test."""
 
 import getpass
-import grp
 import os
 import shutil
 import socket
@@ -18,7 +17,7 @@ from tests.databases import missing
 from tests.serving import free_port
 
 DEPLOY = ROOT / "deploy"
-PACKAGES = {"nginx": "nginx-light", "haproxy": "haproxy", "caddy": "caddy"}
+PACKAGES = {"nginx": "nginx-light", "caddy": "caddy"}
 PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin"))
 
 
@@ -48,7 +47,7 @@ def proxy(name: str, folder: Path, replicas: Sequence[int]) -> Iterator[Proxy]:
     folder.mkdir(parents=True, exist_ok=True)
     https, http = free_port(), free_port()
     addresses = [f"127.0.0.1:{port}" for port in replicas]
-    start = {"nginx": _nginx, "haproxy": _haproxy, "caddy": _caddy}[name]
+    start = {"nginx": _nginx, "caddy": _caddy}[name]
     arguments, environ, trusted = start(folder, https, http, addresses)
     with (folder / "printed").open("w") as printed:
         process = subprocess.Popen(
@@ -83,11 +82,11 @@ def _speaking(
 
 
 def certificate(folder: Path) -> tuple[Path, Path]:
-    """A certificate of this test's own for 127.0.0.1, and its key."""
+    """Make a certificate for localhost and 127.0.0.1, and its key."""
     whole, key = folder / "certificate.pem", folder / "certificate.pem.key"
     made = ["req", "-x509", "-nodes", "-days", "2", "-newkey", "ec"]
     made += ["-pkeyopt", "ec_paramgen_curve:prime256v1"]
-    named = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
+    named = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
     written = ["-out", str(whole), "-keyout", str(key)]
     subprocess.run([program("openssl"), *made, *named, *written], check=True, capture_output=True)
     return whole, key
@@ -96,25 +95,11 @@ def certificate(folder: Path) -> tuple[Path, Path]:
 Started = tuple[list[str], Mapping[str, str], Path]  # arguments, environment, what to trust
 
 
-def _haproxy(folder: Path, https: int, http: int, replicas: Sequence[str]) -> Started:
-    whole, key = certificate(folder)
-    whole.write_text(whole.read_text() + key.read_text())
-    key.unlink()
-    one, two = replicas
-    environ = {
-        "HAPROXY_USER": getpass.getuser(),
-        "HAPROXY_GROUP": grp.getgrgid(os.getgid()).gr_name,
-        "HTTPS_ADDRESS": f"127.0.0.1:{https}",
-        "HTTP_ADDRESS": f"127.0.0.1:{http}",
-        "CERTIFICATE": str(whole),
-        "REPLICA_ONE": one,
-        "REPLICA_TWO": two,
-    }
-    return ["-db", "-f", str(DEPLOY / "haproxy" / "haproxy.cfg")], environ, whole
-
-
-def _nginx(folder: Path, https: int, http: int, replicas: Sequence[str]) -> Started:
-    whole, key = certificate(folder)
+def nginx_arguments(
+    folder: Path, https: int, http: int, replicas: Sequence[str], pair: tuple[Path, Path]
+) -> list[str]:
+    """Write the shipped file for these ports, replicas and certificate; how nginx is started."""
+    whole, key = pair
     one, two = replicas
     site = (DEPLOY / "nginx" / "location-context.conf").read_text()
     for shipped, ours in {
@@ -131,11 +116,21 @@ def _nginx(folder: Path, https: int, http: int, replicas: Sequence[str]) -> Star
         assert shipped in site
         site = site.replace(shipped, ours)
     (folder / "site.conf").write_text(site)
+    paths = "".join(
+        f"{name}_temp_path {folder}/{name};\n"
+        for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
     (folder / "nginx.conf").write_text(
         f"user {getpass.getuser()}; daemon off; pid {folder}/pid; error_log stderr;\n"
-        f"events {{}}\nhttp {{ client_body_temp_path {folder}; include {folder}/site.conf; }}\n"
+        f"events {{ worker_connections 4000; }}\n"
+        f"http {{\n{paths}include {folder}/site.conf;\n}}\n"
     )
-    return ["-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", "stderr"], {}, whole
+    return ["-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", "stderr"]
+
+
+def _nginx(folder: Path, https: int, http: int, replicas: Sequence[str]) -> Started:
+    pair = certificate(folder)
+    return nginx_arguments(folder, https, http, replicas, pair), {}, pair[0]
 
 
 def _caddy(folder: Path, https: int, http: int, replicas: Sequence[str]) -> Started:

@@ -16,6 +16,7 @@ from location_context.cli.main import COMMANDS
 from location_context.cli.serve import ENDING_SECONDS
 from location_context.settings import PREFIX, Settings
 from location_context.settings.parsers import names_of, variable
+from location_context.settings.settings import DRAIN_AT_MOST
 from location_context.web.status import PROBES
 from tests.conftest import ROOT
 from tests.databases import missing
@@ -24,17 +25,18 @@ DEPLOY = ROOT / "deploy"
 FILES = [path for path in sorted(DEPLOY.rglob("*")) if path.is_file()]
 UNIT = DEPLOY / "systemd" / "location-context@.service"
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+MANIFESTS = [*yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text())]
 CONTAINERFILE = (DEPLOY / "container" / "Containerfile").read_text()
 SERVICE_PORT = "8000"
 
 
-def manifests() -> list[dict[str, Any]]:
-    folder = DEPLOY / "kubernetes"
-    return [yaml.safe_load(path.read_text()) for path in sorted(folder.glob("*.yaml"))]
-
-
 def manifest(kind: str) -> dict[str, Any]:
-    return next(one for one in manifests() if one["kind"] == kind)
+    return next(one for one in MANIFESTS if one["kind"] == kind)
+
+
+def pod() -> dict[str, Any]:
+    """The pod of the Deployment."""
+    return manifest("Deployment")["spec"]["template"]["spec"]
 
 
 def values(node: Any, key: str) -> Iterator[Any]:
@@ -50,14 +52,18 @@ def values(node: Any, key: str) -> Iterator[Any]:
 
 
 def containers() -> list[dict[str, Any]]:
-    """Every container of every pod of ours."""
-    nodes = [manifest("Deployment"), manifest("Job")]
-    lists = [*values(nodes, "containers"), *values(nodes, "initContainers")]
-    return [one for several in lists for one in several]
+    """The containers of the pod, the one that migrates first."""
+    return [*pod()["initContainers"], *pod()["containers"]]
+
+
+def environment_of_kubernetes() -> dict[str, str]:
+    migrate, service = containers()
+    assert migrate["env"] == service["env"]
+    return {one["name"]: one["value"] for one in service["env"]}
 
 
 def settings_of_kubernetes() -> Settings:
-    given = manifest("ConfigMap")["data"]
+    given = environment_of_kubernetes()
     return Settings.read({k: v for k, v in given.items() if not k.endswith("_FILE")})
 
 
@@ -84,11 +90,10 @@ def test_every_probe_is_a_route_that_is_never_refused_for_load() -> None:
             assert found <= PROBES, path
     probes = [
         probe["httpGet"]
-        for name in ("startupProbe", "readinessProbe", "livenessProbe")
-        for probe in values(manifest("Deployment"), name)
+        for name in ("readinessProbe", "livenessProbe")
+        for probe in values(pod(), name)
     ]
-    assert [one["path"] for one in probes] == ["/v1/ready", "/v1/ready", "/v1/health"]
-    assert {one["port"] for one in probes} == {"http"}
+    assert [one["path"] for one in probes] == ["/v1/ready", "/v1/health"]
 
 
 def test_every_command_of_a_container_is_one_of_ours_with_options_it_has() -> None:
@@ -108,18 +113,40 @@ def test_everyone_speaks_of_the_same_ports() -> None:
     assert f"EXPOSE {SERVICE_PORT}\n" in CONTAINERFILE
     assert COMPOSE["services"]["proxy"]["environment"]["REPLICAS"] == "one:8000 two:8000"
     ports = {port["name"]: port["containerPort"] for port in next(values(containers(), "ports"))}
-    address = settings_of_kubernetes().metrics_address
-    assert ports == {"http": int(SERVICE_PORT), "metrics": int(address.rpartition(":")[2])}
-    annotations = manifest("Deployment")["spec"]["template"]["metadata"]["annotations"]
-    assert annotations["prometheus.io/port"] == str(ports["metrics"])
-    opened = {
-        one["port"] for one in next(values(manifest("NetworkPolicy")["spec"]["ingress"], "ports"))
-    }
-    assert opened == {"http"}  # of the first rule; the second is of Prometheus alone
+    assert ports == {"http": int(SERVICE_PORT)}
+    probes = [*values(containers(), "httpGet")]
+    targets = [port["targetPort"] for port in manifest("Service")["spec"]["ports"]]
+    assert {*targets, *(probe["port"] for probe in probes)} == set(ports)
+
+
+def test_the_service_of_kubernetes_and_its_deployment_find_the_pods() -> None:
+    deployment = manifest("Deployment")["spec"]
+    labels = deployment["template"]["metadata"]["labels"]
+    assert manifest("Service")["spec"]["selector"] == labels
+    assert deployment["selector"]["matchLabels"] == labels
+
+
+def test_prometheus_scrapes_the_address_that_the_pages_set() -> None:
+    text = (DEPLOY / "prometheus" / "scrape.yml").read_text()
+    operate, production = (
+        (ROOT / "docs" / name).read_text() for name in ("operate.md", "production.md")
+    )
+    assert f"`{PREFIX}METRICS_ADDRESS={_targets(text)[0]}`" in operate
+    changed = re.search(
+        r"^sed 's/(.+)/(.+)/' deploy/prometheus/scrape.yml", production, re.MULTILINE
+    )
+    assert changed
+    replicas = _targets(text.replace(changed[1], changed[2]))
+    assert replicas == ["127.0.0.1:18001", "127.0.0.1:18002"]
+
+
+def _targets(text: str) -> list[str]:
+    """The addresses that a configuration of Prometheus has scraped."""
+    return next(values(yaml.safe_load(text), "targets"))
 
 
 def test_a_replica_has_the_time_to_drain_before_it_is_killed() -> None:
-    usual = Settings().drain_at_most + ENDING_SECONDS
+    usual = DRAIN_AT_MOST + ENDING_SECONDS
     assert "podman stop --time 25" in CONTAINERFILE
     for name in ("one", "two"):
         service = COMPOSE["services"][name]
@@ -127,12 +154,12 @@ def test_a_replica_has_the_time_to_drain_before_it_is_killed() -> None:
     stops = re.search(r"TimeoutStopSec=(\d+)", UNIT.read_text())
     assert stops
     assert float(stops[1]) > usual
-    pod = manifest("Deployment")["spec"]["template"]["spec"]
     drained = settings_of_kubernetes()
-    assert pod["terminationGracePeriodSeconds"] > drained.drain_at_most + ENDING_SECONDS
-    probe = next(values(pod, "readinessProbe"))
+    longest = max(drained.drain_at_least, DRAIN_AT_MOST)
+    assert pod()["terminationGracePeriodSeconds"] > longest + ENDING_SECONDS
+    probe = next(values(pod(), "readinessProbe"))
     noticed = probe["periodSeconds"] * probe["failureThreshold"]
-    assert noticed < drained.drain_at_least < drained.drain_at_most
+    assert noticed < drained.drain_at_least
 
 
 def test_every_secret_comes_from_a_file_that_something_puts_there() -> None:
@@ -142,8 +169,11 @@ def test_every_secret_comes_from_a_file_that_something_puts_there() -> None:
             if variable_.endswith("_FILE"):
                 assert value in mounted, name
                 assert value.removeprefix("/run/secrets/") in service["secrets"]
-    kept = manifest("Secret")["stringData"]
-    given = manifest("ConfigMap")["data"]
+    page = (DEPLOY / "README.md").read_text()
+    kept = set(re.findall(r"--from-literal=(\w+)=", page))
+    secret = next(values(pod(), "secret"))
+    assert f"kubectl create secret generic {secret['secretName']} " in page
+    given = environment_of_kubernetes()
     files = {value for name, value in given.items() if name.endswith("_FILE")}
     mount = next(one["mountPath"] for one in next(values(containers(), "volumeMounts"))
                  if one["name"] == "secrets")  # fmt: skip
@@ -177,10 +207,8 @@ def test_the_secrets_of_compose_are_made_by_the_lines_of_the_readme(tmp_path: Pa
 def test_containers_run_as_nobody_in_particular_with_a_root_they_cannot_write_to() -> None:
     user = re.search(r"^USER (\d+):\d+$", CONTAINERFILE, re.MULTILINE)
     assert user
-    for node in (manifest("Deployment"), manifest("Job")):
-        pod = node["spec"]["template"]["spec"]
-        assert pod["securityContext"]["runAsNonRoot"]
-        assert pod["securityContext"]["runAsUser"] == int(user[1])
+    assert pod()["securityContext"]["runAsNonRoot"]
+    assert pod()["securityContext"]["runAsUser"] == int(user[1])
     for one in containers():
         assert one["securityContext"] == {
             "allowPrivilegeEscalation": False,
@@ -234,9 +262,7 @@ def test_every_way_to_deploy_has_the_one_data_directory_for_servers_and_commands
     named = re.compile(r"(?:DATA_DIR(?:: |=)|name: data, mountPath: |\[data:|VOLUME )([%/][\w/-]+)")
     found = [folder for path in texts for folder in named.findall(path.read_text())]
     assert {folder.replace("%S", "/var/lib") for folder in found} == {"/var/lib/location-context"}
-    assert (
-        len(found) == 10
-    )  # two in the Containerfile, three mounts, compose, settings, unit, pages
+    assert len(found) == 7  # two in the Containerfile, compose, mount, unit, two pages
 
 
 def test_systemd_accepts_the_unit_and_finds_little_that_it_could_do(tmp_path: Path) -> None:

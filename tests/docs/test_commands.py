@@ -36,10 +36,6 @@ END:VEVENT
 END:VCALENDAR
 """
 PLACES = "lat,lng\n43.3183,-1.9812\n"
-WIKIDATA = {
-    "item": "http://www.wikidata.org/entity/Q1", "itemLabel": "Arzak", "stars": "3",
-    "coord": "Point(-1.9508 43.3216)", "year": "2026", "country": "ES",
-}  # fmt: skip
 
 
 def test_each_command_is_run_by_a_test_or_has_its_reason() -> None:
@@ -94,13 +90,10 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, d
     calendar = CALENDAR.format(day=system_clock())
     (folder / "calendar.ics").write_text(calendar)
     (folder / "programme.csv").write_text(f"title,start\nParade,{system_clock():%Y-%m-%d}\n")
-    row = {name: {"value": value} for name, value in WIKIDATA.items()}
-    answers = {"/sparql": Answered({"results": {"bindings": [row]}, "head": {"vars": [*row]}})}
-    web = StandIn(lambda asked: answers.get(asked.path) or Answered(calendar.encode()))
+    web = StandIn(lambda _: Answered(calendar.encode()))
     weather = OpenMeteo(system_clock)
     with web.running(), weather.server.running():
         given = {
-            "WIKIDATA_URL": f"{web.url}/sparql",
             "OPEN_METEO_FORECAST_URL": weather.server.url + FORECAST,
             "OPEN_METEO_ARCHIVE_URL": weather.server.url + ARCHIVE,
             "OPEN_METEO_API_KEY": "a customer's",  # without a budget nothing waits

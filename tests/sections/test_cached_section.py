@@ -35,7 +35,7 @@ def failing(section: FakeSection, error: Exception) -> None:
 
 
 async def landed(kept: CachedSection) -> None:
-    while len(kept._cache.in_flight):  # noqa: ASYNC110  the loop itself is what is waited for
+    while len(kept._cache._in_flight):  # noqa: ASYNC110  the loop itself is what is waited for
         await asyncio.sleep(0)
 
 
@@ -203,7 +203,7 @@ async def test_it_holds_no_more_bytes_than_it_may_and_drops_the_longest_unused()
     for query in queries:
         await kept.read(query, soon())
         await kept.read(queries[0], soon())
-    entries = kept._cache.entries
+    entries = kept._cache._entries
     assert 90_000 < entries.size <= 100_000
     assert tides.reads == 50
 
@@ -244,4 +244,4 @@ async def test_closing_ends_what_is_under_way() -> None:
     with pytest.raises(UpstreamUnavailable):
         await kept.read(QUERY, Deadline.after(0.01))
     await kept.close()
-    assert len(kept._cache.in_flight) == 0
+    assert len(kept._cache._in_flight) == 0

@@ -85,7 +85,7 @@ ITEMS = [
     " ".join(item.split()) for item in re.split(r"\n(?=\n|[-|#])", PAGE)
 ]  # rows, points, lines
 # addresses that are not a provider's
-OURS = {"database_url", "redis_url", "public_url", "purge_url"}
+OURS = {"database_url", "redis_url", "public_url"}
 
 
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)

@@ -15,8 +15,8 @@ from sqlalchemy import text
 
 from location_context.settings import Settings
 from location_context.storage.database import Database
-from tests.databases import administer
-from tests.web.commands import command, serving
+from tests.databases import OwnRedis, administer
+from tests.web.commands import command, serving, with_redis
 
 CALENDAR = """BEGIN:VCALENDAR
 VERSION:2.0
@@ -57,7 +57,7 @@ def ask(port: int, key: str, count: int, answers: Counter[int]) -> None:
 
 
 def test_every_command_and_two_workers_work_behind_it(
-    behind: dict[str, str], tmp_path: Path
+    behind: dict[str, str], tmp_path: Path, own_redis: OwnRedis
 ) -> None:
     folder = tmp_path / "data"
     assert "now has schema" in command(folder, "migrate", more=behind).stdout
@@ -70,7 +70,7 @@ def test_every_command_and_two_workers_work_behind_it(
     calendar.write_text(CALENDAR.format(day=f"{datetime.now(UTC):%Y%m%d}"))
     assert "1 event" in command(folder, "events", "import", str(calendar), more=behind).stdout
     answers: Counter[int] = Counter()
-    with serving(folder, "--workers", "2", more=behind) as served:
+    with serving(folder, "--workers", "2", more=behind | with_redis(own_redis)) as served:
         guests = [
             threading.Thread(target=ask, args=(served.port, key, 15, answers)) for _ in range(8)
         ]

@@ -8,7 +8,6 @@ import pytest
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
-from location_context.errors import OperatorError
 from location_context.point import Point
 from location_context.sections.events.records import Calendar, Place, ProviderEvent, When
 from location_context.sections.weather.records import MonthRow
@@ -54,11 +53,11 @@ async def test_a_cell_goes_with_all_its_months_once_nobody_asked_for_it_for_so_l
         await asking.get("a", f"cell {number}", [(2000, 1)])
     await asking.flush()
     clock.advance(20 * 86_400)
-    deleted = await Retention(database, database_settings, clock).prune()
+    deleted = await Retention(database, clock).prune()
     assert deleted == Deleted(climate_months=10 * 120)
     assert await kept_cells(database) == {"cell 3", "cell 4"}
     assert (await store.extent())[0] == 2 * 120
-    assert await Retention(database, database_settings, clock).prune() == Deleted()
+    assert await Retention(database, clock).prune() == Deleted()
 
 
 async def test_to_ask_for_a_cell_costs_one_write_a_week_and_none_while_it_is_asked_for(
@@ -104,7 +103,7 @@ async def test_events_go_once_they_are_past_for_the_days_that_are_kept(
         for number, ago in enumerate(range(-30, 1500))
     ]
     await store.replace(Calendar(id="cal", kind="import", source="s", rows=len(events)), events)
-    deleted = await Retention(database, database_settings, MovedClock()).prune()
+    deleted = await Retention(database, MovedClock()).prune()
     left = {row[0] for row in await database.rows(text("SELECT id FROM events"))}
     assert left == {one.id for one in events if one.end and one.end.day >= kept}
     assert deleted.events == len(events) - len(left) > 1000
@@ -123,26 +122,10 @@ async def test_superseded_versions_and_expired_answers_go_and_what_serves_stays(
             for n in range(700)
         ]
         await answers.save(many, NOON - timedelta(days=1))
-    settings = msgspec.structs.replace(database_settings, guide_versions=3)
-    deleted = await Retention(database, settings, MovedClock()).prune()
-    assert deleted == Deleted(guide_versions=6, answers=700)
-    assert [version.number for version in await guides.versions()] == [9, 8, 7]
+    deleted = await Retention(database, MovedClock()).prune()
+    assert deleted == Deleted(guide_versions=4, answers=700)
+    assert [version.number for version in await guides.versions()] == [9, 8, 7, 6, 5]
     assert await answers.load("p", "1/3", NOON) == b"x"
-
-
-async def test_with_no_days_set_months_and_events_are_kept_for_good(
-    database: Database, database_settings: Settings
-) -> None:
-    await SqlClimateStore(database).save(months("old", datetime(2000, 1, 1, tzinfo=UTC)))
-    old = Calendar(id="cal", kind="import", source="s")
-    await SqlEventStore(database).replace(old, [event(1, date(2001, 1, 1), 1)])
-    settings = Settings.read({
-        "LOCATION_CONTEXT_DATA_DIR": str(database_settings.data_dir),
-        "LOCATION_CONTEXT_CLIMATE_KEEP_DAYS": "", "LOCATION_CONTEXT_EVENTS_KEEP_DAYS": "",
-    })  # fmt: skip
-    assert await Retention(database, settings, MovedClock()).prune() == Deleted()
-    with pytest.raises(OperatorError, match="CLIMATE_KEEP_DAYS must be a whole number from 7"):
-        Settings.read({"LOCATION_CONTEXT_CLIMATE_KEEP_DAYS": "3"})
 
 
 async def test_a_pass_is_due_once_a_day_for_one_process_and_is_logged_with_its_counts(
@@ -150,7 +133,7 @@ async def test_a_pass_is_due_once_a_day_for_one_process_and_is_logged_with_its_c
 ) -> None:
     clock = MovedClock()
     await SqlClimateStore(database).save(months("old", datetime(2000, 1, 1, tzinfo=UTC), years=1))
-    processes = [Retention(database, database_settings, clock) for _ in range(4)]
+    processes = [Retention(database, clock) for _ in range(4)]
     with capture_logs() as lines:
         passed = await asyncio.gather(*(one.pass_if_due() for one in processes))
     assert [one for one in passed if one is not None] == [Deleted(climate_months=12)]
@@ -166,8 +149,8 @@ async def test_a_clock_that_was_a_year_ahead_does_not_end_retention(
     database: Database, database_settings: Settings
 ) -> None:
     clock = MovedClock(NOON + timedelta(365))
-    await Retention(database, database_settings, clock).pass_if_due()
-    assert await Retention(database, database_settings, MovedClock()).pass_if_due() == Deleted()
+    await Retention(database, clock).pass_if_due()
+    assert await Retention(database, MovedClock()).pass_if_due() == Deleted()
 
 
 async def test_a_pass_that_is_killed_leaves_whole_cells_and_another_process_goes_on(
@@ -183,9 +166,9 @@ async def test_a_pass_that_is_killed_leaves_whole_cells_and_another_process_goes
     assert 0 < len(left) < 20
     assert (await store.extent())[0] == 12 * len(left)
     clock = MovedClock()
-    assert await Retention(database, database_settings, clock).pass_if_due() is None  # its lease
+    assert await Retention(database, clock).pass_if_due() is None  # its lease
     clock.advance(3601)
-    deleted = await Retention(database, database_settings, clock).pass_if_due()
+    deleted = await Retention(database, clock).pass_if_due()
     assert deleted == Deleted(climate_months=12 * len(left))
 
 
@@ -195,7 +178,7 @@ async def test_guests_read_and_write_while_a_pass_deletes(
     store = SqlClimateStore(database)
     for number in range(30):
         await store.save(months(f"cell {number}", datetime(2000, 1, 1, tzinfo=UTC)))
-    passing = asyncio.create_task(Retention(database, database_settings, MovedClock()).prune())
+    passing = asyncio.create_task(Retention(database, MovedClock()).prune())
     reads = writes = 0
     while not passing.done():
         await store.save(months(f"new {writes % 3}", NOON, years=1))
@@ -212,7 +195,7 @@ async def test_a_cell_that_is_stored_again_while_it_goes_is_whole_or_gone(
     store = SqlClimateStore(database)
     for number in range(20):
         await store.save(months(f"cell {number}", datetime(2000, 1, 1, tzinfo=UTC), years=1))
-    passing = asyncio.create_task(Retention(database, database_settings, MovedClock()).prune())
+    passing = asyncio.create_task(Retention(database, MovedClock()).prune())
     rows = [row for number in range(20) for row in months(f"cell {number}", NOON, years=1)]
     await asyncio.gather(store.save(rows), store.save(rows[::-1]), passing)
     assert (await store.extent())[0] == len(rows)

@@ -1,12 +1,9 @@
-"""Values and leases in Redis: one of all processes asks, whoever holds the lease and dies."""
+"""Values and locks in Redis: one of all processes fetches, and the others find its value."""
 
 import asyncio
-import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 
 import pytest
 import redis.asyncio
@@ -14,10 +11,10 @@ import redis.asyncio
 from location_context import errors
 from location_context.settings import Secret
 from location_context.storage.redis import RedisLink
-from location_context.storage.shared import LEASE_MS, MAX_LIFE_MS, RedisSharedStore
+from location_context.storage.shared import LOCK_MS, MAX_LIFE_MS, RedisSharedStore
 from location_context.upstream.cached_source import CachedSource, Sharing
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.shared_cache import Failure, Lease, SharedCache
+from location_context.upstream.shared_cache import SharedCache
 from tests.databases import OwnRedis
 from tests.storage.proxy import Proxy
 
@@ -25,17 +22,6 @@ pytestmark = pytest.mark.anyio
 LONG = 60.0  # seconds of patience, so that a busy machine is not taken for a silent Redis
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 DOWN = errors.ProviderUnreachable("example", "the connection failed")
-HOLDER = """
-import asyncio, sys
-from location_context.settings import Secret
-from location_context.storage.redis import RedisLink
-from location_context.storage.shared import RedisSharedStore
-async def main(url, prefix):
-    print(type(await RedisSharedStore(RedisLink(Secret(url), prefix)).acquire("p", "k")).__name__,
-          flush=True)
-    await asyncio.Event().wait()
-asyncio.run(main(*sys.argv[1:]))
-"""
 
 
 class Process:
@@ -79,32 +65,18 @@ Make = Callable[..., Process]
 
 @pytest.fixture
 async def process(redis_url: str, redis_prefix: str) -> AsyncIterator[Make]:
-    links, tasks, calls, made = [], [], list[bool](), list[Process]()
+    links, calls, made = [], list[bool](), list[Process]()
 
-    def make(url: str = redis_url, *, hears: bool = True) -> Process:
+    def make(url: str = redis_url) -> Process:
         links.append(RedisLink(Secret(url), redis_prefix, LONG))
         made.append(Process(RedisSharedStore(links[-1]), calls))
-        if hears:
-            tasks.append(asyncio.create_task(links[-1].run()))
         return made[-1]
 
     yield make
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
     for one in made:
         await one.source.close()
     for link in links:
         await link.close()
-
-
-def holding(redis_url: str, redis_prefix: str) -> "subprocess.Popen[bytes]":
-    """A process that holds a lease."""
-    command = [sys.executable, "-c", HOLDER, redis_url, redis_prefix]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    assert process.stdout.readline() == b"Lease\n"
-    return process
 
 
 async def until(told: Callable[[], bool]) -> None:
@@ -114,35 +86,30 @@ async def until(told: Callable[[], bool]) -> None:
         await asyncio.sleep(0.01)
 
 
-@pytest.mark.parametrize("hears", [True, False], ids=["hears", "looks"])
-async def test_of_all_processes_one_asks_and_the_others_have_its_value(
-    process: Make, hears: bool
-) -> None:
-    one, *others = (process(hears=hears) for _ in range(4))
+async def test_of_all_processes_one_fetches_and_the_others_have_its_value(process: Make) -> None:
+    one, *others = (process() for _ in range(4))
     asking = [asyncio.create_task(one.get())]
     await until(lambda: one.calls == [False])
     asking += [asyncio.create_task(other.get(public=True)) for other in others for _ in range(5)]
     await until(lambda: all(other.store.looked_up["waited"] for other in others))
     one.goes.set()
     assert set(await asyncio.gather(*asking)) == {"answer 1"}
-    assert await process().get() == "answer 1"  # who comes later
+    assert await process().get() == "answer 1"  # a process that comes later
     assert one.calls == [False]
 
 
-async def test_an_error_is_told_to_who_waits_and_the_next_one_asks_again(process: Make) -> None:
+async def test_after_a_failed_fetch_a_waiting_process_fetches_itself(process: Make) -> None:
     one, other = process(), process()
     one.error = errors.ProviderStatusError("example", 503)
+    other.goes.set()
     asking = [asyncio.create_task(one.get())]
     await until(lambda: bool(one.calls))
     asking.append(asyncio.create_task(other.get()))
     await until(lambda: other.store.looked_up["waited"] == 1)
     one.goes.set()
-    failures = await asyncio.gather(*asking, return_exceptions=True)
-    assert [(type(one), str(one)) for one in failures] == [
-        (errors.ProviderStatusError, "example: answered with status 503")
-    ] * 2
-    other.goes.set()
-    assert await other.get() == "answer 2"
+    failure, value = await asyncio.gather(*asking, return_exceptions=True)
+    assert isinstance(failure, errors.ProviderStatusError)
+    assert value == "answer 2"
 
 
 async def test_what_the_widgets_half_could_not_pay_is_asked_for_by_keyed_traffic(
@@ -162,28 +129,40 @@ async def test_what_the_widgets_half_could_not_pay_is_asked_for_by_keyed_traffic
     assert one.calls == [True, False]
 
 
-async def test_a_holder_that_dies_is_followed_by_another_soon(
+async def test_a_lock_whose_holder_died_ends_by_itself(
     process: Make, redis_url: str, redis_prefix: str
 ) -> None:
-    holder = holding(redis_url, redis_prefix)
-    follower = process().store
-    waiting = asyncio.create_task(follower.acquire("p", "k"))
+    lock = f"{redis_prefix}lock:example:key"
     async with redis.asyncio.Redis.from_url(redis_url) as client:
-        lives = [await client.pttl(f"{redis_prefix}lease:p:k")]
-        while sum(later > one for one, later in pairwise(lives)) < 3:  # it is renewed
-            assert len(lives) < 10_000
-            await asyncio.sleep(0.01)
-            lives.append(await client.pttl(f"{redis_prefix}lease:p:k"))
-    assert 0 < min(lives) <= max(lives) <= LEASE_MS
-    assert not waiting.done()
-    holder.kill()
-    lease = await asyncio.wait_for(waiting, LONG)
-    assert isinstance(lease, Lease)
-    await follower.release(lease, None, [], NOW)
-    holder.communicate(timeout=10)
+        one, other = process(), process()
+        asking = asyncio.create_task(one.get())
+        await until(lambda: bool(one.calls))
+        assert 0 < await client.pttl(lock) <= LOCK_MS
+        other.goes.set()
+        waiting = asyncio.create_task(other.get())
+        await until(lambda: other.store.looked_up["waited"] == 1)
+        assert not waiting.done()
+        await client.pexpire(lock, 1)
+        assert await waiting == "answer 2"
+        one.goes.set()
+        await asking
 
 
-async def test_a_fetch_that_is_cancelled_is_made_by_who_waits(process: Make) -> None:
+async def test_a_late_holder_does_not_free_the_lock_of_another(
+    process: Make, redis_url: str, redis_prefix: str
+) -> None:
+    lock = f"{redis_prefix}lock:example:key"
+    async with redis.asyncio.Redis.from_url(redis_url) as client:
+        one = process()
+        asking = asyncio.create_task(one.get())
+        await until(lambda: bool(one.calls))
+        await client.set(lock, "another's", px=60_000)
+        one.goes.set()
+        await asking
+        assert await client.get(lock) == b"another's"
+
+
+async def test_a_cancelled_fetch_is_made_by_a_waiting_process(process: Make) -> None:
     one, other = process(), process()
     asking = asyncio.create_task(one.get())
     await until(lambda: bool(one.calls))
@@ -225,7 +204,7 @@ async def test_everything_in_redis_ends_by_itself_and_values_in_two_days(
         await one.get("other")
     async with redis.asyncio.Redis.from_url(redis_url) as client:
         lives = [await client.pttl(key) async for key in client.scan_iter(f"{redis_prefix}*")]
-    assert len(lives) == 3
+    assert len(lives) == 1
     assert all(0 < life <= MAX_LIFE_MS for life in lives)
 
 
@@ -233,15 +212,10 @@ async def test_a_redis_that_is_nearly_full_is_left_to_the_quotas(own_redis: OwnR
     async with redis.asyncio.Redis.from_url(own_redis.url) as client:
         used = (await client.info("memory"))["used_memory"]
         await client.config_set("maxmemory", int(used * 1.2))
-        link, told = RedisLink(Secret(own_redis.url), "test:", LONG), list[bool]()
-        one, other = (Process(RedisSharedStore(link), told) for _ in range(2))
-        asking = [asyncio.create_task(one.get())]
-        await until(lambda: bool(told))
-        asking.append(asyncio.create_task(other.get()))
-        await until(lambda: other.store.looked_up["waited"] == 1)
+        link, calls = RedisLink(Secret(own_redis.url), "test:", LONG), list[bool]()
+        one = Process(RedisSharedStore(link), calls)
         one.goes.set()
-        assert await asyncio.gather(*asking) == ["answer 1"] * 2
-        assert told == [False]
+        assert await one.get() == "answer 1"
         assert not [key async for key in client.scan_iter("test:value:*")]
         await link.close()
 
@@ -257,24 +231,3 @@ async def test_a_user_who_may_not_ask_redis_of_its_memory_shares_all_the_same(
         assert [await one.get(), await other.get()] == ["answer 1"] * 2
         assert not link.degraded
         await link.close()
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        DOWN,
-        errors.ProviderTimeout("example", "did not answer in time"),
-        errors.ProviderStatusError("example", 500),
-        errors.ProviderNotInPlan("example", 403),
-        errors.ProviderBackoff("example", "asked for quiet", NOW, reason="quiet"),
-        errors.ProviderBudgetSpent("example", "the budget of calls is spent"),
-        errors.ProviderResponseInvalid("example", "the answer is not JSON"),
-    ],
-    ids=lambda error: type(error).__name__,
-)
-def test_an_error_is_the_same_for_who_is_told_of_it(error: errors.ProviderError) -> None:
-    told = Failure.of(error).error()
-    assert type(told) is type(error)
-    assert vars(told) == vars(error)
-    unknown = Failure("OfAnotherVersion", "example", "the connection failed").error()
-    assert str(unknown) == str(DOWN)

@@ -24,11 +24,9 @@ from location_context.errors import (
 from location_context.stay import system_clock
 from location_context.upstream.budget import DAY, HOUR, Budget
 from location_context.upstream.client import (
-    SUSPECT_WAIT,
     ClientLimits,
     ProviderClient,
 )
-from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Breaker, Host, Hosts
 from location_context.upstream.http import Backoff, http_client
 from tests.fakes.server import Answered, StandIn
@@ -469,57 +467,6 @@ async def test_redirects_within_the_host_are_followed_where_the_provider_asks_fo
         with pytest.raises(ProviderResponseInvalid, match="redirect"):
             await ask(follows)
         assert other.asked == []
-
-
-async def test_a_provider_is_doubted_from_a_time_out_to_its_next_answer(client, standin):
-    provider = upstream(client, standin.url, limits=ClientLimits(timeout=2))
-    assert not provider.is_suspect(1000)
-    standin.respond = lambda _: Answered(fault="hang")
-    with pytest.raises(ProviderTimeout):
-        await ask(provider)
-    assert provider.is_suspect(1000)
-    assert provider.breaker.state == "closed"
-
-    async def left(deadline: Deadline) -> float:
-        return deadline.left()
-
-    assert await provider.wait_for(left, Deadline.after(1000)) <= SUSPECT_WAIT
-    assert await provider.wait_for(left, Deadline.after(0)) == 0
-    standin.respond = lambda _: Answered({})
-    await ask(provider)
-    assert not provider.is_suspect(1000)
-    assert await provider.wait_for(left, Deadline.after(1000)) > 900
-
-
-async def test_what_some_waited_in_vain_is_not_waited_again_but_others_may(client, standin):
-    arrived, release = threading.Event(), threading.Event()
-
-    def respond(_) -> Answered:
-        arrived.set()
-        release.wait(30)
-        return Answered({})
-
-    standin.respond = respond
-    provider = upstream(client, standin.url, limits=ClientLimits(timeout=20))
-    provider.record_timeout(5)
-    assert not provider.is_suspect(1)  # nothing was on its way
-    call = asyncio.ensure_future(ask(provider))
-    await asyncio.to_thread(arrived.wait, 20)
-
-    async def join(deadline: Deadline) -> object:
-        async with asyncio.timeout(deadline.left()):
-            return await asyncio.shield(call)
-
-    with pytest.raises(TimeoutError):
-        await provider.wait_for(join, Deadline.after(0.3))
-    assert provider.is_suspect(0.3)
-    assert not provider.is_suspect(2)
-    assert provider.breaker.state == "closed"
-    release.set()
-    await call
-    assert provider.is_suspect(0.3)  # it took longer than that
-    await ask(provider)
-    assert not provider.is_suspect(0.3)
 
 
 async def test_a_provider_that_answers_500_for_everything_is_logged_at_once_then_each_minute(

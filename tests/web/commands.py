@@ -23,6 +23,7 @@ import pytest
 import structlog
 
 from location_context.cli.main import main
+from tests.databases import OwnRedis
 from tests.serving import free_port
 
 NOWHERE = {  # every provider at a closed port
@@ -33,7 +34,6 @@ NOWHERE = {  # every provider at a closed port
         "NASA_POWER",
         "MET_NORWAY",
         "OPEN_HOLIDAYS",
-        "WIKIDATA",
     )
 }
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -99,6 +99,11 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("house")
     command(folder, "setup", "--without-fallback", "--json")
     return folder, unbounded_key(folder, "load")["key"]
+
+
+def with_redis(redis: OwnRedis) -> dict[str, str]:
+    """The setting that several workers need."""
+    return {"LOCATION_CONTEXT_REDIS_URL": redis.url}
 
 
 @dataclass(frozen=True)

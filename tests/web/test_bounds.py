@@ -1,6 +1,8 @@
 """Bounds and fairness: what needs no key fills no memory, and takes no keyed caller's turn."""
 
+import math
 import threading
+import time
 import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +12,7 @@ import pytest
 
 from location_context.stay import Clock, system_clock
 from location_context.upstream.deadline import Deadline
+from location_context.web.application import REFUSAL_SECONDS
 from tests.serving import serve
 from tests.web.conftest import HTTP, STAY, Client, make_key
 from tests.web.sections import Busy, FakeSection, Slow
@@ -147,6 +150,20 @@ def test_a_deadline_begins_when_the_request_arrives(web_settings) -> None:
     assert {answer.status_code for answer in answers} == {200}
     # forty of 0.05 s, of which sixteen at most start at once: the last has waited for the others
     assert min(hurried.left) < web_settings.json_deadline - 0.4
+
+
+def test_refusals_wait_so_that_a_flood_of_them_leaves_the_event_loop_free(strict) -> None:
+    """Each connection that repeats refused requests at once gets four of them a second."""
+
+    def refused(key: str | None) -> float:
+        began = time.monotonic()
+        path = "/v1/pulse/tides" if key else "/v1/pulse"
+        status = strict.get(path, STAY, key=key).status_code
+        assert status in {200, 401, 429}
+        return time.monotonic() - began if status != 200 else math.inf
+
+    unknown = "lc_live_" + "A" * 43
+    assert min(refused(key) for key in (unknown, *[None] * 4)) >= REFUSAL_SECONDS
 
 
 def test_a_refused_widget_s_page_is_drawn_once(strict) -> None:

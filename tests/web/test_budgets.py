@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from location_context.stay import system_clock
+from tests.databases import OwnRedis
 from tests.fakes.open_meteo import ARCHIVE, FORECAST, OpenMeteo
 from tests.sections.weather.conftest import write_grid
-from tests.web.commands import COMMAND, Serving, command, environment, serving
+from tests.web.commands import COMMAND, Serving, command, environment, serving, with_redis
 from tests.web.conftest import HTTP
 from tests.web.test_commands import far_places
 
@@ -51,7 +52,7 @@ def wait_until_status_tells(served: Serving, spent: float) -> None:
 
 
 def test_workers_and_a_command_spend_one_budget_and_a_restart_gives_none_back(
-    tmp_path: Path,
+    tmp_path: Path, own_redis: OwnRedis
 ) -> None:
     house = tmp_path / "house"
     command(house, "setup", "--without-fallback")
@@ -62,12 +63,12 @@ def test_workers_and_a_command_spend_one_budget_and_a_restart_gives_none_back(
         more = {
             "LOCATION_CONTEXT_OPEN_METEO_FORECAST_URL": standin.server.url + FORECAST,
             "LOCATION_CONTEXT_OPEN_METEO_ARCHIVE_URL": standin.server.url + ARCHIVE,
-            "LOCATION_CONTEXT_OPEN_METEO_PER_DAY": str(LIMIT),
+            "LOCATION_CONTEXT_OPEN_METEO_BUDGET": f"{LIMIT}/day",
             "LOCATION_CONTEXT_JSON_DEADLINE": "60",  # a busy machine is not late
             "LOCATION_CONTEXT_NASA_POWER_URL": "",
             "LOCATION_CONTEXT_OPEN_HOLIDAYS_URL": "",
         }
-        with serving(house, "--workers", "2", more=more) as served:
+        with serving(house, "--workers", "2", more=more | with_redis(own_redis)) as served:
             warm = subprocess.Popen(
                 [*COMMAND, "warm", str(file), "--no-wait", "--json"],
                 env=environment(house, more),
@@ -79,7 +80,7 @@ def test_workers_and_a_command_spend_one_budget_and_a_restart_gives_none_back(
             assert LIMIT - 100 < sum(standin.units) <= LIMIT
             assert "archive_unavailable" in reasons
             served.signal(signal.SIGKILL)
-        with serving(house, "--workers", "2", more=more) as served:
+        with serving(house, "--workers", "2", more=more | with_redis(own_redis)) as served:
             ask_all(served, key)
             assert sum(standin.units) <= LIMIT
             wait_until_status_tells(served, sum(standin.units))

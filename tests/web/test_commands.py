@@ -123,7 +123,7 @@ def paused(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         moved[0] += seconds
 
     monkeypatch.setattr("location_context.app.Hosts", partial(Hosts, now=lambda: moved[0]))
-    monkeypatch.setattr("location_context.cli.read.sleep", pause)
+    monkeypatch.setattr("location_context.cli.warm.sleep", pause)
     return told
 
 
@@ -138,7 +138,7 @@ def test_warm_waits_for_the_budget_says_how_long_and_goes_on_where_it_was_stoppe
     standin, file = OpenMeteo(system_clock), far_places(tmp_path, 7)
     standin.slow_seconds = 0.05
     with standin.server.running():
-        more = open_meteo_at(standin, OPEN_HOLIDAYS_URL="", OPEN_METEO_PER_MINUTE="200")
+        more = open_meteo_at(standin, OPEN_HOLIDAYS_URL="", OPEN_METEO_BUDGET="200/minute")
         stopped = command(tmp_path, "warm", str(file), "--json", "--no-wait", more=more, fails=True)
         first = len(standin.calls(ARCHIVE))
         assert 0 < first < 7
@@ -164,7 +164,7 @@ def test_warm_waits_for_a_budget_that_calls_in_vain_have_spent(
         failures.pop() if asked.path == ARCHIVE and failures else respond(asked)
     )
     with standin.server.running():
-        more = open_meteo_at(standin, OPEN_HOLIDAYS_URL="", OPEN_METEO_PER_MINUTE="200")
+        more = open_meteo_at(standin, OPEN_HOLIDAYS_URL="", OPEN_METEO_BUDGET="200/minute")
         done = command(tmp_path, "warm", str(file), "--json", more=more)
     assert json.loads(done.stdout)["read"]["weather"] == {"complete": 2}
     assert sum(paused) > 60
@@ -187,7 +187,7 @@ def test_warm_reads_again_at_its_end_what_failed_for_a_moment(tmp_path: Path) ->
 
     standin.server.respond = respond_later
     with standin.server.running():
-        more = open_meteo_at(standin, OPEN_HOLIDAYS_URL="", OPEN_METEO_PER_MINUTE="1000")
+        more = open_meteo_at(standin, OPEN_HOLIDAYS_URL="", OPEN_METEO_BUDGET="1000/minute")
         done = command(tmp_path, "warm", str(file), "--json", more=more)
     assert json.loads(done.stdout)["read"]["weather"] == {"complete": 3}
     assert not failures

@@ -99,11 +99,11 @@ def test_an_answer_is_degraded_exactly_when_it_is_kept_for_a_shorter_time(
 ):  # fmt: skip
     is_spent = situation == "budgets are spent"
     if is_spent:  # of whoever has a second source, or is one of several
-        names = ("open_meteo_per_day", "ticketmaster_per_day", "osrm_per_minute")
+        names = ("open_meteo_budget", "ticketmaster_budget", "osrm_budget")
         weather_settings = msgspec.structs.replace(
             weather_settings,
             calibrate_forecast=False,  # nothing is fetched behind an answer
-            **dict.fromkeys(names, 0.5),
+            **dict.fromkeys(names, ("0.5/day",)),
         )
     with real(weather_settings, clock, fakes, fault) as client:
         document = client.get("/v1/openapi.json").json()

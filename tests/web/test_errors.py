@@ -1,12 +1,10 @@
 """Every row of the contract's error table, over real HTTP."""
 
+from dataclasses import replace
+
 import pytest
 from starlette.responses import Response
-from starlette.types import Message
 
-from location_context.errors import ServiceOverloaded
-from location_context.web.error_responses import json_error
-from location_context.web.middleware import ErrorResponses
 from tests.serving import serve
 from tests.web.conftest import STAY, Client, make_key
 from tests.web.sections import Broken, Empty, FakeClock, FakeSection
@@ -226,19 +224,12 @@ def unready(*_: object) -> Response:
     raise UnreadyTemplate
 
 
-@pytest.mark.anyio
-async def test_an_error_whose_page_cannot_be_drawn_is_answered_in_the_envelope() -> None:
-    async def overloaded(*_: object) -> None:
-        raise ServiceOverloaded("Try again.", 3)
-
-    sent: list[Message] = []
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    app = ErrorResponses(overloaded, pages={"/page": unready}, default=json_error)
-    state = {"request_id": "req_0123456789abcdef01234567"}
-    await app({"type": "http", "path": "/page", "state": state}, overloaded, send)
-    start, body = sent
-    assert (start["status"], dict(start["headers"])[b"retry-after"]) == (503, b"3")
-    assert b'"code":"service_overloaded"' in body["body"]
+def test_an_error_whose_page_cannot_be_drawn_is_answered_in_the_envelope(client: Client) -> None:
+    routes = client.served.app.routes
+    route = routes["/v1/pulse"]
+    routes["/v1/pulse"] = replace(route, error_response=unready)
+    try:
+        response = client.get("/v1/pulse", {"lat": "91"}, key=None)
+    finally:
+        routes["/v1/pulse"] = route
+    check(response, 400, "invalid_request_error", "invalid_latitude")

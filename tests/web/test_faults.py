@@ -52,7 +52,7 @@ def test_a_missing_or_bad_host_is_malformed_in_the_envelope(client: Client, head
 
 
 def test_health_answers_the_plain_check_of_a_load_balancer(client: Client) -> None:
-    """HTTP/1.0 without a Host header, as HAProxy sends `option httpchk GET /v1/health`."""
+    """HTTP/1.0 without a Host header, as some load balancers ask for it."""
     answer = exchange(client.served.port, b"GET /v1/health HTTP/1.0\r\n\r\n")
     assert status_of(answer) == 200
     assert answer.endswith(b'{"status":"ok"}')

@@ -63,7 +63,7 @@ async def test_what_a_server_process_made_at_its_start_is_not_looked_through_for
     try:
         for own_process in (False, True):
             app = create_app(settings, sections=sections, own_process=own_process)
-            async with app.router.lifespan_context(app):
+            async with app.lifespan(app):
                 assert (gc.get_freeze_count() > of_python) is own_process
     finally:
         gc.unfreeze()

@@ -14,10 +14,11 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from location_context.settings import Settings
-from location_context.web.measurements import METRICS, PREFIX, Values
-from location_context.web.metrics import SharedValues
+from location_context.web.measurements import METRICS, PREFIX
+from location_context.web.metrics import AllProcesses
+from tests.databases import OwnRedis
 from tests.serving import free_port, serve
-from tests.web.commands import Serving, command, serving
+from tests.web.commands import Serving, command, serving, with_redis
 from tests.web.conftest import HTTP, STAY, Client, make_key
 from tests.web.sections import Broken, Empty, FakeSection, Slow
 
@@ -142,7 +143,7 @@ def test_without_an_address_nothing_is_counted_and_the_library_is_not_loaded(tmp
         "from location_context.settings import Settings\n"
         "async def work():\n"
         "  app = create_app(Settings(data_dir=pathlib.Path(sys.argv[1])))\n"
-        "  async with app.router.lifespan_context(app): print('prometheus_client' in sys.modules)\n"
+        "  async with app.lifespan(app): print('prometheus_client' in sys.modules)\n"
         "asyncio.run(work())"
     )
     done = subprocess.run(
@@ -162,46 +163,16 @@ def test_an_address_that_is_wrong_or_in_use_ends_in_a_sentence(tmp_path, address
     assert f"Cannot listen on {address}" in done.stderr
 
 
-VALUES: Values = {
-    "requests_total": {("/v1/pulse", "200", ""): 5.0},
-    "request_duration_seconds": {("/v1/pulse",): [1.0] * 14 + [0.25]},
-    "workers": {(): 1.0},
-    "keys_age_seconds": {(): 3.0},
-}
-ROUTE = ("/v1/pulse", "200", "")
+def test_serve_without_the_library_names_the_extra(tmp_path, address, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "prometheus_client", None)  # as if not installed
+    more = {"LOCATION_CONTEXT_METRICS_ADDRESS": address}
+    done = command(tmp_path, "serve", "--port", str(free_port()), more=more, fails=True)
+    assert "pip install 'location-context[metrics]'" in done.stderr
 
 
-def test_a_process_that_follows_another_goes_on_from_its_counters(tmp_path: Path) -> None:
-    first, second = SharedValues(str(tmp_path)), SharedValues(str(tmp_path))
-    first.publish(VALUES)
-    second.publish(VALUES | {"keys_age_seconds": {(): 1.0}})
-    both = first.of_all()
-    assert both == second.of_all()
-    assert both["requests_total"][ROUTE] == 10
-    assert both["request_duration_seconds"][("/v1/pulse",)] == [2.0] * 14 + [0.5]
-    assert (both["workers"][()], both["keys_age_seconds"][()]) == (2, 3)
-    first.close()  # as the kernel does for a process that is killed
-    alone = second.of_all()
-    assert alone["requests_total"][ROUTE] == 10
-    assert (alone["workers"][()], alone["keys_age_seconds"][()]) == (1, 1)
-    third = SharedValues(str(tmp_path))
-    third.publish(VALUES)
-    assert second.of_all()["requests_total"][ROUTE] == 15
-    assert second.of_all()["workers"][()] == 2
-    assert len(list(tmp_path.glob("*.values"))) == 2
-    third.close()
-    second.close()
-
-
-@pytest.mark.parametrize("damage", [b"", b"\xff", b"\x81\xa1x\x01"], ids=repr)
-def test_values_that_cannot_be_read_cost_themselves_alone(tmp_path: Path, damage: bytes) -> None:
-    first, second = SharedValues(str(tmp_path)), SharedValues(str(tmp_path))
-    first.publish(VALUES)
-    second.publish(VALUES)
-    (tmp_path / "1.values").write_bytes(damage)
-    assert first.of_all()["requests_total"][ROUTE] == 5
-    first.close()
-    second.close()
+def test_a_file_that_a_killed_worker_left_empty_does_not_count(tmp_path: Path) -> None:
+    (tmp_path / "counter_1.db").touch()
+    assert not list(AllProcesses(tmp_path).collect())
 
 
 def workers_of(served: Serving) -> list[int]:
@@ -221,14 +192,16 @@ def until(told: float, address: str, *sample: str) -> list[float]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it finds the workers in /proc")
-def test_two_workers_are_one_sum_that_never_falls_when_one_is_killed(tmp_path, address) -> None:
+def test_two_workers_are_one_sum_that_never_falls_when_one_is_killed(
+    tmp_path, address, own_redis: OwnRedis
+) -> None:
     command(tmp_path, "setup", "--without-fallback")
     key = command(tmp_path, "keys", "create", "scraped").stdout.split()[-1]
     sent = {"Authorization": f"Bearer {key}"}
     stay = {"lat": "48.85", "lng": "2.35", "start": "2026-11-28", "end": "2026-12-01"}
     counted = ("requests_total", "/v1/pulse/astronomy", "200")
     more = {"LOCATION_CONTEXT_METRICS_ADDRESS": address}
-    with serving(tmp_path, "--workers", "2", more=more) as served:
+    with serving(tmp_path, "--workers", "2", more=more | with_redis(own_redis)) as served:
         url = f"http://127.0.0.1:{served.port}/v1/pulse/astronomy"
         until(2, address, "workers_ready")
         for _ in range(40):

@@ -6,8 +6,7 @@ So 200, 304, 400 and HEAD count; 404 and 405 never come here; 401 and 429 are no
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -16,7 +15,6 @@ from location_context.access.key_cache import ApiKeyCache
 from location_context.access.keys import ApiKey, digest, is_well_formed
 from location_context.access.quota import Counter, Limit, Limits, RateLimitResult
 from location_context.errors import (
-    AuthenticationError,
     InvalidApiKey,
     MissingApiKey,
     RateLimitExceeded,
@@ -25,17 +23,12 @@ from location_context.lru import LRUCache
 from location_context.stay import Clock
 
 MAX_WARNINGS = 5  # damaged keys that are named one by one
-MAX_KNOWN_HEADERS = 10_000  # keys in use within two seconds; 3 MB
+MAX_CACHED_DIGESTS = 10_000  # 3 MB
 MAX_CACHED_LIMITS = 1000  # pairs of quotas: most keys have the same
 _WIDGET = "widget:"  # before the pseudonym, so that it is not the id of a key
 _NOT_RECOGNISED = "The provided API key is not recognised."
 _FORM = "`Authorization: Bearer <api-key>`"
 _MISSING = f"The API key is missing: send it in the header, as {_FORM}."
-
-
-Headers: TypeAlias = Mapping[bytes, bytes]  # each given once, by its lower-case name
-# a counted request: the id of its key, if it came with one, and the headers of its answer
-Admitted: TypeAlias = tuple[str | None, list[tuple[bytes, bytes]]]
 
 
 class Grant(Struct, frozen=True):
@@ -115,9 +108,8 @@ class Authenticator:
         self._clock = clock
         self._widget_limits = Limits(Limit("minute", widget_per_minute, 60))
         self._limits = LRUCache[tuple[int, int], Limits](MAX_CACHED_LIMITS)
-        # by the header that was sent, no longer than the keys themselves are kept; saves the HMAC
-        self._known: dict[bytes, tuple[str, Limits]] = {}
-        self._known_since = 0.0
+        # by the header that was sent, of keys that work; an HMAC takes as long as all the rest
+        self._digests = LRUCache[str, bytes](MAX_CACHED_DIGESTS)
         self.refusals = dict.fromkeys(("minute", "day", "widget", "unknown_keys"), 0)
 
     @property
@@ -166,54 +158,9 @@ class Authenticator:
             RateLimitExceeded: its quota is used up, or the client tried too many unknown keys.
             ServiceOverloaded: keys cannot be checked at this moment.
         """
-        key = await self._verify(_bearer(authorization_headers, key_in_query), client)
+        key = await self._verify(authorization_headers, key_in_query, client)
         limits = self._limits_of(key)
-        if key.expires_at is None and key.revoked_at is None:  # else it may end at any moment
-            if len(self._known) >= MAX_KNOWN_HEADERS:
-                self._known.clear()
-            self._known[authorization_headers[0].encode("latin-1")] = (key.id, limits)
         return self._granted(key.id, await self._counter.consume(key.id, limits))
-
-    async def authenticate_known(self, authorization_header: bytes) -> Grant | None:
-        """Count a request whose key was checked within the last two seconds; None if it was not.
-
-        Raises:
-            RateLimitExceeded: its quota is used up.
-        """
-        if (known := self._find_known(authorization_header)) is None:
-            return None
-        return self._granted(known[0], await self._counter.consume(*known))
-
-    def authenticate_now(self, authorization_header: bytes) -> Grant | None:
-        """The same at once; None also where counting takes waiting, and nothing was counted.
-
-        Raises:
-            RateLimitExceeded: its quota is used up.
-        """
-        if (known := self._find_known(authorization_header)) is None:
-            return None
-        result = self._counter.consume_now(*known)
-        return None if result is None else self._granted(known[0], result)
-
-    def _find_known(self, authorization_header: bytes) -> tuple[str, Limits] | None:
-        cache = self._key_cache
-        if self._known_since != cache.read_at:
-            self._known.clear()
-            self._known_since = cache.read_at
-        known = self._known.get(authorization_header)
-        return known if known is not None and cache.is_recent else None
-
-    def authenticate_again(self, authorization_header: bytes) -> Admitted | None:
-        """The same where nothing but the count can differ from the last request in this second."""
-        cache = self._key_cache
-        known = self._known.get(authorization_header)
-        if known is None or self._known_since != cache.read_at or not cache.is_recent:
-            return None
-        key_id, limits = known
-        account = self._counter.consume_again(key_id, limits)
-        if account is None:
-            return None
-        return key_id, [limits.policy_header, (b"ratelimit", account.state)]
 
     def _granted(self, key_id: str, result: RateLimitResult) -> Grant:
         if not result.allowed:
@@ -233,38 +180,27 @@ class Authenticator:
             RateLimitExceeded: too many in this minute.
         """
         subject = _WIDGET + await self._pseudonymiser.pseudonym(client)
-        self._require_room(await self._counter.consume(subject, self._widget_limits))
-
-    def limit_widget_now(self, client: str) -> bool:
-        """The same at once; False if that takes waiting, and nothing was counted.
-
-        Raises:
-            RateLimitExceeded: too many in this minute.
-        """
-        if (pseudonym := self._pseudonymiser.pseudonym_now(client)) is None:
-            return False
-        subject, limits = _WIDGET + pseudonym, self._widget_limits
-        if self._counter.consume_again(subject, limits) is not None:
-            return True
-        if (result := self._counter.consume_now(subject, limits)) is not None:
-            self._require_room(result)
-        return result is not None
-
-    def _require_room(self, result: RateLimitResult) -> None:
+        result = await self._counter.consume(subject, self._widget_limits)
         if not result.allowed:
             self.refusals["widget"] += 1
             raise RateLimitExceeded(
                 "Too many requests from this address; try again in a moment.", result.retry_after
             )
 
-    async def _verify(self, secret: str, client: str) -> ApiKey:
-        if not is_well_formed(secret):
-            raise InvalidApiKey(_NOT_RECOGNISED)
-        key_digest = digest(self._pepper, secret)
+    async def _verify(self, headers: Sequence[str], key_in_query: bool, client: str) -> ApiKey:
+        known = self._digests.get(headers[0]) if len(headers) == 1 else None
+        key_digest = known or self._digest(_bearer(headers, key_in_query))
         key = await self._key_cache.find(key_digest) or await self._find_new(key_digest, client)
         if (status := key.status(self._clock())) != "active":
             raise InvalidApiKey(f"{_NOT_RECOGNISED[:-1]}: it is {status}.")
+        if known is None:
+            self._digests.put(headers[0], key_digest)
         return key
+
+    def _digest(self, secret: str) -> bytes:
+        if not is_well_formed(secret):
+            raise InvalidApiKey(_NOT_RECOGNISED)
+        return digest(self._pepper, secret)
 
     def _limits_of(self, key: ApiKey) -> Limits:
         """The limits of a key; the same object for the same quotas."""
@@ -293,20 +229,6 @@ def damaged_key_warning(key_id: str) -> str:
     )
 
 
-def refusal(authorization_header: bytes | None) -> AuthenticationError | None:
-    """Why a request with this header, or none, and no key in its query is refused.
-
-    None if it may hold a key, which must be looked up.
-    """
-    if authorization_header is None:
-        return MissingApiKey(_MISSING)
-    try:
-        secret = _bearer([authorization_header.decode("latin-1")], key_in_query=False)
-    except AuthenticationError as error:
-        return error
-    return None if is_well_formed(secret) else InvalidApiKey(_NOT_RECOGNISED)
-
-
 def _bearer(headers: Sequence[str], key_in_query: bool) -> str:
     """The key in the Authorization header (RFC 6750)."""
     if len(headers) > 1:
@@ -319,30 +241,3 @@ def _bearer(headers: Sequence[str], key_in_query: bool) -> str:
             f"An API key must not be part of the URL: send it in the header, as {_FORM}."
         )
     raise MissingApiKey(_MISSING)
-
-
-class Gate(Protocol):
-    """Who may ask for a route, and how its requests are counted; a scope is that of ASGI.
-
-    Attributes:
-        public: whether its requests need no key.
-    """
-
-    public: bool
-
-    async def admit(self, scope: Mapping[str, Any]) -> Grant | None:
-        """Count a request.
-
-        Raises:
-            PublicError: it is refused.
-        """
-
-    def admit_now(self, scope: Mapping[str, Any], headers: Headers) -> Admitted | None:
-        """Count a request at once; None if it takes waiting, and nothing was counted.
-
-        Raises:
-            RateLimitExceeded: it is refused.
-        """
-
-    def refusal(self, scope: Mapping[str, Any], headers: Headers) -> AuthenticationError | None:
-        """Why a request is refused whatever it asks for; None if `admit` must tell."""

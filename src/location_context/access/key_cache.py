@@ -74,11 +74,6 @@ class ApiKeyCache:
         """Seconds since the store told these keys."""
         return self._now() - self.read_at
 
-    @property
-    def is_recent(self) -> bool:
-        """Whether the keys need not be read again yet."""
-        return self._now() - self.read_at < REFRESH_SECONDS
-
     async def find(self, digest: bytes) -> ApiKey | None:
         """The key with this digest, as it was in the store at most five seconds ago.
 

@@ -44,7 +44,6 @@ class Limits:
     Attributes:
         windows: each limit.
         names: which they are; subjects of other names are counted apart.
-        longest: the most seconds left in each window.
         policy: `RateLimit-Policy` of the IETF draft.
         policy_header: the same as a header of an answer.
         state: `RateLimit` of it, with a place for what is left in each window, and for how long.
@@ -53,7 +52,6 @@ class Limits:
     def __init__(self, *limits: Limit) -> None:
         self.windows = limits
         self.names = tuple(limit.name for limit in limits)
-        self.longest = tuple(limit.max_remaining for limit in limits)
         self.policy = ", ".join(f'"{one.name}";q={one.quota};w={one.seconds}' for one in limits)
         self.policy_header = (b"ratelimit-policy", self.policy.encode())
         self.state = ", ".join(f'"{one.name}";r=%s;t=%d' for one in limits)
@@ -68,6 +66,7 @@ class Window(Struct, frozen=True):
 
     @property
     def left(self) -> int:
+        """How many requests are left, never below 0: a quota may have been lowered."""
         return max(0, self.limit.quota - self.used)
 
     def at(self, now: float, limit: Limit) -> "Window":
@@ -76,6 +75,8 @@ class Window(Struct, frozen=True):
         The limit may have another quota than the window was opened with.
         """
         left = self.ends - now
+        if 0 < left <= limit.max_remaining and limit is self.limit:
+            return self
         if left <= 0:
             return Window(limit, 0, limit.end(now))
         ends = self.ends if left <= limit.max_remaining else limit.end(now)
@@ -118,19 +119,8 @@ class Counter(Protocol):
         """Whether the shared store is unreachable, and this process counts on its own."""
         ...
 
-    def consume_now(self, subject: str, limits: Limits) -> RateLimitResult | None:
-        """Count one request of `subject` if every window has room; None if that takes waiting."""
-        ...
-
-    def consume_again(self, subject: str, limits: Limits) -> "Account | None":
-        """Count one more of a subject that was counted in this second; its account has the state.
-
-        None where that does not tell all, or there is no room; nothing is counted then.
-        """
-        ...
-
     async def consume(self, subject: str, limits: Limits) -> RateLimitResult:
-        """The same as `consume_now`, however long it takes."""
+        """Count one request of `subject` if every window has room."""
         ...
 
     async def refund(self, subject: str, result: RateLimitResult) -> None:
@@ -141,64 +131,11 @@ class Counter(Protocol):
         """32 random bytes, the same for all who share the store, kept for two days at most."""
         ...
 
-    def secret_now(self, name: str) -> bytes | None:
-        """The same; None if that takes waiting."""
-        ...
-
     async def close(self) -> None: ...
 
 
-class Account:
-    """The windows of a subject, and how many requests came after in the same second of each.
-
-    In that second nothing changes but the count, so that all else of the header is kept.
-
-    Attributes:
-        limits: those of the windows.
-        since, until: the span in which `again` may be asked.
-        room: how often.
-    """
-
-    __slots__ = ("_again", "_left", "_state", "_windows", "limits", "room", "since", "until")
-
-    def __init__(self, limits: Limits, windows: Sequence[Window]) -> None:
-        self.limits = limits
-        self._windows = windows
-        self._again = self.room = 0
-        self.since = self.until = 0.0
-
-    def prepare(self, now: float) -> None:
-        """Make `again` possible from now on."""
-        ends = [(window.ends, math.ceil(window.ends - now)) for window in self._windows]
-        self.since = max(end - seconds for end, seconds in ends)
-        self.until = min(end - seconds + 1 for end, seconds in ends)
-        self._left = [window.left for window in self._windows]
-        self.room = min(self._left)
-        shown = [part for _, seconds in ends for part in ("%d", seconds)]
-        self._state = (self.limits.state % tuple(shown)).encode()
-
-    def again(self) -> "Account":
-        """Count one more request."""
-        self.room -= 1
-        self._again += 1
-        return self
-
-    @property
-    def state(self) -> bytes:
-        """`RateLimit` of the answer to the request that was counted last, by `again`."""
-        again = self._again
-        return self._state % tuple([left - again for left in self._left])
-
-    @property
-    def windows(self) -> Sequence[Window]:
-        """All that was counted."""
-        if again := self._again:
-            self._windows = [Window(w.limit, w.used + again, w.ends) for w in self._windows]
-            self._again = self.room = 0
-        return self._windows
-
-
-Kind: TypeAlias = OrderedDict[str, Account]
+Windows: TypeAlias = Sequence[Window]
+Kind: TypeAlias = OrderedDict[str, Windows]
 
 
 class MemoryCounter:
@@ -216,47 +153,34 @@ class MemoryCounter:
         self._kinds: dict[tuple[str, ...], Kind] = {}
         self._secrets: OrderedDict[str, bytes] = OrderedDict()
 
-    def consume_now(self, subject: str, limits: Limits) -> RateLimitResult:
+    def consume_nowait(self, subject: str, limits: Limits) -> RateLimitResult:
+        """Count one request of `subject` if every window has room."""
         now, kind = self._now(), self._kind(limits)
-        account = kind.get(subject)
-        if account is None:
+        stored = kind.get(subject)
+        if stored is None:
             self._forget(kind, now)
-            stored: Sequence[Window] = [Window(one, 0, one.end(now)) for one in limits.windows]
-        else:
-            stored = account.windows
-        windows: list[Window] = []
-        counted: list[Window] = []
+            stored = [Window(limit, 0, limit.end(now)) for limit in limits.windows]
         allowed = True
-        for window, limit, longest in zip(stored, limits.windows, limits.longest, strict=True):
-            # what holds for nearly every request is asked here, without a call
-            if not 0 < window.ends - now <= longest or window.limit is not limit:
-                window = window.at(now, limit)  # noqa: PLW2901  the same window, as it is now
+        windows, counted = [], []
+        for kept, limit in zip(stored, limits.windows, strict=True):
+            window = kept.at(now, limit)
+            allowed = allowed and window.used < limit.quota
             windows.append(window)
             counted.append(Window(limit, window.used + 1, window.ends))
-            allowed = allowed and window.used < limit.quota
         windows = counted if allowed else windows
-        kind[subject] = again = Account(limits, windows)
-        if account is not None:  # most addresses come once
-            again.prepare(now)
+        kind[subject] = windows
         kind.move_to_end(subject)
         return RateLimitResult(allowed, limits, windows, now)
 
-    def consume_again(self, subject: str, limits: Limits) -> Account | None:
-        kind = self._kinds.get(limits.names)
-        account = kind.get(subject) if kind is not None else None
-        if account is None or account.limits is not limits or not account.room:
-            return None
-        return account.again() if account.since <= self._now() < account.until else None
-
     async def consume(self, subject: str, limits: Limits) -> RateLimitResult:
-        return self.consume_now(subject, limits)
+        return self.consume_nowait(subject, limits)
 
     def record(self, subject: str, result: RateLimitResult) -> None:
         """Continue from windows that were counted elsewhere."""
         kind = self._kind(result.limits)
         if subject not in kind:
             self._forget(kind, result.now)
-        kind[subject] = Account(result.limits, result.windows)
+        kind[subject] = result.windows
         kind.move_to_end(subject)
 
     def _forget(self, kind: Kind, now: float) -> None:
@@ -267,17 +191,12 @@ class MemoryCounter:
     async def refund(self, subject: str, result: RateLimitResult) -> None:
         kind = self._kind(result.limits)
         if subject in kind:
-            account, given = kind[subject], result.windows
-            windows = [
+            kind[subject] = [
                 Window(one.limit, max(0, one.used - 1), one.ends) if one.ends == end.ends else one
-                for one, end in zip(account.windows, given, strict=True)
+                for one, end in zip(kind[subject], result.windows, strict=True)
             ]
-            kind[subject] = Account(account.limits, windows)
 
     async def secret(self, name: str) -> bytes:
-        return self.secret_now(name)
-
-    def secret_now(self, name: str) -> bytes:
         if name not in self._secrets:
             self._secrets[name] = secrets.token_bytes(32)
             while len(self._secrets) > 2:
@@ -296,5 +215,5 @@ class MemoryCounter:
         return kind
 
 
-def _has_ended(account: Account, now: float) -> bool:
-    return all(window.ends <= now for window in account.windows)
+def _has_ended(windows: Windows, now: float) -> bool:
+    return all(window.ends <= now for window in windows)

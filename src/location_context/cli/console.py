@@ -23,7 +23,6 @@ from location_context.errors import OperatorError
 from location_context.settings import Settings
 from location_context.settings.data_dir import note_store
 from location_context.settings.parsers import COMMAND, variable
-from location_context.upstream.purge import Purger
 
 _MAX_COLUMNS = 10_000  # the terminal wraps longer lines, and nothing is cut off
 _COMMAND = re.compile(r"(?<![\w./-])location-context (?=[a-z])")
@@ -85,12 +84,6 @@ def warn(text: str) -> None:
 def step(text: str) -> None:
     """A step of a long command, on stderr."""
     err().print(text, markup=False)
-
-
-def tell_of_purge(purger: Purger) -> None:
-    """A warning on stderr where a CDN could not be told of an import."""
-    if purger.failure:
-        warn(f"The CDN was not purged ({purger.failure}); its pages follow within the hour.")
 
 
 def csv_rows(file: Path, columns: Sequence[str]) -> list[tuple[int, dict[str, str]]]:

@@ -78,7 +78,6 @@ def add(  # noqa: PLR0913  each is an option of the command
 
 
 @events.command("list")
-@feed.command("list")
 def list_(json: console.Json = False) -> None:
     """List feeds and imports."""
     calendars = _run(lambda feeds: feeds.calendars())
@@ -119,9 +118,7 @@ def _run(work: Callable[[importer.Feeds], Awaitable[T]]) -> T:
             http_client(settings.user_agent) as client,
         ):
             feeds = importer.Feeds(settings, system_clock, client, SqlEventStore(database))
-            done = await work(feeds)
-            console.tell_of_purge(feeds.purger)
-            return done
+            return await work(feeds)
 
     return asyncio.run(run())
 

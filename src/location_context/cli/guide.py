@@ -16,13 +16,10 @@ from location_context.errors import OperatorError
 from location_context.sections.contract import CC0
 from location_context.sections.guide.imports import importer, reading, sources
 from location_context.sections.guide.records import GuideVersion
-from location_context.sections.guide.section import Guide
-from location_context.settings import Settings
 from location_context.stay import system_clock
 from location_context.storage.database import Database
 from location_context.storage.datasets import SqlGuideStore
-from location_context.upstream.http import HttpClient, http_client
-from location_context.upstream.purge import Purger, section_tag
+from location_context.upstream.http import http_client
 
 guide = typer.Typer(
     add_completion=False,
@@ -100,7 +97,7 @@ def list_(*, json: console.Json = False) -> None:
 @guide.command()
 def rollback(*, json: console.Json = False) -> None:
     """Roll back to the version before the current one."""
-    version = _run(_rollback)
+    version = _run(lambda guides: guides.rollback())
     text = f"Version {version.number} serves again ({version.rows:,} restaurants)."
     console.emit(_as_json(version), text, json=json)
 
@@ -111,7 +108,7 @@ def _run(work: Callable[[SqlGuideStore], Awaitable[T]]) -> T:
     async def run() -> T:
         settings = console.settings()
         async with await Database.open(settings) as database:
-            return await work(SqlGuideStore(database, settings.guide_versions))
+            return await work(SqlGuideStore(database))
 
     return asyncio.run(run())
 
@@ -130,10 +127,9 @@ async def _import(
         datasets = importer.Importer(guides, system_clock, reading.read_in_sandbox)
         if sample:
             _, report = await importer.import_sample(datasets)
-            await _purge(client, settings)
             return report
         if source is None:
-            dataset = await sources.fetch_wikidata(client, settings)
+            dataset = await sources.fetch_wikidata(client)
         else:
             dataset = await sources.fetch(client, source, settings)
         dated = metadata.dated or dataset.dated
@@ -146,22 +142,7 @@ async def _import(
                 strict=strict,
                 progress=lambda done, total: bar.update(task, completed=done, total=total),
             )
-        await _purge(client, settings)
         return report
-
-
-async def _rollback(guides: SqlGuideStore) -> GuideVersion:
-    settings, version = console.settings(), await guides.rollback()
-    async with http_client(settings.user_agent) as client:
-        await _purge(client, settings)
-    return version
-
-
-async def _purge(client: HttpClient, settings: Settings) -> None:
-    """Tell a CDN, where there is one, that another version serves."""
-    purger = Purger(settings, client)
-    await purger.purge(section_tag(Guide.name))
-    console.tell_of_purge(purger)
 
 
 def _date(text: str | None) -> date | None:

@@ -22,17 +22,16 @@ COMMANDS = {  # in the order of `--help`, with the first line of each command's 
     "keys": "Create, list, revoke and rotate API keys.",
     "guide": "Import a restaurant guide, list its versions, roll back to the previous one.",
     "events": "Import your own events and manage feeds.",
-    "climate": "Climate data: the fallback grid, and the archive for many places.",
+    "climate": "Build the fallback climate grid.",
     "read": "Read a section for a point and a stay, as the server would answer it.",
-    "accuracy": "Show how the forecasts of this installation came out, by days ahead.",
-    "warm": "Fill the caches for the places and stays in a file.",
+    "warm": "Fill the caches for the places and stays in a file; resumes after an interruption.",
     "doctor": "Check settings, storage, datasets and providers; exit with 1 if a check failed.",
     "backup": "Copy the database of a running service, its pepper and grid into one file.",
     "restore": "Restore a backup into a data directory that holds no data yet.",
     "migrate": "Bring the database schema up to date; safe to run again after an interruption.",
 }
 MODULES = {
-    "climate": "setup", "warm": "read",
+    "climate": "setup",
     "backup": "database", "restore": "database", "migrate": "database",
 }  # fmt: skip
 

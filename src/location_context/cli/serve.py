@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from typing import Annotated, Any
 
@@ -31,7 +32,8 @@ from granian.server.mp import MPServer
 from location_context.cli import console
 from location_context.errors import LocationContextError, OperatorError
 from location_context.settings import PREFIX, Settings, not_a_setting, unknown
-from location_context.settings.parsers import CHECKED, METRICS_FOLDER, WORKERS, host_and_port
+from location_context.settings.parsers import CHECKED, MULTIPROCESS_FOLDER, WORKERS, host_and_port
+from location_context.settings.settings import DRAIN_AT_MOST
 from location_context.web import logs
 
 APPLICATION = "location_context.app:serve_app"
@@ -40,10 +42,12 @@ HTTP1_SETTINGS = HTTP1Settings(
     max_buffer_size=65_536,  # bytes that they may have
 )
 MAX_CONNECTIONS = 2048  # waiting or open; far above what the concurrency limit admits
-ALONE = (
-    "Without REDIS_URL each of the {workers} workers is on its own: it counts quotas alone (a key "
-    "gets up to {workers} times its quota), asks providers for what another is asking for, finds "
-    "out by itself which provider does not answer, and has caches of its own"
+NEEDS_REDIS = (
+    "{workers} workers count the quotas of keys together, which takes Redis: set "
+    "LOCATION_CONTEXT_REDIS_URL, such as redis://127.0.0.1:6379/0, or serve with one worker."
+)
+NEEDS_METRICS = (
+    "METRICS_ADDRESS needs the library prometheus-client: pip install 'location-context[metrics]'."
 )
 SIGNAL_SECONDS = 0.2  # after which a signal is heeded while the first worker starts
 ENDING_SECONDS = 15  # that a worker may take to end once it has drained
@@ -62,17 +66,15 @@ def serve(
 ) -> None:
     """Serve the sections, the widget and the documents until SIGTERM or Ctrl-C."""
     settings = listening_settings(console.settings(new=new), host, port)
+    if workers > 1 and not settings.redis_url:
+        raise OperatorError(NEEDS_REDIS.format(workers=workers))
     logs.configure(settings)
     _check_port(host, port, "Choose another with --port.")
     if settings.metrics_address:
+        if find_spec("prometheus_client") is None:
+            raise OperatorError(NEEDS_METRICS)
         _check_port(*host_and_port(settings.metrics_address), "See METRICS_ADDRESS.")
     notices = [f"Ignored: {not_a_setting(name)}" for name in unknown(os.environ)]
-    if workers > 1 and not settings.redis_url:
-        notices.append(ALONE.format(workers=workers))
-    if workers > 1 and not (settings.redis_url or os.access(settings.data_dir, os.W_OK)):
-        notices.append("The data directory cannot be written to: budgets are split by workers")
-        os.environ[PREFIX + "BUDGET_SHARE"] = str(settings.budget_share / workers)
-
     os.environ[WORKERS] = str(workers)
 
     def announce(found: Sequence[str]) -> None:
@@ -80,7 +82,7 @@ def serve(
 
     if multiprocessing.get_start_method() == "forkserver":  # on Linux from Python 3.14 on
         multiprocessing.set_start_method("fork", force=True)  # else workers share no pages
-    drained = math.ceil(max(settings.drain_at_least, settings.drain_at_most))
+    drained = math.ceil(max(settings.drain_at_least, DRAIN_AT_MOST))
     kind, kill_after = partial(Supervisor, announce), drained + ENDING_SECONDS
     with _metrics_folder(settings):
         supervisor = server(APPLICATION, host, port, workers, kill_after, kind)
@@ -153,12 +155,12 @@ def _open_first(parent: Connection) -> None:
 
 @contextmanager
 def _metrics_folder(settings: Settings) -> Iterator[None]:
-    """The folder in which the workers of one server share their values, until it ends."""
+    """Make the folder in which prometheus-client keeps the workers' metrics, until they end."""
     if not settings.metrics_address:
         yield
         return
     with tempfile.TemporaryDirectory(prefix="location-context-", ignore_cleanup_errors=True) as it:
-        os.environ[METRICS_FOLDER] = it
+        os.environ[MULTIPROCESS_FOLDER] = it
         yield
 
 

@@ -1,4 +1,4 @@
-"""`setup` prepares a first start; `climate` builds the fallback grid, and the archive for places.
+"""`setup` prepares a first start; `climate fallback` builds the fallback grid.
 
 `setup` makes the data directory and database, the sample guide, the fallback climate grid and a
 first API key, which is printed once with a `curl` line that works as soon as `serve` runs. What is
@@ -7,37 +7,27 @@ there already is left as it is.
 
 import asyncio
 import sys
-from contextlib import AsyncExitStack
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from location_context.app import open_hosts
 from location_context.cli import console
 from location_context.cli.serve import Host, Port, Workers, local_address
 from location_context.errors import OperatorError
 from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.sections.guide.imports.importer import Importer, import_sample
 from location_context.sections.guide.imports.reading import read
-from location_context.sections.section import SectionContext
 from location_context.sections.weather import fallback_grid
 from location_context.sections.weather.fallback_grid import FallbackGrid
-from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
-from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
-from location_context.sections.weather.retrieval.archives import ArchiveBuilder, BuildReport
 from location_context.settings import Settings
 from location_context.stay import system_clock
 from location_context.storage.access import open_api_keys
 from location_context.storage.database import Database
-from location_context.storage.datasets import SqlClimateStore, SqlGuideStore
-from location_context.upstream.http import http_client
+from location_context.storage.datasets import SqlGuideStore
 
-climate = typer.Typer(
-    add_completion=False, help="Climate data: the fallback grid, and the archive for many places."
-)
+climate = typer.Typer(add_completion=False, help="Build the fallback climate grid.")
 WithoutFallback = Annotated[
     bool, typer.Option("--without-fallback", help="Skip building the fallback climate grid.")
 ]
@@ -123,6 +113,11 @@ def _curl(address: str, key: str, settings: Settings) -> str:
     return f'curl -H "Authorization: Bearer {key}" "{address}/v1/pulse/{section}?{query}"'
 
 
+@climate.callback()
+def group() -> None:
+    """Build the fallback climate grid."""  # which keeps `fallback` a command of its own
+
+
 @climate.command()
 def fallback(
     *,
@@ -138,54 +133,3 @@ def fallback(
     size = grid_file.path.stat().st_size
     text = [] if made else [f"The fallback grid already exists: {grid_file.path}"]
     console.emit({"path": str(grid_file.path), "bytes": size, "made": made}, *text, json=json)
-
-
-@climate.command()
-def build(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV with the columns lat,lng.")],
-    *,
-    json: console.Json = False,
-) -> None:
-    """Fetch ten years for the cell of every place in a file; resumes after an interruption."""
-    report = asyncio.run(_build(_places(file)))
-    text = (
-        f"{report.cells} cells: {report.held} already stored, {report.fetched} fetched, "
-        f"{report.failed} failed"
-    )
-    console.emit(report, text, json=json)
-    if report.failed:
-        raise typer.Exit(1)
-
-
-def _places(file: Path) -> list[tuple[float, float]]:
-    """The coordinates in a file, all validated before the first request.
-
-    Raises:
-        OperatorError: the file cannot be read, or a line has no coordinates.
-    """
-    places = []
-    for number, row in console.csv_rows(file, ("lat", "lng")):
-        try:
-            lat, lng = float(row["lat"]), float(row["lng"])
-        except (TypeError, ValueError):
-            raise OperatorError(f"{file}, line {number}: lat and lng must be numbers") from None
-        if not (abs(lat) <= 90 and abs(lng) <= 180):
-            raise OperatorError(f"{file}, line {number}: accepted: lat -90..90, lng -180..180")
-        places.append((lat, lng))
-    return places
-
-
-async def _build(places: list[tuple[float, float]]) -> BuildReport:
-    settings = console.settings()
-    gazetteer = Gazetteer.load()
-    points = [gazetteer.point(lat, lng) for lat, lng in places]
-    async with AsyncExitStack() as stack:
-        database = await stack.enter_async_context(await Database.open(settings))
-        client = await stack.enter_async_context(http_client(settings.user_agent))
-        hosts = open_hosts(database)
-        archive = OpenMeteoArchive(SectionContext(settings, system_clock, client, hosts=hosts))
-        if not archive.client.configured:
-            raise OperatorError("Open-Meteo's archive is switched off by its empty address.")
-        repository = ArchiveRepository(SqlClimateStore(database), system_clock)
-        builder = ArchiveBuilder(archive, repository, system_clock, console.step, asyncio.sleep)
-        return await builder.build(points)

@@ -81,7 +81,7 @@ class CachedSection:
         key, public = _key(query), query.public
         cached = self._cache.peek(key)
         if cached and cached.value.superseded:
-            self._cache.entries.pop(key)
+            self._cache.drop(key)
         elif (
             cached and cached.serves(public=public) and self._usable(cached, query, REVALIDATE_TTL)
         ):
@@ -92,7 +92,7 @@ class CachedSection:
             else:
                 self._count("fresh", query)
             return cached.value
-        kind: ReadKind = "joined" if (key, public) in self._cache.in_flight else "miss"
+        kind: ReadKind = "joined" if self._cache.is_fetching(key, public=public) else "miss"
         try:
             entry = await self._cache.get_fresh(
                 key, lambda: self._fetch(query, deadline), deadline, public=public

@@ -294,8 +294,7 @@ class SectionResult:
     `fresh_until` is never past the local midnight for what depends on today. `lacks` says why a
     provider is missing from what is not applicable, which has no field for it. `awaits` is what is
     fetched behind an answer that is good, but will be better then: once it is done, the answer is
-    given to nobody else. `shared_until` is how long a CDN may hold it, where that is longer: every
-    process gives up the result once its data change, and the CDN is purged.
+    given to nobody else. `shared_until` is how long a CDN may hold it, where that is longer.
     """
 
     body: Applicable | NotApplicable

@@ -32,6 +32,7 @@ Samples: TypeAlias = Mapping[str, Mapping[str, str]]
 Table = TypeVar("Table", bound=msgspec.Struct)
 Body = TypeVar("Body", bound=contract.Applicable)
 DEFAULT_ORDER = 1000  # after the sections of this package
+FOLLOW_SECONDS = 2.0  # in which every process looks whether a dataset was replaced
 # points that samples ask for
 PARIS = {"lat": "48.8566", "lng": "2.3522"}
 AT_SEA = {"lat": "-45", "lng": "-130"}

@@ -4,12 +4,8 @@ Where DATA_DIR is not set it is `data` of the clone whose scripts are used; else
 lies there, else the platform's place for application data. So that a command run in another folder
 does not quietly create a second store, the first one is recorded in the platform's place. The
 record is only a hint: one that cannot be written, or whose store is gone, is ignored.
-
-Commands of root's share the directory with servers of another user, who must be able to write what
-is made there.
 """
 
-import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,11 +13,6 @@ from pathlib import Path
 
 from location_context.errors import OperatorError
 from location_context.settings.parsers import CLONE, variable
-
-try:
-    import fcntl
-except ImportError:  # not a POSIX system: each process counts alone
-    fcntl = None  # type: ignore[assignment]  # it is asked for before it is used
 
 DATABASE_FILE, PEPPER_FILE = "location-context.sqlite3", "key-pepper"
 GRID_FILE = "climate_fallback.npy"  # the fallback climate grid
@@ -68,46 +59,6 @@ def note_store(environ: Mapping[str, str], folder: Path, *, second: bool = False
             "command setup, serve or keys create."
         )
     return first
-
-
-def try_lock(path: Path) -> int | None:
-    """A descriptor that holds the lock of the file, or None while another holds it.
-
-    Raises:
-        OSError: the file cannot be opened or locked at all.
-    """
-    if fcntl is None:
-        raise OSError
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-    try:
-        descriptor = os.open(path, flags, 0o600)
-    except FileNotFoundError:
-        make_folder(path.parent)
-        descriptor = os.open(path, flags, 0o600)
-    give_to_owner(path)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(descriptor)
-        if isinstance(error, BlockingIOError):
-            return None
-        raise
-    return descriptor
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder of the data directory, with those above it, for this user and its owner."""
-    if not folder.is_dir():
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        give_to_owner(folder)
-
-
-def give_to_owner(path: Path) -> None:
-    """Give what root made to the owner of the folder around it."""
-    if fcntl is not None and os.geteuid() == 0:
-        around = path.parent.stat()
-        with suppress(OSError):  # a container's root may have no right to
-            os.chown(path, around.st_uid, around.st_gid)
 
 
 def _platform_folder(environ: Mapping[str, str]) -> Path | None:

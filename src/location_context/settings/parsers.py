@@ -37,8 +37,8 @@ PREFIX = "LOCATION_CONTEXT_"
 CONFIG = "config"  # names the file; not a setting itself
 CLONE, COMMAND = "clone", "command"  # nor these of our scripts: their folder, how they are called
 CHECKED = PREFIX + "DATABASE_CHECKED"  # from `serve` to its workers, as are the next; no settings
-METRICS_FOLDER = PREFIX + "METRICS_FOLDER"
 WORKERS = PREFIX + "WORKERS"  # how many there are
+MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # where prometheus-client keeps their metrics
 GROUP = "location_context.settings"
 FILE = "_file"  # a secret's name with it is a setting too: the file that holds the secret
 MAX_SECRET_BYTES = 65_536  # of such a file, far above any key: a path to a device ends too
@@ -48,7 +48,8 @@ _ORIGIN = re.compile(
     rf"https?://(\*\.)?{_LABEL}(\.{_LABEL})*(:([1-9][0-9]{{0,4}}|\*))?", re.IGNORECASE
 )
 _LOGIN = re.compile(r"^([a-z][a-z0-9+.-]*://)?.*@", re.IGNORECASE | re.DOTALL)
-_HEADER_LINE = re.compile(r"[A-Za-z0-9-]+: ?[!-~]([ -~]*[!-~])?")
+_BUDGET = re.compile(r"([1-9][0-9]{0,9})/(second|minute|hour|day|month)")
+WINDOWS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86_400.0, "month": 31 * 86_400.0}
 Table = TypeVar("Table", bound=msgspec.Struct)
 
 
@@ -108,7 +109,8 @@ def _read(kind: Any, text: str) -> Any:
     if get_origin(kind) is tuple:
         return [_read(types[0], part.strip()) for part in text.split(",") if part.strip()]
     if type(None) in types:
-        return _read(types[0], text) if text or types[0] is str else None
+        may_be_empty = types[0] is str or get_origin(types[0]) is tuple
+        return _read(types[0], text) if text or may_be_empty else None
     if get_origin(kind) is Annotated:
         return _read(types[0], text)
     return _flag(text) if kind is bool else kind(text) if kind in {int, float} else text
@@ -166,11 +168,6 @@ RedisAddress = Annotated[
 ]
 SecretText = Annotated[Secret, Meta(title="a text")]
 HeaderSecret = Annotated[Secret, Meta(title="printable ASCII"), _IS_HEADER]
-HeaderLine = Annotated[
-    Secret,
-    Meta(title="a header like `Fastly-Key: …`"),
-    Check(lambda text: not text or _HEADER_LINE.fullmatch(text) is not None),
-]
 HeaderText = Annotated[str, Meta(title="printable ASCII"), _IS_HEADER]
 LogLevel = Annotated[
     Literal["debug", "info", "warning", "error"], Meta(title="debug, info, warning or error")
@@ -180,27 +177,34 @@ Seconds = Annotated[
     float, Meta(gt=0, le=MAX_NUMBER, title="a number of seconds above 0, at most 100,000")
 ]
 Kilometres = Annotated[float, Meta(gt=0, le=200, title="a number of km above 0, at most 200")]
-Units = Annotated[int, Meta(ge=1, le=10**9, title="a whole number above 0, at most 1,000,000,000")]
-UnitsOrNone = Annotated[
-    Annotated[int, Meta(ge=1, le=10**9)] | None,
-    Meta(title="a whole number above 0, at most 1,000,000,000"),
-]
 COLD_WEEK_UNITS = 100  # of Open-Meteo, for ten years of a week that touches two months
-OpenMeteoUnits = Annotated[
-    Annotated[int, Meta(ge=COLD_WEEK_UNITS, le=10**9)] | None,
+
+
+def _is_budget(least: int) -> Check:
+    def accepts(parts: list[str] | None) -> bool:
+        found = [_BUDGET.fullmatch(part) for part in parts or ()]
+        windows = {match[2] for match in found if match}
+        return len(windows) == len(found) and all(
+            match is not None and least <= int(match[1]) <= 10**9 for match in found
+        )
+
+    return Check(accepts)
+
+
+Budget = Annotated[
+    tuple[str, ...],
+    Meta(title="units by window like 30/minute,2000/day (second, minute, hour, day, month)"),
+    _is_budget(1),
+]
+OpenMeteoBudget = Annotated[
+    tuple[str, ...] | None,
     Meta(
-        title=f"a whole number from {COLD_WEEK_UNITS} (what a week at a new place can cost) to "
-        "1,000,000,000"
+        title="units by window like 480/minute,8000/day, each at least "
+        f"{COLD_WEEK_UNITS} (what a week at a new place can cost)"
     ),
+    _is_budget(COLD_WEEK_UNITS),
 ]
 Count = Annotated[int, Meta(ge=1, le=MAX_NUMBER, title="a whole number above 0, at most 100,000")]
-DaysOrNone = Annotated[
-    Annotated[int, Meta(ge=7, le=MAX_NUMBER)] | None,
-    Meta(title="a whole number from 7 to 100,000"),
-]
-KeptVersions = Annotated[int, Meta(ge=2, le=100, title="a whole number from 2 to 100")]
-ScoredCells = Annotated[int, Meta(ge=0, le=200, title="a whole number from 0 to 200")]
-ScoredDays = Annotated[int, Meta(ge=60, le=366, title="a whole number from 60 to 366")]
 Share = Annotated[float, Meta(gt=0, le=1, title="a number above 0, at most 1")]
 Radii = Annotated[
     tuple[Annotated[float, Meta(gt=0)], ...],

@@ -7,6 +7,7 @@ it (`scripts/document_settings.py`).
 """
 
 import difflib
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,44 +22,45 @@ from location_context.settings.parsers import (
     COLD_WEEK_UNITS,
     Address,
     AddressOrNone,
+    Budget,
     Count,
     DatabaseAddress,
-    DaysOrNone,
     Flag,
     Folder,
-    HeaderLine,
     HeaderSecret,
     HeaderText,
     HostPort,
-    KeptVersions,
     Kilometres,
     LogFormat,
     LogLevel,
     Networks,
-    OpenMeteoUnits,
+    OpenMeteoBudget,
     Origins,
     Radii,
     RedisAddress,
-    ScoredCells,
-    ScoredDays,
     Seconds,
     Secret,
     SecretText,
     Share,
-    Units,
-    UnitsOrNone,
 )
 
-WINDOWS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86_400.0, "month": 31 * 86_400.0}
-# 80 % of what Open-Meteo allows an address on free access
-_FREE_UNITS = {"minute": 480, "hour": 4_000, "day": 8_000}
-
-
-def _free(window: str) -> str:
-    return (
-        f"Open-Meteo units per {window}, at least {COLD_WEEK_UNITS}; empty: "
-        f"{_FREE_UNITS[window]:,} on free access, no limit with a key."
-    )
+FREE_BUDGET = ("480/minute", "4000/hour", "8000/day")  # 80 % of what free access allows
+DRAIN_AT_MOST = 5.0  # seconds after which a server that drains ends even if requests go on coming
+GONE = {  # names of settings that were once there, and what stands in their place
+    "accept_filter": "load balancers follow /v1/ready",
+    "accuracy_cells": "the forecasts of 50 cells are scored",
+    "accuracy_days": "scored forecasts are kept for 120 days",
+    "climate_keep_days": "climate months that nobody asked for are kept for 400 days",
+    "drain_at_most": "a server that drains ends after 5 seconds",
+    "events_keep_days": "past imported events are kept for 31 days",
+    "guide_versions": "the 5 newest versions of the guide are kept",
+    "key_hold": "API keys are valid for 60 seconds while the database does not answer",
+    "purge_header": "a CDN follows within the hour",
+    "purge_url": "a CDN follows within the hour",
+    "traces_url": "the log has each request's trace_id",
+    "wikidata_url": "Wikidata is asked at query.wikidata.org",
+}
+_OLD_BUDGET = re.compile(r"(.+)_per_(second|minute|hour|day|month)")
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,8 +72,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = Secret()
     redis_url: Annotated[
         RedisAddress,
-        "Redis or Valkey for quotas and shared readings; empty: each "
-        "process (--workers) counts quotas and asks providers alone.",
+        "Redis or Valkey for quotas and shared readings; several workers need it.",
     ] = Secret()
     public_url: Annotated[Address, "The only source of absolute addresses in answers."] = (
         "http://127.0.0.1:8000"
@@ -96,23 +97,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     drain_at_least: Annotated[
         Seconds, "Seconds for which a server that ends still serves, with /v1/ready at 503."
     ] = 1.0
-    drain_at_most: Annotated[
-        Seconds, "Seconds after which it ends even if requests go on coming."
-    ] = 5.0
-    key_hold: Annotated[
-        Seconds, "Seconds for which API keys are valid while the database does not answer."
-    ] = 60.0
     embed_hosts: Annotated[
         Origins,
         "Origins whose pages may show the widget, such as https://www.example.org,"
         "https://*.example.org; empty: all.",
     ] = ()
-    purge_url: Annotated[
-        Address, "Asked by POST, after an import, to drop what a CDN holds; see operate.md."
-    ] = ""
-    purge_header: Annotated[
-        HeaderLine, "Secret header sent there, such as Fastly-Key: … or Authorization: Bearer …"
-    ] = Secret()
     widget_per_minute: Annotated[
         Count, "Requests without a key a minute for one client address."
     ] = 120
@@ -129,43 +118,36 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         AddressOrNone, "Open-Meteo archive; empty switches it off."
     ] = None
     open_meteo_api_key: Annotated[HeaderSecret, "Open-Meteo key of a paying customer."] = Secret()
-    open_meteo_per_minute: Annotated[OpenMeteoUnits, _free("minute")] = None
-    open_meteo_per_hour: Annotated[OpenMeteoUnits, _free("hour")] = None
-    open_meteo_per_day: Annotated[OpenMeteoUnits, _free("day")] = None
-    open_meteo_per_month: Annotated[
-        OpenMeteoUnits,
-        "Open-Meteo units in any 31 days, as customers' plans count; empty: no limit.",
+    open_meteo_budget: Annotated[
+        OpenMeteoBudget,
+        "Open-Meteo units a window, such as 480/minute,4000/hour,8000/day, each at least "
+        f"{COLD_WEEK_UNITS}; unset: these on free access, no limit with a key.",
     ] = None
     met_norway_url: Annotated[Address, "MET Norway Locationforecast; needs CONTACT."] = (
         "https://api.met.no/weatherapi/locationforecast/2.0/complete"
     )
-    met_norway_per_minute: Annotated[Units, "MET Norway calls a minute."] = 240
+    met_norway_budget: Annotated[Budget, "MET Norway calls a window."] = ("240/minute",)
     nasa_power_url: Annotated[Address, "NASA POWER daily point."] = (
         "https://power.larc.nasa.gov/api/temporal/daily/point"
     )
-    nasa_power_per_minute: Annotated[Units, "NASA POWER calls a minute."] = 24
-    nasa_power_per_day: Annotated[Units, "NASA POWER calls a day."] = 2_000
+    nasa_power_budget: Annotated[Budget, "NASA POWER calls a window."] = ("24/minute", "2000/day")
     open_holidays_url: Annotated[Address, "OpenHolidays, its root."] = "https://openholidaysapi.org"
-    open_holidays_per_minute: Annotated[Units, "OpenHolidays calls a minute."] = 30
-    open_holidays_per_day: Annotated[Units, "OpenHolidays calls a day."] = 2_000
+    open_holidays_budget: Annotated[Budget, "OpenHolidays calls a window."] = (
+        "30/minute",
+        "2000/day",
+    )
     ticketmaster_url: Annotated[Address, "Ticketmaster Discovery v2."] = (
         "https://app.ticketmaster.com/discovery/v2/events.json"
     )
     ticketmaster_api_key: Annotated[HeaderSecret, "Ticketmaster key."] = Secret()
-    ticketmaster_per_second: Annotated[Units, "Ticketmaster calls a second, evenly spaced."] = 4
-    ticketmaster_per_day: Annotated[Units, "Ticketmaster calls a day."] = 4_000
+    ticketmaster_budget: Annotated[
+        Budget, "Ticketmaster calls a window, evenly spaced within a second."
+    ] = ("4/second", "4000/day")
     predicthq_url: Annotated[Address, "PredictHQ events."] = "https://api.predicthq.com/v1/events/"
     predicthq_api_key: Annotated[HeaderSecret, "PredictHQ token."] = Secret()
-    predicthq_per_minute: Annotated[Units, "PredictHQ calls a minute."] = 48
-    predicthq_per_day: Annotated[Units, "PredictHQ calls a day."] = 800
-    predicthq_per_month: Annotated[
-        UnitsOrNone, "PredictHQ calls in any 31 days; empty: no limit."
-    ] = None
+    predicthq_budget: Annotated[Budget, "PredictHQ calls a window."] = ("48/minute", "800/day")
     osrm_url: Annotated[Address, "OSRM server for travel times; empty: estimated."] = ""
-    osrm_per_minute: Annotated[UnitsOrNone, "OSRM calls a minute; empty: no limit."] = None
-    wikidata_url: Annotated[Address, "Wikidata SPARQL endpoint for imports."] = (
-        "https://query.wikidata.org/sparql"
-    )
+    osrm_budget: Annotated[Budget, "OSRM calls a window; empty: no limit."] = ()
 
     calibrate_forecast: Annotated[
         Flag,
@@ -175,22 +157,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     guide_radii: Annotated[
         Radii, "Guide radius in km per tier, highest first, strictly decreasing."
     ] = (80.0, 40.0, 15.0, 2.0, 1.0)
-    accuracy_cells: Annotated[
-        ScoredCells, "Forecast cells whose forecasts are kept and verified, at most 200; 0: none."
-    ] = 50
-    accuracy_days: Annotated[ScoredDays, "Days for which those forecasts are kept, 60 to 366."] = (
-        120
-    )
-    climate_keep_days: Annotated[
-        DaysOrNone,
-        "Days for which climate months are kept that nobody asked for; empty: for good.",
-    ] = 400
-    events_keep_days: Annotated[
-        DaysOrNone, "Days for which imported events are kept once they are past; empty: for good."
-    ] = 31
-    guide_versions: Annotated[
-        KeptVersions, "Newest versions of the guide that are kept, and the one to roll back to."
-    ] = 5
     events_radius: Annotated[Kilometres, "Radius of events in km, 200 at most."] = 25.0
     feeds_allow_private: Annotated[Flag, "Let event feeds and imports reach private addresses."] = (
         False
@@ -223,17 +189,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return cls(**values)
 
     def limits(self, provider: str) -> dict[float, float]:
-        """A provider's budget: units by the seconds of each window that is limited.
-
-        The settings of every provider are named alike, `<provider>_per_<window>`.
-        """
-        free = provider == "open_meteo" and not self.open_meteo_api_key
-        defaults = _FREE_UNITS if free else {}
-        units = {
-            window: getattr(self, f"{provider}_per_{window}", None) or defaults.get(window)
-            for window in WINDOWS
-        }
-        return {WINDOWS[window]: float(given) for window, given in units.items() if given}
+        """Return a provider's budget: units by the seconds of each window that is limited."""
+        budget: tuple[str, ...] | None = getattr(self, f"{provider}_budget", ())
+        if budget is None:  # Open-Meteo's, which hangs on the key
+            budget = () if self.open_meteo_api_key else FREE_BUDGET
+        parts = (part.partition("/") for part in budget)
+        return {parsers.WINDOWS[window]: float(units) for units, _, window in parts}
 
     @property
     def forecast_url(self) -> str:
@@ -284,6 +245,8 @@ def not_a_setting(variable: str) -> str:
     """The beginning of a sentence about an unknown variable, with the one it resembles."""
     known = parsers.names_of(Settings) | parsers.names_of_packages()
     name = variable.removeprefix(parsers.PREFIX).lower()
+    if (instead := _instead_of(name)) is not None:
+        return f"{variable} is no longer a setting: {instead}"
     whole = name.removesuffix(parsers.FILE)
     if whole in known:
         secrets = ", ".join(one.upper() for one in parsers.secrets_of(Settings))
@@ -291,6 +254,13 @@ def not_a_setting(variable: str) -> str:
     near = difflib.get_close_matches(name, known, 1, 0.85)  # a letter or two apart
     end = f"; did you mean {parsers.variable(near[0])}?" if near else ""
     return f"{variable} is not a setting{end}"
+
+
+def _instead_of(name: str) -> str | None:
+    """Return what stands in the place of a setting that is gone; None for any other name."""
+    if (old := _OLD_BUDGET.fullmatch(name)) and f"{old[1]}_budget" in Settings.__struct_fields__:
+        return f"set {parsers.variable(old[1])}_BUDGET, such as 480/minute,8000/day"
+    return GONE.get(name)
 
 
 def _open_meteo(given: str | None, host: str, path: str, key: Secret) -> str:

@@ -149,7 +149,7 @@ async def open_authenticator(
     counter: Counter = RedisCounter(redis, clock) if redis else MemoryCounter(clock)
     try:
         yield Authenticator(
-            key_cache=ApiKeyCache(store, hold=settings.key_hold),
+            key_cache=ApiKeyCache(store),
             pepper=pepper,
             counter=counter,
             pseudonymiser=ClientPseudonymiser(counter, clock),

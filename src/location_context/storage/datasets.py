@@ -30,7 +30,6 @@ from sqlalchemy import cast as sql_cast
 from location_context.errors import DAMAGED, OperatorError, StorageError
 from location_context.sections.guide.records import GuideVersion, Provenance, Restaurant
 from location_context.sections.weather.records import ArchiveCell, MonthRow
-from location_context.settings import Settings
 from location_context.storage import schema
 from location_context.storage.database import Database
 from location_context.storage.schema import guide_restaurants, guide_versions
@@ -38,6 +37,7 @@ from location_context.upstream.shared_cache import CacheRecord
 
 _RESTAURANTS_AT_ONCE, _MONTHS_AT_ONCE = 1000, 60  # rows in one statement
 _CELLS_AT_ONCE = 5  # deleted in one transaction; a cell has 120 months
+KEPT_VERSIONS = 5  # of the guide: the newest, and the one to roll back to
 IMPORT_LOCK = 7_236_002  # advisory lock that one import at a time holds on PostgreSQL
 
 _restaurant = msgspec.json.Decoder(Restaurant)
@@ -67,7 +67,7 @@ _ELEVATION = select(schema.point_heights.c.metres).where(
 class SqlGuideStore:
     """The `GuideStore` in the database."""
 
-    def __init__(self, database: Database, keep: int = Settings().guide_versions) -> None:
+    def __init__(self, database: Database, keep: int = KEPT_VERSIONS) -> None:
         """`keep`: so many of the newest versions are kept."""
         self._database = database
         self._keep = keep

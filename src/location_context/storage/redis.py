@@ -17,7 +17,6 @@ from typing import Any, TypeAlias
 import structlog
 
 from location_context.access.quota import (
-    Account,
     Limits,
     MemoryCounter,
     RateLimitResult,
@@ -32,7 +31,6 @@ SOCKET_TIMEOUT = 1.0  # seconds; a connection that is silent for longer is given
 RETRY_AFTER = 1.0  # seconds until a Redis that failed or was late is tried again
 PASSES = 3
 LOG_SECONDS = 60.0  # between two lines on commands that Redis refuses
-SILENCE = 10.0  # seconds after which a subscription is asked whether it lives
 
 
 class RedisLink:
@@ -40,7 +38,6 @@ class RedisLink:
 
     Attributes:
         degraded: whether Redis is gone: the last command had no answer in time.
-        listeners: called with the messages of a channel, while `run` runs.
     """
 
     def __init__(
@@ -55,7 +52,6 @@ class RedisLink:
 
         self.prefix = prefix
         self.degraded = False
-        self.listeners: dict[str, Callable[[bytes], None]] = {}
         self._timeout = timeout
         self._retry_at = 0.0
         self._semaphore = asyncio.Semaphore(MAX_CONNECTIONS)
@@ -130,32 +126,6 @@ class RedisLink:
         """Try Redis at the next request, however recently it failed."""
         self._retry_at = 0.0
 
-    async def run(self) -> None:
-        """Hand messages to `listeners`, until cancelled; none is kept while Redis is gone.
-
-        The subscription is made anew after it broke, and after it was silent.
-        """
-        while True:
-            try:
-                async with self.redis.pubsub() as subscription:
-                    await subscription.subscribe(*self.listeners)
-                    await self._hear_on(subscription)
-            except self._failures:
-                await asyncio.sleep(RETRY_AFTER)
-
-    async def _hear_on(self, subscription: Any) -> None:
-        """Until it breaks, or does not answer."""
-        asked = False
-        while True:
-            message = await subscription.get_message(timeout=SILENCE)
-            if message is None:
-                if asked:
-                    raise TimeoutError
-                await subscription.ping()
-            asked = message is None
-            if message is not None and message["type"] == "message":
-                self.listeners[message["channel"].decode()](message["data"])
-
     async def close(self) -> None:
         await asyncio.gather(*self._under_way, return_exceptions=True)
         await self.redis.aclose()
@@ -223,23 +193,15 @@ class RedisCounter:
         """Whether Redis is gone, and nobody or another request tries whether it is back."""
         return self._link.is_gone or (self._link.degraded and self._calling)
 
-    def consume_now(self, subject: str, limits: Limits) -> RateLimitResult | None:
-        """What is counted together takes waiting, unless Redis is gone."""
-        return self._local.consume_now(subject, limits) if self._alone else None
-
-    def consume_again(self, subject: str, limits: Limits) -> Account | None:
-        """Likewise."""
-        return self._local.consume_again(subject, limits) if self._alone else None
-
     async def consume(self, subject: str, limits: Limits) -> RateLimitResult:
-        result = self.consume_now(subject, limits)
-        if result is None:
+        result = None
+        if not self._alone:
             future = asyncio.get_running_loop().create_future()
             self._waiting.setdefault((subject, limits), []).append(future)
             if not self._calling:
                 self._calls = asyncio.create_task(self._call())
             result = await future
-        return result or self._local.consume_now(subject, limits)
+        return result or self._local.consume_nowait(subject, limits)
 
     async def _call(self) -> None:
         """Count those who wait, and those who came meanwhile."""
@@ -287,12 +249,9 @@ class RedisCounter:
         )
         await self._local.refund(subject, result)
 
-    def secret_now(self, name: str) -> bytes | None:
-        return self._secret[1] if self._secret[0] == name else None
-
     async def secret(self, name: str) -> bytes:
-        if (secret := self.secret_now(name)) is not None:
-            return secret
+        if self._secret[0] == name:
+            return self._secret[1]
         key, made = self._link.prefix + name, secrets.token_hex(16)
         await self._link.execute(lambda: self._link.redis.set(key, made, nx=True, ex=SECRET_TTL))
         kept = await self._link.execute(lambda: self._link.redis.get(key))

@@ -1,8 +1,8 @@
-"""Retention: deletes once a day what the settings no longer keep.
+"""Retention: deletes once a day what is no longer kept.
 
-Climate months go by cell, once nobody has asked for it for CLIMATE_KEEP_DAYS; imported events once
-they are past for EVENTS_KEEP_DAYS; versions of the guide above GUIDE_VERSIONS; answers of providers
-once they have expired. Large deletions are split into batches, so that other writers come between.
+Climate months go by cell, once nobody has asked for it for 400 days; imported events once they are
+past for 31 days; versions of the guide beyond the five newest; answers of providers once they have
+expired. Large deletions are split into batches, so that other writers come between.
 
 One process at a time passes: whoever finds that a pass is due moves `retention_due` (in `facts`) an
 hour ahead, and to the next day once it is done. A killed process thus costs an hour.
@@ -17,7 +17,6 @@ import structlog
 from sqlalchemy import ColumnElement, or_, select
 
 from location_context.errors import StorageError
-from location_context.settings import Settings
 from location_context.stay import Clock, system_clock
 from location_context.storage.budgets import delete_old
 from location_context.storage.database import Database
@@ -27,6 +26,8 @@ from location_context.storage.schema import metadata_kv
 
 DUE = "retention_due"
 PASS_EVERY, LEASE = timedelta(days=1), timedelta(hours=1)
+CLIMATE_KEPT = timedelta(days=400)  # since somebody asked for the cell
+EVENTS_KEPT = timedelta(days=31)  # since they ended
 CHECK_SECONDS = 600.0  # between two looks whether a pass is due
 _GET_DUE = select(metadata_kv.c.value).where(metadata_kv.c.name == DUE)
 
@@ -43,9 +44,8 @@ class Deleted(msgspec.Struct):
 class Retention:
     """The retention of one database."""
 
-    def __init__(self, database: Database, settings: Settings, clock: Clock = system_clock) -> None:
+    def __init__(self, database: Database, clock: Clock = system_clock) -> None:
         self._database = database
-        self._settings = settings
         self._clock = clock
         self._is_failing = False
 
@@ -77,18 +77,14 @@ class Retention:
         Raises:
             StorageError: the database cannot be read or written; what was deleted stays deleted.
         """
-        settings, database, now = self._settings, self._database, self._clock()
-        deleted = Deleted(
-            guide_versions=await SqlGuideStore(database, settings.guide_versions).prune(),
-            answers=await SqlCacheStore(database).prune(now),
-        )
+        database, now = self._database, self._clock()
         await delete_old(database, now.timestamp())
-        if (days := settings.climate_keep_days) is not None:
-            oldest = now.date() - timedelta(days)
-            deleted.climate_months = await SqlClimateStore(database).prune(oldest)
-        if (days := settings.events_keep_days) is not None:
-            deleted.events = await SqlEventStore(database).prune(now.date() - timedelta(days))
-        return deleted
+        return Deleted(
+            guide_versions=await SqlGuideStore(database).prune(),
+            answers=await SqlCacheStore(database).prune(now),
+            climate_months=await SqlClimateStore(database).prune(now.date() - CLIMATE_KEPT),
+            events=await SqlEventStore(database).prune(now.date() - EVENTS_KEPT),
+        )
 
     async def _claim(self, now: datetime) -> bool:
         """Whether a pass is due, and this process the one that found it first."""

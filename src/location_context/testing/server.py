@@ -24,7 +24,7 @@ import msgspec
 class FakeRequest:
     """One request as it came: path, query (first values; all in `every`), headers in lower case.
 
-    `target` is path and query as they were written; `body` is that of a POST.
+    `target` is path and query as they were written.
     """
 
     path: str
@@ -32,8 +32,6 @@ class FakeRequest:
     headers: Mapping[str, str]
     every: Mapping[str, list[str]] = field(default_factory=dict)
     target: str = ""
-    method: str = "GET"
-    body: bytes = field(default=b"", repr=False)
 
 
 @dataclass(frozen=True)
@@ -96,17 +94,11 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        self._answer(b"")
-
-    def do_POST(self) -> None:
-        self._answer(self.rfile.read(int(self.headers["Content-Length"])))
-
-    def _answer(self, body: bytes) -> None:
         parts = urlsplit(self.path)
         every = parse_qs(parts.query, keep_blank_values=True)
         headers = {name.lower(): value for name, value in self.headers.items()}
         first = {name: values[0] for name, values in every.items()}
-        asked = FakeRequest(parts.path, first, headers, every, self.path, self.command, body)
+        asked = FakeRequest(parts.path, first, headers, every, self.path)
         self.fake.asked.append(asked)
         self._send(self.fake.respond(asked))
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import msgspec
 
-from location_context.settings import WINDOWS
+from location_context.settings.parsers import WINDOWS
 
 SECOND, MINUTE, HOUR, DAY, MONTH = WINDOWS.values()
 BUCKETS = 60  # per window

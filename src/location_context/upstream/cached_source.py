@@ -7,7 +7,6 @@ public traffic may spend, and a second life of answers in other processes.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Generic, TypeVar
@@ -15,15 +14,12 @@ from typing import Generic, TypeVar
 from location_context.errors import ProviderBackoff, ProviderError
 from location_context.lru import LRUCache
 from location_context.stay import Clock
-from location_context.upstream.client import ProviderClient
 from location_context.upstream.deadline import Deadline, SingleFlight
-from location_context.upstream.shared_cache import CacheRecord, Failure, Lease, Outcome, SharedCache
+from location_context.upstream.shared_cache import CacheRecord, SharedCache
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 Fetch = Callable[[], Awaitable[V] | AsyncIterator[V]]
-_TOLD_ONLY = timedelta(seconds=10)  # a value that lives no longer is told, and not stored
-_JUST_NOW = timedelta(minutes=5)  # ago, whatever the clocks, was fetched what one hears of
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +59,6 @@ class Sharing(Generic[K, V]):
         pack: a value and when it was fetched, as bytes.
         unpack: what `pack` was given; None where the data are damaged.
         stored: whether they are kept in the database too, which a provider's terms must allow.
-        client: whose calls other processes make; None: that of the source.
         serves: whether a value found under the key's name has any of the parts that the key wants,
             where equal keys may want different ones.
     """
@@ -73,7 +68,6 @@ class Sharing(Generic[K, V]):
     pack: Callable[[V, datetime], bytes]
     unpack: Callable[[bytes], tuple[V, datetime] | None]
     stored: bool = True
-    client: Callable[[K], ProviderClient] | None = None
     serves: Callable[[K, V], bool] = lambda _key, _value: True
 
 
@@ -92,7 +86,7 @@ class CachedSource(Generic[K, V]):
             as there is room.
         max_size: the most that all values may come to together.
         size_of: the size of a value; without it every value counts 1.
-        client: whose fetches these are. Callers wait only briefly while it is not known to answer.
+        on_join: called with the key by each caller that finds a fetch under way.
         merge: joins two values, the later one last. With it, an incomplete value adds to the one
             before instead of replacing it.
         is_complete: whether asking again would not give more than this value.
@@ -128,21 +122,22 @@ class CachedSource(Generic[K, V]):
         stale: timedelta | None,
         max_size: int,
         size_of: Callable[[V], int] | None = None,
-        client: ProviderClient | None = None,
+        on_join: Callable[[K], None] | None = None,
         merge: Callable[[V, V], V] | None = None,
         is_complete: Callable[[V], bool] | None = None,
         retry_incomplete: timedelta = timedelta(minutes=5),
         join_public: bool = True,
         sharing: Sharing[K, V] | None = None,
     ) -> None:
-        self.entries: LRUCache[K, Entry[V]] = LRUCache(
+        self._entries: LRUCache[K, Entry[V]] = LRUCache(
             max_size, (lambda entry: size_of(entry.value)) if size_of else None
         )
-        self.in_flight: SingleFlight[Entry[V]] = SingleFlight(client.calls.join if client else None)
+        self._in_flight: SingleFlight[Entry[V]] = SingleFlight(
+            (lambda flight: on_join(flight[0])) if on_join else None
+        )
         self._clock = clock
         self._fresh = fresh
         self._stale = stale
-        self._client = client
         self._merge = merge
         self._is_complete = is_complete or (lambda _: True)
         self._retry_incomplete = retry_incomplete
@@ -153,9 +148,9 @@ class CachedSource(Generic[K, V]):
 
     def peek(self, key: K) -> Entry[V] | None:
         """The cached value, fresh or stale; nothing is fetched."""
-        entry = self.entries.get(key)
+        entry = self._entries.get(key)
         if entry and self._stale is not None and self._clock() - entry.fetched_at > self._stale:
-            self.entries.pop(key)
+            self._entries.pop(key)
             return None
         return entry
 
@@ -190,37 +185,42 @@ class CachedSource(Generic[K, V]):
         entry = self.peek(key)
         if entry and self._clock() < entry.retry_at and entry.serves(public=public):
             return entry
-        if self._client is None:
-            return await self._join(key, fetch, deadline, public=public)
-        return await self._client.wait_for(
-            lambda by: self._join(key, fetch, by, public=public), deadline
-        )
+        return await self._join(key, fetch, deadline, public=public)
 
     def start(self, key: K, fetch: Fetch[V], *, public: bool = False) -> None:
         """Fetch in the background, unless that is under way."""
-        self.in_flight.start((key, public), lambda: self._run(key, fetch, public=public))
+        self._in_flight.start((key, public), lambda: self._run(key, fetch, public=public))
 
     def put(self, key: K, value: V) -> None:
         """Cache a value that came another way, and share it with the next one that is fetched."""
         self._share(key, self._store(key, value, None, public=False))
 
+    def drop(self, key: K) -> None:
+        """Forget a value."""
+        self._entries.pop(key)
+
+    def is_fetching(self, key: K, *, public: bool | None = None) -> bool:
+        """Whether a fetch of the key is under way; with `public` one for that traffic."""
+        kinds = (True, False) if public is None else (public,)
+        return any((key, kind) in self._in_flight for kind in kinds)
+
     def clear(self) -> None:
         """Forget every value; those being fetched are not cached either."""
-        self.entries.clear()
+        self._entries.clear()
         self._generation += 1
 
     async def close(self) -> None:
         """Cancel what is under way, and write what is to be shared."""
-        await self.in_flight.close()
+        await self._in_flight.close()
         if self._sharing:
             await self._sharing.cache.close()
 
     async def _join(self, key: K, fetch: Fetch[V], deadline: Deadline, *, public: bool) -> Entry[V]:
         """The outcome of the one fetch for the key, or of an own one for keyed traffic."""
         other = (key, not public)
-        if self._join_public and (key, public) not in self.in_flight and other in self.in_flight:
+        if self._join_public and (key, public) not in self._in_flight and other in self._in_flight:
             try:
-                entry = await self.in_flight.run(
+                entry = await self._in_flight.run(
                     other, lambda: self._run(key, fetch, public=not public), deadline
                 )
             except ProviderBackoff:
@@ -229,7 +229,7 @@ class CachedSource(Generic[K, V]):
             else:
                 if entry.serves(public=public):
                     return entry
-        return await self.in_flight.run(
+        return await self._in_flight.run(
             (key, public), lambda: self._run(key, fetch, public=public), deadline
         )
 
@@ -238,19 +238,13 @@ class CachedSource(Generic[K, V]):
         if (sharing := self._sharing) is None:
             return await self._fetch(key, fetch, public=public)
         name = sharing.name(key)
-        entry = self._keep_shared(key, await sharing.cache.load(*name, stored=sharing.stored))
-        while entry is None or self._clock() >= entry.fresh_until:
-            client = sharing.client(key) if sharing.client else self._client
-            with client.awaiting() if client else nullcontext():
-                found = await sharing.cache.acquire(*name)
-            if found is None:
-                return await self._fetch(key, fetch, public=public)
-            if isinstance(found, Lease):
-                return await self._fetch_leased(sharing, found, key, fetch, public=public)
-            heard = await self._hear(sharing, key, found, public=public)
-            if heard is not None:
-                return heard
-        return entry
+        data = await sharing.cache.load(*name, stored=sharing.stored)
+        if (entry := self._fresh_shared(key, data)) is not None:
+            return entry
+        async with sharing.cache.locked(*name) as data:
+            if (entry := self._fresh_shared(key, data)) is not None:
+                return entry
+            return await self._fetch(key, fetch, public=public)
 
     async def _fetch(self, key: K, fetch: Fetch[V], *, public: bool) -> Entry[V]:
         generation = self._generation
@@ -260,55 +254,6 @@ class CachedSource(Generic[K, V]):
         if cached:
             self._share(key, entry)
         return entry
-
-    async def _fetch_leased(
-        self, sharing: Sharing[K, V], lease: Lease, key: K, fetch: Fetch[V], *, public: bool
-    ) -> Entry[V]:
-        """What is fetched for all processes, who are told what came of it."""
-        outcome = None
-        try:
-            entry = self._keep_shared(key, lease.data)  # it may have come meanwhile
-            if entry is None or self._clock() >= entry.fresh_until:
-                entry = await self._fetch(key, fetch, public=public)
-            outcome = self._outcome(sharing, entry)
-        except ProviderError as error:
-            outcome = Outcome(public, failure=Failure.of(error))
-            raise
-        finally:
-            await sharing.cache.release(lease, outcome)
-        return entry
-
-    def _outcome(self, sharing: Sharing[K, V], entry: Entry[V]) -> Outcome:
-        """What others are told: the value itself where no record of it is stored."""
-        lasts = self._expires(entry) - self._clock() > _TOLD_ONLY
-        if entry.complete and lasts:
-            return Outcome(entry.public)
-        data = sharing.pack(entry.value, entry.fetched_at)
-        failure = Failure.of(entry.error) if isinstance(entry.error, ProviderError) else None
-        return Outcome(entry.public, data, failure)
-
-    async def _hear(
-        self, sharing: Sharing[K, V], key: K, told: Outcome, *, public: bool
-    ) -> Entry[V] | None:
-        """What came of another process's fetch; None where this traffic is to fetch itself.
-
-        Raises:
-            ProviderError: what it failed with.
-        """
-        error = told.failure.error() if told.failure else None
-        if error is not None and told.data is None:
-            if isinstance(error, ProviderBackoff) and told.public and not public:
-                return None
-            raise error
-        if told.data is None:
-            data = await sharing.cache.load(*sharing.name(key), stored=False)
-            entry = self._keep_shared(key, data)
-            return entry if entry and self._clock() < entry.fetched_at + _JUST_NOW else None
-        unpacked = sharing.unpack(told.data)
-        if unpacked is None:
-            return None
-        entry = self._store(key, unpacked[0], error, public=told.public)
-        return entry if entry.serves(public=public) else None
 
     async def _collect(
         self, flight: tuple[K, bool], fetch: Fetch[V]
@@ -357,7 +302,7 @@ class CachedSource(Generic[K, V]):
         elif not complete and before and before.complete and now < before.retry_at:
             return entry  # a fetch beside this one was more fortunate
         if cached:
-            self.entries.put(key, entry)
+            self._entries.put(key, entry)
         return entry
 
     def _fresh_until(self, key: K, value: V, fetched_at: datetime) -> datetime:
@@ -374,8 +319,8 @@ class CachedSource(Generic[K, V]):
         now = self._clock()
         return Entry(value, now, self._fresh_until(key, value, now), now, complete=False)
 
-    def _keep_shared(self, key: K, data: bytes | None) -> Entry[V] | None:
-        """A value that another process fetched; a stale one is cached for bad times."""
+    def _fresh_shared(self, key: K, data: bytes | None) -> Entry[V] | None:
+        """Keep a value that another process fetched, and return it if it is fresh."""
         if self._sharing is None or not data or (unpacked := self._sharing.unpack(data)) is None:
             return None
         value, fetched_at = unpacked
@@ -384,8 +329,8 @@ class CachedSource(Generic[K, V]):
         fresh_until, before = self._fresh_until(key, value, fetched_at), self.peek(key)
         entry = Entry(value, fetched_at, fresh_until, fresh_until)
         if before is None or before.fetched_at < fetched_at:
-            self.entries.put(key, entry)
-        return entry
+            self._entries.put(key, entry)
+        return entry if self._clock() < fresh_until else None
 
     def _expires(self, entry: Entry[V]) -> datetime:
         return entry.fresh_until if self._stale is None else entry.fetched_at + self._stale

@@ -9,11 +9,10 @@ sentence names no address.
 """
 
 import asyncio
-import math
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -23,7 +22,6 @@ from urllib.parse import urlencode, urljoin, urlsplit
 from location_context import errors
 from location_context.counters import ProviderCalls
 from location_context.stay import Clock
-from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Breaker, Host, Slots
 from location_context.upstream.http import Backoff, HttpClient, HttpResponse, backoff_from_headers
 
@@ -32,8 +30,6 @@ RETRY_SHARE = 0.1  # of successes that earn a retry
 MAX_RETRIES_SAVED = 3.0
 RETRY_DELAY = 0.05  # seconds, doubled at most by chance
 MAX_BACKOFF = 86400.0  # seconds; a longer one is a mistake, and only a restart could lift it
-SIMILAR_WAIT = 1.5  # of two callers with one deadline one asks later; the widget has 2.1 s of 3.6
-SUSPECT_WAIT = 0.5  # seconds in which a provider that is back answers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,8 +72,6 @@ class ProviderClient:
         last_success_at: when a response was last read, UTC.
         last_error: the newest failure since, or None.
         calls: what came of them.
-        answered_at: when it last answered well, on the monotonic clock.
-        wasted_wait: seconds that callers waited for nothing, until it answers in less; else 0.
 
     Example:
         client = ProviderClient("skyline", settings.skyline_url, http, clock)
@@ -98,11 +92,10 @@ class ProviderClient:
     ) -> None:
         self.name = name
         self.calls = ProviderCalls(name)
-        client.calls += [self.calls] if url else []
+        if url:
+            self.calls = client.calls.setdefault(name, self.calls)
         self.last_success_at: datetime | None = None
         self.last_error: Failure | None = None
-        self.answered_at = -math.inf
-        self.wasted_wait = 0.0
         self.breaker = breaker or Breaker()
         self.host = host or Host()
         self._url = url
@@ -113,7 +106,6 @@ class ProviderClient:
         self._backoff_until: datetime | None = None
         self._slots = Slots(self._limits.max_in_flight)
         self._waiting = 0
-        self._sent_at: dict[object, float] = {}  # when the calls on their way were sent
         self._retries = MAX_RETRIES_SAVED
 
     @property
@@ -150,47 +142,6 @@ class ProviderClient:
     def available(self) -> bool:
         """Whether a call might be made now, without taking the breaker's probe."""
         return self.configured and self.backoff_until is None and self.breaker.state != "open"
-
-    def is_suspect(self, wait: float) -> bool:
-        """Whether a caller who would wait so many seconds should not wait for it at length.
-
-        So it is while its breaker is not closed, from a time-out to the next response, and for who
-        would wait no longer than others waited for nothing: it is still asked, for the next caller.
-        """
-        timed_out = self._failed_by(errors.ProviderTimeout)
-        wasted = wait <= self.wasted_wait * SIMILAR_WAIT
-        return timed_out or wasted or self.breaker.state != "closed"
-
-    async def wait_for(self, join: Callable[[Deadline], Awaitable[T]], deadline: Deadline) -> T:
-        """What `join` gives by the deadline, or soon where the provider is suspect.
-
-        Raises:
-            TimeoutError: `join` raised it, since nothing came by then.
-        """
-        wait = deadline.left()
-        if self.is_suspect(wait):
-            return await join(deadline.at_most(SUSPECT_WAIT))
-        try:
-            return await join(deadline)
-        except TimeoutError:
-            self.record_timeout(wait)
-            raise
-
-    def record_timeout(self, seconds: float) -> None:
-        """A caller got nothing; it counts if a call was on its way for half of these seconds."""
-        sent = next(iter(self._sent_at.values()), None)  # the oldest: they are in this order
-        if sent is not None and time.monotonic() - sent > seconds / 2:
-            self.wasted_wait = max(self.wasted_wait, seconds)
-
-    @contextmanager
-    def awaiting(self) -> Iterator[None]:
-        """Counts a call that another process makes, for which callers wait here, as on its way."""
-        call = object()
-        self._sent_at[call] = time.monotonic()
-        try:
-            yield
-        finally:
-            del self._sent_at[call]
 
     async def get_json(
         self, params: Mapping[str, str], parse: Callable[[Any], T], **call: Any
@@ -247,7 +198,6 @@ class ProviderClient:
         self._close_breaker()
         self.calls.succeed()
         self.last_success_at, self.last_error = self._clock(), None
-        self.answered_at = time.monotonic()
         self._retries = min(MAX_RETRIES_SAVED, self._retries + RETRY_SHARE)
         return parsed
 
@@ -327,8 +277,7 @@ class ProviderClient:
         self, url: str, headers: dict[str, str], units: float, public: bool, accept: tuple[int, ...]
     ) -> HttpResponse:
         """The response; a broken connection or a 429 is worth one more call."""
-        sent, call = time.monotonic(), object()
-        self._sent_at[call] = sent
+        sent = time.monotonic()
         try:
             async with asyncio.timeout(self._limits.timeout):
                 try:
@@ -345,10 +294,7 @@ class ProviderClient:
         except TimeoutError:
             raise errors.ProviderTimeout(self.name, "did not answer in time") from None
         finally:
-            del self._sent_at[call]
             self.calls.seconds.add(time.monotonic() - sent)
-        if time.monotonic() - sent < self.wasted_wait:
-            self.wasted_wait = 0.0
         self._check_status(response, accept)
         return response
 

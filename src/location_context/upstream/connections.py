@@ -86,7 +86,6 @@ class Connections:
         only_200: bool,
         timeout: float | None,  # noqa: ASYNC109  of each single read, as the library has it
         server_hostname: str | None,
-        body: bytes | None = None,
     ) -> tuple[int, dict[str, str], bytes]:
         """Status, headers with names in lower case, and the unpacked body; see `HttpClient.get`.
 
@@ -102,7 +101,6 @@ class Connections:
                 allow_redirects=False,
                 timeout=limits,
                 server_hostname=server_hostname,
-                data=body,
             ) as response:
                 if response.connection is not None:  # what came whole has given its back
                     response.connection.protocol.allow_body(max_bytes)  # type: ignore[union-attr]  # ours

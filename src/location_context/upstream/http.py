@@ -96,7 +96,7 @@ class HttpClient:
     """The connections all providers share, opened by the first call; see `connections.py`.
 
     Attributes:
-        calls: those of each `ProviderClient` that has an address.
+        calls: by provider, of each `ProviderClient` that has an address.
 
     Example:
         async with HttpClient("location-context/1 (a@b.example)") as client:
@@ -104,7 +104,7 @@ class HttpClient:
     """
 
     def __init__(self, user_agent: str) -> None:
-        self.calls: list[ProviderCalls] = []
+        self.calls: dict[str, ProviderCalls] = {}
         self._user_agent = user_agent
         self._connections: Any = None  # a `Connections`, of the module that is imported late
 
@@ -132,7 +132,6 @@ class HttpClient:
         only_200: bool = False,
         timeout: float | None = READ_TIMEOUT,  # noqa: ASYNC109  of each single read
         server_hostname: str | None = None,
-        body: bytes | None = None,
     ) -> HttpResponse:
         """The response to one GET, whatever its status; redirects are not followed.
 
@@ -140,12 +139,11 @@ class HttpClient:
             url: what to ask; a word and name in it are sent as Basic authorization.
             provider: its name, for errors.
             max_bytes: the most that the body may come to, packed or not.
-            method: GET or HEAD; POST with a `body`.
+            method: GET or HEAD.
             headers: sent besides the User-Agent.
             only_200: leave the body of any other status unread.
             timeout: seconds for each read; None where the caller bounds the whole call.
             server_hostname: whom TLS must show a certificate of, where the address has an IP.
-            body: sent as it is.
 
         Raises:
             ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: none came whole.
@@ -160,7 +158,6 @@ class HttpClient:
             only_200=only_200,
             timeout=timeout,
             server_hostname=server_hostname,
-            body=body,
         )
         return HttpResponse(provider, *received)
 

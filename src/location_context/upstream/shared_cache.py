@@ -1,25 +1,25 @@
-"""SharedCache: what processes share of the answers of providers, and who of them asks for one.
+"""SharedCache: what processes share of the answers of providers, and which of them fetches.
 
 Records lie in a `CacheStore`, the database, which keeps them over restarts and is written behind,
-and in a `SharedStore` (Redis), where they are before anybody is told of them. Whoever wants to ask
-takes a lease there: of all processes one asks, and the others hear what came of it. Without a
-`SharedStore`, and while it is gone, each process asks for itself.
+and in a `SharedStore` (Redis). Whoever wants to fetch takes a lock there, so that of all processes
+one fetches and the others find its value. Without a `SharedStore`, and while it is unavailable,
+each process fetches for itself.
 """
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
-from typing import Any, Protocol, Self
+from typing import Protocol
 
 import msgspec
 import structlog
 
-from location_context import errors
-from location_context.errors import ProviderError, StorageError
+from location_context.errors import StorageError
 from location_context.stay import Clock
 from location_context.upstream.deadline import WriteBehind
 
-_MAX_UNSHARED = 20  # between two leases that end: a value, and what came along with it
+_MAX_UNSHARED = 20  # between two locks that end: a value, and what came along with it
 _MAX_UNWRITTEN = 2_000  # records of some kB each; a store that is slower loses the oldest
 
 
@@ -65,88 +65,22 @@ class CacheStore(Protocol):
         ...
 
 
-class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A `ProviderError` as other processes are told of it, without the provider's own words."""
-
-    kind: str
-    provider: str
-    message: str
-    status: int = 0
-    until: datetime | None = None
-    reason: str = ""
-
-    @classmethod
-    def of(cls, error: ProviderError) -> Self:
-        return cls(
-            type(error).__name__,
-            error.provider,
-            error.message.removeprefix(f"{error.provider}: "),
-            getattr(error, "status", 0),
-            getattr(error, "until", None),
-            getattr(error, "reason", ""),
-        )
-
-    def error(self) -> ProviderError:
-        """The error to raise here."""
-        kind: Any = getattr(errors, self.kind, None)
-        if not (isinstance(kind, type) and issubclass(kind, ProviderError)):
-            kind = ProviderError  # of another version
-        if kind is errors.ProviderBackoff:
-            backoff = (self.provider, self.message, self.until)
-            return errors.ProviderBackoff(*backoff, reason=self.reason)
-        is_status = issubclass(kind, errors.ProviderStatusError)
-        error: ProviderError = kind(self.provider, self.status if is_status else self.message)
-        return error
-
-
-class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What came of the fetch of another process.
-
-    Attributes:
-        public: whether it was made for public traffic.
-        data: an incomplete value, or one that is not kept; without it and a failure there is a
-            record to be loaded.
-        failure: why there is none, or why it is incomplete.
-    """
-
-    public: bool
-    data: bytes | None = None
-    failure: Failure | None = None
-
-
-class Lease(msgspec.Struct, frozen=True):
-    """The right to ask for one value, until it is given back or its holder dies.
-
-    `token` tells it from others; `data` is what was stored when it was taken.
-    """
-
-    provider: str
-    key: str
-    token: str
-    data: bytes | None
-
-
 class SharedStore(Protocol):
     """What running processes share at once; `storage` implements it in Redis.
 
-    Nothing is raised: while it is gone there is nothing in it, and everyone has to ask.
+    Nothing is raised: while it is unavailable there is nothing in it, and everyone fetches.
     """
 
     async def load(self, provider: str, key: str) -> bytes | None:
-        """The data of the record of this name that has not expired, or None."""
+        """Return the data of the record of this name that has not expired, or None."""
         ...
 
-    async def acquire(self, provider: str, key: str) -> Lease | Outcome | None:
-        """A lease, at once or after a holder who died; else what came of its holder's fetch.
-
-        None: nobody can be asked, and nobody told.
-        """
+    def locked(self, provider: str, key: str) -> AbstractAsyncContextManager[bytes | None]:
+        """Wait for the lock of a name and hold it; gives the data that are stored by then."""
         ...
 
-    async def release(
-        self, lease: Lease, outcome: Outcome | None, records: Sequence[CacheRecord], now: datetime
-    ) -> None:
-        """Store records, then tell who waits for the lease; None: the next of them is to ask."""
+    async def save(self, records: Sequence[CacheRecord], now: datetime) -> None:
+        """Store records until they expire."""
         ...
 
 
@@ -181,20 +115,26 @@ class SharedCache:
             structlog.get_logger().warning("shared_cache_not_read", why=error.message)
             return None
 
-    async def acquire(self, provider: str, key: str) -> Lease | Outcome | None:
-        """See `SharedStore`; None without one."""
-        return None if self._shared is None else await self._shared.acquire(provider, key)
+    @asynccontextmanager
+    async def locked(self, provider: str, key: str) -> AsyncIterator[bytes | None]:
+        """Hold the lock of a name, so that one process fetches; gives the data stored by then.
 
-    async def release(self, lease: Lease, outcome: Outcome | None) -> None:
-        """Share what was saved since, and tell who waits for the lease."""
-        records, self._unshared = self._unshared, []
-        if self._shared is not None:
-            await self._shared.release(lease, outcome, records, self._clock())
+        What is saved meanwhile is shared before the lock is free.
+        """
+        if self._shared is None:
+            yield None
+            return
+        async with self._shared.locked(provider, key) as data:
+            try:
+                yield data
+            finally:
+                records, self._unshared = self._unshared, []
+                await self._shared.save(records, self._clock())
 
     def save(self, record: CacheRecord, *, stored: bool = True) -> None:
         """Write the record soon; only the newest ones where the store cannot keep up.
 
-        Others find it in Redis once the lease is released under which it was fetched.
+        Others find it in Redis once the lock is free under which it was fetched.
         """
         if self._shared is not None:
             self._unshared = [*self._unshared[1 - _MAX_UNSHARED :], record]

@@ -1,57 +1,50 @@
-"""Application: the Starlette application around every endpoint, and the order of its middleware."""
+"""Application: the one way of a request. It is admitted, answered and finished.
 
-from collections.abc import Callable, Coroutine, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager
+`_respond` checks the form of the request, counts it, and takes a kept response or asks the route's
+handler; any error becomes a response. `_finish` writes the headers that every answer has, the
+answer itself and its line in the log.
+"""
+
+import asyncio
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import cache
-from typing import Any, TypeAlias
 
 import structlog
-from starlette.applications import Starlette
-from starlette.routing import Route, Router
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
-from location_context.access.authenticator import Gate
-from location_context.errors import NotFound
+from location_context import errors
+from location_context.exchange import Exchange, Route
 from location_context.service import Service
 from location_context.settings import Settings
-from location_context.stay import Clock
-from location_context.web import docs, middleware, openapi, status
-from location_context.web.caching import ConditionalResponses
+from location_context.stay import Clock, posix_seconds
+from location_context.web import docs, openapi, status
+from location_context.web.access_log import AccessLogger
+from location_context.web.admission import Admission, ConcurrencyLimiter, check_form
+from location_context.web.caching import Headers
 from location_context.web.endpoints import section_route
-from location_context.web.error_responses import ErrorResponse, json_error
-from location_context.web.logs import AccessLogger
-from location_context.web.response_cache import CachedRoute, ResponseCache
+from location_context.web.error_responses import json_error
+from location_context.web.response_cache import FinishedResponse, ResponseCache
 
-# status is for monitors, which may share an address; the script of embeds is fixed bytes
-UNCOUNTED = status.PROBES | {status.STATUS_PATH, "/v1/embed.js"}
-Handle: TypeAlias = Callable[[Scope, Receive, Send], Coroutine[Any, Any, None]]
-
-
-class FixedPathRouter(Router):
-    """Starlette's router for paths without parameters: one look-up instead of a regex a route."""
-
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**given)
-        self.by_path: dict[str, Route] = {}
-
-    async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self.lifespan(scope, receive, send)
-        elif scope["type"] == "http":
-            if (route := self.by_path.get(scope["path"])) is None:
-                raise NotFound("There is nothing at this path; see /v1/docs.")
-            await route.handle(scope, receive, send)
-        else:
-            await send({"type": "websocket.close", "code": 1000})
+# A program that repeats refused requests at once would otherwise fill the event loop with them.
+REFUSAL_SECONDS = 0.25  # before a 401 or a 429 is sent
+METHODS = ("GET", "HEAD")
+Answer = tuple[int, Headers, bytes]  # status, headers, body
 
 
-class Application(Starlette):
+class Application:
     """The ASGI application; `serve` gives it its routes once the service is open.
 
     Attributes:
         limiter: counts the requests in flight.
         log: the access log.
+        draining: whether clients are asked to close their connections and probes answer 503.
+        last_request_at: when the last request arrived, on the monotonic clock.
         failure: why the lifespan ended, if it failed.
+        routes: the routes by their path.
+        lifespan: opens the service for an application, and closes it.
     """
 
     def __init__(
@@ -60,95 +53,144 @@ class Application(Starlette):
         settings: Settings,
         clock: Clock,
     ) -> None:
-        super().__init__()
-        self.router = self._paths = FixedPathRouter(lifespan=lifespan)
-        self.limiter = middleware.ConcurrencyLimiter(settings.max_in_flight)
-        self.failure: BaseException | None = None
-        self._error_pages: dict[str, ErrorResponse] = {}
-        self._cached_routes: dict[str, CachedRoute] = {}
+        self.limiter = ConcurrencyLimiter(settings.max_in_flight)
         self.log = AccessLogger(settings, status.PROBES)
-        self._request_ids = middleware.RequestIds()
-        self._responses = ResponseCache(
-            super().__call__,
-            refuse=self._answering(middleware.raise_refusal),
-            routes=self._cached_routes,
-            clock=clock,
-            request_ids=self._request_ids,
-            log=self.log,
-        )
+        self.draining = False
+        self.last_request_at = time.monotonic()
+        self.failure: BaseException | None = None
+        self.routes: dict[str, Route] = {}
+        self.lifespan = lifespan
+        self._now = posix_seconds(clock)
+        self._admission: Admission | None = None
+        self._responses: dict[str, ResponseCache] = {}
+        self._request_ids: list[str] = []
 
-    @property
-    def draining(self) -> bool:
-        """Whether clients are asked to close their connections and probes answer 503."""
-        return self._responses.paused
-
-    @draining.setter
-    def draining(self, value: bool) -> None:
-        self._responses.paused = value
-
-    @property
-    def last_request_at(self) -> float:
-        """When the last request began, on `time.perf_counter`."""
-        return self._responses.last_request_at
-
-    def serve(
-        self,
-        routes: Iterable[Route],
-        error_pages: Mapping[str, ErrorResponse] | None = None,
-        public: Gate | None = None,
-    ) -> None:
-        """Serve these routes; `error_pages` has the paths whose errors are not the JSON envelope.
-
-        All but probes are refused when too many requests are in flight. `public` counts those of
-        pages that need no key, by address.
-        """
+    def serve(self, routes: Iterable[Route], admission: Admission) -> None:
+        """Serve these routes to the requests that `admission` lets in."""
+        self._admission = admission
         for route in routes:
-            limiter = None if route.path in status.PROBES else self.limiter
-            gate = None if route.path in UNCOUNTED else public
-            if isinstance(route, CachedRoute):
-                self._cached_routes[route.path] = route
-                gate = route.gate
-            endpoint = middleware.Endpoint(
-                route.endpoint,
-                limiter,
-                gate.admit if gate else None,
-                public=gate is None or gate.public,
-            )
-            self._paths.by_path[route.path] = Route(route.path, endpoint, methods=["GET"])
-        self._error_pages |= error_pages or {}
+            self.routes[route.path] = route
+            if route.sections:
+                self._responses[route.path] = ResponseCache(route.sections)
 
-    def build_middleware_stack(self) -> ASGIApp:
-        """Our own middleware; `ErrorResponses` stands for Starlette's two."""
-        return self._answering(ConditionalResponses(middleware.RequestValidation(self.router)))
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Answer one request, or live as long as the server does."""
+        if scope["type"] == "http":
+            return self._answer(Exchange(scope, self._new_id()), send)
+        if scope["type"] == "lifespan":
+            return self._live(receive, send)
+        return send({"type": "websocket.close", "code": 1000})
 
-    def _answering(self, app: ASGIApp) -> ASGIApp:
-        """What every answer passes, that of an error too; the outermost comes last."""
-        app = middleware.ErrorResponses(app, self._error_pages, json_error)
-        app = middleware.RateLimitHeaders(app)
-        app = middleware.AccessLog(app, self._paths.by_path, self.log)
-        return middleware.RequestId(app, self._request_ids, lambda: self.draining)
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """Hold the service open from the server's start to its end.
 
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Coroutine[Any, Any, None]:
-        """Answer; what comes over HTTP without another coroutine between."""
-        other = scope["type"] != "http"
-        return (self._other if other else self._responses)(scope, receive, send)
-
-    async def _other(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_without_trace(message: Message) -> None:
-            """Starlette sends the whole traceback, which the server would print."""
-            await send({k: v for k, v in message.items() if k != "message"})
-
-        scope["app"] = self
+        A failure is logged here: the server would print the whole traceback.
+        """
+        event = "startup"
+        await receive()
         try:
-            await self.router(scope, receive, send_without_trace)
+            async with self.lifespan(self):
+                await send({"type": "lifespan.startup.complete"})
+                event = "shutdown"
+                await receive()
         except Exception as error:
             self.failure = error
             structlog.get_logger().exception("not_started")
+            await send({"type": f"lifespan.{event}.failed"})
             raise
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _answer(self, request: Exchange, send: Send) -> None:
+        self.last_request_at = request.arrived_at
+        route = self.routes.get(request.path)
+        try:
+            answer = await self._respond(request, route)
+        except errors.PublicError as error:
+            answer = self._error(error, request, route)
+            refused = isinstance(error, errors.AuthenticationError | errors.RateLimitExceeded)
+            if refused and not self.draining:
+                await asyncio.sleep(REFUSAL_SECONDS)
+        except Exception:  # noqa: BLE001  the last resort: whatever it is, it is answered
+            structlog.get_logger().exception("request_failed", request_id=request.id)
+            failure = errors.InternalError("Something went wrong on our side.")
+            answer = self._error(failure, request, route)
+        await self._finish(request, answer, send)
+
+    async def _respond(self, request: Exchange, route: Route | None) -> Answer:
+        """Admit a request and answer it with a kept response or with the route's own.
+
+        Raises:
+            PublicError: the request is refused or cannot be answered.
+        """
+        check_form(request)
+        if route is None or self._admission is None:
+            raise errors.NotFound("There is nothing at this path; see /v1/docs.")
+        if request.method not in METHODS:
+            raise errors.MethodNotAllowed("This method is not allowed; accepted: GET, HEAD.")
+        await self._admission.admit(request, route)
+        responses, now = self._responses.get(route.path), self._now()
+        if responses is not None and (kept := responses.find(request, now)) is not None:
+            kept.describe(request)
+            return kept.answer(request, now)
+        generation = responses.generation if responses is not None else 0
+        public = route.access != "key"
+        async with self.limiter.turn(public=public) if route.limited else nullcontext():
+            made = await route.handle(request)
+        if made.status_code != 200 or "no-store" in made.headers.get("cache-control", ""):
+            return made.status_code, made.raw_headers, bytes(made.body)
+        now = self._now()
+        finished = FinishedResponse(request, made, now)
+        outdated = request.cache == "revalidating"  # old data, shown while new ones are read
+        if responses is not None and generation == responses.generation and not outdated:
+            responses.keep(request, finished)
+        return finished.answer(request, now)
+
+    @staticmethod
+    def _error(error: errors.PublicError, request: Exchange, route: Route | None) -> Answer:
+        """Return the answer to an error: the route's own page, else the JSON envelope."""
+        request.code = error.code
+        page = route.error_response if route is not None else None
+        try:
+            response = (page or json_error)(error, request)
+        except Exception:  # noqa: BLE001  a page that cannot be drawn hides no error
+            structlog.get_logger().exception("error_page_failed", request_id=request.id)
+            response = json_error(error, request)
+        return response.status_code, response.raw_headers, bytes(response.body)
+
+    async def _finish(self, request: Exchange, answer: Answer, send: Send) -> None:
+        """Send an answer with the headers that all have, and write its line in the log.
+
+        An answer to a request with a key has the quota's headers; a 5xx is not counted.
+        """
+        status_code, made, body = answer
+        headers = [
+            *made,
+            (b"x-request-id", request.id.encode()),
+            (b"x-content-type-options", b"nosniff"),
+        ]
+        if request.grant is not None and status_code >= 500:
+            await request.grant.refund()
+        elif request.grant is not None:
+            headers += request.grant.headers
+        if self.draining:
+            headers.append((b"connection", b"close"))
+        await send({"type": "http.response.start", "status": status_code, "headers": headers})
+        empty = request.method == "HEAD"
+        await send({"type": "http.response.body", "body": b"" if empty else body})
+        # a path that is not ours may hold anything, and is not shown
+        path = request.path if request.path in self.routes else "other"
+        self.log.answered(request, path, status_code)
+
+    def _new_id(self) -> str:
+        """Return a random id; the system is asked for the randomness of many at once."""
+        if not self._request_ids:
+            digits = secrets.token_hex(12 * 256)
+            self._request_ids = [f"req_{digits[at : at + 24]}" for at in range(0, len(digits), 24)]
+        return self._request_ids.pop()
 
 
 def json_routes(service: Service, app: Application, oembed: type) -> list[Route]:
-    """The routes of the JSON service; `oembed` is the Struct that `/v1/oembed` answers."""
+    """Return the routes of the JSON service; `oembed` is the Struct that `/v1/oembed` answers."""
     sections = [cached.section for cached in service.sections]
     public_url = service.settings.public_url
     pages = docs.all_pages(public_url, sections)

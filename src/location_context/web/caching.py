@@ -1,16 +1,10 @@
-"""HTTP caching: Cache-Control that follows the data, ETags for each content coding, 304, codings.
-
-Which coding a client gets follows RFC 9110 section 12.5.3. A response is packed once and kept so
-(`response_cache`).
-"""
+"""HTTP caching: which content coding a client gets (RFC 9110 section 12.5.3), and ETags."""
 
 import gzip
-import hashlib
 import re
 from functools import lru_cache
 
 import brotli
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MIN_COMPRESSED = 600  # bytes; below this, headers and effort outweigh what is saved
 # Brotli packs JSON of 8 kB at 5 as fast as at 4, and a tenth smaller; a page of 35 kB takes 0.5 ms
@@ -21,8 +15,7 @@ _CODINGS = ("br", "gzip")  # in order of preference
 _QUALITY = re.compile(r"q\s*=\s*(0(\.\d{0,3})?|1(\.0{0,3})?)", re.IGNORECASE)
 _ENTITY_TAG = re.compile(rb'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
 ON_304 = {
-    b"cache-control", b"cdn-cache-control", b"content-language", b"link", b"surrogate-key",
-    b"cache-tag",
+    b"cache-control", b"cdn-cache-control", b"content-language", b"link", b"etag", b"vary",
 }  # fmt: skip
 Headers = list[tuple[bytes, bytes]]
 
@@ -52,69 +45,6 @@ def compress(body: bytes, coding: str) -> bytes:
         packed: bytes = brotli.compress(body, quality=quality, mode=brotli.MODE_TEXT)
         return packed
     return gzip.compress(body, compresslevel=_GZIP, mtime=0)
-
-
-@lru_cache(maxsize=64)
-def _compress_once(body: bytes, coding: str) -> bytes:
-    """What is not a reading, such as the documentation, packed once for all its requests."""
-    return compress(body, coding)
-
-
-class ConditionalResponses:
-    """Middleware: an ETag on each 200 that may be stored, 304 if the client has it, and its coding.
-
-    A handler that knows a digest of its body puts it into `scope["state"]["digest"]`, and one whose
-    response may be kept how long it is fresh into `scope["state"]["freshness"]`. The whole response
-    then stands in `scope["state"]["whole"]`, also where the client gets a 304.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        start: Message | None = None
-
-        async def send_conditional(message: Message) -> None:
-            nonlocal start
-            if message["type"] == "http.response.start" and message["status"] == 200:
-                start = message  # waits for the body, which every handler sends in one piece
-            elif start is not None:
-                body = self._finish(scope, start, message["body"])
-                await send(start)
-                await send({"type": "http.response.body", "body": body})
-            else:
-                await send(message)
-
-        await self._app(scope, receive, send_conditional)
-
-    def _finish(self, scope: Scope, start: Message, body: bytes) -> bytes:
-        """Change the start of the answer to what the client needs, and return the body it gets."""
-        asked, headers = dict(scope["headers"]), dict(start["headers"])
-        if b"no-store" in headers.get(b"cache-control", b""):
-            return body
-        coding = None
-        if len(body) >= MIN_COMPRESSED:
-            coding = choose_coding(asked.get(b"accept-encoding", b""))
-        digest = scope["state"].get("digest") or hashlib.blake2b(body, digest_size=12).hexdigest()
-        # other bytes need another ETag
-        etag = f'"{digest}-{coding}"' if coding else f'"{digest}"'
-        vary = b"Accept-Encoding"
-        if others := headers.pop(b"vary", b""):
-            vary += b", " + others
-        own = [(b"etag", etag.encode()), (b"vary", vary)]
-        matches = etag_matches(asked.get(b"if-none-match"), etag.encode())
-        kept = "freshness" in scope["state"]
-        if coding and (kept or not matches):
-            body = compress(body, coding) if kept else _compress_once(body, coding)
-            headers[b"content-encoding"] = coding.encode()
-            headers[b"content-length"] = str(len(body)).encode()
-        if kept:
-            scope["state"]["whole"] = [*headers.items(), *own], body
-        if matches:
-            start["status"], body = 304, b""
-            headers = {name: value for name, value in headers.items() if name in ON_304}
-        start["headers"] = [*headers.items(), *own]
-        return body
 
 
 def etag_matches(if_none_match: bytes | None, etag: bytes) -> bool:

@@ -17,11 +17,10 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from location_context.errors import PUBLIC_ERRORS, StorageError
+from location_context.exchange import Exchange, Route
 from location_context.sections.contract import DEGRADED, NOT_APPLICABLE
 from location_context.sections.section import DocsPage, Section
 from location_context.web.openapi import Document
@@ -64,7 +63,7 @@ def routes(document: Callable[[], Document], pages: Sequence[DocsPage]) -> list[
     style = _asset("docs.css")
     reference = cache(lambda: render(document(), style, pages).encode())
 
-    async def handle(_: Request) -> Response:
+    async def handle(_: Exchange) -> Response:
         return _response(await asyncio.to_thread(reference), style, MAX_AGE)
 
     return [Route(PATH, handle), *(_page_route(document, page, pages) for page in pages)]
@@ -89,7 +88,7 @@ def _page_route(
         given = {"info": info, "style": style, "title": page.title, "pages": pages}
         return frame.render(**given, content=content).encode()
 
-    async def handle(_: Request) -> Response:
+    async def handle(_: Exchange) -> Response:
         try:
             view, max_age = await page.read(), PAGE_MAX_AGE
         except StorageError:

@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 
 from location_context.settings import Settings
+from location_context.settings.settings import DRAIN_AT_MOST
 from location_context.web.application import Application
 
 PARENT_CHECK_SECONDS = 0.5
@@ -58,8 +59,8 @@ async def _end_with(parent: int) -> None:
 
 
 async def _drain(app: Application, settings: Settings) -> None:
-    at_least, at_most = settings.drain_at_least, settings.drain_at_most
-    await _until(lambda: _is_idle(app), at_least, max(at_least, at_most))
+    at_least = settings.drain_at_least
+    await _until(lambda: _is_idle(app), at_least, max(at_least, DRAIN_AT_MOST))
     os.kill(os.getpid(), signal.SIGINT)
 
 
@@ -72,4 +73,4 @@ async def _until(reached: Callable[[], bool], at_least: float, at_most: float) -
 
 
 def _is_idle(app: Application) -> bool:
-    return not app.limiter.in_flight and time.perf_counter() - app.last_request_at > IDLE_SECONDS
+    return not app.limiter.in_flight and time.monotonic() - app.last_request_at > IDLE_SECONDS

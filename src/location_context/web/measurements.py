@@ -1,11 +1,12 @@
 """Measurements: every metric of the service, and how a process reads its own.
 
-What is counted is counted in plain numbers where it happens; all of it is read here, once a second
-and when somebody scrapes. `metrics.py` joins the values of all processes and serves them.
+The service counts in plain numbers where things happen. `metrics.py` reads all of them here, once a
+second and at each scrape, and serves the sum over all processes.
 """
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -14,17 +15,15 @@ from location_context import __version__
 from location_context.counters import Histogram, ProviderCalls
 from location_context.sections.contract import DatasetState
 from location_context.service import Service
+from location_context.web.access_log import REQUEST_SECONDS
 from location_context.web.application import Application
-from location_context.web.logs import REQUEST_SECONDS
 
 PREFIX = "location_context_"
 DELAYS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
 Labels: TypeAlias = tuple[str, ...]
 Value: TypeAlias = float | list[float]  # of a histogram: how many by bound, above all, and the sum
-Values: TypeAlias = dict[
-    str, dict[Labels, Value]
-]  # by a metric's name and the values of its labels
 Sample: TypeAlias = tuple[str, Labels, Value]
+Over: TypeAlias = Literal["livesum", "livemax", "livemin"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,8 @@ class Metric:
     """One metric; its name is without the prefix.
 
     Attributes:
-        over: how the values of several processes become one. A counter's are always added.
+        over: of a gauge: which value of the processes that live is served, as prometheus-client
+            names it.
         bounds: of a histogram.
     """
 
@@ -40,20 +40,12 @@ class Metric:
     kind: Literal["counter", "gauge", "histogram"]
     help: str
     labels: Labels = ()
-    over: Literal["sum", "max", "min"] = "sum"
+    over: Over = "livesum"
     bounds: Sequence[float] = ()
-
-    def join(self, one: Value, other: Value) -> Value:
-        """The value of two processes together."""
-        if isinstance(one, list) and isinstance(other, list):
-            return [a + b for a, b in zip(one, other, strict=True)]
-        assert not isinstance(one, list)
-        assert not isinstance(other, list)
-        return {"sum": one + other, "max": max(one, other), "min": min(one, other)}[self.over]
 
 
 METRICS = (
-    Metric("build_info", "gauge", "1, with the version.", ("version",), over="max"),
+    Metric("build_info", "gauge", "1, with the version.", ("version",), over="livemax"),
     Metric("workers", "gauge", "Processes that serve."),
     Metric("workers_ready", "gauge", "Processes that answer 200 on /v1/ready."),
     Metric("requests_total", "counter", "Answers, by the error's code if there is one.",
@@ -79,18 +71,19 @@ METRICS = (
     Metric("upstream_joined_total", "counter", "Callers who waited for a call under way.",
            ("provider",)),
     Metric("upstream_success_timestamp_seconds", "gauge", "When a provider last answered well.",
-           ("provider",), over="max"),
+           ("provider",), over="livemax"),
     Metric("provider_units_limit", "gauge", "What a provider may be asked in a window.",
-           ("provider", "window"), over="max"),
+           ("provider", "window"), over="livemax"),
     Metric("provider_units_left", "gauge", "What is left of it, as far as a process knows.",
-           ("provider", "window"), over="min"),
+           ("provider", "window"), over="livemin"),
     Metric("breaker_open", "gauge", "Processes that leave a provider alone.", ("provider",)),
     Metric("breaker_opened_total", "counter", "How often a breaker opened.", ("provider",)),
-    Metric("dataset_rows", "gauge", "Rows of imported and stored data.", ("dataset",), over="max"),
+    Metric("dataset_rows", "gauge", "Rows of imported and stored data.", ("dataset",),
+           over="livemax"),
     Metric("dataset_timestamp_seconds", "gauge", "When it was imported or last added to.",
-           ("dataset",), over="max"),
+           ("dataset",), over="livemax"),
     Metric("keys_age_seconds", "gauge", "Since the database told the API keys, the oldest.",
-           over="max"),
+           over="livemax"),
     Metric("shared_reads_total", "counter",
            "Values looked up in Redis: hit, miss, waited for another process, alone (it is gone).",
            ("outcome",)),
@@ -103,18 +96,14 @@ METRICS = (
     Metric("resident_memory_bytes", "gauge",
            "Their memory; what they share is counted for each (Linux)."),
 )  # fmt: skip
-BY_NAME = {metric.name: metric for metric in METRICS}
 
 
-def measured(
-    service: Service, app: Application, delays: Histogram, *, ready: bool
-) -> Iterator[Sample]:
-    """Every value of this process; one metric may have several of the same labels, to be added."""
+def measured(service: Service, app: Application, *, ready: bool) -> Iterator[Sample]:
+    """Yield every value of this process that is read without waiting."""
     yield "build_info", (__version__,), 1
     yield "workers", (), 1
     yield "workers_ready", (), float(ready)
     yield "requests_in_flight", (), app.limiter.in_flight
-    yield "event_loop_delay_seconds", (), _histogram(delays)
     yield "cpu_seconds_total", (), time.process_time()
     yield "resident_memory_bytes", (), _resident_bytes()
     yield from _requests(app)
@@ -125,7 +114,7 @@ def measured(
         yield "quota_refusals_total", (limit,), count
     yield "quotas_counted_alone", (), float(service.authenticator.counts_alone)
     yield "keys_age_seconds", (), service.authenticator.keys_age
-    for calls in service.measured.calls:
+    for calls in service.measured.calls.values():
         yield from _provider(calls)
     for host in service.hosts:
         for state in host.budgets():
@@ -140,11 +129,16 @@ def measured(
 
 
 def _requests(app: Application) -> Iterator[Sample]:
-    app.log.flush()  # lines are gathered for a moment, and answers counted with them
+    requests: Counter[Labels] = Counter()
+    responses: Counter[Labels] = Counter()
     for (path, status, code, cache), count in app.log.requests.items():
-        yield "requests_total", (path, str(status), code or ""), count
+        requests[path, str(status), code or ""] += count
         if cache is not None:
-            yield "responses_total", (path, cache), count
+            responses[path, cache] += count
+    for labels, count in requests.items():
+        yield "requests_total", labels, count
+    for labels, count in responses.items():
+        yield "responses_total", labels, count
     for path, seconds in app.log.seconds.items():
         yield "request_duration_seconds", (path,), _histogram(seconds)
 
@@ -168,26 +162,6 @@ def datasets(found: Mapping[str, DatasetState | None]) -> Iterator[Sample]:
         yield "dataset_rows", (name,), state.rows if state else 0
         if state and state.imported_at:
             yield "dataset_timestamp_seconds", (name,), state.imported_at.timestamp()
-
-
-def joined(samples: Iterable[Sample], into: Values | None = None) -> Values:
-    """Samples by their metrics, added to those that are there already."""
-    values: Values = {} if into is None else into
-    for name, labels, value in samples:
-        metric, held = BY_NAME[name], values.setdefault(name, {})
-        held[labels] = metric.join(held[labels], value) if labels in held else value
-    return values
-
-
-def samples_of(values: Values) -> Iterator[Sample]:
-    """The values one by one; what another version of the service measured is left out."""
-    for name, held in values.items():
-        if (metric := BY_NAME.get(name)) is None:
-            continue
-        length = len(metric.bounds) + 2 if metric.kind == "histogram" else None
-        for labels, value in held.items():
-            if (len(value) if isinstance(value, list) else None) == length:
-                yield name, labels, value
 
 
 def _histogram(one: Histogram) -> list[float]:

@@ -1,246 +1,215 @@
 """Metrics: `/metrics` on an address of its own, for all processes of one server together.
 
-Every worker listens on METRICS_ADDRESS (the kernel gives each connection to one of them), publishes
-its values to a file each second and when it is asked, and answers with the sum over all files.
-A file's number is locked by its worker; who starts takes the first free one and goes on from the
-counters of the worker that had it, so that a counter never goes back while the server runs, whoever
-is restarted or killed.
+Each worker listens on METRICS_ADDRESS; the kernel gives each connection to one of them. A worker
+copies what it has counted to the metrics of prometheus-client, each second and before it answers.
+`serve` turns on the multiprocess mode of that library: each process keeps its values in files of
+one folder, which outlive it, and an answer adds up the files of all processes.
+
+Only a server that is scraped imports this module: the extra `metrics` installs the library.
 """
 
 import asyncio
 import os
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from socketserver import TCPServer
 from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, make_server
 
-import msgspec
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    make_wsgi_app,
+)
+from prometheus_client.exposition import ThreadingWSGIServer
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.registry import Collector
 
-from location_context.counters import Histogram
-from location_context.errors import DAMAGED
 from location_context.service import Service
-from location_context.settings.data_dir import try_lock
-from location_context.settings.parsers import METRICS_FOLDER, host_and_port
+from location_context.settings.parsers import MULTIPROCESS_FOLDER, host_and_port
 from location_context.web.application import Application
 from location_context.web.measurements import (
-    BY_NAME,
-    DELAYS,
     METRICS,
     PREFIX,
     Metric,
-    Values,
+    Sample,
     datasets,
-    joined,
     measured,
-    samples_of,
 )
 from location_context.web.status import DatasetCache, readiness
 
 DELAY_SECONDS = 0.25  # between two measurements of the event loop's delay
-PUBLISH_EVERY = 4  # of these
-ANSWER_SECONDS = 2.0  # for a busy worker to read its values; then those published last are taken
+COPY_EVERY = 4  # of these
+ANSWER_SECONDS = 2.0  # for a busy worker to read its values; then the last copies are served
 IDLE_SECONDS = 10  # for a scraper to send its request
-_DECODER = msgspec.msgpack.Decoder(Values)
+disable_created_metrics()  # the multiprocess mode has none
 
 
 @asynccontextmanager
 async def served(service: Service, app: Application) -> AsyncIterator[None]:
-    """`/metrics` until the end of the block, if the settings name an address for it.
+    """Serve `/metrics` until the end of the block.
 
     Raises:
-        OSError: it cannot be listened on.
+        OSError: the address cannot be listened on.
     """
-    if not (address := service.settings.metrics_address):
-        yield
-        return
-    meter = Meter(service, app, SharedValues(os.environ.get(METRICS_FOLDER)))
-    loop = asyncio.get_running_loop()
-    server = _listening(address, partial(_collected, meter, loop))
+    own = CollectorRegistry()
+    meter = Meter(service, app, own)
+    refresh = partial(_refresh, meter, asyncio.get_running_loop())
+    scraped = own
+    if folder := os.environ.get(MULTIPROCESS_FOLDER):  # of `serve`
+        scraped = CollectorRegistry()
+        scraped.register(AllProcesses(Path(folder)))
+    server = _listening(service.settings.metrics_address, refresh, scraped)
     thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
     thread.start()
-    publishing = asyncio.create_task(meter.run())
+    copying = asyncio.create_task(meter.run())
     try:
         yield
     finally:
-        publishing.cancel()
+        copying.cancel()
         await asyncio.to_thread(server.shutdown)
         server.server_close()
-        meter.publish()
-        meter.shared.close()
+        meter.copy()
 
 
-class SharedValues:
-    """The values of all processes that share `folder`; without one those of this process alone.
+class CopiedCounter(Counter):
+    """A counter that follows a plain number; it goes on from what the files of the process hold."""
 
-    What a process published is taken over by the next one with its number: its counters go on, its
-    gauges end with it.
-    """
+    _copied = 0.0
 
-    def __init__(self, folder: str | None) -> None:
-        self._folder = Path(folder) if folder else None
-        self._own: Values = {}
-        self._descriptor: int | None = None
-        self._number = 0
-        self._before: Values = {}
-        if self._folder is not None:
-            with suppress(OSError):
-                while (descriptor := try_lock(self._lock(self._number))) is None:
-                    self._number += 1
-                self._descriptor = descriptor
-                self._before = _counters(self._read(self._number))
-
-    def publish(self, values: Values) -> None:
-        """Put these in place of what this process published before."""
-        self._own = joined(samples_of(self._before), joined(samples_of(values)))
-        if self._descriptor is None:
-            return
-        file = self._file(self._number)
-        draft = file.with_suffix(".new")
-        with suppress(OSError):  # a full disk costs the others' sum, and no answer
-            draft.write_bytes(msgspec.msgpack.encode(self._own))
-            draft.replace(file)
-
-    def of_all(self) -> Values:
-        """What every process published last, joined."""
-        total = joined(samples_of(self._own))
-        if self._folder is None or self._descriptor is None:
-            return total
-        for lock in sorted(self._folder.glob("*.lock")):
-            if (number := int(lock.stem)) != self._number:
-                values = self._read(number)
-                joined(samples_of(values if self._lives(number) else _counters(values)), total)
-        return total
-
-    def close(self) -> None:
-        """Leave the number to the next process."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)  # which releases the lock
-
-    def _lives(self, number: int) -> bool:
-        try:
-            descriptor = try_lock(self._lock(number))
-        except OSError:
-            return False
-        if descriptor is not None:
-            os.close(descriptor)
-        return descriptor is None
-
-    def _read(self, number: int) -> Values:
-        try:
-            return _DECODER.decode(self._file(number).read_bytes())
-        except (OSError, *DAMAGED):
-            return {}
-
-    def _lock(self, number: int) -> Path:
-        assert self._folder is not None
-        return self._folder / f"{number}.lock"
-
-    def _file(self, number: int) -> Path:
-        assert self._folder is not None
-        return self._folder / f"{number}.values"
+    def set(self, value: float) -> None:
+        """Add what the number has grown by since the last call."""
+        if value != self._copied:
+            self.inc(value - self._copied)
+            self._copied = value
 
 
-def _counters(values: Values) -> Values:
-    """Those that stay true of a process that has ended."""
-    return {
-        name: held
-        for name, held in values.items()
-        if name in BY_NAME and BY_NAME[name].kind != "gauge"
-    }
+class CopiedHistogram(Histogram):
+    """A histogram that follows one of ours."""
+
+    _copied: Sequence[float] = ()
+
+    def set(self, values: Sequence[float]) -> None:
+        """Add what the numbers by bucket and the sum, which is last, have grown by."""
+        before = self._copied or [0.0] * len(values)
+        cells = [*self._buckets, self._sum]
+        for cell, now, then in zip(cells, values, before, strict=True):
+            if now != then:  # most are equal, and writing one takes 2 us
+                cell.inc(now - then)
+        self._copied = values
+
+
+def _declared(metric: Metric, registry: CollectorRegistry) -> Any:
+    """Return the metric in the type of prometheus-client."""
+    name, labels = PREFIX + metric.name, metric.labels
+    if metric.kind == "counter":
+        return CopiedCounter(name, metric.help, labels, registry=registry)
+    if metric.kind == "histogram":
+        bounds = metric.bounds
+        return CopiedHistogram(name, metric.help, labels, registry=registry, buckets=bounds)
+    return Gauge(name, metric.help, labels, registry=registry, multiprocess_mode=metric.over)
 
 
 class Meter:
-    """Reads the values of this process, and publishes them."""
+    """Measures this process, and copies what it has counted to metrics of prometheus-client."""
 
-    def __init__(self, service: Service, app: Application, shared: SharedValues) -> None:
-        self.shared = shared
+    def __init__(self, service: Service, app: Application, registry: CollectorRegistry) -> None:
         self._service = service
         self._app = app
-        self._delays = Histogram(DELAYS)
+        self._metrics = {metric.name: _declared(metric, registry) for metric in METRICS}
         self._datasets = DatasetCache(service)
-        self._known: Values = {}
         self._ready = False
 
     async def run(self) -> None:
-        """Measure the delay of the event loop, and publish, until cancelled."""
+        """Measure the delay of the event loop, and copy all values, until cancelled."""
         loop = asyncio.get_running_loop()
         while True:
             await self._look()
-            self.publish()
-            for _ in range(PUBLISH_EVERY):
+            self.copy()
+            for _ in range(COPY_EVERY):
                 due = loop.time() + DELAY_SECONDS
                 await asyncio.sleep(DELAY_SECONDS)
-                self._delays.add(max(0.0, loop.time() - due))
+                self._metrics["event_loop_delay_seconds"].observe(max(0.0, loop.time() - due))
 
-    async def read(self) -> None:
-        """Publish what is true now."""
+    async def refresh(self) -> None:
+        """Copy all values as they are now, with those of the imported data."""
         await self._look()
-        self._known = joined(datasets(await self._datasets.read() or {}))
-        self.publish()
+        self._set(datasets(await self._datasets.read() or {}))
+        self.copy()
 
     async def _look(self) -> None:
         """See whether the service is ready, which takes waiting."""
         state = await readiness(self._service, draining=self._app.draining)
         self._ready = state.status == "ready"
 
-    def publish(self) -> None:
-        values = joined(measured(self._service, self._app, self._delays, ready=self._ready))
-        self.shared.publish(values | self._known)
+    def copy(self) -> None:
+        """Copy all values that are read without waiting."""
+        self._set(measured(self._service, self._app, ready=self._ready))
+
+    def _set(self, samples: Iterable[Sample]) -> None:
+        for name, labels, value in samples:
+            metric = self._metrics[name]
+            (metric.labels(*labels) if labels else metric).set(value)
 
 
-def _collected(meter: Meter, loop: asyncio.AbstractEventLoop) -> list[Any]:
-    """The metrics of all processes in prometheus-client's types, read in the server's thread."""
-    reading = asyncio.run_coroutine_threadsafe(meter.read(), loop)
+class AllProcesses(Collector):
+    """The metrics of all workers of `serve`: the sum of the files in their folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def collect(self) -> Any:
+        """Add up all files, except the gauges of workers that have ended."""
+        for file in self._folder.glob("gauge_live*.db"):
+            process = int(file.stem.rpartition("_")[2])
+            if not _lives(process):
+                with suppress(FileNotFoundError):  # another worker removes them too
+                    mark_process_dead(process, str(self._folder))
+        files = [str(file) for file in self._folder.glob("*.db") if _is_filled(file)]
+        return MultiProcessCollector.merge(files)
+
+
+def _is_filled(file: Path) -> bool:
+    """Whether a worker has sized the file, before which prometheus-client cannot read it.
+
+    A worker that is killed at that moment leaves it empty: client_python, issue 1199.
+    """
+    try:
+        return file.stat().st_size > 0
+    except FileNotFoundError:  # another worker has removed it
+        return False
+
+
+def _lives(process: int) -> bool:
+    """Whether this process of our user runs."""
+    try:
+        os.kill(process, 0)  # sends no signal, and fails if there is no such process
+    except OSError:
+        return False
+    return True
+
+
+def _refresh(meter: Meter, loop: asyncio.AbstractEventLoop) -> None:
+    """Copy the values of this process, on its event loop."""
+    refreshing = asyncio.run_coroutine_threadsafe(meter.refresh(), loop)
     with suppress(TimeoutError, RuntimeError):  # of a worker that is busy, or ends
-        reading.result(ANSWER_SECONDS)
-    values = meter.shared.of_all()
-    return [_family(metric, values.get(metric.name, {})) for metric in METRICS]
+        refreshing.result(ANSWER_SECONDS)
 
 
-def _family(metric: Metric, held: dict[tuple[str, ...], Any]) -> Any:
-    # imported here: only a server that is scraped needs it
-    from prometheus_client import core  # noqa: PLC0415  see above
-
-    kinds = {
-        "counter": core.CounterMetricFamily,
-        "gauge": core.GaugeMetricFamily,
-        "histogram": core.HistogramMetricFamily,
-    }
-    family = kinds[metric.kind](PREFIX + metric.name, metric.help, labels=metric.labels)
-    for labels, value in sorted(held.items()):
-        if metric.kind != "histogram":
-            family.add_metric(labels, value)
-            continue
-        *counts, total = value
-        edges = [*map(str, metric.bounds), "+Inf"]
-        cumulative = [sum(counts[: at + 1]) for at in range(len(counts))]
-        family.add_metric(labels, list(zip(edges, cumulative, strict=True)), total)
-    return family
-
-
-def _listening(address: str, collect: Callable[[], list[Any]]) -> Any:
-    """A server at the address, which several processes may share."""
-    # imported here: only a server that is scraped needs them
-    from wsgiref.simple_server import WSGIRequestHandler, make_server  # noqa: PLC0415  see above
-
-    from prometheus_client.exposition import ThreadingWSGIServer, choose_encoder  # noqa: PLC0415  see above
-
+def _listening(address: str, refresh: Callable[[], None], registry: CollectorRegistry) -> Any:
+    """Return a server at the address, which several processes may share."""
     host, port = host_and_port(address)
-
-    class Collected:
-        """What the library's encoders ask."""
-
-        @staticmethod
-        def collect() -> list[Any]:
-            return collect()
+    expose = make_wsgi_app(registry)
 
     class Server(ThreadingWSGIServer):
         allow_reuse_port = True
-        daemon_threads = True
         address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
 
         def server_bind(self) -> None:
@@ -255,13 +224,11 @@ def _listening(address: str, collect: Callable[[], list[Any]]) -> Any:
         def log_message(self, *_: object) -> None:
             """Scrapes are not logged."""
 
-    def respond(environ: dict[str, Any], start: Any) -> list[bytes]:
+    def respond(environ: dict[str, Any], start: Any) -> Any:
         if environ["PATH_INFO"] != "/metrics":
             start("404 Not Found", [("Content-Type", "text/plain")])
             return [b"There is only /metrics here.\n"]
-        encode, kind = choose_encoder(environ.get("HTTP_ACCEPT", ""))
-        body = encode(Collected())
-        start("200 OK", [("Content-Type", kind), ("Content-Length", str(len(body)))])
-        return [body]
+        refresh()
+        return expose(environ, start)
 
     return make_server(host, port, respond, server_class=Server, handler_class=Handler)

@@ -15,12 +15,11 @@ from importlib import resources
 from typing import Any
 
 import msgspec
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from location_context import __version__
 from location_context.errors import PUBLIC_ERRORS
+from location_context.exchange import Exchange, Route
 from location_context.parameters import (
     DATED_SECTION,
     PARAMETERS,
@@ -53,7 +52,7 @@ def route(document: Callable[[], Document]) -> Route:
     """`/v1/openapi.json`, made once it is asked for, in a thread."""
     content = cache(lambda: msgspec.json.encode(document()))
 
-    async def handle(_: Request) -> Response:
+    async def handle(_: Exchange) -> Response:
         return Response(await asyncio.to_thread(content), 200, _HEADERS, media_type=JSON)
 
     return Route("/v1/openapi.json", handle)

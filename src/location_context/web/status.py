@@ -7,12 +7,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from location_context import __version__
 from location_context.errors import StorageError
+from location_context.exchange import Exchange, Route
 from location_context.sections.cached_section import CachedSection
 from location_context.sections.contract import DatasetState, Moment, ProviderState, Text
 from location_context.sections.section import Section
@@ -80,23 +79,23 @@ def health_route(is_draining: Callable[[], bool]) -> Route:
     ok = msgspec.json.encode(HealthBody(status="ok"))
     ending = msgspec.json.encode(HealthBody(status="draining"))
 
-    async def handle(_: Request) -> Response:
+    async def handle(_: Exchange) -> Response:
         if is_draining():
             return Response(ending, 503, _HEADERS, media_type=JSON)
         return Response(ok, 200, _HEADERS, media_type=JSON)
 
-    return Route(HEALTH_PATH, handle)
+    return Route(HEALTH_PATH, handle, access="open", limited=False)
 
 
 def ready_route(service: Service, is_draining: Callable[[], bool]) -> Route:
     """`/v1/ready`, which also sees whether the database answers: every 2 s, for a second."""
 
-    async def handle(_: Request) -> Response:
+    async def handle(_: Exchange) -> Response:
         body = await readiness(service, draining=is_draining())
         status = 200 if body.status == "ready" else 503
         return Response(msgspec.json.encode(body), status, _HEADERS, media_type=JSON)
 
-    return Route(READY_PATH, handle)
+    return Route(READY_PATH, handle, access="open", limited=False)
 
 
 async def readiness(service: Service, *, draining: bool) -> ReadyBody:
@@ -114,11 +113,11 @@ def status_route(service: Service) -> Route:
     """`/v1/status`, which is open to everyone: it asks the database once in a while."""
     datasets = DatasetCache(service)
 
-    async def handle(_: Request) -> Response:
+    async def handle(_: Exchange) -> Response:
         body = msgspec.json.encode(await status(service, datasets))
         return Response(body, 200, _HEADERS, media_type=JSON)
 
-    return Route(STATUS_PATH, handle)
+    return Route(STATUS_PATH, handle, access="open")  # monitors may share an address
 
 
 class DatasetCache:

@@ -24,10 +24,9 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 import numpy as np
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from location_context.exchange import Exchange, Route
 from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Language
 from location_context.parameters import DEFAULT_ACCENT, Parameters
@@ -62,10 +61,10 @@ BRIEF_HEIGHT = 80  # px of a section on a compact page that was not measured
 def script_routes() -> list[Route]:
     body = read_unindented("location_context.widget:embed.js")
 
-    async def embed(_request: Request) -> Response:
+    async def embed(_request: Exchange) -> Response:
         return Response(body, headers=SCRIPT_HEADERS, media_type="text/javascript")
 
-    return [Route("/v1/embed.js", embed)]
+    return [Route("/v1/embed.js", embed, access="open")]  # fixed bytes
 
 
 def public_url(settings: Settings, path: str) -> str:

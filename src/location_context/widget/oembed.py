@@ -16,11 +16,10 @@ from urllib.parse import quote, urlsplit
 import msgspec
 from markupsafe import Markup
 from msgspec import Meta
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from location_context import errors
+from location_context.exchange import Exchange, Route
 from location_context.parameters import WIDGET, Parameters, decode, parse, reject_misspelt, shown
 from location_context.sections.contract import Text, WebAddress
 from location_context.service import Service, chosen
@@ -54,8 +53,8 @@ class OEmbed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def routes(service: Service) -> list[Route]:
-    async def oembed(request: Request) -> Response:
-        answer = read(service, request.scope["query_string"])
+    async def oembed(request: Exchange) -> Response:
+        answer = read(service, request.query)
         return Response(msgspec.json.encode(answer), headers=HEADERS, media_type="application/json")
 
     return [Route("/v1/oembed", oembed)]

@@ -6,17 +6,15 @@ valid; its sentence is localised, its detail is the English message that JSON gi
 
 import asyncio
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
-from location_context.access.authenticator import Admitted, Gate, Headers
 from location_context.errors import InvalidRequest, PublicError
+from location_context.exchange import Exchange, Route
 from location_context.freshness import Freshness
 from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Language, Languages
@@ -27,7 +25,6 @@ from location_context.sections.contract import Query
 from location_context.sections.section import Section
 from location_context.service import Service, chosen
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.purge import tag_headers
 from location_context.widget import content, embedding, oembed, text_width
 from location_context.widget.builder import page as builder
 from location_context.widget.render import Appearance, Page, Renderer
@@ -51,31 +48,24 @@ NEGOTIATED = {
 _ACCENT = re.compile(r"#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})")
 
 
-@dataclass(frozen=True)
-class Routes:
-    """`pages` answer errors with `error_response`, `others` with the contract's JSON.
-
-    `gate` counts the requests for a page.
-    """
-
-    pages: Sequence[Route]
-    others: Sequence[Route]
-    gate: Gate
-    error_response: Callable[[PublicError, str, Request], Response]
-
-
-def routes(service: Service) -> Routes:
-    """`/v1/pulse` and `/v1/pulse.svg`; `/`, `/v1/places`, `/v1/embed.js` and `/v1/oembed`."""
+def routes(service: Service) -> list[Route]:
+    """Return the routes of the widget, its picture, the builder, the script and oEmbed."""
     widget = Widget(service, Renderer(service.settings.embed_hosts))
-    others = [*builder.routes(service), *embedding.script_routes(), *oembed.routes(service)]
-    pages = [Route(PATH, widget.respond), Route(PICTURE_PATH, widget.respond)]
-    return Routes(pages, others, widget, widget.error_response)
+    sections = [cached.section for cached in service.sections]
+    pages = [
+        Route(path, widget.respond, sections=sections, error_response=widget.error_response)
+        for path in (PATH, PICTURE_PATH)
+    ]
+    return [
+        *pages,
+        *builder.routes(service),
+        *embedding.script_routes(),
+        *oembed.routes(service),
+    ]
 
 
 class Widget:
     """Answers requests for the widget."""
-
-    public = True
 
     def __init__(self, service: Service, renderer: Renderer) -> None:
         self._service = service
@@ -86,45 +76,22 @@ class Widget:
         )
         self._refusals = LRUCache[Hashable, Page](MAX_REFUSALS)  # with `_ANY_ID` for their id
 
-    async def admit(self, scope: Mapping[str, Any]) -> None:
-        """Count a request by its client's address.
-
-        Raises:
-            RateLimitExceeded: too many in this minute.
-        """
-        client = self._service.proxies.client_of(scope)
-        await self._service.authenticator.limit_widget(client)
-
-    def admit_now(self, scope: Mapping[str, Any], headers: Headers) -> Admitted | None:
-        """The same at once, where it takes no waiting.
-
-        Raises:
-            RateLimitExceeded: too many in this minute.
-        """
-        forwarded, peer = b"x-forwarded-for" in headers, scope["client"]
-        client = self._service.proxies.client_of(scope) if forwarded or not peer else peer[0]
-        return (None, []) if self._service.authenticator.limit_widget_now(client) else None
-
-    def refusal(self, _: Mapping[str, Any], __: Headers) -> None:
-        """It asks for no key."""
-
-    async def respond(self, request: Request) -> Response:
+    async def respond(self, request: Exchange) -> Response:
         """The page.
 
         Raises:
             PublicError: as the contract says; `error_response` makes a page of it.
         """
         service = self._service
-        query_string = request.scope["query_string"]
-        parameters = parse(query_string, WIDGET, service.languages, self._names)
+        parameters = parse(request.query, WIDGET, service.languages, self._names)
         sections = chosen(service.sections, parameters.sections)
-        language = parameters.language or _accepted_language(request, service.languages)
+        language = parameters.language or service.languages.accept(request.accept_language)
         point = service.gazetteer.point(parameters.lat, parameters.lng)
-        request.state.near = f"{point.lat:.1f},{point.lng:.1f}"
+        request.near = f"{point.lat:.1f},{point.lng:.1f}"
         query = Query(point, parameters.stay, parameters.units, language, public=True)
-        deadline = Deadline(request.state.arrived_at + service.settings.widget_deadline)
+        deadline = Deadline(request.arrived_at + service.settings.widget_deadline)
         fmt = Formatter(language)
-        if request.scope["path"] == PICTURE_PATH:
+        if request.path == PICTURE_PATH:
             card, results = await read_and_draw(service, parameters, query, fmt, deadline)
             appearance = Appearance(theme=parameters.theme, accent=parameters.accent)
             page = self._renderer.picture(card, appearance)
@@ -134,30 +101,23 @@ class Widget:
             )
             results = content.joined(results for results, _ in found)
             page = self._page(parameters, query, results, [card for _, card in found], fmt)
-        request.state.digest = page.digest
+        request.digest = page.digest
         modes = (getattr(body, "mode", None) for body in results.bodies)
-        request.state.mode = next((mode for mode in modes if mode), None)
-        request.state.cache = query.read_as
-        freshness = request.state.freshness = Freshness.of(results.all, "public")
-        left = freshness.seconds_left(service.clock().timestamp())
-        headers = {
-            "Cache-Control": freshness.cache_control(left),
-            **tag_headers([cached.name for cached in sections], point),
-        }
-        if not parameters.language:
-            headers |= NEGOTIATED
-        return _response(page, 200, language, headers)
+        request.mode = next((mode for mode in modes if mode), None)
+        request.cache = query.read_as
+        request.freshness = Freshness.of(results.all, "public")
+        return _response(page, 200, language, {} if parameters.language else NEGOTIATED)
 
-    def error_response(self, error: PublicError, request_id: str, request: Request) -> Response:
+    def error_response(self, error: PublicError, request: Exchange) -> Response:
         """The page for an error."""
         raw: Mapping[str, str] = {}
         with suppress(PublicError):
-            raw = dict(decode(request.scope["query_string"]))
+            raw = dict(decode(request.query))
         language = _language(raw, request, self._service.languages)
-        path, appearance = request.scope["path"], _appearance(raw)
+        path, appearance = request.path, _appearance(raw)
         headers = {"Cache-Control": "no-store", **error.headers}
         if isinstance(error, InvalidRequest):
-            page = self._error_page(error, request_id, path, appearance, language)
+            page = self._error_page(error, request.id, path, appearance, language)
             return _response(page, error.status, language, headers)
         # a flood of these must cost little: any accent has the same page
         appearance = replace(appearance, accent=DEFAULT_ACCENT)
@@ -165,7 +125,7 @@ class Widget:
         if (drawn := self._refusals.get(key)) is None:
             drawn = self._error_page(error, _ANY_ID, path, appearance, language)
             self._refusals.put(key, drawn)
-        page = replace(drawn, html=drawn.html.replace(_ANY_ID, request_id))
+        page = replace(drawn, html=drawn.html.replace(_ANY_ID, request.id))
         return _response(page, error.status, language, headers)
 
     def _error_page(
@@ -276,10 +236,6 @@ def _response(page: Page, status: int, language: Language, headers: Mapping[str,
     return Response(page.body, status, {**common, **headers}, media_type=page.media_type)
 
 
-def _accepted_language(request: Request, languages: Languages) -> Language:
-    return languages.accept(request.headers.get("accept-language", ""))
-
-
 def _appearance(raw: Mapping[str, str]) -> Appearance:
     theme, accent = raw.get("theme", ""), raw.get("accent", "")
     return Appearance(
@@ -288,11 +244,11 @@ def _appearance(raw: Mapping[str, str]) -> Appearance:
     )
 
 
-def _language(raw: Mapping[str, str], request: Request, languages: Languages) -> Language:
+def _language(raw: Mapping[str, str], request: Exchange, languages: Languages) -> Language:
     with suppress(PublicError):
         if tag := raw.get("lang"):
             return languages.choose(tag)
-    return _accepted_language(request, languages)
+    return languages.accept(request.accept_language)
 
 
 def error_sentence(error: PublicError, fmt: Formatter) -> str:

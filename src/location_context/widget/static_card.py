@@ -29,7 +29,6 @@ INNER = WIDTH - 2 * MARGIN
 HALF = (INNER - GUTTER) / 2
 LEADING = 1.35
 ICON, SMALL_ICON = 26, 13
-ELLIPSIS = "…"
 _FONT = '-apple-system,"Segoe UI",Roboto,"Noto Sans","Liberation Sans",Arial,sans-serif'
 STYLES = {  # of texts: size in px, weight and colour
     "p": (22, 600, "ink"), "d": (14, 400, "ink2"), "q": (12, 400, "ink3"), "h": (13, 600, "ink2"),

@@ -6,7 +6,6 @@ import threading
 from datetime import date, timedelta
 
 import httpx2
-import msgspec
 import pytest
 
 from location_context.errors import OperatorError
@@ -237,46 +236,6 @@ async def test_an_import_is_followed_by_servers_that_had_no_calendar(opening, tm
         await feeds.remove(str(file))
         assert await opened.section.refresh()
     assert len(changes) == 2
-
-
-async def test_a_cdn_is_told_of_the_places_whose_events_changed_and_of_no_others(opening):
-    with (
-        StandIn(lambda _: Answered(ICS % b"Choir")).running() as server,
-        StandIn(lambda _: Answered()).running() as cdn,
-    ):
-        async with opening(feeds_allow_private=True, purge_url=cdn.url) as opened:
-            feeds = opened.section._feeds
-            feeds.purger.after = 0
-            await feeds.import_calendar(_calendar("feed", server.url + "/a.ics"))
-            await feeds.import_calendar(
-                _calendar("import", server.url + "/b.ics", lat=None, lng=None, country="FR")
-            )
-            opened.clock.move(hours=2)
-            assert await feeds.refresh_due() == 1, "which brings nothing new"
-            server.respond = lambda _: Answered(ICS % b"Organ")
-            opened.clock.move(hours=2)
-            assert await feeds.refresh_due() == 1
-            await feeds.remove(server.url + "/b.ics")
-        said = [asked.headers["surrogate-key"] for asked in cdn.asked]
-    town = "pulse-at-48:2 pulse-at-49:2"
-    assert said == [town, "pulse-in-FR", town, "pulse-in-FR"]
-
-
-async def test_a_cdn_is_told_of_all_events_where_their_former_places_are_not_known(opening):
-    with (
-        StandIn(lambda _: Answered(ICS % b"Choir")).running() as server,
-        StandIn(lambda _: Answered(status=500)).running() as cdn,
-    ):
-        async with opening(feeds_allow_private=True, purge_url=cdn.url) as opened:
-            feeds, calendar = opened.section._feeds, _calendar("feed", server.url + "/a.ics")
-            feeds.purger.after = 0
-            stored = msgspec.structs.replace(calendar, rows=1)  # by an older version
-            await opened.store.replace(stored, [])
-            imported = await feeds.import_calendar(calendar)
-        assert {asked.headers["surrogate-key"] for asked in cdn.asked} == {
-            "pulse-at-48:2 pulse-at-49:2 pulse-events"
-        }
-    assert imported.calendar.rows == 1, "whatever the CDN says"
 
 
 async def test_two_servers_refresh_a_feed_once(opening, tmp_path):

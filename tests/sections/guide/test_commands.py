@@ -12,8 +12,7 @@ from typer.testing import CliRunner, Result
 from location_context.cli.guide import guide as commands
 from location_context.errors import LocationContextError
 from location_context.gazetteer.gazetteer import Gazetteer
-from location_context.sections.guide.imports import reading
-from location_context.upstream import purge
+from location_context.sections.guide.imports import reading, sources
 from tests.fakes.server import Answered, StandIn
 from tests.sections.guide.samples import open_csv, open_row
 from tests.sections.guide.test_rows import binding
@@ -141,7 +140,9 @@ def test_an_address_that_answers_with_an_error_page_changes_nothing(operator: Op
     assert operator.json("list") == []
 
 
-def test_wikidata_is_asked_the_documented_query_and_its_licence_is_kept(tmp_path: Path) -> None:
+def test_wikidata_is_asked_the_documented_query_and_its_licence_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = binding(
         item="http://www.wikidata.org/entity/Q1",
         itemLabel="Chez Wiki",
@@ -151,7 +152,8 @@ def test_wikidata_is_asked_the_documented_query_and_its_licence_is_kept(tmp_path
     )
     answer = Answered({"head": {"vars": []}, "results": {"bindings": [found]}})
     with StandIn(lambda _: answer).running() as wikidata:
-        operator = Operator(tmp_path, LOCATION_CONTEXT_WIKIDATA_URL=f"{wikidata.url}/sparql")
+        monkeypatch.setattr(sources, "WIKIDATA_URL", f"{wikidata.url}/sparql")
+        operator = Operator(tmp_path)
         report = operator.json("import", "--wikidata")
     assert report["by_tier"] == {"three_star": 1}
     (request,) = wikidata.asked
@@ -193,27 +195,3 @@ def test_one_source_is_asked_for_at_a_time(operator: Operator) -> None:
     assert "cannot be read" in operator.refused("import", "nowhere.csv")
     file = operator.file("guide.csv", ROWS)
     assert "accepted: a date" in operator.refused("import", file, "--dated", "soon")
-
-
-def test_a_cdn_is_told_when_another_version_serves_and_its_failure_is_only_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(purge, "PURGE_AFTER", 0)
-    monkeypatch.setattr(purge, "RETRY_AFTER", 0)
-    answers = [Answered(), Answered(), Answered(status=401), Answered(status=401)]
-    with StandIn(lambda _: answers.pop(0)).running() as cdn:
-        given = {"URL": cdn.url, "HEADER": "Fastly-Key: canary"}
-        environ = {f"LOCATION_CONTEXT_PURGE_{name}": value for name, value in given.items()}
-        operator = Operator(tmp_path, **environ)
-        operator.refused("import", operator.file("guide.csv", ROWS), "--strict")
-        assert cdn.asked == []
-        operator.json("import", "--sample")
-        operator.json("import", operator.file("guide.csv", ROWS))
-        done = operator.run("rollback")
-        assert {asked.headers["surrogate-key"] for asked in cdn.asked} == {"pulse-guide"}
-    assert (done.exception, answers) == (None, [])
-    assert "Version 1 serves again" in done.stdout
-    assert "The CDN was not purged (purge: answered with status 401)" in " ".join(
-        done.stderr.split()
-    )
-    assert "canary" not in done.output

@@ -266,7 +266,7 @@ async def test_a_database_that_fails_is_503_only_as_long_as_nothing_was_ever_loa
 async def test_a_running_section_changes_over_to_a_new_version_and_back_by_itself(
     guide: Guide, guides: SqlGuideStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("location_context.sections.guide.section.FOLLOW_SECONDS", 0.01)
+    monkeypatch.setattr("location_context.sections.section.FOLLOW_SECONDS", 0.01)
     changes: asyncio.Queue[None] = asyncio.Queue()
     guide.on_change(lambda: changes.put_nowait(None))
     running = asyncio.create_task(guide.run())

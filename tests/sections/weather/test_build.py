@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from location_context.app import open_hosts
-from location_context.cli.setup import _places
+from location_context.cli.warm import _places
 from location_context.errors import OperatorError
 from location_context.point import Point
 from location_context.sections.section import SectionContext
@@ -124,7 +124,7 @@ async def test_the_command_ends_and_spends_nothing_if_its_host_is_not_reached(
     file.write_text("lat,lng\n48.0,2.0\n50.0,2.0\n52.0,2.0\n")
     archive = f"http://{host}:9/v1/archive"
     settings = msgspec.structs.replace(world.settings, open_meteo_archive_url=archive)
-    done = command(settings, "climate", "build", str(file))
+    done = command(settings, "warm", str(file), "--climate-only")
     assert done.returncode == 1
     assert f"{host} could not be reached 3 times" in " ".join(done.stderr.split())
     async with await Database.open(settings) as database:
@@ -136,7 +136,7 @@ async def test_the_command_ends_and_spends_nothing_if_its_host_is_not_reached(
 async def test_the_command_builds_and_says_what_it_did(world, tmp_path):
     file = tmp_path / "places.csv"
     file.write_text("lat,lng\n48.0,2.0\n48.02,2.02\n")
-    done = command(world.settings, "climate", "build", str(file), "--json")
+    done = command(world.settings, "warm", str(file), "--climate-only", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {"cells": 1, "held": 0, "fetched": 1, "failed": 0}
 

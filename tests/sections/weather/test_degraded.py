@@ -85,7 +85,7 @@ async def test_a_silent_first_provider_is_late(world):
 
 
 async def test_a_spent_budget_is_told_where_a_second_provider_answers(world):
-    settings = msgspec.structs.replace(world.settings, open_meteo_per_day=1)
+    settings = msgspec.structs.replace(world.settings, open_meteo_budget=("1/day",))
     async with http_client(settings.user_agent) as client:
         store = SqlClimateStore(world.database)
         section = weather_section(settings, world.clock, client, store, Hosts())

@@ -42,22 +42,6 @@ async def test_with_everything_silent_the_fallback_grid_answers_within_the_deadl
     body = reading.body
     assert (body.applicable, body.mode, body.basis.kind) == (True, "climatology", "monthly_mean")
     assert not reading.complete
-    began = time.monotonic()
-    again = await world.read(query(stay, Point(40.0, 20.0, "Europe/Tirane"), public=True), 2.5)
-    assert again.body.basis.kind == "monthly_mean"
-    assert time.monotonic() - began < 2.0  # it costs a deadline once
-
-
-async def test_a_breaker_that_probes_a_silent_provider_does_not_cost_the_deadline_again(world):
-    write_grid(world.settings.data_dir)
-    break_all(world, HANG)
-    for upstream in world.section._clients:
-        for _ in range(upstream.breaker.threshold):
-            upstream.breaker.fail()
-        upstream.breaker._until = time.monotonic()
-    began = time.monotonic()
-    assert (await world.read(query(NEAR))).body.basis.kind == "monthly_mean"
-    assert time.monotonic() - began < 2.0
 
 
 @pytest.mark.parametrize("stay", [NEAR, FAR], ids=["near", "far"])
@@ -221,30 +205,12 @@ async def test_an_answer_that_is_not_a_forecast_goes_to_the_next_source(world, a
     assert b"NaN" not in reading.payload
 
 
-async def test_variables_the_archive_lacks_are_left_out_and_not_asked_for_again(world):
-    world.open_meteo.lacking = {"cloud_cover_mean", "snowfall_sum"}
-    body = (await world.read(query(FAR))).body
-    assert body.basis.provider == "Open-Meteo"
-    assert body.days[0].cloud_cover_mean is None
-    assert len(world.open_meteo.calls(ARCHIVE)) == 3
-    await world.read(query(FAR, Point(10.0, 10.0, "Africa/Lagos")))
-    assert len(world.open_meteo.calls(ARCHIVE)) == 4
-
-
 async def test_an_archive_of_nothing_but_nulls_is_not_kept_for_good(world):
     world.open_meteo.missing = {date(2000, 1, 1) + timedelta(n) for n in range(366 * 30)}
     assert (await world.read(query(FAR))).body.basis.provider == "NASA POWER"
     world.open_meteo.missing = set()
     world.clock.advance(86_401)
     assert (await world.read(query(FAR))).body.basis.provider == "Open-Meteo"
-
-
-async def test_a_horizon_that_shrank_without_a_word_still_gives_the_forecast(world):
-    world.open_meteo.forecast_days = 14
-    stay = Stay(TODAY + timedelta(9), TODAY + timedelta(15))
-    body = (await world.read(query(stay))).body
-    assert (body.mode, body.basis.provider) == ("forecast", "Open-Meteo")
-    assert [day.temperature_max is None for day in body.days] == [False] * 5 + [True] * 2
 
 
 async def test_a_store_that_cannot_be_read_or_written_costs_nothing_but_requests(world):

@@ -133,7 +133,7 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True):
 
     Its place is that of events without one: a point, a region or a country. `came_empty`: the last
     response of a feed was a calendar without events, and those from before stay. `digest` tells its
-    events from others, `tags` name the pages that they may stand on (None: not known).
+    events from others.
     """
 
     id: str
@@ -154,7 +154,6 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True):
     last_modified: str | None = None
     came_empty: bool = False
     digest: str | None = None
-    tags: tuple[str, ...] | None = None
 
 
 class EventStore(Protocol):

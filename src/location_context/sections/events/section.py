@@ -17,7 +17,7 @@ from location_context.sections.addresses import web_address
 from location_context.sections.card import Brief, Card, CardContext
 from location_context.sections.events.card import card
 from location_context.sections.events.fields import MAX_TITLE_LENGTH, single_line
-from location_context.sections.events.imports.importer import SECTION, Feeds
+from location_context.sections.events.imports.importer import Feeds
 from location_context.sections.events.providers.base import EventProvider, ProviderResult
 from location_context.sections.events.providers.holidays import Holidays
 from location_context.sections.events.providers.open_holidays import OpenHolidays
@@ -28,10 +28,9 @@ from location_context.sections.events.selection import overlaps, relevant_events
 from location_context.sections.units import Measure
 from location_context.stay import Clock, Stay
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.purge import FOLLOW_SECONDS
 
 FRESH_TTL = timedelta(minutes=15)
-SHARED_TTL = timedelta(hours=1)  # in a CDN that is told of imports
+SHARED_TTL = timedelta(hours=1)  # in a CDN
 _TEXT_COLUMNS = ("start", "event", "category", "venue", "away", "source")
 
 
@@ -44,7 +43,7 @@ def event_providers() -> list[type[EventProvider]]:
 class Events(section.Section[EventsBody]):
     """What happens around the stay."""
 
-    name = SECTION
+    name = "events"
     _providers: Sequence[EventProvider] = ()  # of one that only describes itself
     dated = True
     response = EventsBody
@@ -96,9 +95,7 @@ class Events(section.Section[EventsBody]):
         results = {one.name: result for one, result in zip(self._providers, found, strict=True)}
         midnight = _next_midnight(query, now)
         fresh_until = min(now + FRESH_TTL, midnight)
-        shared_until = (
-            min(fresh_until + SHARED_TTL, midnight) if self._feeds.purger.is_set else None
-        )
+        shared_until = min(fresh_until + SHARED_TTL, midnight)
         lacks = contract.foremost(result.degraded_reason for result in found)
         if any(result.status == "stale" for result in found):
             lacks = contract.foremost([lacks, "provider_unavailable"])
@@ -167,7 +164,7 @@ class Events(section.Section[EventsBody]):
 
     async def _follow(self) -> None:
         while True:
-            await asyncio.sleep(FOLLOW_SECONDS)
+            await asyncio.sleep(section.FOLLOW_SECONDS)
             await self.refresh()
 
     async def refresh(self) -> bool:

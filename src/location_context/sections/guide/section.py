@@ -25,7 +25,6 @@ from location_context.sections.guide.restaurant_index import RestaurantIndex
 from location_context.sections.guide.travel import Router
 from location_context.stay import Clock
 from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
-from location_context.upstream.purge import FOLLOW_SECONDS
 
 MAX_RESTAURANTS = 50
 _TTL = timedelta(hours=1)
@@ -177,7 +176,7 @@ class Guide(section.Section[GuideBody]):
         """Follow the active version until cancelled."""
         while True:
             await self._follow()
-            await asyncio.sleep(FOLLOW_SECONDS)
+            await asyncio.sleep(section.FOLLOW_SECONDS)
 
     async def close(self) -> None:
         """End requests that are under way."""

@@ -79,7 +79,7 @@ class Router:
             stale=DURATIONS_TTL,
             max_size=MAX_DURATIONS,
             size_of=lambda durations: len(durations) + 1,
-            client=self.client,
+            on_join=lambda _: self.client.calls.join(),
         )
 
     async def travel(

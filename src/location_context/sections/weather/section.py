@@ -39,12 +39,12 @@ from location_context.sections.weather.retrieval.forecasts import Forecasts
 from location_context.sections.weather.retrieval.prefetch import Prefetch
 from location_context.stay import Stay
 from location_context.upstream.deadline import ANSWER_RESERVE, FALLBACK_RESERVE, Deadline
-from location_context.upstream.fallback_chain import Attempt, FallbackChain
+from location_context.upstream.fallback_chain import FallbackChain
 
 ELEVATION_WAIT = 1.0  # seconds for the point's elevation, where temperatures hang on it
 PATIENT_SECONDS = 20.0  # more than a guest has: who fills caches waits so long and longer
 ELEVATION_LOOKUP = 0.05  # seconds to look up whether it is stored, where nothing hangs on it
-FORECAST_SHARE = 0.9  # of the time, before an archive is asked beside a host that answers others
+FORECAST_SECONDS, FORECAST_SHARE = 2.0, 0.6  # after which an archive, of 65 units, is asked too
 TYPICAL_WAIT = 1.0  # seconds for the climatology that the rest of the page waits for, if it does
 INCOMPLETE_TTL = timedelta(minutes=1)
 PAST_TTL = timedelta(days=1)
@@ -113,8 +113,6 @@ class Weather(section.Section[WeatherBody]):
             context.stores.get("accuracy"),
             self.archives.providers,
             clock,
-            cells=settings.accuracy_cells,
-            days=settings.accuracy_days,
         )
         self._clients = [provider.client for provider in forecast_providers]
         self._clients.insert(1, self._elevations.client)  # beside the forecast that it belongs to
@@ -179,13 +177,12 @@ class Weather(section.Section[WeatherBody]):
         if not query.stay.within_horizon(query.point.today(self._clock())):
             series = await self.archives.fetch(query, inner)
         else:
-            attempts = [
-                Attempt(lambda: self._forecast(query, inner), queue=self._forecasts.queue),
-                Attempt(lambda: self.archives.fetch(query, inner)),
+            sources = [
+                lambda: self._forecast(query, inner),
+                lambda: self.archives.fetch(query, inner),
             ]
-            series = await FallbackChain(
-                attempts, deadline, math.inf, queue_share=FORECAST_SHARE
-            ).run()
+            stagger = min(FORECAST_SECONDS, deadline.left() * FORECAST_SHARE)
+            series = await FallbackChain(sources, deadline, math.inf, stagger=stagger).run()
         return series or self._fallback.series(query.point, query.stay)
 
     async def _forecast(self, query: contract.Query, deadline: Deadline) -> WeatherSeries | None:

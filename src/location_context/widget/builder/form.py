@@ -14,11 +14,10 @@ from urllib.parse import urlencode
 
 import msgspec
 from anyio import to_thread
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from location_context.errors import InvalidRequest
+from location_context.exchange import Exchange, Route
 from location_context.gazetteer.gazetteer import City
 from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import SOURCE
@@ -198,8 +197,8 @@ def places_routes(service: Service) -> list[Route]:
     allows only its own origin.
     """
 
-    async def respond(request: Request) -> Response:
-        query = dict(decode(request.scope["query_string"]))
+    async def respond(request: Exchange) -> Response:
+        query = dict(decode(request.query))
         fmt = Formatter(service.languages.choose(query.get("lang") or SOURCE))
         text = query.get("q", "").strip()[:MAX_PLACE_LENGTH]
         search = service.gazetteer.search

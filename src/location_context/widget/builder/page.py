@@ -14,11 +14,10 @@ from typing import Any
 
 from babel import Locale
 from jinja2 import Template
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from location_context import __version__
+from location_context.exchange import Exchange, Route
 from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Language, Languages
 from location_context.lru import LRUCache
@@ -72,8 +71,8 @@ class Page:
         """Compiled once it is asked for."""
         return template_environment().get_template(f"{_PACKAGE}:builder.html")
 
-    async def respond(self, request: Request) -> Response:
-        language = self._service.languages.accept(request.headers.get("accept-language", ""))
+    async def respond(self, request: Exchange) -> Response:
+        language = self._service.languages.accept(request.accept_language)
         body = await self._body(request, language)
         headers = {
             "Cache-Control": "no-cache",
@@ -85,9 +84,9 @@ class Page:
         }
         return Response(body, headers=headers, media_type="text/html")
 
-    async def _body(self, request: Request, language: Language) -> bytes:
+    async def _body(self, request: Exchange, language: Language) -> bytes:
         """The page; the one of an empty form is made once a minute for each language."""
-        if request.scope["query_string"]:
+        if request.query:
             return await self._made(request, language)
         key = language.tag, self._service.clock().timestamp() // 60
         if (body := self._empty.get(key)) is None:
@@ -95,9 +94,9 @@ class Page:
             self._empty.put(key, body)
         return body
 
-    async def _made(self, request: Request, language: Language) -> bytes:
+    async def _made(self, request: Exchange, language: Language) -> bytes:
         fmt = Formatter(language)
-        state = await form.read(self._service, request.scope["query_string"], fmt)
+        state = await form.read(self._service, request.query, fmt)
         if state.parameters and state.parameters.language is None:
             # the code names a language: a CDN holds one page for it, not one for each browser
             state = replace(state, parameters=replace(state.parameters, language=language))
@@ -107,14 +106,14 @@ class Page:
         page = self._template.render(style=self._style, script=self._script, **view)
         return page.encode()
 
-    async def _mail(self, request: Request, parameters: Parameters) -> list[str]:
+    async def _mail(self, request: Exchange, parameters: Parameters) -> list[str]:
         """The code for an e-mail, in parts for its colours; it reads the sections for its text."""
         service = self._service
         language = parameters.language
         assert language is not None
         point = service.gazetteer.point(parameters.lat, parameters.lng)
         query = Query(point, parameters.stay, parameters.units, language, public=True)
-        deadline = Deadline(request.state.arrived_at + service.settings.widget_deadline)
+        deadline = Deadline(request.arrived_at + service.settings.widget_deadline)
         card, _ = await read_and_draw(service, parameters, query, Formatter(language), deadline)
         code = embedding.mail_snippet(service.settings, parameters, card.text, card.height)
         return _HIGHLIGHTED_MAIL.split(code)

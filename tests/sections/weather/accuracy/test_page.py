@@ -1,24 +1,19 @@
-"""The page of the score and the command: what they show follows from the rows in the database."""
+"""The page of the score: what it shows follows from the rows in the database."""
 
 import asyncio
-import json
 import math
 from datetime import timedelta
-from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 
 import httpx2
 import pytest
 
-from location_context import app
-from location_context.cli import accuracy as accuracy_command
 from location_context.errors import StorageError
 from location_context.sections.weather.accuracy.records import ObservedRow
 from location_context.settings import Settings
 from location_context.storage.accuracy import SqlAccuracyStore
 from location_context.storage.database import Database
-from tests.fakes.open_meteo import ARCHIVE
 from tests.moved_clock import NOON, MovedClock
 from tests.sections.weather.accuracy.drawn import drawn
 from tests.sections.weather.accuracy.test_report import unpacked
@@ -157,51 +152,3 @@ def test_every_drawing_says_in_words_what_it_shows(page):
     drawings = [given for tag, given in Tables(page.text).tags if tag == "svg" and "role" in given]
     assert len(drawings) == 8
     assert all(given["role"] == "img" and len(given["aria-label"]) > 30 for given in drawings)
-
-
-@pytest.fixture
-def command(monkeypatch, capsys):
-    """Runs the command with the settings given, and gives what it prints."""
-    given = partial(app.open_service, clock=MovedClock())
-    monkeypatch.setattr(accuracy_command, "open_service", given)
-
-    def run(settings, *, as_json=False, verify=False):
-        monkeypatch.setattr(accuracy_command.console, "settings", lambda: settings)
-        accuracy_command.accuracy(verify=verify, json=as_json)
-        return capsys.readouterr().out
-
-    return run
-
-
-def test_an_operator_reads_the_same_figures_with_the_command(score_settings, page, command):
-    (score,) = json.loads(command(score_settings, as_json=True))["providers"]
-    text = command(score_settings, as_json=False)
-    highs = Tables(page.text).tables[0][1:]
-    for row, one in zip(highs, score["temperature_max"], strict=True):
-        assert (int(row[0]), int(row[1])) == (one["lead"], one["pairs"])
-        assert float(row[5]) == pytest.approx(one["rmse"], abs=0.051)
-    assert f"Open-Meteo: {score['forecasts']} forecasts of 2 cells" in text
-    lines = [line.split() for line in text.splitlines()]
-    assert [cell for part in highs[0] for cell in part.split()] in lines
-
-
-def test_without_forecasts_the_command_says_so(tmp_path, command):
-    settings = Settings(data_dir=tmp_path, log_level="error", **OFF)
-    assert command(settings, as_json=False) == "No forecasts are kept yet.\n"
-    assert json.loads(command(settings, as_json=True))["providers"] == []
-
-
-def test_an_operator_can_have_every_cell_verified_now(weather_settings, fakes, command):
-    """Two cells, with forecasts as old as they may be and a day after the other."""
-    rows, _ = drawn(150)
-
-    async def fill():
-        async with await Database.open(weather_settings) as database:
-            await SqlAccuracyStore(database).save_forecasts(rows)
-
-    asyncio.run(fill())
-    assert "No day is known yet" in command(weather_settings)
-    assert "80 % range" in command(weather_settings, verify=True)
-    assert len(fakes[0].calls(ARCHIVE)) == 2
-    command(weather_settings, verify=True)
-    assert len(fakes[0].calls(ARCHIVE)) == 2

@@ -38,13 +38,6 @@ from location_context.settings import Settings
 from location_context.stay import Clock
 from location_context.upstream.download import Downloaded, download
 from location_context.upstream.http import HttpClient
-from location_context.upstream.purge import (
-    Purger,
-    bounded,
-    country_tag,
-    place_tags,
-    section_tag,
-)
 
 Progress = Callable[[int], None]  # events read so far
 _NO_PLACE = "it names no place, and neither does the calendar"
@@ -62,7 +55,6 @@ _EXTENSIONS: dict[str, entries.Format] = {
     "json": "jsonld", "jsonld": "jsonld", "html": "jsonld", "htm": "jsonld",
 }  # fmt: skip
 MAX_BYTES = 16_000_000
-SECTION = "events"  # whose name this is; pages are tagged with it
 _REFRESH_INTERVAL = timedelta(hours=1)
 _REREAD_AFTER = timedelta(days=30)  # even if unchanged: the window has moved on
 _POLL_SECONDS = 60.0
@@ -95,8 +87,6 @@ class Feeds:
     def __init__(
         self, settings: Settings, clock: Clock, client: HttpClient, store: EventStore
     ) -> None:
-        self.purger = Purger(settings, client)
-        self._radius = settings.events_radius
         self._allow_private = settings.feeds_allow_private
         self._clock = clock
         self._client = client
@@ -127,7 +117,7 @@ class Feeds:
                 f"{source} holds no event from a month back to three years ahead, and gave "
                 f"{former.rows} before. Nothing was changed. {_HOW_TO_EMPTY[calendar.kind]}"
             )
-        return await self._keep(imported, former)
+        return await self._keep(imported)
 
     async def calendars(self) -> list[Calendar]:
         return await self._store.calendars()
@@ -136,10 +126,7 @@ class Feeds:
         """Drop a calendar by its id or source; whether it was there."""
         ids = (name, calendar_id(canonical_source(name)))
         former = next((one for one in await self._store.calendars() if one.id in ids), None)
-        if former is None or not await self._store.remove(former.id):
-            return False
-        await self._purge(former)
-        return True
+        return former is not None and await self._store.remove(former.id)
 
     async def refresh(self, calendar: Calendar) -> None:
         """Request a feed again; what goes wrong is recorded on it, never raised."""
@@ -219,28 +206,17 @@ class Feeds:
             reason = "it came without events; those it gave before stay unless it comes so again"
             await self._record_failure(calendar, reason, came_empty=True)
             return
-        await self._keep(imported, calendar)
+        await self._keep(imported)
 
-    async def _keep(self, imported: ImportedCalendar, former: Calendar | None) -> ImportedCalendar:
-        digest, tags = await asyncio.to_thread(_digest_and_tags, imported.events, self._radius)
-        calendar = msgspec.structs.replace(imported.calendar, digest=digest, tags=tags)
+    async def _keep(self, imported: ImportedCalendar) -> ImportedCalendar:
+        digest = await asyncio.to_thread(_digest, imported.events)
+        calendar = msgspec.structs.replace(imported.calendar, digest=digest)
         await self._store.replace(calendar, imported.events)
         rows, rejected = len(imported.events), len(imported.rejected)
         structlog.get_logger().info(
             "import_done", kind="events", feed=calendar.id, rows=rows, rejected=rejected
         )
-        if former is None or former.digest != digest:
-            await self._purge(calendar, *([former] if former and former.rows else []))
         return replace(imported, calendar=calendar)
-
-    async def _purge(self, *calendars: Calendar) -> None:
-        """The pages on which an event of these may stand; all with events where that is not known.
-
-        Those of a calendar that was stored before tags were are not known.
-        """
-        whole = (section_tag(SECTION),)
-        tags = {tag for one in calendars for tag in (whole if one.tags is None else one.tags)}
-        await self.purger.purge(*bounded(tags, SECTION))
 
     async def _read(
         self, calendar: Calendar, downloaded: Downloaded, progress: Progress | None = None
@@ -380,18 +356,7 @@ def _event(entry: entries.CalendarEntry, calendar: Calendar) -> ProviderEvent | 
     )
 
 
-def _digest_and_tags(events: Sequence[ProviderEvent], radius: float) -> tuple[str, tuple[str, ...]]:
-    """What tells the events from others, and the tags of the pages that they may stand on."""
+def _digest(events: Sequence[ProviderEvent]) -> str:
+    """Return what distinguishes these events from others."""
     lines = sorted(msgspec.json.encode(event) for event in events)
-    tags = set[str]()
-    for place in {(event.place, event.country) for event in events}:
-        tags.update(_tags(*place, radius))
-    return hashlib.blake2b(b"\n".join(lines), digest_size=12).hexdigest(), tuple(
-        bounded(tags, SECTION)
-    )
-
-
-def _tags(place: Place | None, country: str | None, radius: float) -> list[str]:
-    if place and place.lat is not None and place.lng is not None:
-        return place_tags(place.lat, place.lng, radius)
-    return [country_tag(country or "")]
+    return hashlib.blake2b(b"\n".join(lines), digest_size=12).hexdigest()

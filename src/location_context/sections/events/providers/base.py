@@ -19,7 +19,6 @@ from location_context.sections.events.providers.tiles import EventBatch, Page
 from location_context.sections.events.records import ProviderEvent
 from location_context.sections.events.response import CoverageStatus
 from location_context.sections.section import DEFAULT_ORDER, SectionContext, provider_state
-from location_context.stay import Stay
 from location_context.upstream.budget import DAY, MINUTE
 from location_context.upstream.cached_source import CachedSource, Entry, Sharing
 from location_context.upstream.client import ProviderClient
@@ -30,7 +29,6 @@ Body = TypeVar("Body")
 Other = list[Any] | str | int | float | bool | None
 NoList = dict[str, Any] | str | int | float | bool | None
 MAX_CACHED_EVENTS = 20_000  # of all results of a provider together, about 22 MB
-SHARED_LOAD_SECONDS = 0.01  # in which weeks looked up together turn out to be missing
 
 
 @dataclass(frozen=True)
@@ -206,21 +204,22 @@ class HttpEventProvider(EventProvider):
             context.clock,
             host=context.host(self.name, self.budget),
         )
-        cache, packing = context.shared_cache(), (tiles.pack, tiles.unpack)
-        self.cache: CachedSource[tiles.PartKey, EventBatch] = CachedSource(
+        self.cache: CachedSource[Hashable, EventBatch] = CachedSource(
             context.clock,
             fresh=self.fresh,
             stale=self.stale,
             max_size=MAX_CACHED_EVENTS,
             size_of=lambda batch: batch.size,
-            client=self.client,
+            on_join=lambda _: self.client.calls.join(),
             merge=EventBatch.merge,
             sharing=Sharing(
-                cache, self._stored_as, *packing, self.is_sharable, None, tiles.PartKey.is_served_by
+                context.shared_cache(),
+                name=lambda key: (self.name, repr(key)),
+                pack=tiles.pack,
+                unpack=tiles.unpack,
+                stored=self.is_sharable,
             ),
         )
-        gather = SHARED_LOAD_SECONDS if context.shared or self.is_sharable else 0.0
-        self._sweeps = tiles.Sweeps(functools.partial(tiles.divided, self.fetch_pages), gather)
 
     @classmethod
     def build(cls, context: SectionContext) -> Self:
@@ -240,9 +239,6 @@ class HttpEventProvider(EventProvider):
         """What a result depends on: equal keys share one. By default place, zone and dates."""
         return rounded_point(query), query.point.timezone, query.stay
 
-    def _stored_as(self, key: tiles.PartKey) -> tuple[str, str]:
-        return self.name, repr(key.of)
-
     def params(self, query: contract.Query) -> Mapping[str, str]:
         """The parameters of the call, for the default `fetch_pages`."""
         raise NotImplementedError
@@ -251,10 +247,8 @@ class HttpEventProvider(EventProvider):
         """What is sent with every call besides the User-Agent, such as a key."""
         return {}
 
-    async def fetch_pages(self, query: contract.Query) -> AsyncIterator[Page | tiles.Total]:
+    async def fetch_pages(self, query: contract.Query) -> AsyncIterator[Page]:
         """Page after page of events; `tiles.Truncated` at the end if there are more to read.
-
-        A `tiles.Total` after the first lets a short stay be asked for alone where weeks are dear.
 
         Raises:
             ProviderError: a page could not be had.
@@ -316,7 +310,7 @@ class HttpEventProvider(EventProvider):
         if not self.covers(query):
             return ProviderResult("not_covered")
         parts, by = self._parts(query), deadline.earlier(ANSWER_RESERVE)
-        found = await asyncio.gather(*(self._entry(*part, len(parts), by) for part in parts))
+        found = await asyncio.gather(*(self._entry(*part, by) for part in parts))
         errors = (one.error if isinstance(one, Entry) else one for one in found)
         reason = contract.foremost(contract.degraded_by(error) for error in errors if error)
         if not (entries := [one for one in found if isinstance(one, Entry)]):
@@ -329,64 +323,48 @@ class HttpEventProvider(EventProvider):
         as_of = min(entry.fetched_at for entry in entries)
         return ProviderResult(status, list(events.values()), as_of, reason)
 
-    def _parts(self, query: contract.Query) -> list[tuple[contract.Query, tiles.PartKey]]:
+    def _parts(self, query: contract.Query) -> list[tuple[contract.Query, Hashable]]:
         """What is cached apart: each week of the stay, at a tile that holds the point's circle."""
         assert query.stay is not None
         if not self.by_tile:
-            return [(query, tiles.PartKey(self.cache_key(query), query.stay))]
-        weeks, point = tiles.weeks_of(query.stay), query.point
+            return [(query, self.cache_key(query))]
+        point = query.point
         centres = self.grid.centres(point.lat, point.lng)
         points = [msgspec.structs.replace(point, lat=lat, lng=lng) for lat, lng in centres]
         parts = []
-        for week in weeks:
-            days = tiles.common(week, query.stay)
+        for week in tiles.weeks_of(query.stay):
             at = [replace(query, point=one, stay=week) for one in points]
-            keyed = [(part, tiles.PartKey(self.cache_key(part), days)) for part in at]
+            keyed = [(part, self.cache_key(part)) for part in at]
             # the first of the best: its own tile, or a neighbour's that is known already
-            parts.append(min(keyed, key=lambda one: self._effort(one[1], query.public, len(weeks))))
+            parts.append(min(keyed, key=lambda one: self._effort(one[1], query.public)))
         return parts
 
-    def _effort(self, key: tiles.PartKey, public: bool, weeks: int) -> int:
+    def _effort(self, key: Hashable, public: bool) -> int:
         """0: nothing is to be asked; 1: there is an old result for bad times; 2: there is none."""
-        if any((key, kind) in self.cache.in_flight for kind in (True, False)):
+        if self.cache.is_fetching(key):
             return 0
         if (entry := self.cache.peek(key)) is None:
             return 2
-        is_good = self.clock() < entry.retry_at and entry.serves(public=public)
-        has_all = entry.value.truncated <= weeks and key.is_served_by(entry.value)
-        return 0 if is_good and has_all else 1
+        return 0 if self.clock() < entry.retry_at and entry.serves(public=public) else 1
 
     async def _entry(
-        self, part: contract.Query, key: tiles.PartKey, weeks: int, deadline: Deadline
+        self, part: contract.Query, key: Hashable, deadline: Deadline
     ) -> Entry[EventBatch] | Exception:
-        """What is known of it by the deadline; the reason where that is nothing.
-
-        A stay of fewer weeks than were cut short together, or of days that were not asked for, asks
-        again, the latter for the whole week.
-        """
-        assert part.stay is not None
-        known = self.cache.peek(key)
-        lacks = known is not None and not key.is_served_by(known.value)
-        if known and (known.value.truncated > weeks or lacks):
-            self.cache.entries.pop(key)
-        days = part.stay if lacks else key.days
-        get = functools.partial(self.cache.get, key, lambda: self._batches(part, days), deadline)
+        """What is known of a part by the deadline; the reason where that is nothing."""
         try:
-            entry = await get(public=part.public)
+            return await self.cache.get(
+                key, lambda: self._batches(part), deadline, public=part.public
+            )
         except (ProviderError, TimeoutError) as error:
-            if known is None:
-                return error
-            self.cache.entries.put(key, known)
-            return replace(known, error=error, complete=known.complete and not lacks)
-        if key.is_served_by(entry.value):
-            return entry
-        return await self._entry(part, key, weeks, deadline)  # it came of a call for other days
+            return error
 
-    async def _batches(self, part: contract.Query, days: Stay) -> AsyncIterator[EventBatch]:
-        assert part.stay is not None
-        alone = tiles.divided(self.fetch_pages, part, [part.stay], part.stay)
-        async for batches in await self._sweeps.join(part, days) if self.by_tile else alone:
-            yield batches[part.stay]
+    async def _batches(self, part: contract.Query) -> AsyncIterator[EventBatch]:
+        empty = True
+        async for page in self.fetch_pages(part):
+            empty = False
+            yield EventBatch.of(page)
+        if empty:  # no page at all: the provider has no event
+            yield EventBatch()
 
     def state(self) -> contract.ProviderState:
         return provider_state(self.client)

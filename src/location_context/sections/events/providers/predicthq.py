@@ -6,7 +6,6 @@ a reason to go anywhere (disasters, delays). Events not announced yet (`predicte
 as long as the plan gives them. Why times are read as they are: `docs/decisions/events.md`.
 """
 
-import math
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, time, timedelta
 from typing import Any, TypedDict
@@ -23,8 +22,7 @@ from location_context.sections.events.response import Category, EventStatus, Sco
 from location_context.sections.section import SectionContext
 
 PAGE_SIZE = 200
-# further ones change little, since the highest ranks come first; of a week, and of a longer stay
-MAX_PAGES_A_WEEK, MAX_PAGES = 3, 6
+MAX_PAGES = 3  # of a week; further ones change little, since the highest ranks come first
 _REFUSED_STATE = {400, 403}  # the parameter is not known, or the plan does not allow it
 PLAN_TTL = timedelta(days=1)  # for which what a plan refuses is remembered
 _CATEGORIES: dict[str, Category] = {
@@ -107,17 +105,14 @@ class PredictHQ(base.HttpEventProvider):
     def headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._token.reveal()}"}
 
-    async def fetch_pages(self, query: Query) -> AsyncIterator[tiles.Page | tiles.Total]:
+    async def fetch_pages(self, query: Query) -> AsyncIterator[tiles.Page]:
         """Page after page as long as there is budget; the first holds the highest ranks."""
         assert query.stay is not None
         params = self.params(query)
         body = await self._first_page(query, params)
         yield self.parse_events(body.results, query)
         read, pages = len(body.results), 1
-        most = min(MAX_PAGES, MAX_PAGES_A_WEEK * math.ceil(query.stay.days / 7))
-        count = fields.optional_number(body.count) or 0
-        yield tiles.Total(min(most, math.ceil(count / PAGE_SIZE)))
-        while body.results and body.next and pages < most:
+        while body.results and body.next and pages < MAX_PAGES:
             try:
                 body = await self._page(query, params, read)
             except ProviderBackoff:

@@ -31,7 +31,7 @@ from location_context.stay import Stay
 PAGE_SIZE, MAX_PAGES = 200, 5  # size × page must stay below 1,000
 MAX_PAGED_EVENTS = PAGE_SIZE * MAX_PAGES
 TARGET_EVENTS_PER_WINDOW = 800  # since days are not equally full
-MAX_CALLS = 30  # for the weeks of one stay
+MAX_CALLS = 30  # for one week
 ROWS_AT_ONCE = 60  # which are read in 1 ms
 LOGO_WARNING = (
     "Ticketmaster: its branding guide asks for its logo on every page that shows its events; the "
@@ -167,7 +167,7 @@ class Ticketmaster(base.HttpEventProvider):
     def warnings(self) -> list[str]:
         return [LOGO_WARNING] if self.client.configured else []
 
-    async def fetch_pages(self, query: Query) -> AsyncIterator[tiles.Page | tiles.Total]:
+    async def fetch_pages(self, query: Query) -> AsyncIterator[tiles.Page]:
         """Page after page; a stay of more events than can be paged through is asked in parts."""
         assert query.stay is not None
         room, calls, crowded = MAX_CALLS, deque([_Call(query.stay, 0)]), False
@@ -180,8 +180,6 @@ class Ticketmaster(base.HttpEventProvider):
                 yield self.parse_events(rows[start : start + ROWS_AT_ONCE], query)
             if call.page == 0:
                 further = _further_calls(call.days, body.total, room - len(calls))
-                if call.days == query.stay:
-                    yield tiles.Total(math.ceil(body.total / PAGE_SIZE))
                 crowded |= body.total > MAX_PAGED_EVENTS and all(one.page for one in further)
                 calls += further
         if crowded or calls:

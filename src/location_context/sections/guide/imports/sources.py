@@ -31,6 +31,7 @@ _MAX_LENGTH = {"label": 60, "meaning": 200}  # characters; the widget shows them
 _TIMEOUT = 300.0  # seconds: Wikidata's query alone may take one of its minutes
 
 # restaurants with the award (Q20824563), its number of stars and its year, unless it has ended
+WIKIDATA_URL = "https://query.wikidata.org/sparql"
 WIKIDATA_QUERY = (resources.files(__package__) / "wikidata.sparql").read_text("utf-8").strip()
 
 
@@ -55,25 +56,22 @@ async def fetch(client: HttpClient, source: str, settings: Settings) -> Dataset:
     return _read(Path(source))
 
 
-async def fetch_wikidata(client: HttpClient, settings: Settings) -> Dataset:
-    """The answer of Wikidata to `WIKIDATA_QUERY`, as JSON.
+async def fetch_wikidata(client: HttpClient) -> Dataset:
+    """Fetch the answer of Wikidata to `WIKIDATA_QUERY`, as JSON.
 
     Raises:
-        OperatorError: no address is set.
         ProviderError: it gave nothing usable.
     """
-    if not settings.wikidata_url:
-        raise OperatorError("LOCATION_CONTEXT_WIKIDATA_URL is empty: Wikidata is switched off.")
-    address = f"{settings.wikidata_url}?{urlencode({'query': WIKIDATA_QUERY, 'format': 'json'})}"
+    address = f"{WIKIDATA_URL}?{urlencode({'query': WIKIDATA_QUERY, 'format': 'json'})}"
     response = await download(
         client,
         address,
-        allow_private=True,  # the operator's own setting names it
+        allow_private=True,  # the address is our own
         max_bytes=MAX_BYTES,
         headers={"Accept": "application/sparql-results+json"},
         timeout=_TIMEOUT,
     )
-    return Dataset(response.body, urlsplit(settings.wikidata_url).hostname or "wikidata", None)
+    return Dataset(response.body, urlsplit(WIKIDATA_URL).hostname or "wikidata", None)
 
 
 def _read(path: Path) -> Dataset:

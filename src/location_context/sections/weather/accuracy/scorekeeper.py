@@ -2,7 +2,7 @@
 
 The first forecast of a day for a cell is kept, behind its guest. So many cells have a place as the
 setting says; a place is given up after a week in which nobody asked for its cell. Forecasts are
-kept for as many days as the setting says. A store that cannot be read or written costs the score,
+kept for 120 days. A store that cannot be read or written costs the score,
 never an answer.
 """
 
@@ -31,6 +31,7 @@ IDLE_DAYS = 7  # a cell that is asked for weekly keeps its place
 PASS_SECONDS = 3600.0  # one cell is verified in each
 MAX_PENDING = 2_000  # rows of half a kB; a store that is slower loses the oldest
 MAX_WAITING = 500  # forecasts of some kB that came within a quarter of a second
+SCORED_CELLS, KEPT_DAYS = 50, 120
 MAX_REMEMBERED = 5_000  # cells whose forecast of the day is known to be kept
 REPORT_TTL = timedelta(minutes=10)
 
@@ -55,8 +56,8 @@ class Scorekeeper:
         archives: Sequence[ArchiveProvider],
         clock: Clock,
         *,
-        cells: int,
-        days: int,
+        cells: int = SCORED_CELLS,
+        days: int = KEPT_DAYS,
     ) -> None:
         self._store: AccuracyStore = store  # type: ignore[assignment]  # not used without a cell
         self._has_store = store is not None

@@ -272,7 +272,7 @@ class ForecastProvider(Provider):
         >>> from datetime import UTC, timedelta
         >>> from types import SimpleNamespace
         >>> now = datetime(2027, 2, 3, 12, tzinfo=UTC)
-        >>> client = SimpleNamespace(calls=[])
+        >>> client = SimpleNamespace(calls={})
         >>> skyline = Skyline.build(SimpleNamespace(client=client, clock=lambda: now))
         >>> body = {"days": ["2027-02-03"], "tmax": [283.15], "tmin": [278.15], "rain": [1.2]}
         >>> forecast = skyline.parse(body, Cell(48.9, 2.4, "Europe/Paris"))

@@ -2,15 +2,11 @@
 
 None is sent an `elevation`: the server then brings every model it mixes to the height of its
 90 m terrain at the asked coordinates, which the answer names, so that one correction from there to
-a point's own height holds for all days. Dates are read from the answer, never from positions. A
-400 corrects the request: it names a range of dates, a variable or a zone that the provider does not
-know.
+a point's own height holds for all days. Dates are read from the answer, never from positions.
 """
 
-import asyncio
 import math
-import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any, TypeVar
 
@@ -26,7 +22,6 @@ from location_context.sections.weather.records import Cell, Floats, Grid
 from location_context.upstream.client import ProviderClient
 
 T = TypeVar("T")
-AllowedRange = re.Match[str] | None
 
 OPEN_METEO = Attribution(
     name="Open-Meteo",
@@ -54,133 +49,59 @@ TABLE: Mapping[str, Native] = {
     "precipitation_probability": Native("precipitation_probability_max"),
     "uv_index_max": Native("uv_index_max"),
 }
-CORE_FIELDS = frozenset(
-    {"weather_code", "temperature_max", "temperature_min", "precipitation_sum", "wind_speed_max"}
-)  # known to the provider since its first version
-MAX_CORRECTIONS = 5  # a range, a zone, variables named one by one
-MAX_TRIALS = 12  # enough for three unknown variables among twelve
 NORTHERNMOST = 89.9999
-_ALLOWED_DATES = re.compile(r"allowed range from (\S+) to ([^\s.]+)")
-_ALLOWED_DAYS = re.compile(r"Forecast days is invalid\. Allowed range (\d+) to (\d+)")
-_UNKNOWN = re.compile(r"invalid String value ([\w,]+)")
 
 
 class OpenMeteoClient:
-    """One address of Open-Meteo for `fields`: the key, and corrections by what a 400 says."""
+    """One address of Open-Meteo for `fields`, with the key."""
 
     def __init__(
         self, client: ProviderClient, context: SectionContext, fields: Sequence[str]
     ) -> None:
         self._client = client
-        self._fields = fields
+        self._daily = ",".join(TABLE[name].path for name in fields)
         self._headers = open_meteo_headers(context.settings)
-        self._unknown_fields: set[str] = set()
         self._unknown_zones: set[str] = set()
-        self._search = asyncio.Lock()
-
-    def params(self, cell: Cell) -> dict[str, str]:
-        """The cell and the variables to ask for: all but those the provider does not know."""
-        known = [name for name in self._fields if name not in self._unknown_fields]
-        zone = "auto" if cell.timezone in self._unknown_zones else cell.timezone
-        daily = ",".join(TABLE[name].path for name in known)
-        return {**coordinates(cell.lat, cell.lng), "daily": daily, "timezone": zone}
 
     async def get(
         self,
-        params: Mapping[str, str],
+        cell: Cell,
+        more: Mapping[str, str],
         parse: Callable[[Any], T],
         days: Sequence[int],
         *,
         public: bool,
     ) -> T:
-        """What `parse` makes of the answer's JSON, which must not be an error in disguise.
+        """Return what `parse` makes of the JSON for a cell, which must not be an error in disguise.
 
-        `days` are the lengths of the intervals, which the call is charged by.
-        """
-        units = weight(params["daily"].count(",") + 1, days)
-        return await self._client.get_json(
-            params,
-            lambda body: parse(_checked(body)),
-            headers=self._headers,
-            units=units,
-            public=public,
-        )
+        A zone that the provider does not know is asked for once; from then on it chooses the zone.
 
-    async def retry_with_corrections(
-        self, ask: Callable[[AllowedRange], Awaitable[T]], cell: Cell, one_day: Mapping[str, str]
-    ) -> T:
-        """What `ask` gives, asked again as long as a 400 says what to ask otherwise.
-
-        `one_day` are the parameters of one day, which find out what variables are known.
-        """
-        allowed: AllowedRange = None
-        for _ in range(MAX_CORRECTIONS):
-            asked = self.params(cell)
-            try:
-                return await ask(allowed)
-            except ProviderStatusError as error:
-                text = reason(error.body) if error.status == 400 else ""
-                unknown = _UNKNOWN.search(text)
-                if "timezone" in text.lower() and asked["timezone"] != "auto":
-                    self._unknown_zones.add(cell.timezone)
-                elif unknown and await self._drop_unknown(unknown[1], {**asked, **one_day}):
-                    continue
-                elif found := _ALLOWED_DATES.search(text) or _ALLOWED_DAYS.search(text):
-                    allowed = found
-                else:
-                    raise
-        return await ask(allowed)
-
-    async def _drop_unknown(self, quoted: str, asked: Mapping[str, str]) -> bool:
-        """Ask no more for a variable that was refused; False when all that is left is the core.
-
-        A refusal may quote the whole list without saying which one is unknown: then the core is
-        tried with half of the others, until each unknown one is found.
-        """
-        async with self._search:
-            names = [name for name in self._fields if TABLE[name].path in asked["daily"].split(",")]
-            if self._unknown_fields.intersection(names):
-                return True  # found by another call meanwhile
-            suspects = [name for name in names if name not in CORE_FIELDS]
-            if named := [name for name in suspects if TABLE[name].path == quoted]:
-                self._unknown_fields.update(named)
-                return True
-            if not suspects:
-                return False
-            trials = 0
-            while suspects and trials < MAX_TRIALS:  # at least one of them is unknown
-                group = suspects
-                while len(group) > 1:
-                    half, trials = group[: len(group) // 2], trials + 1
-                    if await self._is_known(half, asked):
-                        suspects = [name for name in suspects if name not in half]
-                        group = group[len(half) :]
-                    else:
-                        group = half
-                self._unknown_fields.update(group)
-                suspects, trials = [name for name in suspects if name not in group], trials + 1
-                if suspects and await self._is_known(suspects, asked):
-                    return True
-            self._unknown_fields.update(suspects)
-            return True
-
-    async def _is_known(self, names: Sequence[str], asked: Mapping[str, str]) -> bool:
-        """Whether the provider knows all these variables besides the core.
+        Args:
+            cell: the place and its zone.
+            more: parameters besides place, fields and zone.
+            parse: reads the JSON.
+            days: the lengths of the intervals, which the call is charged by.
+            public: see `ProviderClient.get`.
 
         Raises:
-            ProviderStatusError: it was not about them.
+            ProviderError: nothing usable came.
         """
-        fields = [name for name in self._fields if name in CORE_FIELDS or name in names]
-        daily = ",".join(TABLE[name].path for name in fields)
+        zone = "auto" if cell.timezone in self._unknown_zones else cell.timezone
+        place = coordinates(cell.lat, cell.lng)
         try:
-            # in a zone that every provider knows
-            params = {**asked, "daily": daily, "timezone": "GMT"}
-            await self.get(params, lambda _: None, [1], public=False)
+            return await self._client.get_json(
+                {**place, "daily": self._daily, "timezone": zone, **more},
+                lambda body: parse(_checked(body)),
+                headers=self._headers,
+                units=weight(self._daily.count(",") + 1, days),
+                public=public,
+            )
         except ProviderStatusError as error:
-            if error.status != 400 or not _UNKNOWN.search(reason(error.body)):
+            said = reason(error.body).lower() if error.status == 400 else ""
+            if zone == "auto" or "timezone" not in said:
                 raise
-            return False
-        return True
+        self._unknown_zones.add(cell.timezone)
+        return await self.get(cell, more, parse, days, public=public)
 
 
 def _checked(body: Any) -> Any:

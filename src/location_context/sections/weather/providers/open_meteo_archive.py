@@ -1,10 +1,10 @@
 """Open-Meteo's archive (ERA5 and ERA5-Land): one request with one interval for each year."""
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any
 
-from location_context.errors import ProviderBackoff, ProviderResponseInvalid
+from location_context.errors import ProviderBackoff
 from location_context.point import Point
 from location_context.sections.contract import Attribution
 from location_context.sections.open_meteo import NAME, open_meteo_client
@@ -13,7 +13,7 @@ from location_context.sections.weather.providers import base, open_meteo
 from location_context.sections.weather.records import FIELDS, Cell, Month, YearMonth
 from location_context.upstream.client import ClientLimits
 
-LAG_DAYS = 30  # the archive lags about five; what is this old it surely has
+NEWEST_DAYS = 2  # before today: no later date is asked for; the archive lags about five days
 MAX_WAITING = 4  # a call takes seconds; who comes later is served by the second archive
 
 
@@ -48,33 +48,23 @@ class OpenMeteoArchive(base.ArchiveProvider):
     async def fetch_months(
         self, cell: Cell, wanted: Sequence[YearMonth], today: date, *, public: bool
     ) -> list[Month]:
-        """The wanted months in one request; refused where too many wait for their turn already."""
+        """Fetch the wanted months in one request; refused where too many calls wait already.
 
-        def ask(allowed: open_meteo.AllowedRange) -> Awaitable[list[Month]]:
-            last = today - timedelta(days=2)
-            if allowed is not None:
-                last = min(last, _last_date(allowed))
-            return self._ask(cell, wanted, last, public=public)
-
-        past = str(today - timedelta(days=LAG_DAYS))
-        one_day = {"start_date": past, "end_date": past, "models": self.model}
-        return await self._open_meteo.retry_with_corrections(ask, cell, one_day)
-
-    async def _ask(
-        self, cell: Cell, wanted: Sequence[YearMonth], last: date, *, public: bool
-    ) -> list[Month]:
+        Raises:
+            ProviderError: they did not come.
+        """
+        last = today - timedelta(days=NEWEST_DAYS)
         spans = [(start, min(end, last)) for start, end in base.intervals(wanted) if start <= last]
         if not spans:
             raise ProviderBackoff(NAME, "has nothing so recent")
-        params = {
-            **self._open_meteo.params(cell),
+        more = {
             "start_date": ",".join(str(start) for start, _ in spans),
             "end_date": ",".join(str(end) for _, end in spans),
             "models": self.model,
         }
         days = [(end - start).days + 1 for start, end in spans]
         return await self._open_meteo.get(
-            params, lambda body: self._read(cell, wanted, body), days, public=public
+            cell, more, lambda body: self._read(cell, wanted, body), days, public=public
         )
 
     def _read(self, cell: Cell, wanted: Sequence[YearMonth], body: Any) -> list[Month]:
@@ -83,11 +73,3 @@ class OpenMeteoArchive(base.ArchiveProvider):
         return base.months_from(
             wanted, blocks, open_meteo.read_grid(answers[0], cell), self._clock()
         )
-
-
-def _last_date(allowed: open_meteo.AllowedRange) -> date:
-    assert allowed is not None
-    try:
-        return date.fromisoformat(allowed[2])
-    except ValueError:
-        raise ProviderResponseInvalid(NAME, "named a range without dates") from None

@@ -1,6 +1,5 @@
 """Open-Meteo's daily forecast, asked for at a point itself, whose height comes with the answer."""
 
-from collections.abc import Awaitable, Mapping
 from datetime import date, timedelta
 from typing import Any
 
@@ -38,22 +37,18 @@ class OpenMeteoForecast(ForecastProvider):
     async def fetch_forecast(
         self, cell: Cell, today: date, past_days: int, *, public: bool
     ) -> Forecast:
-        """A fresh forecast with one temperature at least; a range that a 400 names is kept to."""
+        """Fetch a fresh forecast with one temperature at least.
 
-        def ask(allowed: open_meteo.AllowedRange) -> Awaitable[Forecast]:
-            span = {"forecast_days": str(FORECAST_DAYS), "past_days": str(past_days)}
-            if allowed is not None:
-                span = _within(allowed, today, past_days)
-            return self._ask(cell, past_days, span, public=public)
-
-        return await self._open_meteo.retry_with_corrections(ask, cell, {"forecast_days": "1"})
-
-    async def _ask(
-        self, cell: Cell, past_days: int, span: Mapping[str, str], *, public: bool
-    ) -> Forecast:
-        params = {**self._open_meteo.params(cell), **span}
+        Raises:
+            ProviderError: none came.
+        """
+        del today  # the days of the answer begin at the place's own
         return await self._open_meteo.get(
-            params, lambda body: self._read(body, cell), [FORECAST_DAYS + past_days], public=public
+            cell,
+            {"forecast_days": str(FORECAST_DAYS), "past_days": str(past_days)},
+            lambda body: self._read(body, cell),
+            [FORECAST_DAYS + past_days],
+            public=public,
         )
 
     def _read(self, body: Any, cell: Cell) -> Forecast:
@@ -63,14 +58,3 @@ class OpenMeteoForecast(ForecastProvider):
             raise ProviderResponseInvalid(NAME, "not one day of the forecast is known")
         now = self._clock()
         return Forecast(first, columns, open_meteo.read_grid(body, cell), now, now + FRESH_TTL)
-
-
-def _within(allowed: open_meteo.AllowedRange, today: date, past_days: int) -> dict[str, str]:
-    """Parameters inside the range that the provider named: of dates, or of forecast days."""
-    assert allowed is not None
-    try:
-        first, last = date.fromisoformat(allowed[1]), date.fromisoformat(allowed[2])
-    except ValueError:
-        return {"forecast_days": allowed[2], "past_days": str(past_days)}
-    start, end = today - timedelta(past_days), today + timedelta(FORECAST_DAYS - 1)
-    return {"start_date": str(max(first, start)), "end_date": str(min(last, end))}

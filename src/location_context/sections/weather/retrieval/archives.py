@@ -36,7 +36,7 @@ from location_context.sections.weather.retrieval.archive_repository import Archi
 from location_context.stay import Clock, Stay, horizon
 from location_context.upstream.cached_source import CachedSource, Sharing
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.fallback_chain import Attempt, FallbackChain
+from location_context.upstream.fallback_chain import FallbackChain
 from location_context.upstream.shared_cache import SharedCache
 
 JUST_FETCHED = timedelta(minutes=1)  # many times what passes until it is in the store
@@ -82,17 +82,16 @@ class Archives:
             fresh=JUST_FETCHED,
             stale=JUST_FETCHED,
             max_size=0,
+            on_join=lambda key: clients[key.source].calls.join(),
             sharing=Sharing(
                 shared,
                 name=lambda key: (key.source, key.cell),
                 pack=_pack,
                 unpack=_unpack,
                 stored=False,
-                client=lambda key: clients[key.source],
                 serves=lambda key, found: not key.months.isdisjoint(map(_name, found)),
             ),
         )
-        self._fetches.in_flight.on_join = lambda flight: clients[flight[0].source].calls.join()
         self._under_way: dict[asyncio.Future[None], set[Cell]] = {}  # calls of `fetch`
 
     async def fetch(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
@@ -106,11 +105,8 @@ class Archives:
             ended.set_result(None)
 
     async def _fetch(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
-        attempts = [
-            Attempt(partial(archive.series, deadline), archive.provider.client)
-            for archive in self.queries(query)
-        ]
-        chain = FallbackChain(attempts, deadline, SETTLE_WINDOW)
+        sources = [partial(archive.series, deadline) for archive in self.queries(query)]
+        chain = FallbackChain(sources, deadline, SETTLE_WINDOW)
         best, failure = await chain.run(), chain.first_failure
         if best is None or failure is None or isinstance(failure, errors.ProviderNotInPlan):
             return best  # what the plan lacks was never due

@@ -67,7 +67,7 @@ class Elevations:
             ),
             stale=None,
             max_size=MAX_CACHED,
-            client=self.client,
+            on_join=lambda _: self.client.calls.join(),
             sharing=Sharing(
                 shared,
                 name=lambda spot: (self.client.name, f"{spot[0]},{spot[1]}"),

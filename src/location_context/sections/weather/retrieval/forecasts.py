@@ -17,7 +17,7 @@ from location_context.stay import Clock
 from location_context.upstream.cached_source import CachedSource, Sharing
 from location_context.upstream.client import ProviderClient
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.fallback_chain import Attempt, FallbackChain
+from location_context.upstream.fallback_chain import FallbackChain, Source
 from location_context.upstream.shared_cache import SharedCache
 
 STALE_TTL = timedelta(hours=6)
@@ -57,36 +57,29 @@ class Forecasts:
             fresh=_fresh_until,
             stale=STALE_TTL,
             max_size=MAX_CACHED,
+            on_join=lambda key: self._client(key[0]).calls.join(),
             sharing=Sharing(
                 shared,
                 name=lambda key: (key[0], f"{key[1].key},{key[2]}"),
                 pack=lambda forecast, _: forecast.pack(),
                 unpack=_unpack,
-                client=lambda key: self._client(key[0]),
             ),
         )
-        self.cache.in_flight.on_join = lambda flight: self._client(flight[0][0]).calls.join()
 
     def _client(self, name: str) -> ProviderClient:
         return next(one.client for one in self.providers if one.name == name)
 
     async def fetch(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
         """The forecast of the stay; None when none can be had."""
-        attempts: list[Attempt[WeatherSeries]] = []
+        sources: list[Source[WeatherSeries]] = []
         for provider in self.providers:
-            fresh = partial(self._fresh, provider, query, deadline)
-            attempts.append(Attempt(fresh, provider.client))
-            attempts.append(Attempt(partial(self._stale, provider, query)))
-        chain = FallbackChain(attempts, deadline, SETTLE_WINDOW)
+            sources.append(partial(self._fresh, provider, query, deadline))
+            sources.append(partial(self._stale, provider, query))
+        chain = FallbackChain(sources, deadline, SETTLE_WINDOW)
         best = await chain.run()
         if best is None or chain.first_failure is None:
             return best
         return replace(best, degraded_reason=degraded_by(chain.first_failure))
-
-    @property
-    def queue(self) -> ProviderClient | None:
-        """Where calls for the preferred forecast may have to wait for their turn."""
-        return self.providers[0].client if self.providers else None
 
     def brings_elevation(self, query: Query) -> bool:
         """Whether the forecast to come is asked for at the point, and so brings its elevation."""

@@ -1,0 +1,252 @@
+"""`warm` fills the caches for a file of places.
+
+The file is CSV with a header line: `lat,lng` and, for dated sections, `start,end`; without dates
+the stay is the next seven days. Invalid lines are reported and skipped. When the call budget is
+spent, `warm` waits and prints how long that will take. What was fetched is stored, so that a second
+run continues where the first stopped. The exit code is 1 if answers are still incomplete.
+
+With `--climate-only` it fetches the ten years of climate for the cell of every place, which answer
+every stay there.
+"""
+
+import asyncio
+import math
+from asyncio import sleep
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from location_context.app import open_hosts, open_service
+from location_context.cli import console
+from location_context.cli.read import checked_query
+from location_context.errors import InvalidRequest, OperatorError
+from location_context.gazetteer.gazetteer import Gazetteer
+from location_context.parameters import DATED_SECTION
+from location_context.sections.contract import Query, SectionResult
+from location_context.sections.section import SectionContext
+from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
+from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
+from location_context.sections.weather.retrieval.archives import ArchiveBuilder, BuildReport
+from location_context.service import Service, read_all
+from location_context.stay import system_clock
+from location_context.storage.database import Database
+from location_context.storage.datasets import SqlClimateStore
+from location_context.upstream.deadline import Deadline
+from location_context.upstream.http import http_client
+
+MAX_CONCURRENT = 4
+READ_TIMEOUT = 60.0  # seconds for one place
+DEFAULT_DAYS = 7
+_COLD_UNITS = 200.0  # what a cold stay of four months costs at Open-Meteo; a week costs 66
+_MAX_PAUSE = 60.0  # seconds, after which the budget is checked again
+_MIN_PAUSE = 1.0
+_MAX_LISTED = 20
+_INCOMPLETE = frozenset({"incomplete", "nothing"})
+File = Annotated[Path, typer.Argument(metavar="FILE", help="CSV with lat,lng[,start,end].")]
+Wait = Annotated[
+    bool, typer.Option("--wait/--no-wait", help="Wait while the call budget is spent.")
+]
+ClimateOnly = Annotated[
+    bool,
+    typer.Option("--climate-only", help="Fetch ten years of climate for every place instead."),
+]
+
+
+@dataclass
+class _Summary:
+    """Answers by kind for each section, invalid lines, and line numbers with incomplete answers."""
+
+    read: dict[str, Counter[str]] = field(default_factory=dict)
+    invalid: list[str] = field(default_factory=list)
+    incomplete: list[int] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)  # of providers, the newest of each
+
+
+def warm(
+    file: File,
+    *,
+    climate_only: ClimateOnly = False,
+    wait: Wait = True,
+    json: console.Json = False,
+) -> None:
+    """Fill the caches for the places and stays in a file; resumes after an interruption."""
+    if climate_only:
+        _warm_climate(file, json=json)
+    else:
+        _warm_sections(file, wait=wait, json=json)
+
+
+def _warm_climate(file: Path, *, json: bool) -> None:
+    report = asyncio.run(_build(_places(file)))
+    text = (
+        f"{report.cells} cells: {report.held} already stored, {report.fetched} fetched, "
+        f"{report.failed} failed"
+    )
+    console.emit(report, text, json=json)
+    if report.failed:
+        raise typer.Exit(1)
+
+
+def _warm_sections(file: Path, *, wait: bool, json: bool) -> None:
+    rows = console.csv_rows(file, ("lat", "lng"))
+    with console.ProgressReporter("Reading", len(rows), "places") as progress:
+        summary = asyncio.run(_warm(rows, progress, wait=wait))
+    wrong, incomplete = sorted(summary.invalid), sorted(summary.incomplete)
+    lines = [
+        f"{name}: {', '.join(f'{count} {kind}' for kind, count in kinds.items())}"
+        for name, kinds in summary.read.items()
+    ]
+    for sentence in wrong if not json else ():
+        console.warn(sentence)
+    result = {"read": summary.read, "wrong": wrong, "incomplete": incomplete}
+    console.emit(result, *lines, json=json)
+    if not incomplete:
+        return
+    if not json:
+        listed = ", ".join(map(str, incomplete[:_MAX_LISTED]))
+        more = " …" if len(incomplete) > _MAX_LISTED else ""
+        count = len(incomplete)
+        for failure in summary.failures:
+            console.warn(failure)
+        console.warn(f"{count} places are incomplete (lines {listed}{more}). Run this again later.")
+    raise typer.Exit(1)
+
+
+async def _warm(
+    rows: list[tuple[int, dict[str, str]]], progress: console.ProgressReporter, *, wait: bool
+) -> _Summary:
+    # the terms of these two do not allow storing answers, so there is nothing to warm
+    settings = msgspec.structs.replace(console.settings(), ticketmaster_url="", predicthq_url="")
+    async with open_service(settings) as service:
+        summary = _Summary({section.name: Counter() for section in service.sections})
+        slots = asyncio.Semaphore(MAX_CONCURRENT)
+        tomorrow = service.clock().date() + timedelta(days=1)
+        queries: dict[int, Query] = {}
+        for number, row in rows:
+            try:
+                queries[number] = checked_query(service, _values(row, tomorrow), DATED_SECTION)
+            except InvalidRequest as error:
+                summary.invalid.append(f"Line {number}: {error.message}")
+                progress.advance()
+        read: dict[int, Mapping[str, str]] = {}
+
+        async def read_lines(numbers: Iterable[int], advance: Callable[[], None]) -> list[int]:
+            """The lines that are incomplete still."""
+
+            async def read_line(number: int) -> None:
+                async with slots:
+                    read[number] = await _complete(service, queries[number], progress, wait=wait)
+                advance()
+
+            await asyncio.gather(*map(read_line, numbers))
+            return [line for line in numbers if not _INCOMPLETE.isdisjoint(read[line].values())]
+
+        incomplete = await read_lines(list(queries), progress.advance)
+        # once more at the end: what failed for a moment, such as calls of a command just killed
+        summary.incomplete = await read_lines(incomplete, lambda: None)
+        summary.failures = [
+            state.last_error
+            for cached in service.sections
+            for state in cached.section.providers()
+            if state.last_error is not None
+        ]
+        for kinds in read.values():
+            for name, kind in kinds.items():
+                summary.read[name][kind] += 1
+        return summary
+
+
+def _values(row: Mapping[str, str | None], first: date) -> dict[str, str]:
+    """The parameters of a line of the file; a stay from `first` on where it has no dates."""
+    known = {name: (text or "").strip() for name, text in row.items() if name in DATED_SECTION}
+    values = {name: text for name, text in known.items() if text}
+    if not values.keys() & {"start", "end"}:
+        values |= {"start": f"{first}", "end": f"{first + timedelta(days=DEFAULT_DAYS - 1)}"}
+    return values
+
+
+async def _complete(
+    service: Service, query: Query, progress: console.ProgressReporter, *, wait: bool
+) -> Mapping[str, str]:
+    """How each section answered; retried while the budget is spent, otherwise once."""
+    sections = [cached.section for cached in service.sections]
+    again = True
+    while True:
+        refused = service.hosts.refused
+        results = await read_all(sections, query, Deadline.after(READ_TIMEOUT))
+        kinds = {name: _kind(result) for name, result in results.items()}
+        if _INCOMPLETE.isdisjoint(kinds.values()):
+            return kinds
+        is_spent = service.hosts.refused > refused  # by this place, or by one beside it
+        if wait and is_spent:
+            pause = max(_MIN_PAUSE, service.hosts.wait(_COLD_UNITS))
+            left = (progress.total - progress.done) / max(1, progress.done)
+            about = _duration(max(pause, service.hosts.span(left)))
+            progress.message(
+                f"The call budget is spent; the rest will take about {about}. What was fetched is "
+                "stored: you can stop this command and run it again later to continue."
+            )
+            await sleep(min(pause, _MAX_PAUSE))
+        elif again and not is_spent:
+            again = False
+            await sleep(_MIN_PAUSE)
+        else:
+            return kinds
+
+
+def _duration(seconds: float) -> str:
+    """In a fitting unit: `40 seconds`, `7 minutes`, `3 hours`, `2 days`."""
+    for length, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
+        if seconds >= 1.5 * length:
+            return f"{round(seconds / length)} {unit}"
+    return f"{math.ceil(seconds)} seconds"
+
+
+def _kind(result: SectionResult | None) -> str:
+    """`complete`, `incomplete`, `not applicable` or `nothing`."""
+    if result is None:
+        return "nothing"
+    if not result.complete:
+        return "incomplete"
+    return "complete" if result.body.applicable else "not applicable"
+
+
+def _places(file: Path) -> list[tuple[float, float]]:
+    """The coordinates in a file, all validated before the first request.
+
+    Raises:
+        OperatorError: the file cannot be read, or a line has no coordinates.
+    """
+    places = []
+    for number, row in console.csv_rows(file, ("lat", "lng")):
+        try:
+            lat, lng = float(row["lat"]), float(row["lng"])
+        except (TypeError, ValueError):
+            raise OperatorError(f"{file}, line {number}: lat and lng must be numbers") from None
+        if not (abs(lat) <= 90 and abs(lng) <= 180):
+            raise OperatorError(f"{file}, line {number}: accepted: lat -90..90, lng -180..180")
+        places.append((lat, lng))
+    return places
+
+
+async def _build(places: list[tuple[float, float]]) -> BuildReport:
+    settings = console.settings()
+    gazetteer = Gazetteer.load()
+    points = [gazetteer.point(lat, lng) for lat, lng in places]
+    async with AsyncExitStack() as stack:
+        database = await stack.enter_async_context(await Database.open(settings))
+        client = await stack.enter_async_context(http_client(settings.user_agent))
+        hosts = open_hosts(database)
+        archive = OpenMeteoArchive(SectionContext(settings, system_clock, client, hosts=hosts))
+        if not archive.client.configured:
+            raise OperatorError("Open-Meteo's archive is switched off by its empty address.")
+        repository = ArchiveRepository(SqlClimateStore(database), system_clock)
+        builder = ArchiveBuilder(archive, repository, system_clock, console.step, asyncio.sleep)
+        return await builder.build(points)

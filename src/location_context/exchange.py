@@ -1,0 +1,94 @@
+"""Exchange: one request over HTTP with what is learned of it, and Route: how a path is answered."""
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from starlette.responses import Response
+from starlette.types import Scope
+
+from location_context.access.authenticator import Grant
+from location_context.errors import PublicError
+from location_context.freshness import Freshness
+from location_context.sections.section import Section
+
+
+class Exchange:
+    """One request, with what its answer and its line in the log need.
+
+    Attributes:
+        scope: the request in ASGI's terms.
+        id: `req_` and 24 hexadecimal digits.
+        method, path, query: of the request line, the query as it was sent.
+        arrived_at: on the monotonic clock; deadlines count from it.
+        given: the headers by lower-case name; of a repeated header the last value.
+        grant: the counted request of an API key; None without a key.
+        near: the point at one decimal.
+        mode: `mode` of the weather.
+        cache: `response` for a kept response, else the worst of its sections' `ReadKind`s.
+        code: the error's code.
+        freshness: how long the response may be kept; None if it may not.
+        digest: the digest of the body, if the handler knows one.
+    """
+
+    __slots__ = (
+        "_none_repeated", "arrived_at", "cache", "code", "digest", "freshness", "given", "grant",
+        "id", "method", "mode", "near", "path", "query", "scope",
+    )  # fmt: skip
+
+    def __init__(self, scope: Scope, request_id: str) -> None:
+        self.scope = scope
+        self.id = request_id
+        self.method: str = scope["method"]
+        self.path: str = scope["path"]
+        self.query: bytes = scope["query_string"]
+        self.arrived_at = time.monotonic()
+        self.given: dict[bytes, bytes] = dict(scope["headers"])
+        self._none_repeated = len(self.given) == len(scope["headers"])
+        self.grant: Grant | None = None
+        self.near: str | None = None
+        self.mode: str | None = None
+        self.cache: str | None = None
+        self.code: str | None = None
+        self.freshness: Freshness | None = None
+        self.digest: str | None = None
+
+    def values(self, header: bytes) -> list[str]:
+        """Return the value of each header of this lower-case name, in order."""
+        if self._none_repeated:
+            value = self.given.get(header)
+            return [] if value is None else [value.decode("latin-1")]
+        return [value.decode("latin-1") for name, value in self.scope["headers"] if name == header]
+
+    @property
+    def accept_language(self) -> str:
+        """The value of Accept-Language; empty if there is none."""
+        return self.given.get(b"accept-language", b"").decode("latin-1")
+
+
+Handler: TypeAlias = Callable[[Exchange], Awaitable[Response]]
+ErrorResponse: TypeAlias = Callable[[PublicError, Exchange], Response]
+
+
+@dataclass(frozen=True)
+class Route:
+    """A path and how it is answered.
+
+    Attributes:
+        path: the whole path; there are no parameters in paths.
+        handle: makes the response.
+        access: `key` needs an API key and counts under its quota; `address` counts by the client's
+            address; `open` counts nothing.
+        sections: the sections that its responses are made of; a response may be kept until one of
+            them changes.
+        error_response: makes the response to an error; None for the JSON envelope.
+        limited: whether the route is refused while too many requests are in flight.
+    """
+
+    path: str
+    handle: Handler
+    access: Literal["key", "address", "open"] = "address"
+    sections: Sequence[Section[Any]] = ()
+    error_response: ErrorResponse | None = None
+    limited: bool = True

@@ -1,0 +1,148 @@
+"""The access log: a line of JSON for each answer, gathered for a moment, and counts for metrics."""
+
+import asyncio
+import logging
+import os
+import re
+import time
+from collections.abc import Collection
+from datetime import UTC, datetime
+from typing import Self
+
+import msgspec
+import structlog
+
+from location_context.counters import Histogram
+from location_context.exchange import Exchange
+from location_context.settings import Settings
+from location_context.web.logs import stream
+
+GATHER_SECONDS = 0.02
+MAX_GATHERED = 500  # lines
+REQUEST_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+_OF_EVERY_EVENT = ("event", "level", "timestamp", "worker")  # structlog's processors add these
+_TRACEPARENT = re.compile(  # of W3C Trace Context: version, trace, parent, flags, and what follows
+    rb"(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?"
+)
+
+
+class AccessLine(msgspec.Struct):
+    """A line of the log about an answer.
+
+    Attributes:
+        ms: from the request's arrival to the end of its answer.
+        code, mode, cache, near: see `Exchange`.
+        key_id: the id of the API key.
+        trace_id: the trace that the request says it belongs to.
+    """
+
+    request_id: str
+    method: str
+    path: str
+    status: int
+    ms: float
+    code: str | None
+    mode: str | None
+    cache: str | None
+    near: str | None
+    key_id: str | None
+    trace_id: str | None
+    worker: int
+    timestamp: datetime
+    event: str = "answered"
+    level: str = "info"
+
+    @classmethod
+    def of(cls, request: Exchange, path: str, status: int, ms: float, worker: int) -> Self:
+        """Return the line about the answer to a request."""
+        method = request.method
+        trace = request.given.get(b"traceparent")
+        return cls(
+            request.id,
+            method if method.isalpha() and len(method) < 10 else "other",
+            path,
+            status,
+            ms,
+            request.code,
+            request.mode,
+            request.cache,
+            request.near,
+            request.grant.key_id if request.grant else None,
+            trace_id(trace) if trace else None,
+            worker,
+            datetime.now(UTC),
+        )
+
+
+class AccessLogger:
+    """Writes a line for each answer. Lines are gathered for a moment and written together.
+
+    As a context manager it writes, at its end, what is still to be written; a process that is
+    killed loses that. Answers are counted too, if there are metrics.
+
+    Attributes:
+        requests: how many by path, status, error's code and kind of cache.
+        seconds: how long they took, by path.
+    """
+
+    def __init__(self, settings: Settings, probes: Collection[str] = ()) -> None:
+        """`probes`: paths whose lines are at debug."""
+        self.requests: dict[tuple[str, int, str | None, str | None], int] = {}
+        self.seconds: dict[str, Histogram] = {}
+        self._counts = bool(settings.metrics_address)
+        self._level = getattr(logging, settings.log_level.upper())
+        self._json = settings.logs_json
+        self._probes = probes
+        self._worker = os.getpid()
+        self._lines: list[AccessLine] = []
+        self._encoder = msgspec.json.Encoder()
+        self._stream = stream()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        self.flush()
+
+    def answered(self, request: Exchange, path: str, status: int) -> None:
+        """Log and count an answer; `path` is what the line shows of the path."""
+        seconds = time.monotonic() - request.arrived_at
+        if self._counts:
+            self._count(request, path, status, seconds)
+        level = logging.DEBUG if path in self._probes else logging.INFO
+        if level < self._level:
+            return
+        line = AccessLine.of(request, path, status, round(seconds * 1000, 1), self._worker)
+        if not self._json:
+            fields = msgspec.structs.asdict(line)
+            for name in _OF_EVERY_EVENT:
+                del fields[name]
+            structlog.get_logger().log(level, line.event, **fields)
+            return
+        if level == logging.DEBUG:
+            line.level = "debug"
+        self._lines.append(line)
+        if len(self._lines) == 1:
+            asyncio.get_running_loop().call_later(GATHER_SECONDS, self.flush)
+        elif len(self._lines) >= MAX_GATHERED:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what was gathered."""
+        if self._lines:
+            lines, self._lines = self._lines, []
+            self._stream.write(self._encoder.encode_lines(lines).decode())
+            self._stream.flush()
+
+    def _count(self, request: Exchange, path: str, status: int, seconds: float) -> None:
+        key = (path, status, request.code, request.cache)
+        self.requests[key] = self.requests.get(key, 0) + 1
+        self.seconds.setdefault(path, Histogram(REQUEST_SECONDS)).add(seconds)
+
+
+def trace_id(traceparent: bytes | None) -> str | None:
+    """The trace that a request says it belongs to; None where it says none in the right form."""
+    found = _TRACEPARENT.fullmatch(traceparent) if traceparent else None
+    if found is None or (found[1] == b"00" and found[3]):  # only later versions may be longer
+        return None
+    return found[2].decode()

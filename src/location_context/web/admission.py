@@ -1,0 +1,144 @@
+"""Admission: who is let in, by form, key or address, and how many requests at once."""
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from location_context import errors
+from location_context.access.address import TrustedProxies
+from location_context.access.authenticator import Authenticator
+from location_context.exchange import Exchange, Route
+from location_context.parameters import decode
+
+LONG_PASS = 0.005  # seconds of one pass of the event loop
+MAX_STARTS = 256
+MAX_HOST = 255  # bytes
+PUBLIC_SHARE = 0.75  # of the requests at once that may be without a key
+_HOST = re.compile(r"([A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
+_BROKEN = re.compile(rb"%(?![0-9A-Fa-f]{2})|%00|\x00")
+_BYTES = re.compile(rb"%([0-9A-Fa-f]{2})")
+_KEY_PARAMETERS = {"api_key", "apikey", "api-key", "key", "access_token", "token"}
+_KEY_PREFIX = "lc_live_"
+
+
+class Admission:
+    """Counts each request under the quota of its key or of its client's address."""
+
+    def __init__(self, authenticator: Authenticator, proxies: TrustedProxies) -> None:
+        self._authenticator = authenticator
+        self._proxies = proxies
+
+    async def admit(self, request: Exchange, route: Route) -> None:
+        """Count a request, and set its `grant` if it came with a key.
+
+        Raises:
+            MissingApiKey, InvalidApiKey, RateLimitExceeded, ServiceOverloaded: see `Authenticator`.
+        """
+        if route.access == "open":
+            return
+        client = self._proxies.client_of(request.scope)
+        if route.access == "address":
+            await self._authenticator.limit_widget(client)
+            return
+        headers = request.values(b"authorization")
+        in_query = not headers and key_in_query(request.query)
+        request.grant = await self._authenticator.authenticate(headers, in_query, client)
+
+
+def key_in_query(query: bytes) -> bool:
+    """Whether somebody put a key into the URL."""
+    return any(
+        name.lower() in _KEY_PARAMETERS or value.startswith(_KEY_PREFIX)
+        for name, value in decode(query)
+    )
+
+
+def check_form(request: Exchange) -> None:
+    """Refuse what the server's parser lets through: a bad Host, path or query.
+
+    Raises:
+        MalformedRequest: a bad Host, a broken escape, NUL or invalid UTF-8.
+    """
+    scope = request.scope
+    hosts = request.values(b"host")
+    if len(hosts) != 1 or not is_host(hosts[0]):
+        older = scope["http_version"] in {"1", "1.0"}  # needs no Host
+        if not (older and hosts in ([], [""])):
+            raise errors.MalformedRequest("The Host header is missing, doubled or not a host name.")
+    path: bytes = scope.get("raw_path") or scope["path"].encode()
+    if b"%" in path or not path.isascii():
+        _check_path(path)
+    query = request.query
+    if b"%" in query or not query.isascii():
+        decode(query)
+
+
+def is_host(value: str) -> bool:
+    """Whether this may be the value of a Host header."""
+    return len(value) <= MAX_HOST and _HOST.fullmatch(value) is not None
+
+
+def _check_path(path: bytes) -> None:
+    if _BROKEN.search(path):
+        raise errors.MalformedRequest("The path holds a broken or forbidden %-escape.")
+    try:
+        _BYTES.sub(lambda match: bytes([int(match[1], 16)]), path).decode("utf-8")
+    except UnicodeDecodeError:
+        raise errors.MalformedRequest("The path is not percent-encoded UTF-8.") from None
+
+
+class ConcurrencyLimiter:
+    """Bounds how many requests are worked on at once, so that admitted ones stay quick.
+
+    Beyond `max_in_flight` a new one is refused at once, which costs next to nothing; a public one,
+    which has no key, beyond three quarters of that. Those admitted start in turns: how many in one
+    pass of the event loop is halved when a pass took longer than 5 ms and grows by one when it did
+    not, so that health and refusals never wait behind a queue of work.
+
+    Attributes:
+        in_flight: the number of requests that are worked on.
+    """
+
+    def __init__(self, max_in_flight: int) -> None:
+        self.in_flight = 0
+        self._max_in_flight = max_in_flight
+        self._max_public = max(1, int(max_in_flight * PUBLIC_SHARE))
+        self._public = 0
+        self._pass_began: float | None = None
+        self._started = 0
+        self._starts_per_pass = 16
+
+    @asynccontextmanager
+    async def turn(self, *, public: bool) -> AsyncIterator[None]:
+        """Wait until one request may start, and count it until the block ends.
+
+        Raises:
+            ServiceOverloaded: too many are in flight.
+        """
+        if self.in_flight >= self._max_in_flight or (public and self._public >= self._max_public):
+            raise errors.ServiceOverloaded("The service is overloaded; try again in a moment.", 1)
+        self.in_flight += 1
+        self._public += public
+        try:
+            while not self._may_start():  # noqa: ASYNC110  waiting for the loop's next pass
+                await asyncio.sleep(0)
+            yield
+        finally:
+            self.in_flight -= 1
+            self._public -= public
+
+    def _may_start(self) -> bool:
+        if self._pass_began is None:
+            self._pass_began, self._started = time.perf_counter(), 0
+            asyncio.get_running_loop().call_soon(self._end_pass, self._pass_began)
+        self._started += 1
+        return self._started <= self._starts_per_pass
+
+    def _end_pass(self, began: float) -> None:
+        if time.perf_counter() - began > LONG_PASS:
+            self._starts_per_pass = max(1, self._starts_per_pass // 2)
+        else:
+            self._starts_per_pass = min(MAX_STARTS, self._starts_per_pass + 1)
+        self._pass_began = None
