@@ -100,7 +100,9 @@ async def test_a_page_across_the_horizon_costs_one_archive_call_and_both_its_par
     monkeypatch.setattr("location_context.sections.weather.section.TYPICAL_WAIT", 20.0)
     whole = Stay(date(2026, 12, 3), date(2026, 12, 9))
     near = Stay(whole.start, date(2026, 12, 6))
-    first, _ = await asyncio.gather(world.read(query(near)), world.read(query(whole)))
+    first, _ = await asyncio.gather(
+        world.read(query(near), seconds=60), world.read(query(whole), seconds=60)
+    )
     assert first.awaits is None
     assert first.body.basis.spread.climatology == "archive"
     await asyncio.gather(*(fetched_behind(world, stay) for stay in (near, whole)))
