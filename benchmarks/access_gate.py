@@ -38,7 +38,7 @@ async def authenticator(settings: Settings, label: str) -> None:
     unknown = [f"Bearer {mint()}" for _ in range(2000)]
     redis = RedisLink(settings.redis_url) if settings.redis_url else None
     async with open_authenticator(settings, database, system_clock, redis) as opened:
-        headers = [f"Bearer {made.secret}"]
+        headers = [f"Bearer {made.secret}".encode()]
         await opened.authenticate(headers, False, "203.0.113.7")
         print(f"{label}: let in with a key", end=" ")
         print(
@@ -46,11 +46,11 @@ async def authenticator(settings: Settings, label: str) -> None:
         )
         print(f"{label}: widget by address", end=" ")
         print(f"{await microseconds(lambda: opened.limit_widget('203.0.113.7'), 3000):8.0f} us")
-        junk = await microseconds(lambda: opened.authenticate(["Bearer x"], False, "a"), 3000)
+        junk = await microseconds(lambda: opened.authenticate([b"Bearer x"], False, "a"), 3000)
         print(f"{label}: junk refused      {junk:8.0f} us")
         flood = iter(unknown)
         cost = await microseconds(
-            lambda: opened.authenticate([next(flood)], False, "1.1.1.1"), 2000
+            lambda: opened.authenticate([next(flood).encode()], False, "1.1.1.1"), 2000
         )
         print(f"{label}: 2,000 unknown keys{cost:8.0f} us each")
     await database.close()

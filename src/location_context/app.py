@@ -192,7 +192,8 @@ def create_app(
 
                 await stack.enter_async_context(metrics.served(service, app))
             async with background(service), drain.with_parent():
-                with app.log, drain.on_sigterm(app, settings):
+                stack.callback(app.log.flush)
+                with drain.on_sigterm(app, settings):
                     if own_process:
                         gc.freeze()
                     yield

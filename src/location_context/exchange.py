@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 from starlette.responses import Response
 from starlette.types import Scope
 
-from location_context.access.authenticator import Grant
+from location_context.access.quota import RateLimitResult
 from location_context.errors import PublicError
 from location_context.freshness import Freshness
 from location_context.sections.section import Section
@@ -23,7 +23,7 @@ class Exchange:
         method, path, query: of the request line, the query as it was sent.
         arrived_at: on the monotonic clock; deadlines count from it.
         given: the headers by lower-case name; of a repeated header the last value.
-        grant: the counted request of an API key; None without a key.
+        counted: what was counted for its API key; None without a key.
         near: the point at one decimal.
         mode: `mode` of the weather.
         cache: `response` for a kept response, else the worst of its sections' `ReadKind`s.
@@ -32,10 +32,13 @@ class Exchange:
         digest: the digest of the body, if the handler knows one.
     """
 
-    __slots__ = (
-        "_none_repeated", "arrived_at", "cache", "code", "digest", "freshness", "given", "grant",
-        "id", "method", "mode", "near", "path", "query", "scope",
-    )  # fmt: skip
+    counted: RateLimitResult | None = None
+    near: str | None = None
+    mode: str | None = None
+    cache: str | None = None
+    code: str | None = None
+    freshness: Freshness | None = None
+    digest: str | None = None
 
     def __init__(self, scope: Scope, request_id: str) -> None:
         self.scope = scope
@@ -46,20 +49,18 @@ class Exchange:
         self.arrived_at = time.monotonic()
         self.given: dict[bytes, bytes] = dict(scope["headers"])
         self._none_repeated = len(self.given) == len(scope["headers"])
-        self.grant: Grant | None = None
-        self.near: str | None = None
-        self.mode: str | None = None
-        self.cache: str | None = None
-        self.code: str | None = None
-        self.freshness: Freshness | None = None
-        self.digest: str | None = None
 
-    def values(self, header: bytes) -> list[str]:
+    def values(self, header: bytes) -> Sequence[bytes]:
         """Return the value of each header of this lower-case name, in order."""
         if self._none_repeated:
-            value = self.given.get(header)
-            return [] if value is None else [value.decode("latin-1")]
-        return [value.decode("latin-1") for name, value in self.scope["headers"] if name == header]
+            return (self.given[header],) if header in self.given else ()
+        return [value for name, value in self.scope["headers"] if name == header]
+
+    @property
+    def client(self) -> str:
+        """The address that the connection comes from; empty if it has none."""
+        peer = self.scope.get("client")
+        return peer[0] if peer else ""
 
     @property
     def accept_language(self) -> str:

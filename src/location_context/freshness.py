@@ -53,7 +53,7 @@ class Freshness:
     @property
     def superseded(self) -> bool:
         """Whether something that a part awaited has come, or failed."""
-        return any(one.done() for one in self.awaits)
+        return bool(self.awaits) and any(one.done() for one in self.awaits)
 
     def kept_until(self, now: float) -> float:
         """When the response must be made anew, in POSIX seconds.

@@ -8,9 +8,8 @@ the /64 of an IPv6 address), whose key is random and renewed every day.
 import hashlib
 import ipaddress
 import socket
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 import structlog
 
@@ -61,24 +60,17 @@ class TrustedProxies:
     def trust(self, address: Address | None) -> bool:
         return address is not None and any(address in network for network in self._networks)
 
-    def client_of(self, scope: Mapping[str, Any]) -> str:
-        """The address of the client whose request this is, by its ASGI scope."""
-        peer = scope.get("client")
-        address: str = peer[0] if peer else ""
-        forwarded = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
-        if not forwarded:
-            return address
-        return self.client(address, [value.decode("latin-1") for value in forwarded])
-
     def client(self, peer: str, forwarded_for: Sequence[str]) -> str:
         """The client's address: the peer, or the right-most untrusted one it forwards for.
 
         `forwarded_for` holds the values of all X-Forwarded-For headers, in order. Nothing to the
         left of an element that is not an address is trusted.
         """
+        if not forwarded_for:
+            return peer
         found = parse(peer)
         if not self.trust(found):
-            if forwarded_for and not self._peer_named:
+            if not self._peer_named:
                 self._warn(found)
             return str(found) if found else peer
         chain = ",".join(forwarded_for).split(",")[-MAX_CHAIN:]

@@ -8,8 +8,6 @@ import math
 import time
 from collections.abc import Callable, Sequence
 
-from msgspec import Struct
-
 from location_context.access.address import ClientPseudonymiser
 from location_context.access.key_cache import ApiKeyCache
 from location_context.access.keys import ApiKey, digest, is_well_formed
@@ -24,29 +22,10 @@ from location_context.stay import Clock
 
 MAX_WARNINGS = 5  # damaged keys that are named one by one
 MAX_CACHED_DIGESTS = 10_000  # 3 MB
-MAX_CACHED_LIMITS = 1000  # pairs of quotas: most keys have the same
 _WIDGET = "widget:"  # before the pseudonym, so that it is not the id of a key
 _NOT_RECOGNISED = "The provided API key is not recognised."
 _FORM = "`Authorization: Bearer <api-key>`"
 _MISSING = f"The API key is missing: send it in the header, as {_FORM}."
-
-
-class Grant(Struct, frozen=True):
-    """An authenticated and counted request."""
-
-    key_id: str
-    counter: Counter
-    result: RateLimitResult
-
-    @property
-    def headers(self) -> list[tuple[bytes, bytes]]:
-        """The quota headers that its answer carries."""
-        result = self.result
-        return [result.limits.policy_header, (b"ratelimit", result.state.encode())]
-
-    async def refund(self) -> None:
-        """Do not count it after all: its answer is a 5xx."""
-        await self.counter.refund(self.key_id, self.result)
 
 
 class FailedAuthLimiter:
@@ -107,9 +86,8 @@ class Authenticator:
         self._failed_auth = failed_auth
         self._clock = clock
         self._widget_limits = Limits(Limit("minute", widget_per_minute, 60))
-        self._limits = LRUCache[tuple[int, int], Limits](MAX_CACHED_LIMITS)
         # by the header that was sent, of keys that work; an HMAC takes as long as all the rest
-        self._digests = LRUCache[str, bytes](MAX_CACHED_DIGESTS)
+        self._digests = LRUCache[bytes, bytes](MAX_CACHED_DIGESTS)
         self.refusals = dict.fromkeys(("minute", "day", "widget", "unknown_keys"), 0)
 
     @property
@@ -148,9 +126,12 @@ class Authenticator:
         return found
 
     async def authenticate(
-        self, authorization_headers: Sequence[str], key_in_query: bool, client: str
-    ) -> Grant:
+        self, authorization_headers: Sequence[bytes], key_in_query: bool, client: str
+    ) -> RateLimitResult:
         """Check the API key of a request and count it. `client` is the client's address.
+
+        Returns:
+            What was counted; its subject is the key's id.
 
         Raises:
             MissingApiKey: the header holds no key.
@@ -158,20 +139,23 @@ class Authenticator:
             RateLimitExceeded: its quota is used up, or the client tried too many unknown keys.
             ServiceOverloaded: keys cannot be checked at this moment.
         """
-        key = await self._verify(authorization_headers, key_in_query, client)
-        limits = self._limits_of(key)
-        return self._granted(key.id, await self._counter.consume(key.id, limits))
-
-    def _granted(self, key_id: str, result: RateLimitResult) -> Grant:
-        if not result.allowed:
-            used_up = next(w.limit for w in reversed(result.windows) if not w.left)
-            self.refusals[used_up.name] += 1
+        headers = authorization_headers
+        key = self._verified(headers) or await self._verify(headers, key_in_query, client)
+        result = self._counter.consume_nowait(key.id, key.limits)
+        if result is None:
+            result = await self._counter.consume(key.id, key.limits)
+        if not result.allowed and (limit := result.used_up):
+            self.refusals[limit.name] += 1
             raise RateLimitExceeded(
-                f"The quota of {used_up.quota} requests a {used_up.name} is used up.",
+                f"The quota of {limit.quota} requests a {limit.name} is used up.",
                 result.retry_after,
-                result.headers,
+                {name.decode(): value.decode() for name, value in result.headers},
             )
-        return Grant(key_id, self._counter, result)
+        return result
+
+    async def refund(self, result: RateLimitResult) -> None:
+        """Do not count a request after all: its answer is a 5xx."""
+        await self._counter.refund(result)
 
     async def limit_widget(self, client: str) -> None:
         """Count a widget's request by the client's address.
@@ -180,35 +164,33 @@ class Authenticator:
             RateLimitExceeded: too many in this minute.
         """
         subject = _WIDGET + await self._pseudonymiser.pseudonym(client)
-        result = await self._counter.consume(subject, self._widget_limits)
+        result = self._counter.consume_nowait(subject, self._widget_limits)
+        if result is None:
+            result = await self._counter.consume(subject, self._widget_limits)
         if not result.allowed:
             self.refusals["widget"] += 1
             raise RateLimitExceeded(
                 "Too many requests from this address; try again in a moment.", result.retry_after
             )
 
-    async def _verify(self, headers: Sequence[str], key_in_query: bool, client: str) -> ApiKey:
-        known = self._digests.get(headers[0]) if len(headers) == 1 else None
-        key_digest = known or self._digest(_bearer(headers, key_in_query))
+    async def _verify(self, headers: Sequence[bytes], key_in_query: bool, client: str) -> ApiKey:
+        secret = _bearer(headers, key_in_query)
+        if not is_well_formed(secret):
+            raise InvalidApiKey(_NOT_RECOGNISED)
+        key_digest = digest(self._pepper, secret)
         key = await self._key_cache.find(key_digest) or await self._find_new(key_digest, client)
         if (status := key.status(self._clock())) != "active":
             raise InvalidApiKey(f"{_NOT_RECOGNISED[:-1]}: it is {status}.")
-        if known is None:
-            self._digests.put(headers[0], key_digest)
+        self._digests.put(headers[0], key_digest)
         return key
 
-    def _digest(self, secret: str) -> bytes:
-        if not is_well_formed(secret):
-            raise InvalidApiKey(_NOT_RECOGNISED)
-        return digest(self._pepper, secret)
-
-    def _limits_of(self, key: ApiKey) -> Limits:
-        """The limits of a key; the same object for the same quotas."""
-        quotas = (key.per_minute, key.per_day)
-        if (limits := self._limits.get(quotas)) is None:
-            limits = Limits(Limit("minute", key.per_minute, 60), Limit("day", key.per_day, 86400))
-            self._limits.put(quotas, limits)
-        return limits
+    def _verified(self, headers: Sequence[bytes]) -> ApiKey | None:
+        """The key that was verified with this header before, if it was read a moment ago."""
+        key_digest = self._digests.get(headers[0]) if len(headers) == 1 else None
+        key = self._key_cache.recent(key_digest) if key_digest else None
+        if key is not None and (key.expires_at or key.revoked_at):
+            return key if key.status(self._clock()) == "active" else None
+        return key
 
     async def _find_new(self, key_digest: bytes, client: str) -> ApiKey:
         """A key made a moment ago; clients that try unknown ones are slowed down."""
@@ -229,11 +211,12 @@ def damaged_key_warning(key_id: str) -> str:
     )
 
 
-def _bearer(headers: Sequence[str], key_in_query: bool) -> str:
+def _bearer(headers: Sequence[bytes], key_in_query: bool) -> str:
     """The key in the Authorization header (RFC 6750)."""
     if len(headers) > 1:
         raise InvalidApiKey("There is more than one Authorization header; send exactly one.")
-    scheme, _, secret = (headers[0] if headers else "").strip().partition(" ")
+    header = headers[0].decode("latin-1") if headers else ""
+    scheme, _, secret = header.strip().partition(" ")
     if scheme.lower() == "bearer" and secret.strip():
         return secret.strip()
     if key_in_query and not headers:

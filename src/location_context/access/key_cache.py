@@ -74,6 +74,10 @@ class ApiKeyCache:
         """Seconds since the store told these keys."""
         return self._now() - self.read_at
 
+    def recent(self, digest: bytes) -> ApiKey | None:
+        """The key with this digest, if the store told it a moment ago."""
+        return self._keys.get(digest) if self.age < REFRESH_SECONDS else None
+
     async def find(self, digest: bytes) -> ApiKey | None:
         """The key with this digest, as it was in the store at most five seconds ago.
 

@@ -14,8 +14,10 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Literal, Protocol
 
+from location_context.access.quota import DAY, Limit, Limits
 from location_context.errors import OperatorError
 from location_context.stay import Clock
 
@@ -41,6 +43,11 @@ class ApiKey:
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
     replaced_by: str | None = None
+
+    @cached_property
+    def limits(self) -> Limits:
+        """The limits under which its requests are counted."""
+        return Limits(Limit("minute", self.per_minute, 60), Limit("day", self.per_day, DAY))
 
     def status(self, now: datetime) -> KeyStatus:
         if self.revoked_at is not None and self.revoked_at <= now:

@@ -8,10 +8,10 @@ are POSIX seconds.
 """
 
 import math
+import operator
 import secrets
 from collections import OrderedDict
-from collections.abc import Sequence
-from typing import Protocol, TypeAlias
+from typing import Protocol, Self, TypeAlias
 
 from msgspec import Struct
 
@@ -44,71 +44,95 @@ class Limits:
     Attributes:
         windows: each limit.
         names: which they are; subjects of other names are counted apart.
-        policy: `RateLimit-Policy` of the IETF draft.
-        policy_header: the same as a header of an answer.
-        state: `RateLimit` of it, with a place for what is left in each window, and for how long.
+        quotas: the quota of each.
+        policy: the header `RateLimit-Policy` of the IETF draft.
+        state: the value of `RateLimit`, with places for what is left in each window and for how
+            long.
     """
 
     def __init__(self, *limits: Limit) -> None:
         self.windows = limits
         self.names = tuple(limit.name for limit in limits)
-        self.policy = ", ".join(f'"{one.name}";q={one.quota};w={one.seconds}' for one in limits)
-        self.policy_header = (b"ratelimit-policy", self.policy.encode())
-        self.state = ", ".join(f'"{one.name}";r=%s;t=%d' for one in limits)
-
-
-class Window(Struct, frozen=True):
-    """How much of a limit is used, and when it ends."""
-
-    limit: Limit
-    used: int
-    ends: float
-
-    @property
-    def left(self) -> int:
-        """How many requests are left, never below 0: a quota may have been lowered."""
-        return max(0, self.limit.quota - self.used)
-
-    def at(self, now: float, limit: Limit) -> "Window":
-        """This window now, under the limit: a new one if it has ended, cut if the clock went back.
-
-        The limit may have another quota than the window was opened with.
-        """
-        left = self.ends - now
-        if 0 < left <= limit.max_remaining and limit is self.limit:
-            return self
-        if left <= 0:
-            return Window(limit, 0, limit.end(now))
-        ends = self.ends if left <= limit.max_remaining else limit.end(now)
-        return Window(limit, self.used, ends)
+        self.quotas = tuple(limit.quota for limit in limits)
+        policy = ", ".join(f'"{one.name}";q={one.quota};w={one.seconds}' for one in limits)
+        self.policy = (b"ratelimit-policy", policy.encode())
+        self.state = ", ".join(f'"{one.name}";r=%d;t=%d' for one in limits).encode()
 
 
 class RateLimitResult(Struct, frozen=True):
-    """The result for one request: whether it is allowed, and the windows after it."""
+    """The result for one request of `subject`, in the order of its limits.
 
+    Attributes:
+        allowed: whether it was counted.
+        used: how many requests of each limit are used.
+        ends: when each window ends.
+        now: when it was counted.
+    """
+
+    subject: str
     allowed: bool
     limits: Limits
-    windows: Sequence[Window]
+    used: tuple[int, ...]
+    ends: tuple[float, ...]
     now: float
+
+    @property
+    def used_up(self) -> Limit | None:
+        """The longest limit that has no request left."""
+        left = zip(reversed(self.limits.windows), reversed(self.used), strict=True)
+        return next((limit for limit, used in left if used >= limit.quota), None)
 
     @property
     def retry_after(self) -> int:
         """Seconds until every used-up window has ended."""
-        ends = max((w.ends for w in self.windows if not w.left), default=self.now)
-        return max(1, math.ceil(ends - self.now))
+        counts = zip(self.limits.quotas, self.used, self.ends, strict=True)
+        full_until = max((end for quota, used, end in counts if used >= quota), default=self.now)
+        return max(1, math.ceil(full_until - self.now))
 
     @property
-    def headers(self) -> dict[str, str]:
-        """`RateLimit-Policy` and `RateLimit` of the IETF draft."""
-        return {"RateLimit-Policy": self.limits.policy, "RateLimit": self.state}
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        """`RateLimit-Policy` and `RateLimit` of the IETF draft.
 
-    @property
-    def state(self) -> str:
-        """`RateLimit` of the IETF draft: what is left in each window, and for how long."""
-        left: list[int] = []
-        for window in self.windows:
-            left += (window.left, math.ceil(window.ends - self.now))
-        return self.limits.state % tuple(left)
+        What is left is never below 0: a quota may have been lowered.
+        """
+        limits, now, left = self.limits, self.now, list[int]()
+        for quota, used, end in zip(limits.quotas, self.used, self.ends, strict=True):
+            left.append(quota - used if used < quota else 0)
+            left.append(math.ceil(end - now))
+        return [limits.policy, (b"ratelimit", limits.state % tuple(left))]
+
+
+class Windows:
+    """The windows of one subject: what is used of each limit, and when each ends.
+
+    They are as they should be from `since` until `until`; outside of that `advance` mends them.
+    """
+
+    __slots__ = ("ends", "since", "until", "used")
+
+    def __init__(self, limits: Limits, used: tuple[int, ...], ends: tuple[float, ...]) -> None:
+        self.set(limits, used, ends)
+
+    @classmethod
+    def opened(cls, limits: Limits, now: float) -> Self:
+        """Return the windows of a new subject."""
+        return cls(limits, (0,) * len(limits.names), tuple(one.end(now) for one in limits.windows))
+
+    def set(self, limits: Limits, used: tuple[int, ...], ends: tuple[float, ...]) -> None:
+        self.used, self.ends = used, ends
+        self.until = min(ends)
+        rest = zip(ends, limits.windows, strict=True)
+        self.since = max(end - limit.max_remaining for end, limit in rest)
+
+    def advance(self, limits: Limits, now: float) -> None:
+        """Replace windows that have ended, and cut those that grew as the clock went back."""
+        used, ends = list(self.used), list(self.ends)
+        for number, limit in enumerate(limits.windows):
+            if ends[number] <= now:
+                used[number], ends[number] = 0, limit.end(now)
+            elif ends[number] - now > limit.max_remaining:
+                ends[number] = limit.end(now)
+        self.set(limits, tuple(used), tuple(ends))
 
 
 class Counter(Protocol):
@@ -123,7 +147,11 @@ class Counter(Protocol):
         """Count one request of `subject` if every window has room."""
         ...
 
-    async def refund(self, subject: str, result: RateLimitResult) -> None:
+    def consume_nowait(self, subject: str, limits: Limits) -> RateLimitResult | None:
+        """Do the same at once; None where a shared store counts, which takes waiting."""
+        ...
+
+    async def refund(self, result: RateLimitResult) -> None:
         """Take back the count of a request, unless its window has ended."""
         ...
 
@@ -134,7 +162,6 @@ class Counter(Protocol):
     async def close(self) -> None: ...
 
 
-Windows: TypeAlias = Sequence[Window]
 Kind: TypeAlias = OrderedDict[str, Windows]
 
 
@@ -156,45 +183,42 @@ class MemoryCounter:
     def consume_nowait(self, subject: str, limits: Limits) -> RateLimitResult:
         """Count one request of `subject` if every window has room."""
         now, kind = self._now(), self._kind(limits)
-        stored = kind.get(subject)
-        if stored is None:
+        if (windows := kind.get(subject)) is None:
             self._forget(kind, now)
-            stored = [Window(limit, 0, limit.end(now)) for limit in limits.windows]
-        allowed = True
-        windows, counted = [], []
-        for kept, limit in zip(stored, limits.windows, strict=True):
-            window = kept.at(now, limit)
-            allowed = allowed and window.used < limit.quota
-            windows.append(window)
-            counted.append(Window(limit, window.used + 1, window.ends))
-        windows = counted if allowed else windows
-        kind[subject] = windows
-        kind.move_to_end(subject)
-        return RateLimitResult(allowed, limits, windows, now)
+            windows = kind[subject] = Windows.opened(limits, now)
+        else:
+            kind.move_to_end(subject)
+        if not windows.since <= now < windows.until:
+            windows.advance(limits, now)
+        allowed = all(map(operator.lt, windows.used, limits.quotas))
+        if allowed:
+            windows.used = tuple([used + 1 for used in windows.used])
+        return RateLimitResult(subject, allowed, limits, windows.used, windows.ends, now)
 
     async def consume(self, subject: str, limits: Limits) -> RateLimitResult:
         return self.consume_nowait(subject, limits)
 
-    def record(self, subject: str, result: RateLimitResult) -> None:
+    def record(self, result: RateLimitResult) -> None:
         """Continue from windows that were counted elsewhere."""
-        kind = self._kind(result.limits)
+        kind, subject = self._kind(result.limits), result.subject
         if subject not in kind:
             self._forget(kind, result.now)
-        kind[subject] = result.windows
+        kind[subject] = Windows(result.limits, result.used, result.ends)
         kind.move_to_end(subject)
 
     def _forget(self, kind: Kind, now: float) -> None:
         """Make room for a new subject: of those unused for longest, the ended ones go."""
-        while kind and (len(kind) >= self._subjects or _has_ended(next(iter(kind.values())), now)):
+        while kind:
+            oldest = next(iter(kind.values()))
+            if len(kind) < self._subjects and max(oldest.ends) > now:
+                return
             kind.popitem(last=False)
 
-    async def refund(self, subject: str, result: RateLimitResult) -> None:
-        kind = self._kind(result.limits)
-        if subject in kind:
-            kind[subject] = [
-                Window(one.limit, max(0, one.used - 1), one.ends) if one.ends == end.ends else one
-                for one, end in zip(kind[subject], result.windows, strict=True)
-            ]
+    async def refund(self, result: RateLimitResult) -> None:
+        if (windows := self._kind(result.limits).get(result.subject)) is not None:
+            same = map(operator.eq, windows.ends, result.ends)
+            pairs = zip(windows.used, same, strict=True)
+            windows.used = tuple([max(0, used - is_same) for used, is_same in pairs])
 
     async def secret(self, name: str) -> bytes:
         if name not in self._secrets:
@@ -213,7 +237,3 @@ class MemoryCounter:
         if (kind := self._kinds.get(limits.names)) is None:
             kind = self._kinds[limits.names] = OrderedDict()
         return kind
-
-
-def _has_ended(windows: Windows, now: float) -> bool:
-    return all(window.ends <= now for window in windows)

@@ -20,7 +20,6 @@ from location_context.access.quota import (
     Limits,
     MemoryCounter,
     RateLimitResult,
-    Window,
 )
 from location_context.settings import Secret
 from location_context.stay import Clock, posix_seconds
@@ -154,9 +153,9 @@ Waiting: TypeAlias = dict[tuple[str, Limits], list[asyncio.Future[RateLimitResul
 class RedisCounter:
     """`access.quota.Counter` in Redis, shared by all replicas; counted here while it is gone.
 
-    One script counts all requests that came while the one before was under way, each in all
-    windows of its subject or in none, so that counts are exact whatever the concurrency. The rules
-    are those of `access.quota.Window`. Times are whole milliseconds of `clock`; where the clocks of
+    One script counts all requests that came while the one before was under way, each in all windows
+    of its subject or in none, so that counts are exact whatever the concurrency. The rules are
+    those of `access.quota.Windows`. Times are whole milliseconds of `clock`. Where the clocks of
     the machine and of Redis differ, a window of one replica would long have ended for another, so
     that the difference is added.
     """
@@ -193,15 +192,17 @@ class RedisCounter:
         """Whether Redis is gone, and nobody or another request tries whether it is back."""
         return self._link.is_gone or (self._link.degraded and self._calling)
 
+    def consume_nowait(self, subject: str, limits: Limits) -> RateLimitResult | None:
+        return self._local.consume_nowait(subject, limits) if self._alone else None
+
     async def consume(self, subject: str, limits: Limits) -> RateLimitResult:
-        result = None
-        if not self._alone:
-            future = asyncio.get_running_loop().create_future()
-            self._waiting.setdefault((subject, limits), []).append(future)
-            if not self._calling:
-                self._calls = asyncio.create_task(self._call())
-            result = await future
-        return result or self._local.consume_nowait(subject, limits)
+        if (counted := self.consume_nowait(subject, limits)) is not None:
+            return counted
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault((subject, limits), []).append(future)
+        if not self._calling:
+            self._calls = asyncio.create_task(self._call())
+        return await future or self._local.consume_nowait(subject, limits)
 
     async def _call(self) -> None:
         """Count those who wait, and those who came meanwhile."""
@@ -231,23 +232,23 @@ class RedisCounter:
         self._off += off
         now += off
         for ((subject, limits), futures), granted in zip(waiting.items(), counts, strict=False):
-            counted = [(limit, next(counts), next(counts) / 1000) for limit in limits.windows]
+            counted = [(next(counts), next(counts) / 1000) for _ in limits.windows]
+            ends = tuple(end for _, end in counted)
             for number, future in enumerate(futures, 1):
                 later = max(0, granted - number)  # of these requests, counted after this one
-                windows = tuple(Window(limit, used - later, ends) for limit, used, ends in counted)
-                result = RateLimitResult(number <= granted, limits, windows, now)
+                used = tuple(used - later for used, _ in counted)
+                result = RateLimitResult(subject, number <= granted, limits, used, ends, now)
                 if not future.done():  # its request may have been cancelled
                     future.set_result(result)
-            self._local.record(subject, result)
+            self._local.record(result)
 
-    async def refund(self, subject: str, result: RateLimitResult) -> None:
+    async def refund(self, result: RateLimitResult) -> None:
         arguments: list[str | int] = []
-        for window in result.windows:
-            arguments += [window.limit.name, round(window.ends * 1000)]
-        await self._link.execute(
-            lambda: self._refund_script([self._link.prefix + subject], arguments)
-        )
-        await self._local.refund(subject, result)
+        for name, end in zip(result.limits.names, result.ends, strict=True):
+            arguments += [name, round(end * 1000)]
+        key = self._link.prefix + result.subject
+        await self._link.execute(lambda: self._refund_script([key], arguments))
+        await self._local.refund(result)
 
     async def secret(self, name: str) -> bytes:
         if self._secret[0] == name:

@@ -7,7 +7,6 @@ import re
 import time
 from collections.abc import Collection
 from datetime import UTC, datetime
-from typing import Self
 
 import msgspec
 import structlog
@@ -52,33 +51,12 @@ class AccessLine(msgspec.Struct):
     event: str = "answered"
     level: str = "info"
 
-    @classmethod
-    def of(cls, request: Exchange, path: str, status: int, ms: float, worker: int) -> Self:
-        """Return the line about the answer to a request."""
-        method = request.method
-        trace = request.given.get(b"traceparent")
-        return cls(
-            request.id,
-            method if method.isalpha() and len(method) < 10 else "other",
-            path,
-            status,
-            ms,
-            request.code,
-            request.mode,
-            request.cache,
-            request.near,
-            request.grant.key_id if request.grant else None,
-            trace_id(trace) if trace else None,
-            worker,
-            datetime.now(UTC),
-        )
-
 
 class AccessLogger:
     """Writes a line for each answer. Lines are gathered for a moment and written together.
 
-    As a context manager it writes, at its end, what is still to be written; a process that is
-    killed loses that. Answers are counted too, if there are metrics.
+    A process that is killed loses what was not written yet. Answers are counted too, if there are
+    metrics.
 
     Attributes:
         requests: how many by path, status, error's code and kind of cache.
@@ -98,12 +76,6 @@ class AccessLogger:
         self._encoder = msgspec.json.Encoder()
         self._stream = stream()
 
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *_: object) -> None:
-        self.flush()
-
     def answered(self, request: Exchange, path: str, status: int) -> None:
         """Log and count an answer; `path` is what the line shows of the path."""
         seconds = time.monotonic() - request.arrived_at
@@ -112,7 +84,23 @@ class AccessLogger:
         level = logging.DEBUG if path in self._probes else logging.INFO
         if level < self._level:
             return
-        line = AccessLine.of(request, path, status, round(seconds * 1000, 1), self._worker)
+        method = request.method
+        trace = request.given.get(b"traceparent")
+        line = AccessLine(
+            request.id,
+            method if method.isalpha() and len(method) < 10 else "other",
+            path,
+            status,
+            int(seconds * 10_000) / 10,
+            request.code,
+            request.mode,
+            request.cache,
+            request.near,
+            request.counted.subject if request.counted else None,
+            trace_id(trace) if trace else None,
+            self._worker,
+            datetime.now(UTC),
+        )
         if not self._json:
             fields = msgspec.structs.asdict(line)
             for name in _OF_EVERY_EVENT:

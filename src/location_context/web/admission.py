@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import lru_cache
 
 from location_context import errors
 from location_context.access.address import TrustedProxies
@@ -16,7 +17,7 @@ LONG_PASS = 0.005  # seconds of one pass of the event loop
 MAX_STARTS = 256
 MAX_HOST = 255  # bytes
 PUBLIC_SHARE = 0.75  # of the requests at once that may be without a key
-_HOST = re.compile(r"([A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
+_HOST = re.compile(rb"([A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
 _BROKEN = re.compile(rb"%(?![0-9A-Fa-f]{2})|%00|\x00")
 _BYTES = re.compile(rb"%([0-9A-Fa-f]{2})")
 _KEY_PARAMETERS = {"api_key", "apikey", "api-key", "key", "access_token", "token"}
@@ -31,20 +32,28 @@ class Admission:
         self._proxies = proxies
 
     async def admit(self, request: Exchange, route: Route) -> None:
-        """Count a request, and set its `grant` if it came with a key.
+        """Count a request, and set what was `counted` if it came with a key.
 
         Raises:
             MissingApiKey, InvalidApiKey, RateLimitExceeded, ServiceOverloaded: see `Authenticator`.
         """
         if route.access == "open":
             return
-        client = self._proxies.client_of(request.scope)
+        client = request.client
+        if forwarded_for := request.values(b"x-forwarded-for"):
+            values = [value.decode("latin-1") for value in forwarded_for]
+            client = self._proxies.client(client, values)
         if route.access == "address":
             await self._authenticator.limit_widget(client)
             return
         headers = request.values(b"authorization")
         in_query = not headers and key_in_query(request.query)
-        request.grant = await self._authenticator.authenticate(headers, in_query, client)
+        request.counted = await self._authenticator.authenticate(headers, in_query, client)
+
+    async def refund(self, request: Exchange) -> None:
+        """Do not count a request with a key after all."""
+        if request.counted is not None:
+            await self._authenticator.refund(request.counted)
 
 
 def key_in_query(query: bytes) -> bool:
@@ -56,31 +65,34 @@ def key_in_query(query: bytes) -> bool:
 
 
 def check_form(request: Exchange) -> None:
-    """Refuse what the server's parser lets through: a bad Host, path or query.
+    """Refuse what the server's parser lets through: a bad Host or query.
 
     Raises:
         MalformedRequest: a bad Host, a broken escape, NUL or invalid UTF-8.
     """
-    scope = request.scope
     hosts = request.values(b"host")
-    if len(hosts) != 1 or not is_host(hosts[0]):
-        older = scope["http_version"] in {"1", "1.0"}  # needs no Host
-        if not (older and hosts in ([], [""])):
+    if len(hosts) != 1 or len(hosts[0]) > MAX_HOST or not is_host(hosts[0]):
+        older = request.scope["http_version"] in {"1", "1.0"}  # needs no Host
+        if not (older and hosts in ((), (b"",))):
             raise errors.MalformedRequest("The Host header is missing, doubled or not a host name.")
-    path: bytes = scope.get("raw_path") or scope["path"].encode()
-    if b"%" in path or not path.isascii():
-        _check_path(path)
     query = request.query
     if b"%" in query or not query.isascii():
         decode(query)
 
 
-def is_host(value: str) -> bool:
+@lru_cache(maxsize=64)
+def is_host(value: bytes) -> bool:
     """Whether this may be the value of a Host header."""
-    return len(value) <= MAX_HOST and _HOST.fullmatch(value) is not None
+    return _HOST.fullmatch(value) is not None
 
 
-def _check_path(path: bytes) -> None:
+def check_path(request: Exchange) -> None:
+    """Refuse a path that is not well-formed, which none of ours is.
+
+    Raises:
+        MalformedRequest: a broken escape, NUL or invalid UTF-8.
+    """
+    path: bytes = request.scope.get("raw_path") or request.path.encode()
     if _BROKEN.search(path):
         raise errors.MalformedRequest("The path holds a broken or forbidden %-escape.")
     try:

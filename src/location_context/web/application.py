@@ -22,7 +22,7 @@ from location_context.settings import Settings
 from location_context.stay import Clock, posix_seconds
 from location_context.web import docs, openapi, status
 from location_context.web.access_log import AccessLogger
-from location_context.web.admission import Admission, ConcurrencyLimiter, check_form
+from location_context.web.admission import Admission, ConcurrencyLimiter, check_form, check_path
 from location_context.web.caching import Headers
 from location_context.web.endpoints import section_route
 from location_context.web.error_responses import json_error
@@ -31,6 +31,7 @@ from location_context.web.response_cache import FinishedResponse, ResponseCache
 # A program that repeats refused requests at once would otherwise fill the event loop with them.
 REFUSAL_SECONDS = 0.25  # before a 401 or a 429 is sent
 METHODS = ("GET", "HEAD")
+NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 Answer = tuple[int, Headers, bytes]  # status, headers, body
 
 
@@ -124,6 +125,7 @@ class Application:
         """
         check_form(request)
         if route is None or self._admission is None:
+            check_path(request)
             raise errors.NotFound("There is nothing at this path; see /v1/docs.")
         if request.method not in METHODS:
             raise errors.MethodNotAllowed("This method is not allowed; accepted: GET, HEAD.")
@@ -162,21 +164,18 @@ class Application:
 
         An answer to a request with a key has the quota's headers; a 5xx is not counted.
         """
-        status_code, made, body = answer
-        headers = [
-            *made,
-            (b"x-request-id", request.id.encode()),
-            (b"x-content-type-options", b"nosniff"),
-        ]
-        if request.grant is not None and status_code >= 500:
-            await request.grant.refund()
-        elif request.grant is not None:
-            headers += request.grant.headers
+        status_code, headers, body = answer
+        headers.append((b"x-request-id", request.id.encode()))
+        headers.append(NO_SNIFFING)
+        if request.counted is not None and status_code < 500:
+            headers += request.counted.headers
+        elif request.counted is not None and self._admission is not None:
+            await self._admission.refund(request)
         if self.draining:
             headers.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": status_code, "headers": headers})
-        empty = request.method == "HEAD"
-        await send({"type": "http.response.body", "body": b"" if empty else body})
+        body = b"" if request.method == "HEAD" else body
+        await send({"type": "http.response.body", "body": body})
         # a path that is not ours may hold anything, and is not shown
         path = request.path if request.path in self.routes else "other"
         self.log.answered(request, path, status_code)

@@ -41,8 +41,8 @@ class FinishedResponse:
     """
 
     __slots__ = (
-        "_body", "_etag", "_freshness", "_headers", "_kept_until", "_mode", "_near", "_on_304",
-        "size", "varies",
+        "_body", "_control", "_etag", "_freshness", "_headers", "_kept_until", "_left", "_mode",
+        "_near", "_on_304", "size", "varies",
     )  # fmt: skip
 
     def __init__(self, request: Exchange, response: Response, now: float) -> None:
@@ -65,6 +65,8 @@ class FinishedResponse:
         self._on_304 = [pair for pair in self._headers if pair[0] in ON_304]
         self._body = body
         self._freshness = request.freshness
+        self._left: int | None = None  # seconds, of the Cache-Control that was written last
+        self._control = (b"", b"")
         self._kept_until = request.freshness.kept_until(now) if request.freshness else now
         self._mode, self._near = request.mode, request.near
         self.size = ENTRY_BYTES + len(body)
@@ -85,9 +87,11 @@ class FinishedResponse:
         else:
             status, headers, body = 200, self._headers, self._body
         if self._freshness is None:
-            return status, headers, body
-        control = self._freshness.cache_control(self._freshness.seconds_left(now))
-        return status, [*headers, (b"cache-control", control.encode())], body
+            return status, [*headers], body
+        if (left := self._freshness.seconds_left(now)) != self._left:  # which lasts for a second
+            self._left = left
+            self._control = (b"cache-control", self._freshness.cache_control(left).encode())
+        return status, [*headers, self._control], body
 
     def describe(self, request: Exchange) -> None:
         """Set what the request's line in the log says of a response that was kept."""

@@ -96,8 +96,18 @@ async def test_a_second_archives_years_are_used_where_they_are_held(world: World
 async def test_a_page_across_the_horizon_costs_one_archive_call_and_both_its_parts_know_it(
     world: World, monkeypatch: pytest.MonkeyPatch
 ):
-    # so that a busy machine is not a failure
+    # so that a busy machine is not a failure: time for the archive, which is asked first
     monkeypatch.setattr("location_context.sections.weather.section.TYPICAL_WAIT", 20.0)
+    asked, respond = threading.Event(), world.open_meteo.server.respond
+
+    def archive_first(request: Asked) -> Answered:
+        if request.path == ARCHIVE:
+            asked.set()
+        elif request.path == FORECAST:
+            asked.wait(20)
+        return respond(request)
+
+    world.open_meteo.server.respond = archive_first
     whole = Stay(date(2026, 12, 3), date(2026, 12, 9))
     near = Stay(whole.start, date(2026, 12, 6))
     first, _ = await asyncio.gather(
