@@ -72,6 +72,14 @@ class Watched:
         if kind in {"error", "warning"}:
             self.complaints.append(f"{kind}: {text}")
 
+    def complains(self, part: str) -> bool:
+        """Wait until a complaint has this part: the browser sends them after the page's events."""
+        for _ in range(500):
+            if any(part in said for said in self.complaints):
+                return True
+            self.page.wait_for_timeout(20)
+        return False
+
     def elsewhere(self, *origins: str) -> list[str]:
         """The addresses asked for that are under none of the origins."""
         return [
