@@ -38,7 +38,7 @@ from benchmarks.servers import key_without_limit  # noqa: E402  likewise
 from location_context.localisation.language import Language  # noqa: E402  likewise
 from location_context.lru import LRUCache  # noqa: E402  likewise
 from location_context.settings import Settings  # noqa: E402  likewise
-from location_context.upstream.cached_source import CachedSource  # noqa: E402  likewise
+from location_context.upstream.cached import Cached  # noqa: E402  likewise
 
 OURS = "location_context"
 SHARED = (  # lives whatever is kept
@@ -86,7 +86,7 @@ def caches() -> Iterator[tuple[str, Any]]:
     labels = {id(value): label_of(one, name) for one, name, value in attributes}
     for holder, name, value in attributes:
         if isinstance(value, LRUCache):
-            in_source = isinstance(holder, CachedSource)
+            in_source = isinstance(holder, Cached)
             yield labels[id(holder)] if in_source else label_of(holder, name), value
     for found in everything:
         if isinstance(found, _lru_cache_wrapper) and is_ours(found):

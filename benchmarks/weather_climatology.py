@@ -26,7 +26,7 @@ from location_context.sections.weather.calibration import Calibration
 from location_context.sections.weather.climatology import in_year, windows
 from location_context.sections.weather.providers.nasa_power import NasaPower
 from location_context.sections.weather.records import (
-    FIELDS,
+    ARCHIVE_FIELDS,
     ROW,
     Grid,
     Month,
@@ -65,7 +65,7 @@ class Series:
 
     def month(self, year: int, month: int, hidden_from: date) -> Month:
         first, last = month_span(year, month)
-        values = np.full((len(FIELDS), (last - first).days + 1), NAN, np.float32)
+        values = np.full((len(ARCHIVE_FIELDS), (last - first).days + 1), NAN, np.float32)
         begin = (first - self.first).days
         end = min((last - self.first).days + 1, (hidden_from - self.first).days)
         part = self.values[:, max(0, begin) : max(0, end)]

@@ -20,7 +20,7 @@ from location_context.sections.section import SectionContext
 from location_context.sections.weather.climatology import WIDTH
 from location_context.sections.weather.presenter import Presenter
 from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
-from location_context.sections.weather.records import FIELDS, ROW, Grid, Month, month_span
+from location_context.sections.weather.records import ARCHIVE_FIELDS, ROW, Grid, Month, month_span
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
 from location_context.sections.weather.retrieval.archives import ArchiveQuery, Archives
 from location_context.settings import Settings
@@ -48,7 +48,7 @@ def months() -> list[Month]:
     random, made = np.random.default_rng(1), []
     for year in range(2016, 2026):
         first, last = month_span(year, 7)
-        values = random.normal(20, 5, (len(FIELDS), (last - first).days + 1))
+        values = random.normal(20, 5, (len(ARCHIVE_FIELDS), (last - first).days + 1))
         values[ROW["weather_code"]] = random.choice([0, 2, 3, 61, 80], values.shape[1])
         values[ROW["precipitation_sum"]] = np.maximum(0, values[ROW["precipitation_sum"]] - 20)
         values[ROW["wind_direction_dominant"]] *= 10

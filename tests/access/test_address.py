@@ -1,12 +1,12 @@
 """The client's address behind proxies, and its pseudonym."""
 
 import pytest
-import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
 from location_context.access.address import ClientPseudonymiser, TrustedProxies
 from location_context.access.quota import MemoryCounter
+from tests.logs import captured_logs
 from tests.moved_clock import MovedClock
 
 PROXIES = TrustedProxies(["10.0.0.0/8", "fd00::/8"])
@@ -46,7 +46,7 @@ def test_a_forged_header_never_changes_who_the_client_is(forged: list[str]) -> N
 
 def test_a_forwarded_header_from_an_untrusted_peer_is_warned_of_once_without_the_address() -> None:
     proxies = TrustedProxies([])
-    with structlog.testing.capture_logs() as logs:
+    with captured_logs() as logs:
         for _ in range(3):
             proxies.client("203.0.113.7", ["1.1.1.1"])
     assert [line["event"] for line in logs] == ["forwarded_header_ignored"]
@@ -60,7 +60,7 @@ def test_the_notice_has_the_line_to_set_as_soon_as_a_proxy_of_one_s_own_network_
     proxies.client("10.0.0.1", ["1.1.1.1"])
     proxies.client("203.0.113.7", [])
     assert proxies.warning is None
-    with structlog.testing.capture_logs() as logs:
+    with captured_logs() as logs:
         for peer in ("203.0.113.7", "203.0.113.8", "::ffff:172.18.0.5", "192.168.1.1"):
             proxies.client(peer, ["1.1.1.1\nLOCATION_CONTEXT_KEY_PEPPER=x"])
     line = "LOCATION_CONTEXT_TRUSTED_PROXIES=10.0.0.0/8,172.18.0.5/32"

@@ -3,7 +3,6 @@
 import asyncio
 
 import pytest
-import structlog
 
 from location_context.access.address import ClientPseudonymiser
 from location_context.access.authenticator import Authenticator, FailedAuthLimiter
@@ -12,6 +11,7 @@ from location_context.access.keys import ApiKeys, mint
 from location_context.access.quota import MemoryCounter
 from location_context.errors import InvalidApiKey, MissingApiKey, RateLimitExceeded
 from tests.access.memory_store import MemoryKeys
+from tests.logs import captured_logs
 from tests.moved_clock import MovedClock
 
 pytestmark = pytest.mark.anyio
@@ -174,7 +174,7 @@ async def test_the_widget_is_counted_by_address_and_ipv6_by_its_network(house: H
 async def test_no_key_and_no_address_is_ever_logged_or_said(house: House) -> None:
     key, unknown = await house.key(), mint()
     said = []
-    with structlog.testing.capture_logs() as logs:
+    with captured_logs() as logs:
         for header in (f"Bearer {key}", f"Bearer {unknown}", f"Bearer {key}x", f"Basic {key}"):
             try:
                 said.append(repr(await house.come_with(header)))

@@ -4,13 +4,13 @@ import asyncio
 from datetime import timedelta
 
 import pytest
-from structlog.testing import capture_logs
 
 from location_context.access import key_cache as module
 from location_context.access.key_cache import PATIENCE_SECONDS, REFRESH_SECONDS, ApiKeyCache
 from location_context.access.keys import ApiKeys, digest, mint
 from location_context.errors import ServiceOverloaded
 from tests.access.memory_store import MemoryKeys
+from tests.logs import captured_logs
 from tests.moved_clock import MovedClock
 
 pytestmark = pytest.mark.anyio
@@ -289,7 +289,7 @@ async def test_keys_made_rotated_and_revoked_are_logged_by_their_ids(
     key_cache: ApiKeyCache, store: MemoryKeys, keys: ApiKeys, clock: MovedClock
 ) -> None:
     first = await keys.create("Hotel")
-    with capture_logs() as lines:
+    with captured_logs() as lines:
         await key_cache.find(b"")  # what was there before is not news
         second = await keys.create("Inn")
         clock.advance(3)

@@ -9,13 +9,13 @@ from datetime import timedelta
 
 import pytest
 import redis.asyncio
-import structlog
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from location_context.access.quota import Limit, Limits, MemoryCounter
 from location_context.settings import Secret
 from location_context.storage.redis import TIMEOUT, RedisCounter, RedisLink
+from tests.logs import captured_logs
 from tests.moved_clock import NOON, MovedClock
 from tests.storage.proxy import Proxy
 
@@ -71,7 +71,7 @@ async def test_when_redis_goes_this_process_counts_on_and_says_so(
         for _ in range(6):
             assert (await counter.consume("key", Limits(MINUTE))).allowed
         await proxy.stop()
-        with structlog.testing.capture_logs() as logs:
+        with captured_logs() as logs:
             allowed = [(await counter.consume("key", Limits(MINUTE))).allowed for _ in range(10)]
         assert allowed == [True] * 4 + [False] * 6
         assert counter.degraded

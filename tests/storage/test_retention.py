@@ -6,7 +6,6 @@ from datetime import UTC, date, datetime, timedelta
 import msgspec
 import pytest
 from sqlalchemy import text
-from structlog.testing import capture_logs
 
 from location_context.point import Point
 from location_context.sections.events.records import Calendar, Place, ProviderEvent, When
@@ -17,7 +16,8 @@ from location_context.storage.database import Database
 from location_context.storage.datasets import SqlCacheStore, SqlClimateStore, SqlGuideStore
 from location_context.storage.events import SqlEventStore
 from location_context.storage.retention import PASS_EVERY, Deleted, Retention
-from location_context.upstream.cached_source import CacheRecord
+from location_context.upstream.cached import CacheRecord
+from tests.logs import captured_logs
 from tests.moved_clock import NOON, MovedClock
 from tests.sections.guide.samples import PROVENANCE, restaurant
 from tests.storage.subprocess_targets import child, plain, prune_and_die
@@ -134,7 +134,7 @@ async def test_a_pass_is_due_once_a_day_for_one_process_and_is_logged_with_its_c
     clock = MovedClock()
     await SqlClimateStore(database).save(months("old", datetime(2000, 1, 1, tzinfo=UTC), years=1))
     processes = [Retention(database, clock) for _ in range(4)]
-    with capture_logs() as lines:
+    with captured_logs() as lines:
         passed = await asyncio.gather(*(one.pass_if_due() for one in processes))
     assert [one for one in passed if one is not None] == [Deleted(climate_months=12)]
     (line,) = lines

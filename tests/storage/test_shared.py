@@ -12,7 +12,7 @@ from location_context import errors
 from location_context.settings import Secret
 from location_context.storage.redis import RedisLink
 from location_context.storage.shared import LOCK_MS, MAX_LIFE_MS, RedisSharedStore
-from location_context.upstream.cached_source import CachedSource, Sharing
+from location_context.upstream.cached import Cached, Sharing
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.shared_cache import SharedCache
 from tests.databases import OwnRedis
@@ -32,7 +32,7 @@ class Process:
         self.error: Exception | None = None
         self.cache = SharedCache(None, lambda: NOW, store)
         self.goes = asyncio.Event()
-        self.source: CachedSource[str, str] = CachedSource(
+        self.source: Cached[str, str] = Cached(
             lambda: NOW,
             fresh=timedelta(minutes=30),
             stale=timedelta(hours=6),

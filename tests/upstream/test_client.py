@@ -10,7 +10,6 @@ import tracemalloc
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from structlog.testing import capture_logs
 
 from location_context.counters import ProviderCalls
 from location_context.errors import (
@@ -30,6 +29,7 @@ from location_context.upstream.client import (
 from location_context.upstream.host import Breaker, Host, Hosts
 from location_context.upstream.http import Backoff, http_client
 from tests.fakes.server import Answered, StandIn
+from tests.logs import captured_logs
 from tests.moved_clock import MovedClock
 
 pytestmark = pytest.mark.anyio
@@ -482,7 +482,7 @@ async def test_a_provider_that_answers_500_for_everything_is_logged_at_once_then
             with pytest.raises(ProviderStatusError):
                 await ask(provider)
 
-    with capture_logs() as lines:
+    with captured_logs() as lines:
         await fail(20)
         seconds.advance(60)
         await fail(20)
@@ -502,7 +502,7 @@ async def test_a_provider_that_fails_every_second_time_fills_no_log(client, stan
     answers = [Answered({}, 500), Answered({})] * 50
     standin.respond = lambda _: answers.pop(0)
     provider = upstream(client, standin.url)
-    with capture_logs() as lines:
+    with captured_logs() as lines:
         for _ in range(50):
             with pytest.raises(ProviderStatusError):
                 await ask(provider)
@@ -516,7 +516,7 @@ async def test_a_breaker_is_logged_when_it_opens_and_closes_and_what_it_holds_ba
 ):
     standin.respond = lambda _: Answered({}, 500)
     provider = upstream(client, standin.url, breaker=Breaker(pause=0.001, longest=0.001))
-    with capture_logs() as lines:
+    with captured_logs() as lines:
         for _ in range(3):
             with pytest.raises(ProviderStatusError):
                 await ask(provider)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import text
-from structlog.testing import capture_logs
 
 from location_context.settings import Secret, Settings
 from location_context.storage import budgets
@@ -17,6 +16,7 @@ from location_context.storage.budgets import SqlLedger, delete_old
 from location_context.storage.database import Database
 from location_context.upstream.budget import HOUR, MINUTE, Budget
 from location_context.upstream.host import Host, Hosts
+from tests.logs import captured_logs
 from tests.storage.proxy import Proxy
 
 pytestmark = pytest.mark.anyio
@@ -91,7 +91,7 @@ async def test_while_the_database_is_gone_a_process_counts_alone_and_stores_it_l
             one = host(database, {HOUR: 10.0})
             assert await one.spend(4, public=False)
             await proxy.stop()
-            with capture_logs() as logs:
+            with captured_logs() as logs:
                 assert [await one.spend(3, public=False) for _ in range(3)] == [True, True, False]
             assert [line["event"] for line in logs] == ["budget_not_shared", "budget_spent"]
             await proxy.start()
@@ -103,7 +103,7 @@ async def test_a_spent_budget_is_logged_once_a_window(sqlite_settings: Settings)
     now = [1_800_000_000.0]  # PostgreSQL counts by its own clock
     async with await Database.open(sqlite_settings) as database:
         one = host(database, {MINUTE: 10.0}, lambda: now[0])
-        with capture_logs() as logs:
+        with captured_logs() as logs:
             for _ in range(2):
                 assert [await one.spend(6, public=False) for _ in range(3)].count(True) == 1
                 now[0] += 62

@@ -9,10 +9,10 @@ import sys
 import threading
 
 import pytest
-from structlog.testing import capture_logs
 
 from location_context.settings import Settings
 from location_context.web import logs
+from tests.logs import captured_logs
 from tests.serving import serve
 from tests.web.conftest import STAY, Client, make_key
 from tests.web.full_app import load_sample_guide
@@ -225,7 +225,7 @@ def test_probes_are_logged_at_debug(tmp_path, level: str, told: list[str], form:
 
 
 def test_an_import_is_logged_with_its_rows(tmp_path) -> None:
-    with capture_logs() as lines:
+    with captured_logs() as lines:
         asyncio.run(load_sample_guide(Settings(data_dir=tmp_path)))
     done = [(line["kind"], line["rows"]) for line in lines if line["event"] == "import_done"]
     assert done == [("guide", 577)]

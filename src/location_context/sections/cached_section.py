@@ -19,7 +19,7 @@ from location_context import errors
 from location_context.sections.contract import Applicable, Query, ReadKind, SectionResult
 from location_context.sections.section import Section
 from location_context.stay import Clock
-from location_context.upstream.cached_source import CachedSource, Entry
+from location_context.upstream.cached import Cached, Entry
 from location_context.upstream.deadline import Deadline
 
 REVALIDATE_TTL = timedelta(seconds=60)
@@ -51,7 +51,7 @@ class CachedSection:
         self._failed_at: datetime | None = None
         self.reads: dict[ReadKind, int] = dict.fromkeys(get_args(ReadKind), 0)
         self._clock = clock
-        self._cache: CachedSource[Hashable, SectionResult] = CachedSource(
+        self._cache: Cached[Hashable, SectionResult] = Cached(
             clock,
             fresh=lambda _key, result, _fetched_at: result.fresh_until,
             stale=None,  # hangs on midnight at the point
@@ -59,7 +59,7 @@ class CachedSection:
             size_of=_size,
             is_complete=lambda result: result.complete,
             retry_incomplete=INCOMPLETE_TTL,
-            join_public=False,
+            apart=True,
         )
         section.on_change(self._cache.clear)
 

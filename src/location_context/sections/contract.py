@@ -110,6 +110,12 @@ class Query:
     reads: list[ReadKind] = field(default_factory=list, compare=False)
 
     @property
+    def dates(self) -> Stay:
+        """The stay; a section that is `dated` is asked with one."""
+        assert self.stay is not None
+        return self.stay
+
+    @property
     def read_as(self) -> ReadKind | None:
         """The worst of `reads`; None where nothing was read."""
         return max(self.reads, key=get_args(ReadKind).index, default=None)

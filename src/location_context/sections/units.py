@@ -75,6 +75,11 @@ class Measure:
     def angle(self, degrees: float | None) -> float | None:
         return _rounded(degrees, 1.0, 0.0, 1)
 
+    def bearing(self, degrees: float | None) -> float | None:
+        """An angle below 360: what rounds to 360 is north again."""
+        rounded = self.angle(degrees)
+        return rounded if rounded is None else rounded % 360
+
     def percent(self, value: float | None) -> float | None:
         return _rounded(value, 1.0, 0.0, 0)
 

@@ -9,7 +9,7 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, Generic, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 T = TypeVar("T")
 ANSWER_RESERVE = (
@@ -68,10 +68,8 @@ class SingleFlight(Generic[T]):
         (['sunny', 'sunny'], 1)
     """
 
-    def __init__(self, on_join: Callable[[Any], None] | None = None) -> None:
-        """`on_join` is called with the key by each caller of `run` who finds a fetch under way."""
+    def __init__(self) -> None:
         self._tasks: dict[Hashable, asyncio.Task[T]] = {}
-        self.on_join = on_join
 
     async def run(self, key: Hashable, fetch: Callable[[], Awaitable[T]], deadline: Deadline) -> T:
         """The result of the one fetch for `key`, which is started if none is under way.
@@ -79,8 +77,6 @@ class SingleFlight(Generic[T]):
         Raises:
             TimeoutError: the deadline came first; the fetch goes on.
         """
-        if self.on_join is not None and key in self._tasks:
-            self.on_join(key)
         task = self.start(key, fetch)
         async with asyncio.timeout(deadline.left()):
             return await asyncio.shield(task)
@@ -108,10 +104,6 @@ class SingleFlight(Generic[T]):
         for task in tasks:
             with contextlib.suppress(BaseException):
                 await task
-
-    def items(self) -> list[tuple[Any, asyncio.Task[T]]]:
-        """What is under way now: keys and tasks."""
-        return list(self._tasks.items())
 
     def __contains__(self, key: Hashable) -> bool:
         return key in self._tasks

@@ -175,11 +175,10 @@ class Widget:
         sections = chosen(service.sections, parameters.sections)
         parameters = replace(parameters, language=query.language)  # in the addresses on the page
         title = embedding.title(sections, parameters.place, query.language)
-        assert query.stay is not None
         rendered = [card for card in cards if card]
         shown = content.Content(
             title=title,
-            header=content.header(parameters, query.stay, query.point, service.gazetteer, fmt),
+            header=content.header(parameters, query.dates, query.point, service.gazetteer, fmt),
             cards=rendered,
             whole=embedding.full_address(service.settings, parameters)
             if parameters.layout == "compact"

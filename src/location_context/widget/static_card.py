@@ -222,8 +222,7 @@ async def read_and_draw(
     sections = chosen(service.sections, parameters.sections)
     read = (content.read(service, one, query, deadline) for one in sections)
     results = content.joined(await asyncio.gather(*read))
-    assert query.stay is not None
-    header = content.header(parameters, query.stay, query.point, service.gazetteer, fmt)
+    header = content.header(parameters, query.dates, query.point, service.gazetteer, fmt)
     now, footer = service.clock(), content.footer(results, fmt)
     briefs = (content.brief(one, results, fmt, now) for one in results.by_section)
     card = StaticCard(fmt)

@@ -23,7 +23,7 @@ from location_context.sections.weather.climatology import (
 )
 from location_context.sections.weather.providers.nasa_power import NasaPower
 from location_context.sections.weather.records import (
-    FIELDS,
+    ARCHIVE_FIELDS,
     PAD_DAYS,
     ROW,
     Grid,
@@ -34,7 +34,7 @@ from location_context.sections.weather.records import (
 from location_context.stay import Stay
 
 YEARS, DAYS = 10, 3
-SHAPE = (len(FIELDS), YEARS, DAYS + 2 * PAD_DAYS)
+SHAPE = (len(ARCHIVE_FIELDS), YEARS, DAYS + 2 * PAD_DAYS)
 
 
 def constant(**columns: float) -> np.ndarray:
@@ -191,7 +191,7 @@ def test_the_months_of_a_stay_hold_its_whole_window_in_every_year(start, days, y
 def held(missing_days: set[date]):
     def find(year: int, month: int) -> Month:
         first, last = month_span(year, month)
-        values = np.zeros((len(FIELDS), (last - first).days + 1), np.float32)
+        values = np.zeros((len(ARCHIVE_FIELDS), (last - first).days + 1), np.float32)
         for place in range(values.shape[1]):
             if first + timedelta(place) in missing_days:
                 values[:, place] = np.nan

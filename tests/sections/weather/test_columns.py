@@ -10,7 +10,7 @@ from hypothesis import example, given, reject
 from hypothesis import strategies as st
 
 from location_context.sections.weather.providers.base import UNITS, Native, is_number, read_columns
-from location_context.sections.weather.records import LIMITS
+from location_context.sections.weather.records import FIELDS as ALL_FIELDS
 
 FIRST = date(2016, 2, 27)
 FIELDS = ("temperature_max", "weather_code", "sunshine_hours", "wind_direction_dominant")
@@ -39,7 +39,7 @@ columns = st.integers(1, 40).flatmap(
 def value_of(name: str, value: object) -> float:
     """What one value is, looked at alone."""
     factor, offset = UNITS[TABLE[name].unit]
-    low, high = LIMITS[name]
+    low, high = ALL_FIELDS[name][:2]
     number = float(value) * factor + offset if is_number(value) else math.nan
     return number if low <= number <= high else math.nan
 

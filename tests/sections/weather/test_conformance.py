@@ -20,7 +20,7 @@ from location_context.sections.weather.providers.open_meteo import (
 )
 from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
 from location_context.sections.weather.providers.open_meteo_forecast import OpenMeteoForecast
-from location_context.sections.weather.records import FIELDS, Cell
+from location_context.sections.weather.records import ARCHIVE_FIELDS, Cell
 from location_context.settings import Settings
 from location_context.upstream.http import HttpResponse, http_client
 from tests.fakes.server import Answered, StandIn
@@ -41,11 +41,11 @@ def test_recorded_daily_answers_are_read_by_their_dates(shared_data):
     for _, body in recorded(shared_data, "*.json"):
         if "daily" not in body:
             with pytest.raises(ProviderResponseInvalid):
-                read_daily(body, FIELDS)
+                read_daily(body, ARCHIVE_FIELDS)
             continue
         read += 1
-        first, values = read_daily(body, FIELDS)
-        columns = dict(zip(FIELDS, values, strict=True))
+        first, values = read_daily(body, ARCHIVE_FIELDS)
+        columns = dict(zip(ARCHIVE_FIELDS, values, strict=True))
         assert first == date.fromisoformat(body["daily"]["time"][0])
         raw = [math.nan if v is None else v for v in body["daily"]["temperature_2m_max"]]
         assert np.array_equal(columns["temperature_max"], raw, equal_nan=True)
@@ -62,8 +62,8 @@ def test_a_recorded_forecast_of_nulls_is_no_forecast(shared_data):
         if set(body.get("daily", {}).get("temperature_2m_max", [0])) == {None}
     ]
     assert len(nulls) == 1
-    _, values = read_daily(nulls[0], FIELDS)
-    assert np.isnan(values[FIELDS.index("temperature_max")]).all()
+    _, values = read_daily(nulls[0], ARCHIVE_FIELDS)
+    assert np.isnan(values[ARCHIVE_FIELDS.index("temperature_max")]).all()
 
 
 async def test_recorded_and_quoted_errors_are_understood(shared_data):

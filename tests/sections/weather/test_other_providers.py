@@ -7,7 +7,6 @@ from importlib.metadata import EntryPoint
 import msgspec
 import numpy as np
 import pytest
-import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +26,7 @@ from location_context.stay import Stay
 from tests.fakes.met_norway import PATH as MET_PATH
 from tests.fakes.open_meteo import ARCHIVE, FORECAST
 from tests.fakes.server import Answered, Asked
+from tests.logs import captured_logs
 from tests.sections.weather.conftest import World, query
 from tests.sections.weather.test_open_meteo import places
 
@@ -167,7 +167,7 @@ async def test_met_norway_is_followed_within_its_host_and_a_203_is_logged_once(w
         return dataclasses.replace(answer, status=203 if answer.status == 200 else answer.status)
 
     world.norway.server.respond = respond
-    with structlog.testing.capture_logs() as logged:
+    with captured_logs() as logged:
         for point in places(3):
             body = (await world.read(query(NEAR, point))).body
             assert body.basis.provider == "MET Norway"

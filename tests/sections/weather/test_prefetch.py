@@ -108,6 +108,7 @@ async def test_a_page_across_the_horizon_costs_one_archive_call_and_both_its_par
         return respond(request)
 
     world.open_meteo.server.respond = archive_first
+    world.norway.fault = DOWN  # it would answer in place of a forecast that is held
     whole = Stay(date(2026, 12, 3), date(2026, 12, 9))
     near = Stay(whole.start, date(2026, 12, 6))
     first, _ = await asyncio.gather(

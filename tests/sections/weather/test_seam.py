@@ -18,7 +18,7 @@ from location_context.sections.weather.calibration import Calibration
 from location_context.sections.weather.presenter import Presenter
 from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
 from location_context.sections.weather.records import (
-    FIELDS,
+    ARCHIVE_FIELDS,
     FORECAST_FIELDS,
     PAD_DAYS,
     ROW,
@@ -83,9 +83,9 @@ class Place:
         return values
 
     def past(self, random: np.random.Generator) -> np.ndarray:
-        """FIELDS x years x days, with a fortnight to either side, at the archive's height."""
+        """ARCHIVE_FIELDS x years x days, with a fortnight to either side, at the archive's height."""
         width = DAYS + 2 * PAD_DAYS
-        values = np.full((len(FIELDS), YEARS, width), np.nan)
+        values = np.full((len(ARCHIVE_FIELDS), YEARS, width), np.nan)
         usual = self.usual(self.today - PAD_DAYS * DAY, width, self.heights[2])
         middle = usual + self.anomalies(random, YEARS, width)
         half = self.day_range / 2 + self.sd / 4 * np.abs(random.normal(0, 1, middle.shape))

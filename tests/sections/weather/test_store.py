@@ -17,7 +17,13 @@ from hypothesis.extra.numpy import arrays
 from sqlalchemy import delete, update
 
 from location_context.errors import StorageError
-from location_context.sections.weather.records import FIELDS, Grid, Month, MonthRow, month_span
+from location_context.sections.weather.records import (
+    ARCHIVE_FIELDS,
+    Grid,
+    Month,
+    MonthRow,
+    month_span,
+)
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
 from location_context.stay import Stay
 from location_context.storage.database import Database
@@ -38,7 +44,7 @@ FETCHED = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 def month(year: int, name: int, value: float = 1.5, fetched_at: datetime = FETCHED) -> Month:
     first, last = month_span(year, name)
-    values = np.full((len(FIELDS), (last - first).days + 1), value, np.float32)
+    values = np.full((len(ARCHIVE_FIELDS), (last - first).days + 1), value, np.float32)
     values[0, 0] = np.nan
     return Month(year, name, Grid(48.75, 2.25, 81.0), fetched_at, values)
 

@@ -68,8 +68,7 @@ class Astronomy(section.Section[AstronomyBody]):
 
     async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
         """The sky of each date; the caller's deadline bounds the wait for months to be made."""
-        assert query.stay is not None
-        days = local_days(query.stay, query.point.zone)
+        days = local_days(query.dates, query.point.zone)
         if len(days) <= _AT_ONCE_DAYS and self._ephemeris.holds(*required_span(days)):
             body = self.answer(query, days)
         else:
@@ -80,8 +79,7 @@ class Astronomy(section.Section[AstronomyBody]):
 
     def answer(self, query: contract.Query, days: Sequence[LocalDay]) -> AstronomyBody:
         """The body, computed in the caller's thread."""
-        point, stay = query.point, query.stay
-        assert stay is not None
+        point, stay = query.point, query.dates
         return AstronomyBody(
             point=contract.point_body(point),
             stay=contract.StayBody(start=stay.start, end=stay.end),

@@ -85,9 +85,8 @@ class Events(section.Section[EventsBody]):
 
     async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
         """The events of the stay; it never raises, since holidays are always known."""
-        assert query.stay is not None
         now = self._clock()
-        if query.stay.is_past(query.point.today(now)):
+        if query.dates.is_past(query.point.today(now)):
             message = query.language.gettext("The stay has ended.")
             past = NoEvents(reason="stay_in_past", message=message, coverage=[])
             return contract.SectionResult(past, now + timedelta(days=1))
@@ -99,7 +98,7 @@ class Events(section.Section[EventsBody]):
         lacks = contract.foremost(result.degraded_reason for result in found)
         if any(result.status == "stale" for result in found):
             lacks = contract.foremost([lacks, "provider_unavailable"])
-        body = self._body(query, query.stay, results)
+        body = self._body(query, query.dates, results)
         return contract.SectionResult(body, fresh_until, lacks, shared_until=shared_until)
 
     def _body(

@@ -20,7 +20,7 @@ from location_context.sections.contract import DegradedReason, degraded_by
 from location_context.sections.guide.response import Travel
 from location_context.sections.guide.restaurant_index import Found
 from location_context.sections.section import SectionContext
-from location_context.upstream.cached_source import CachedSource
+from location_context.upstream.cached import Cached
 from location_context.upstream.client import ClientLimits, ProviderClient
 from location_context.upstream.deadline import Deadline
 
@@ -73,7 +73,7 @@ class Router:
             host=context.host("osrm"),
             limits=ClientLimits(timeout=5.0, max_bytes=200_000),
         )
-        self._durations: CachedSource[str, list[float | None]] = CachedSource(
+        self._durations: Cached[str, list[float | None]] = Cached(
             context.clock,
             fresh=DURATIONS_TTL,
             stale=DURATIONS_TTL,

@@ -52,7 +52,7 @@ class Fit:
 
 
 def remove_outliers(values: Floats) -> Floats:
-    """Values (FIELDS x years x days) without what no weather explains.
+    """Values (ARCHIVE_FIELDS x years x days) without what no weather explains.
 
     A temperature is dropped when it lies both 25 K and eight scaled median deviations from the
     window's median; the wettest day when it has over 300 mm and five times the next.
@@ -130,7 +130,7 @@ def quantiles(pooled: Floats, *levels: float) -> list[Floats]:
 
 
 def summarise(values: Floats) -> Columns:
-    """Every column of the climatology from values (FIELDS x years x (dates + 30))."""
+    """Every column of the climatology from values (ARCHIVE_FIELDS x years x (dates + 30))."""
     columns = _means(values)
     temperatures = values[_FIRST_TEMPERATURE : _FIRST_TEMPERATURE + len(records.TEMPERATURES)]
     line = fit(temperatures)
@@ -177,7 +177,7 @@ def _means(values: Floats) -> Columns:
     total, count = _sums(by_day)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.where(count > 0, total / np.round(count), np.nan)
-    return dict(zip(records.FIELDS, means, strict=True))
+    return dict(zip(records.ARCHIVE_FIELDS, means, strict=True))
 
 
 def _wind(values: Floats) -> Floats:
@@ -246,9 +246,9 @@ def months_to_horizon(stay: Stay, today: date) -> list[records.YearMonth]:
 def windows(
     stay: Stay, years: Sequence[int], find: Callable[[int, int], records.Month | None]
 ) -> Floats:
-    """FIELDS x years x (days + 30) of the stay in the years, NaN where nothing is stored."""
+    """ARCHIVE_FIELDS x years x (days + 30) of the stay in the years, NaN where nothing is stored."""
     width = stay.days + 2 * PAD_DAYS
-    values = np.full((len(records.FIELDS), len(years), width), np.nan)
+    values = np.full((len(records.ARCHIVE_FIELDS), len(years), width), np.nan)
     touched = months_of(stay, stay.start.year)
     for row, year in enumerate(years):
         first = in_year(stay.start, year) - timedelta(PAD_DAYS)

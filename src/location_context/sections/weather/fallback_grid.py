@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from location_context.errors import OperatorError
 from location_context.point import Point
 from location_context.sections.contract import Attribution
-from location_context.sections.weather.records import LIMITS, Floats, Grid, WeatherSeries
+from location_context.sections.weather.records import FORECAST_FIELDS, Floats, Grid, WeatherSeries
 from location_context.settings.data_dir import GRID_FILE
 from location_context.stay import Stay
 
@@ -73,7 +73,7 @@ class FallbackGrid:
             return None
         months, grid = _at(values, point)
         unknown = np.full(stay.days, np.nan)
-        columns = dict.fromkeys(LIMITS, unknown)
+        columns = dict.fromkeys(FORECAST_FIELDS, unknown)
         columns["temperature_mean"] = _in_season(months[0], stay)
         columns["precipitation_sum"] = _in_season(months[1] / _MONTH_DAYS, stay)
         return WeatherSeries(

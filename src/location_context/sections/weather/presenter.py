@@ -5,7 +5,7 @@ the point, once, as they are read from what is stored.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 
 import msgspec
@@ -35,24 +35,8 @@ from location_context.stay import horizon
 
 Convert = Callable[[float | None], float | None]
 
-CONVERSIONS: Mapping[str, str] = {  # by column: the method of `Measure`; else `temperature`
-    "precipitation_sum": "precipitation",
-    "precipitation_sum_p90": "precipitation",
-    "precipitation_hours": "hours",
-    "precipitation_probability": "percent",
-    "snowfall_sum": "snowfall",
-    "wind_speed_max": "wind_speed",
-    "wind_gusts_max": "wind_speed",
-    "wind_direction_dominant": "angle",
-    "sunshine_hours": "hours",
-    "cloud_cover_mean": "percent",
-    "humidity_mean": "percent",
-    "uv_index_max": "count",
-}
 _TENTHS = tuple(f"temperature_{end}_{level}" for end in ("max", "min") for level in ("p10", "p90"))
-_CORRECTED = frozenset({*records.TEMPERATURES, *_TENTHS})
-_ALL_COLUMNS = (*records.LIMITS, *_TENTHS, "precipitation_sum_p90")
-_COLUMNS = tuple(name for name in _ALL_COLUMNS if name != "weather_code")
+_COLUMNS = (*records.FORECAST_FIELDS, *_TENTHS, "precipitation_sum_p90")
 _ISSUED = ("temperature_max", "temperature_min", "precipitation_probability")
 _TYPICAL = (*_ISSUED, "temperature_max_p10", "temperature_max_p90")
 
@@ -69,9 +53,8 @@ class Presenter:
         degraded_reason: DegradedReason | None = None,
     ) -> None:
         """`degraded_reason` is why the point's elevation, which matters, is missing."""
-        assert query.stay is not None
         self._query = query
-        self._stay = query.stay
+        self._stay = query.dates
         self._series = series
         self._elevation = elevation
         self._today = today
@@ -79,9 +62,10 @@ class Presenter:
         self._measure = Measure(query.units)
         self._kelvin = series.grid.correction(elevation) if series.grid else None
         unknown = np.full(self._stay.days, math.nan)  # what a provider does not give is null
-        self._columns: Columns = dict.fromkeys(_ALL_COLUMNS, unknown) | estimate.at_place(series)
-        for name in _CORRECTED:
-            self._columns[name] = _corrected(name, self._columns[name], self._kelvin)
+        columns = dict.fromkeys(_COLUMNS, unknown) | estimate.at_place(series)
+        self._columns: Columns = {
+            name: _corrected(name, values, self._kelvin) for name, values in columns.items()
+        }
         archive = series.typical or series  # whose history is shown, from its own height
         grid = series.grid
         ground = elevation if elevation is not None or grid is None else grid.elevation
@@ -124,6 +108,7 @@ class Presenter:
     def _days(self) -> list[Day]:
         shown = {name: self._converted(name, self._columns[name]) for name in _COLUMNS}
         codes = self._columns["weather_code"]
+        del shown["weather_code"]  # a number is given only where it names a condition
         issued, typical = self._issued(), self._typical()
         language = self._query.language
         days = []
@@ -166,11 +151,8 @@ class Presenter:
         return [dict(zip(names, row, strict=True)) for row in zip(*shown, strict=True)]
 
     def _converted(self, name: str, values: Floats) -> list[float | None]:
-        convert: Convert = getattr(self._measure, CONVERSIONS.get(name, "temperature"))
-        converted = [convert(value) for value in values.tolist()]
-        if name == "wind_direction_dominant":  # 359.96 is north again
-            return [value if value is None else value % 360 for value in converted]
-        return converted
+        convert: Convert = getattr(self._measure, _field(name).measure)
+        return [convert(value) for value in values.tolist()]
 
     def _summary(self) -> Summary:
         measure = self._measure
@@ -256,13 +238,19 @@ class Presenter:
         ]
 
 
+def _field(column: str) -> records.Field:
+    """Return the field of a column, which may be one of its tenths."""
+    return records.FIELDS[column.removesuffix("_p10").removesuffix("_p90")]
+
+
 def _corrected(name: str, values: Floats, kelvin: float | None) -> Floats:
     """Return temperatures moved by this much; what is not plausible there is unknown."""
-    if not kelvin or name not in _CORRECTED:
+    field = _field(name)
+    if not kelvin or field.measure != "temperature":
         return values
-    field = name.removesuffix("_p10").removesuffix("_p90")
-    corrected: Floats = records.plausible((field,), values[None] + kelvin)[0]
-    return corrected
+    moved = values + kelvin
+    with np.errstate(invalid="ignore"):
+        return np.where((moved >= field.lowest) & (moved <= field.highest), moved, np.nan)
 
 
 def _total(values: Floats) -> float:

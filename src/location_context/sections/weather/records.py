@@ -8,10 +8,10 @@ reach into, per cell of a provider's grid: points of a cell share what a provide
 import math
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from functools import lru_cache
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
 import msgspec
 import numpy as np
@@ -27,30 +27,46 @@ PAD_DAYS = 15  # a window reaches as far to either side of a date
 SETTLED_DAYS = 6  # until an archive has a day for good
 LAPSE_K_PER_M = 0.0065  # ICAO standard atmosphere
 
-# Plausible daily values: what lies outside is unknown. The highest ever measured lie inside,
-# but for rain, where 1,000 mm leaves out only a handful of days on Réunion.
-LIMITS: Mapping[str, tuple[float, float]] = {
-    "weather_code": (0, 99),
-    "temperature_max": (-95, 65),
-    "temperature_min": (-95, 65),
-    "temperature_mean": (-95, 65),
-    "apparent_temperature_max": (-140, 95),
-    "apparent_temperature_min": (-140, 95),
-    "precipitation_sum": (0, 1000),
-    "precipitation_hours": (0, 24),
-    "snowfall_sum": (0, 500),
-    "wind_speed_max": (0, 500),
-    "wind_gusts_max": (0, 600),
-    "wind_direction_dominant": (0, 360),
-    "sunshine_hours": (0, 24),
-    "cloud_cover_mean": (0, 100),
-    "humidity_mean": (0, 100),
-    "precipitation_probability": (0, 100),
-    "uv_index_max": (0, 50),
+
+class Field(NamedTuple):
+    """One value of a day.
+
+    Attributes:
+        lowest, highest: what lies outside is not plausible, and taken as unknown.
+        measure: the method of `Measure` that converts it from our metric unit.
+        archived: whether archives have it, and not forecasts alone.
+    """
+
+    lowest: float
+    highest: float
+    measure: str
+    archived: bool = True
+
+
+# The highest values ever measured lie inside the limits, but for rain, where 1,000 mm leaves out
+# only a handful of days on Réunion.
+FIELDS: Mapping[str, Field] = {
+    "weather_code": Field(0, 99, "count"),
+    "temperature_max": Field(-95, 65, "temperature"),
+    "temperature_min": Field(-95, 65, "temperature"),
+    "temperature_mean": Field(-95, 65, "temperature"),
+    "apparent_temperature_max": Field(-140, 95, "temperature"),
+    "apparent_temperature_min": Field(-140, 95, "temperature"),
+    "precipitation_sum": Field(0, 1000, "precipitation"),
+    "precipitation_hours": Field(0, 24, "hours"),
+    "snowfall_sum": Field(0, 500, "snowfall"),
+    "wind_speed_max": Field(0, 500, "wind_speed"),
+    "wind_gusts_max": Field(0, 600, "wind_speed"),
+    "wind_direction_dominant": Field(0, 360, "bearing"),
+    "sunshine_hours": Field(0, 24, "hours"),
+    "cloud_cover_mean": Field(0, 100, "percent"),
+    "humidity_mean": Field(0, 100, "percent"),
+    "precipitation_probability": Field(0, 100, "percent", archived=False),
+    "uv_index_max": Field(0, 50, "count", archived=False),
 }
-FIELDS = tuple(LIMITS)[:15]  # what the archive has
-FORECAST_FIELDS = tuple(LIMITS)
-TEMPERATURES = FIELDS[1:6]
+FORECAST_FIELDS = tuple(FIELDS)
+ARCHIVE_FIELDS = tuple(name for name, field in FIELDS.items() if field.archived)
+TEMPERATURES = tuple(name for name, field in FIELDS.items() if field.measure == "temperature")
 ROW = {name: row for row, name in enumerate(FORECAST_FIELDS)}
 
 # Weather codes: WMO 4677 as Open-Meteo uses it.
@@ -126,7 +142,7 @@ def plausible(names: tuple[str, ...], values: Floats) -> Floats:
 
 @lru_cache(maxsize=64)
 def _limits(names: tuple[str, ...]) -> Floats:
-    return np.array([LIMITS[name] for name in names]).T[..., None]
+    return np.array([FIELDS[name][:2] for name in names]).T[..., None]
 
 
 def condition_of(code: float) -> Condition | None:
@@ -152,7 +168,7 @@ class Month:
     month: int
     grid: Grid
     fetched_at: datetime
-    values: NDArray[np.float32]  # FIELDS x days
+    values: NDArray[np.float32]  # ARCHIVE_FIELDS x days
 
     @property
     def first(self) -> date:
@@ -192,7 +208,7 @@ class MonthRow(msgspec.Struct, frozen=True):
         """The month; None when the data are damaged or of another shape."""
         try:
             first, last = month_span(self.year, self.month)
-            values = _unpack(self.data, (len(FIELDS), (last - first).days + 1))
+            values = _unpack(self.data, (len(ARCHIVE_FIELDS), (last - first).days + 1))
         except (zlib.error, ValueError, OverflowError, IndexError):
             return None
         grid = Grid(self.lat, self.lng, self.elevation)
@@ -317,3 +333,8 @@ class WeatherSeries:
     spread: Spread | None = None
     stale: bool = False
     degraded_reason: DegradedReason | None = None
+
+    def crediting(self, notices: Sequence[Attribution]) -> "WeatherSeries":
+        """Return it with the notices of one more source, none twice."""
+        new = [notice for notice in notices if notice not in self.attribution]
+        return replace(self, attribution=[*self.attribution, *new])

@@ -134,16 +134,15 @@ class Weather(section.Section[WeatherBody]):
         Raises:
             UpstreamUnavailable: no provider answered, and there is no fallback grid.
         """
-        assert query.stay is not None
         now = self._clock()
         today = query.point.today(now)
-        if query.stay.is_past(today):
+        if query.dates.is_past(today):
             message = query.language.gettext("The stay has ended.")
             return contract.SectionResult(
                 contract.NotApplicable(reason="stay_in_past", message=message), now + PAST_TTL
             )
         inner = deadline.earlier(ANSWER_RESERVE)
-        is_near = query.stay.within_horizon(today)
+        is_near = query.dates.within_horizon(today)
         comes_along = is_near and self._forecasts.brings_elevation(query)
         elevation = None if comes_along else self._ask_elevation(query, inner)
         try:
@@ -171,10 +170,9 @@ class Weather(section.Section[WeatherBody]):
 
     async def _series(self, query: contract.Query, deadline: Deadline) -> WeatherSeries | None:
         """The best that is there by the deadline."""
-        assert query.stay is not None
         inner = deadline.earlier(FALLBACK_RESERVE)
         series: WeatherSeries | None
-        if not query.stay.within_horizon(query.point.today(self._clock())):
+        if not query.dates.within_horizon(query.point.today(self._clock())):
             series = await self.archives.fetch(query, inner)
         else:
             sources = [
@@ -183,7 +181,7 @@ class Weather(section.Section[WeatherBody]):
             ]
             stagger = min(FORECAST_SECONDS, deadline.left() * FORECAST_SHARE)
             series = await FallbackChain(sources, deadline, math.inf, stagger=stagger).run()
-        return series or self._fallback.series(query.point, query.stay)
+        return series or self._fallback.series(query.point, query.dates)
 
     async def _forecast(self, query: contract.Query, deadline: Deadline) -> WeatherSeries | None:
         """The forecast, with what is typical of its dates as far as that is stored."""
@@ -205,16 +203,15 @@ class Weather(section.Section[WeatherBody]):
         calibration: Calibration,
     ) -> WeatherSeries:
         """The forecast weighed against the climatology that is held, or the fallback grid's."""
-        assert query.stay is not None
         assert series.as_of is not None
         issued = series.as_of.astimezone(query.point.zone).date()
-        lead = estimate.leads(query.stay, issued, query.point.today(self._clock()))
+        lead = estimate.leads(query.dates, issued, query.point.today(self._clock()))
         normals = None
         if series.typical is not None:
             kelvin = estimate.height_between(series.grid, series.typical.grid, metres)
             normals = estimate.Normals.of_archive(series.typical, kelvin)
-        elif (monthly := self._fallback.series(query.point, query.stay)) is not None:
-            normals = estimate.Normals.of_grid(monthly, series.columns, query.point, query.stay)
+        elif (monthly := self._fallback.series(query.point, query.dates)) is not None:
+            normals = estimate.Normals.of_grid(monthly, series.columns, query.point, query.dates)
             series = replace(series, attribution=_both(series.attribution, monthly.attribution))
         return estimate.calibrated(series, normals, lead, calibration)
 

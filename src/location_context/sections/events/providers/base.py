@@ -20,7 +20,7 @@ from location_context.sections.events.records import ProviderEvent
 from location_context.sections.events.response import CoverageStatus
 from location_context.sections.section import DEFAULT_ORDER, SectionContext, provider_state
 from location_context.upstream.budget import DAY, MINUTE
-from location_context.upstream.cached_source import CachedSource, Entry, Sharing
+from location_context.upstream.cached import Cached, Entry, Sharing
 from location_context.upstream.client import ProviderClient
 from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
 
@@ -204,7 +204,7 @@ class HttpEventProvider(EventProvider):
             context.clock,
             host=context.host(self.name, self.budget),
         )
-        self.cache: CachedSource[Hashable, EventBatch] = CachedSource(
+        self.cache: Cached[Hashable, EventBatch] = Cached(
             context.clock,
             fresh=self.fresh,
             stale=self.stale,
@@ -325,14 +325,13 @@ class HttpEventProvider(EventProvider):
 
     def _parts(self, query: contract.Query) -> list[tuple[contract.Query, Hashable]]:
         """What is cached apart: each week of the stay, at a tile that holds the point's circle."""
-        assert query.stay is not None
         if not self.by_tile:
             return [(query, self.cache_key(query))]
         point = query.point
         centres = self.grid.centres(point.lat, point.lng)
         points = [msgspec.structs.replace(point, lat=lat, lng=lng) for lat, lng in centres]
         parts = []
-        for week in tiles.weeks_of(query.stay):
+        for week in tiles.weeks_of(query.dates):
             at = [replace(query, point=one, stay=week) for one in points]
             keyed = [(part, self.cache_key(part)) for part in at]
             # the first of the best: its own tile, or a neighbour's that is known already

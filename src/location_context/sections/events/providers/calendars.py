@@ -54,9 +54,8 @@ class Calendars(EventProvider):
 
     async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
         """Events stored around the point during the stay, and those of its whole country."""
-        assert query.stay is not None
         # stored by the event's own dates, which may be a day off those at the point
-        days = Stay(query.stay.start - _DAY, query.stay.end + _DAY)
+        days = Stay(query.dates.start - _DAY, query.dates.end + _DAY)
         try:
             async with asyncio.timeout(deadline.earlier(ANSWER_RESERVE).left()):
                 if not (calendars := await self._list()):
@@ -135,10 +134,9 @@ def _first_of_each_day(
     events: Sequence[ProviderEvent], query: Query, radius: float
 ) -> list[ProviderEvent]:
     """Return the events of the query, the first of each day before the second of any."""
-    assert query.stay is not None
     by_day: dict[date, list[LocalEvent]] = defaultdict(list)
-    for event in relevant_events(events, query.point, query.stay, radius):
-        by_day[event.first_in(query.stay)].append(event)
+    for event in relevant_events(events, query.point, query.dates, radius):
+        by_day[event.first_in(query.dates)].append(event)
     ranked = [
         (number, day, event.details)
         for day, its_events in by_day.items()

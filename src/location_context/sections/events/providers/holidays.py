@@ -102,8 +102,7 @@ class Holidays(EventProvider):
 
     async def fetch_events(self, query: Query, deadline: Deadline) -> ProviderResult:
         """The holidays of the country during the stay; the selection looks at their regions."""
-        point, stay = query.point, query.stay
-        assert stay is not None
+        point, stay = query.point, query.dates
         if point.country is None or point.country not in self._countries:
             return ProviderResult("not_covered")
         country, first = point.country, stay.start.year

@@ -74,21 +74,19 @@ class OpenHolidays(HttpEventProvider):
 
     def cache_key(self, query: Query) -> Hashable:
         """The country and years; titles come in the query's language."""
-        assert query.stay is not None
         tag = query.language.locale.language.upper()
-        return query.point.country, query.stay.start.year, query.stay.end.year, tag
+        return query.point.country, query.dates.start.year, query.dates.end.year, tag
 
     def headers(self) -> dict[str, str]:
         return {"Accept": "application/json"}
 
     async def fetch_pages(self, query: Query) -> AsyncIterator[Page]:
         """One page of the holidays of all the country's regions in the years of the stay."""
-        assert query.stay is not None
         country = query.point.country or ""
         params = {
             "countryIsoCode": country,
-            "validFrom": f"{query.stay.start.year - 1}-12-01",  # some begin before New Year
-            "validTo": f"{query.stay.end.year}-12-31",
+            "validFrom": f"{query.dates.start.year - 1}-12-01",  # some begin before New Year
+            "validTo": f"{query.dates.end.year}-12-31",
         }
         rows = await self.get_json(query, params, self.read_rows, "/SchoolHolidays")
         yield parse_holidays(rows, country, query.language)

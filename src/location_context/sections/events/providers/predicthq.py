@@ -107,7 +107,6 @@ class PredictHQ(base.HttpEventProvider):
 
     async def fetch_pages(self, query: Query) -> AsyncIterator[tiles.Page]:
         """Page after page as long as there is budget; the first holds the highest ranks."""
-        assert query.stay is not None
         params = self.params(query)
         body = await self._first_page(query, params)
         yield self.parse_events(body.results, query)
@@ -141,13 +140,12 @@ class PredictHQ(base.HttpEventProvider):
         return await self.get_body(query, {**params, "offset": str(offset)}, Body)
 
     def params(self, query: Query) -> dict[str, str]:
-        assert query.stay is not None
         categories = [name for name in _CATEGORIES if not name.endswith("-holidays")]
         lat, lng = base.rounded_point(query)
         return {
             "within": f"{self.radius}km@{lat},{lng}",
-            "active.gte": f"{query.stay.start}T00:00:00",
-            "active.lte": f"{query.stay.end}T23:59:59",
+            "active.gte": f"{query.dates.start}T00:00:00",
+            "active.lte": f"{query.dates.end}T23:59:59",
             "active.tz": query.point.timezone,
             "category": ",".join(categories),
             "state": "active,predicted",

@@ -169,8 +169,7 @@ class Ticketmaster(base.HttpEventProvider):
 
     async def fetch_pages(self, query: Query) -> AsyncIterator[tiles.Page]:
         """Page after page; a stay of more events than can be paged through is asked in parts."""
-        assert query.stay is not None
-        room, calls, crowded = MAX_CALLS, deque([_Call(query.stay, 0)]), False
+        room, calls, crowded = MAX_CALLS, deque([_Call(query.dates, 0)]), False
         while calls and room:
             call, room = calls.popleft(), room - 1
             body = await self.get_body(query, self._call_params(query, call), Body)

@@ -329,7 +329,7 @@ class ArchiveProvider(Provider):
         ...     async def fetch_months(self, cell, wanted, today, *, public):
         ...         first = month_span(*wanted[0])[0]  # a real one asks its client
         ...         days = sum((end - start).days + 1 for start, end in intervals(wanted))
-        ...         values = np.full((15, days), 8.0)  # FIELDS x days
+        ...         values = np.full((15, days), 8.0)  # ARCHIVE_FIELDS x days
         ...         grid = Grid(50, 2, None)
         ...         return months_from(wanted, [(first, values)], grid, self._clock())
         >>> import asyncio
@@ -390,7 +390,7 @@ def months_from(
     grid: records.Grid,
     fetched_at: datetime,
 ) -> list[records.Month]:
-    """Months with their pads, cut out of blocks of days (first date, FIELDS x days)."""
+    """Months with their pads, cut out of blocks of days (first date, ARCHIVE_FIELDS x days)."""
     months = []
     for year, month in wanted:
         first, last = records.month_span(year, month)

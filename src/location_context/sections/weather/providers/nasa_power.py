@@ -103,7 +103,7 @@ class NasaPower(ArchiveProvider):
 
 
 def _read_values(series: Mapping[str, Mapping[str, Any]], first: date, last: date) -> Floats:
-    """FIELDS x days from its values by date; what is missing, -999 or implausible is NaN."""
+    """ARCHIVE_FIELDS x days from its values by date; what is missing, -999 or implausible is NaN."""
     dates = [first + timedelta(n) for n in range((last - first).days + 1)]
     keys = [f"{day:%Y%m%d}" for day in dates]
     native = {
@@ -113,13 +113,13 @@ def _read_values(series: Mapping[str, Mapping[str, Any]], first: date, last: dat
         for name, by_date in series.items()
         for values in [[by_date.get(key) for key in keys]]
     }
-    _, columns = base.read_columns(native, dates, TABLE, records.FIELDS)
+    _, columns = base.read_columns(native, dates, TABLE, records.ARCHIVE_FIELDS)
     if np.isnan(columns["temperature_max"]).all():
         raise ValueError("no temperatures")
     columns["weather_code"] = code_without(
         columns["precipitation_sum"], columns["cloud_cover_mean"], columns["temperature_mean"]
     )
-    return np.stack([columns[name] for name in records.FIELDS])
+    return np.stack([columns[name] for name in records.ARCHIVE_FIELDS])
 
 
 def _read_grid(body: Any, cell: Cell) -> Grid:

@@ -10,7 +10,7 @@ from location_context.sections.contract import Attribution
 from location_context.sections.open_meteo import NAME, open_meteo_client
 from location_context.sections.section import SectionContext
 from location_context.sections.weather.providers import base, open_meteo
-from location_context.sections.weather.records import FIELDS, Cell, Month, YearMonth
+from location_context.sections.weather.records import ARCHIVE_FIELDS, Cell, Month, YearMonth
 from location_context.upstream.client import ClientLimits
 
 NEWEST_DAYS = 2  # before today: no later date is asked for; the archive lags about five days
@@ -37,7 +37,7 @@ class OpenMeteoArchive(base.ArchiveProvider):
         )  # the host's slots are for forecasts too
         limits = ClientLimits(timeout=20.0, max_in_flight=at_once, max_waiting=MAX_WAITING)
         self.client = open_meteo_client(self.name, context.settings.archive_url, context, limits)
-        self._open_meteo = open_meteo.OpenMeteoClient(self.client, context, FIELDS)
+        self._open_meteo = open_meteo.OpenMeteoClient(self.client, context, ARCHIVE_FIELDS)
 
     def cell(self, point: Point) -> Cell:
         return Cell.of(point, base.ARCHIVE_DEGREES)
@@ -69,7 +69,7 @@ class OpenMeteoArchive(base.ArchiveProvider):
 
     def _read(self, cell: Cell, wanted: Sequence[YearMonth], body: Any) -> list[Month]:
         answers = body if isinstance(body, list) else [body]
-        blocks = [open_meteo.read_daily(answer, FIELDS) for answer in answers]
+        blocks = [open_meteo.read_daily(answer, ARCHIVE_FIELDS) for answer in answers]
         return base.months_from(
             wanted, blocks, open_meteo.read_grid(answers[0], cell), self._clock()
         )

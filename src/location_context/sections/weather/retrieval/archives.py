@@ -34,7 +34,7 @@ from location_context.sections.weather.records import (
 )
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
 from location_context.stay import Clock, Stay, horizon
-from location_context.upstream.cached_source import CachedSource, Sharing
+from location_context.upstream.cached import Cached, Sharing
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.fallback_chain import FallbackChain
 from location_context.upstream.shared_cache import SharedCache
@@ -77,7 +77,7 @@ class Archives:
         )
         clients = {one.source: one.client for one in self.providers}
         # the repository keeps what comes: this one only shares what is under way, or just came
-        self._fetches: CachedSource[_CellFetch, list[Month]] = CachedSource(
+        self._fetches: Cached[_CellFetch, list[Month]] = Cached(
             clock,
             fresh=JUST_FETCHED,
             stale=JUST_FETCHED,
@@ -217,10 +217,9 @@ class ArchiveQuery:
     """One provider's answer to one query."""
 
     def __init__(self, archives: Archives, provider: ArchiveProvider, query: Query) -> None:
-        assert query.stay is not None
         self.provider = provider
         self.query = query
-        self.stay: Stay = query.stay
+        self.stay: Stay = query.dates
         self.cell = provider.cell(query.point)
         self.today: date = query.point.today(archives.clock())
         self._archives = archives

@@ -14,7 +14,7 @@ from location_context.sections.contract import Query, degraded_by
 from location_context.sections.weather.providers.base import Forecast, ForecastProvider
 from location_context.sections.weather.records import Cell, Spot, WeatherSeries
 from location_context.stay import Clock
-from location_context.upstream.cached_source import CachedSource, Sharing
+from location_context.upstream.cached import Cached, Sharing
 from location_context.upstream.client import ProviderClient
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.fallback_chain import FallbackChain, Source
@@ -52,7 +52,7 @@ class Forecasts:
         self.clock = clock
         self.on_elevation = on_elevation
         self.on_forecast = on_forecast
-        self.cache: CachedSource[Key, Forecast] = CachedSource(
+        self.cache: Cached[Key, Forecast] = Cached(
             clock,
             fresh=_fresh_until,
             stale=STALE_TTL,
@@ -100,8 +100,7 @@ class Forecasts:
         await self.cache.close()
 
     def _key(self, provider: ForecastProvider, query: Query) -> Key:
-        assert query.stay is not None
-        past = max(0, (query.point.today(self.clock()) - query.stay.start).days)
+        past = max(0, (query.point.today(self.clock()) - query.dates.start).days)
         days = next(n for n in PAST_DAYS if n >= min(past, PAST_DAYS[-1]))
         return provider.name, Cell.of(query.point, provider.cell_degrees), days
 
@@ -138,8 +137,7 @@ class Forecasts:
         self, provider: ForecastProvider, query: Query, forecast: Forecast, *, stale: bool
     ) -> WeatherSeries | None:
         """The stay's part; None when it ends too early to serve the stay."""
-        assert query.stay is not None
-        stay, now = query.stay, self.clock()
+        stay, now = query.dates, self.clock()
         series = self.part_of(provider, query, forecast, stale=stale)
         columns = series.columns
         known = np.isfinite(columns["temperature_max"]) & np.isfinite(columns["temperature_min"])
@@ -155,13 +153,12 @@ class Forecasts:
         self, provider: ForecastProvider, query: Query, forecast: Forecast, *, stale: bool = False
     ) -> WeatherSeries:
         """What a forecast says of the stay's dates, as far as it knows them."""
-        assert query.stay is not None
         return WeatherSeries(
             mode="forecast",
             kind="forecast",
             provider=provider.title,
             model=provider.model,
-            columns=forecast.on_stay(query.stay),
+            columns=forecast.on_stay(query.dates),
             attribution=provider.attribution,
             ttl=forecast.fresh_until - self.clock(),
             as_of=forecast.issued_at or forecast.fetched_at,

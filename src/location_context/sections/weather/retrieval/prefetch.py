@@ -59,8 +59,7 @@ class Prefetch:
         archive = next(filter(_may_be_asked, self._archives.queries(query)), None)
         if archive is None:
             return None
-        assert query.stay is not None
-        wanted = climatology.months_to_horizon(query.stay, archive.today)
+        wanted = climatology.months_to_horizon(query.dates, archive.today)
         key = (archive.provider.source, archive.cell.key, tuple(sorted({m for _, m in wanted})))
         if (queued := self._queue.get(key)) is not None:
             return queued.done

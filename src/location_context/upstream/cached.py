@@ -1,9 +1,8 @@
-"""CachedSource: values by key from an outside source, fetched once and never waited for long.
+"""Cached: values by key from an outside source, fetched once and never waited for long.
 
-The one engine under forecasts, archives, elevations, events, travel times and the sections' own
-cache. It does what each of them needs around a fetch: fresh and stale life, one fetch per key for
-all who want it, a deadline for each caller, parts that come late, a share for keyed traffic of what
-public traffic may spend, and a second life of answers in other processes.
+Forecasts, archives, elevations, events, travel times and the sections' results are all cached here.
+A fresh value is returned at once. Otherwise one fetch for each key is under way, for all callers
+and all processes; it outlives its callers, each of which waits until its own deadline.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
@@ -71,7 +70,7 @@ class Sharing(Generic[K, V]):
     serves: Callable[[K, V], bool] = lambda _key, _value: True
 
 
-class CachedSource(Generic[K, V]):
+class Cached(Generic[K, V]):
     """Values by key, each from memory, from another process or from a fetch.
 
     A fetch is a call without arguments that gives an awaitable of the value, or an async iterator
@@ -91,15 +90,15 @@ class CachedSource(Generic[K, V]):
             before instead of replacing it.
         is_complete: whether asking again would not give more than this value.
         retry_incomplete: after how long an incomplete value is asked for again.
-        join_public: whether keyed callers wait for a public fetch under way, and fetch themselves
-            only if that is refused or incomplete; else the two kinds of traffic fetch apart.
+        apart: whether keyed and public traffic fetch apart. Otherwise both wait for one fetch, and
+            a keyed caller fetches again only what public traffic was refused or left incomplete.
         sharing: how values are shared with other processes; None: they are not.
 
     Example:
         >>> import asyncio
         >>> from datetime import UTC
         >>> async def main():
-        ...     source = CachedSource[str, str](
+        ...     source = Cached[str, str](
         ...         clock=lambda: datetime.now(UTC),
         ...         fresh=timedelta(minutes=30),
         ...         stale=timedelta(hours=6),
@@ -126,24 +125,23 @@ class CachedSource(Generic[K, V]):
         merge: Callable[[V, V], V] | None = None,
         is_complete: Callable[[V], bool] | None = None,
         retry_incomplete: timedelta = timedelta(minutes=5),
-        join_public: bool = True,
+        apart: bool = False,
         sharing: Sharing[K, V] | None = None,
     ) -> None:
         self._entries: LRUCache[K, Entry[V]] = LRUCache(
             max_size, (lambda entry: size_of(entry.value)) if size_of else None
         )
-        self._in_flight: SingleFlight[Entry[V]] = SingleFlight(
-            (lambda flight: on_join(flight[0])) if on_join else None
-        )
+        self._in_flight: SingleFlight[Entry[V]] = SingleFlight()
+        self._on_join = on_join
         self._clock = clock
         self._fresh = fresh
         self._stale = stale
         self._merge = merge
         self._is_complete = is_complete or (lambda _: True)
         self._retry_incomplete = retry_incomplete
-        self._join_public = join_public
+        self._apart = apart
         self._sharing = sharing
-        self._parts: dict[tuple[K, bool], V] = {}  # what has come of fetches under way
+        self._parts: dict[K, V] = {}  # what has come of fetches under way
         self._generation = 0
 
     def peek(self, key: K) -> Entry[V] | None:
@@ -182,14 +180,33 @@ class CachedSource(Generic[K, V]):
             ProviderError: the fetch failed; any other error of `fetch` comes as it is.
             TimeoutError: nothing came in time; the fetch goes on for the next caller.
         """
-        entry = self.peek(key)
-        if entry and self._clock() < entry.retry_at and entry.serves(public=public):
-            return entry
-        return await self._join(key, fetch, deadline, public=public)
+        cached = self.peek(key)
+        if cached and self._clock() < cached.retry_at and cached.serves(public=public):
+            return cached
+        joins = self.is_fetching(key, public=public)
+        if joins and self._on_join:
+            self._on_join(key)
+        try:
+            entry = await self._wait(key, fetch, deadline, public=public)
+        except ProviderBackoff:
+            if public or not joins:
+                raise
+        else:
+            if not joins or entry.serves(public=public):
+                return entry
+        return await self._wait(key, fetch, deadline, public=public)
+
+    async def _wait(self, key: K, fetch: Fetch[V], deadline: Deadline, *, public: bool) -> Entry[V]:
+        """Return what the one fetch under way gives, which is started if there is none."""
+        flight = self._flight(key, public=public)
+        return await self._in_flight.run(
+            flight, lambda: self._run(key, fetch, public=public), deadline
+        )
 
     def start(self, key: K, fetch: Fetch[V], *, public: bool = False) -> None:
         """Fetch in the background, unless that is under way."""
-        self._in_flight.start((key, public), lambda: self._run(key, fetch, public=public))
+        flight = self._flight(key, public=public)
+        self._in_flight.start(flight, lambda: self._run(key, fetch, public=public))
 
     def put(self, key: K, value: V) -> None:
         """Cache a value that came another way, and share it with the next one that is fetched."""
@@ -199,10 +216,13 @@ class CachedSource(Generic[K, V]):
         """Forget a value."""
         self._entries.pop(key)
 
-    def is_fetching(self, key: K, *, public: bool | None = None) -> bool:
-        """Whether a fetch of the key is under way; with `public` one for that traffic."""
-        kinds = (True, False) if public is None else (public,)
-        return any((key, kind) in self._in_flight for kind in kinds)
+    def is_fetching(self, key: K, *, public: bool = False) -> bool:
+        """Return whether a fetch is under way that such a caller would wait for."""
+        return self._flight(key, public=public) in self._in_flight
+
+    def _flight(self, key: K, *, public: bool) -> Hashable:
+        """Return the name of the fetch that such a caller waits for."""
+        return (key, public) if self._apart else key
 
     def clear(self) -> None:
         """Forget every value; those being fetched are not cached either."""
@@ -214,24 +234,6 @@ class CachedSource(Generic[K, V]):
         await self._in_flight.close()
         if self._sharing:
             await self._sharing.cache.close()
-
-    async def _join(self, key: K, fetch: Fetch[V], deadline: Deadline, *, public: bool) -> Entry[V]:
-        """The outcome of the one fetch for the key, or of an own one for keyed traffic."""
-        other = (key, not public)
-        if self._join_public and (key, public) not in self._in_flight and other in self._in_flight:
-            try:
-                entry = await self._in_flight.run(
-                    other, lambda: self._run(key, fetch, public=not public), deadline
-                )
-            except ProviderBackoff:
-                if public:
-                    raise
-            else:
-                if entry.serves(public=public):
-                    return entry
-        return await self._in_flight.run(
-            (key, public), lambda: self._run(key, fetch, public=public), deadline
-        )
 
     async def _run(self, key: K, fetch: Fetch[V], *, public: bool) -> Entry[V]:
         """A value of another process, else what is fetched here while no other process fetches."""
@@ -248,34 +250,32 @@ class CachedSource(Generic[K, V]):
 
     async def _fetch(self, key: K, fetch: Fetch[V], *, public: bool) -> Entry[V]:
         generation = self._generation
-        value, error = await self._collect((key, public), fetch)
+        value, error = await self._collect(key, fetch)
         cached = generation == self._generation
         entry = self._store(key, value, error, public=public, cached=cached)
         if cached:
             self._share(key, entry)
         return entry
 
-    async def _collect(
-        self, flight: tuple[K, bool], fetch: Fetch[V]
-    ) -> tuple[V, ProviderError | None]:
+    async def _collect(self, key: K, fetch: Fetch[V]) -> tuple[V, ProviderError | None]:
         """What the fetch gives, and what it failed with after its first part."""
         fetched = fetch()
         if not isinstance(fetched, AsyncIterator):
             return await fetched, None
         try:
             async for part in fetched:
-                before = self._parts.get(flight)
+                before = self._parts.get(key)
                 joined = part if before is None or not self._merge else self._merge(before, part)
-                self._parts[flight] = joined
+                self._parts[key] = joined
         except ProviderError as error:
-            if flight not in self._parts:
+            if key not in self._parts:
                 raise
             error.__traceback__ = error.__context__ = None  # it is cached: let the frames go
-            return self._parts[flight], error
+            return self._parts[key], error
         else:
-            return self._parts[flight], None
+            return self._parts[key], None
         finally:
-            self._parts.pop(flight, None)
+            self._parts.pop(key, None)
 
     def _store(
         self,
@@ -312,9 +312,7 @@ class CachedSource(Generic[K, V]):
 
     def _partial(self, key: K) -> Entry[V] | None:
         """What has come of a value whose other parts are still under way."""
-        parts = (self._parts.get((key, public)) for public in (False, True))
-        value = next((one for one in parts if one is not None), None)
-        if value is None:
+        if (value := self._parts.get(key)) is None:
             return None
         now = self._clock()
         return Entry(value, now, self._fresh_until(key, value, now), now, complete=False)

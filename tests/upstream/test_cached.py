@@ -1,4 +1,4 @@
-"""CachedSource: fresh, stale and partial values, one fetch for all, and keyed traffic's due."""
+"""Cached: fresh, stale and partial values, one fetch for all, and keyed traffic's due."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from location_context.errors import ProviderBudgetSpent, ProviderUnreachable, StorageError
-from location_context.upstream.cached_source import CachedSource, Sharing
+from location_context.upstream.cached import Cached, Sharing
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.shared_cache import SharedCache
 
@@ -53,9 +53,9 @@ class Provider:
         yield "b"
 
 
-def made(clock: Clock, **options) -> CachedSource[str, str]:
+def made(clock: Clock, **options) -> Cached[str, str]:
     given = {"fresh": timedelta(minutes=30), "stale": timedelta(hours=6), "max_size": 100}
-    return CachedSource(clock, **{**given, **options})
+    return Cached(clock, **{**given, **options})
 
 
 def joined(one: str, other: str) -> str:
@@ -66,7 +66,7 @@ def soon() -> Deadline:
     return Deadline.after(5)
 
 
-async def until_under_way(source: CachedSource, provider: Provider) -> None:
+async def until_under_way(source: Cached, provider: Provider) -> None:
     while not provider.calls:  # noqa: ASYNC110  the loop itself is what is waited for
         await asyncio.sleep(0)
 
@@ -158,7 +158,7 @@ async def test_a_part_never_replaces_a_whole_but_adds_to_it():
 
 async def test_an_incomplete_value_of_another_fetch_does_not_replace_a_fresh_whole_one():
     clock, provider = Clock(), Provider()
-    source = made(clock, is_complete=lambda value: value != "answer 1", join_public=False)
+    source = made(clock, is_complete=lambda value: value != "answer 1", apart=True)
     provider.go.clear()
     public = asyncio.ensure_future(source.get("key", provider.whole, soon(), public=True))
     await until_under_way(source, provider)
