@@ -15,7 +15,7 @@ from benchmarks import forecast_pairs
 from benchmarks.forecast_pairs import Climate, Pairs
 
 from location_context.sections.weather import climatology
-from location_context.sections.weather.accuracy import statistics
+from location_context.sections.weather.accuracy import report
 from location_context.sections.weather.calibration import Calibration
 from location_context.sections.weather.records import Floats
 from location_context.sections.weather.summary_text import SURE, rain_claim
@@ -125,7 +125,7 @@ def judge_chances(pairs: Pairs, climate: Climate, chance: Floats) -> Iterator[Ch
             rows = known & (pairs.source == source) & (pairs.lead == lead)
             wet = pairs.observed[rows]
             scores = (
-                float(statistics.brier(100 * said[rows], wet)[1])
+                float(report.brier(100 * said[rows], wet)[1])
                 for said in (chance, pairs.forecast, climate.mean)
             )
             yield ChanceRow(str(source), float(lead), int(rows.sum()), *scores)

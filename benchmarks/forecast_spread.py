@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import forecast_pairs, forecast_rain
 from benchmarks.forecast_pairs import Climate, Pairs, Unreadable
 
-from location_context.sections.weather.accuracy import statistics
+from location_context.sections.weather.accuracy import report
 from location_context.sections.weather.calibration import (
     Z90,
     Calibration,
@@ -181,7 +181,7 @@ def show_chances(pairs: Pairs, climate: Climate, chance: Floats) -> None:
     for source in np.unique(pairs.source[np.isfinite(chance)]):
         own = np.isfinite(chance) & (pairs.source == source)
         for name, said in (("ours", chance), ("issued", pairs.forecast)):
-            for part in statistics.reliability(100 * said[own], pairs.observed[own]):
+            for part in report.reliability(100 * said[own], pairs.observed[own]):
                 print(
                     f"{source} {name:6} n {part.pairs:6}  said {part.chance:5.1f} %"
                     f"  wet {part.wet_share:5.1f} %"

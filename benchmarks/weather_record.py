@@ -19,7 +19,7 @@ from location_context.sections.contract import Query
 from location_context.sections.section import SectionContext
 from location_context.sections.weather.climatology import WIDTH
 from location_context.sections.weather.presenter import Presenter
-from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
+from location_context.sections.weather.providers.open_meteo import OpenMeteoArchive
 from location_context.sections.weather.records import ARCHIVE_FIELDS, ROW, Grid, Month, month_span
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
 from location_context.sections.weather.retrieval.archives import ArchiveQuery, Archives

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from location_context.sections.weather.providers.open_meteo_forecast import FORECAST_DAYS
+from location_context.sections.weather.providers.open_meteo import FORECAST_DAYS
 from location_context.sections.weather.records import FORECAST_FIELDS
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -17,8 +17,10 @@ from location_context.sections.weather.providers.base import (
 )
 from location_context.sections.weather.providers.met_norway import MetNorway
 from location_context.sections.weather.providers.nasa_power import NasaPower
-from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
-from location_context.sections.weather.providers.open_meteo_forecast import OpenMeteoForecast
+from location_context.sections.weather.providers.open_meteo import (
+    OpenMeteoArchive,
+    OpenMeteoForecast,
+)
 from location_context.sections.weather.records import Grid
 from location_context.testing import ConformanceError, FakeResponse, check_provider, check_section
 from location_context.upstream.client import ProviderClient

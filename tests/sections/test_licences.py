@@ -7,9 +7,10 @@ import msgspec
 import pytest
 
 from location_context.point import Point
+from location_context.sections import registry
 from location_context.sections.astronomy.section import ATTRIBUTION as EPHEMERIS
 from location_context.sections.contract import CC_BY, ODBL, Attribution, point_notices, terms_of
-from location_context.sections.events.section import event_providers
+from location_context.sections.events.providers.base import EventProvider
 from location_context.sections.weather.fallback_grid import ITU
 from location_context.sections.weather.providers.met_norway import MET_NORWAY
 from location_context.sections.weather.providers.nasa_power import NASA_POWER, nasa_power
@@ -19,7 +20,11 @@ from location_context.settings import Settings
 from tests.conftest import ROOT
 
 PARIS = Point(48.8566, 2.3522, "Europe/Paris", "FR", "FR-IDF")
-EVENTS = [one.attribution for one in event_providers() if one.attribution]
+EVENTS = [
+    one.attribution
+    for one in registry.load(registry.EVENT_PROVIDERS, EventProvider)
+    if one.attribution
+]
 ALL = [
     OPEN_METEO, MET_NORWAY, NASA_POWER, ITU, DEM, copernicus(2026), *point_notices(PARIS), *EVENTS,
     *EPHEMERIS,

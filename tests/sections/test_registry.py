@@ -10,7 +10,7 @@ import pytest
 
 from location_context.errors import OperatorError
 from location_context.sections import registry
-from location_context.sections.events.section import event_providers
+from location_context.sections.events.providers.base import EventProvider
 from location_context.sections.guide.imports.reading import installed_formats
 from location_context.sections.section import Section, SectionContext
 from location_context.settings import Settings, unknown
@@ -67,9 +67,15 @@ def loaded() -> list[type]:
 def test_our_own_are_registered_as_those_of_any_package_and_stand_in_their_declared_order():
     written = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
     assert {one.name for one in loaded()} >= set(written[registry.SECTIONS])
-    assert {one.name for one in event_providers()} >= set(written[registry.EVENT_PROVIDERS])
+    assert {one.name for one in registry.load(registry.EVENT_PROVIDERS, EventProvider)} >= set(
+        written[registry.EVENT_PROVIDERS]
+    )
     assert {one.name for one in installed_formats()} >= set(written[registry.GUIDE_IMPORTERS])
-    for found in (loaded(), event_providers(), installed_formats()):
+    for found in (
+        loaded(),
+        registry.load(registry.EVENT_PROVIDERS, EventProvider),
+        installed_formats(),
+    ):
         orders = [one.order for one in found]
         assert orders == sorted(set(orders))
 

@@ -3,14 +3,16 @@
 import msgspec
 import pytest
 
-from location_context.sections.events.card import card as programme
-from location_context.sections.events.card.card import headline
+from location_context.sections import registry
+from location_context.sections.events import card as programme
+from location_context.sections.events.card import headline
+from location_context.sections.events.providers.base import EventProvider
 from location_context.sections.events.response import Coverage
-from location_context.sections.events.section import event_providers
 from tests.widget.queries import NO_BREAK, WORDS, query, words_in
 from tests.widget.samples.programme import events
 
-NAMES = {one.name: one.label(WORDS.language) for one in event_providers()}
+PROVIDERS = registry.load(registry.EVENT_PROVIDERS, EventProvider)
+NAMES = {one.name: one.label(WORDS.language) for one in PROVIDERS}
 
 
 def _card(body, fmt=WORDS, names=NAMES):

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from location_context.sections.guide.card import card as tables
+from location_context.sections.guide import card as tables
 from tests.widget.queries import WORDS, query
 from tests.widget.samples.tables import guide
 

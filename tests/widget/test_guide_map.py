@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from location_context.sections.guide.card import card as tables
-from location_context.sections.guide.card import map as drawing
+from location_context.sections.guide import card as tables
+from location_context.sections.guide import map as drawing
 from location_context.sections.guide.response import GuideBody, RestaurantBody
 from location_context.sections.guide.travel import estimate, reach
 from location_context.sections.section import Card
@@ -23,7 +23,7 @@ from tests.widget.samples.tables import destination, guide
 USE = re.compile(r'<use href="#(m\w+)" x="(-?\d+)" y="(-?\d+)"><title>(.*?)</title>')
 RING = re.compile(r'<use href="#(walk|drive)"[^>]*/><text x="7" y="4">(\d+)')
 SIDES = ("north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west")
-TEMPLATE = "location_context.sections.guide.card:card.html"
+TEMPLATE = "location_context.sections.guide:card.html"
 # tier, km, degrees
 PLACE = st.tuples(
     st.sampled_from(("three_star", "two_star", "one_star", "good_value", "selected")),

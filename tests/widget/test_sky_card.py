@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from location_context.sections.astronomy.card import card as sky
-from location_context.sections.astronomy.card.drawing import (
+from location_context.sections.astronomy import card as sky
+from location_context.sections.astronomy.drawing import (
     RADIUS,
     _declination,
     altitude,

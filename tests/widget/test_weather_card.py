@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Languages
+from location_context.sections.weather import card as weather_card
 from location_context.sections.weather import summary_text
-from location_context.sections.weather.card import card as weather_card
 from location_context.sections.weather.response import Typical, YearBody
 from tests.widget.queries import NOW, WORDS, query
 from tests.widget.samples.weather import weather

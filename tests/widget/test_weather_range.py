@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from location_context.sections.weather.card import card as weather_card
+from location_context.sections.weather import card as weather_card
 from location_context.sections.weather.response import Typical, YearBody
 from tests.widget.full_app import FORECAST, LANGUAGES, STAY, STRADDLING
 from tests.widget.queries import NO_BREAK, NOW, WORDS, query, words_in

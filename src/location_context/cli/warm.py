@@ -31,7 +31,7 @@ from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.parameters import DATED_SECTION
 from location_context.sections.contract import Query, SectionResult
 from location_context.sections.section import SectionContext
-from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
+from location_context.sections.weather.providers.open_meteo import OpenMeteoArchive
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
 from location_context.sections.weather.retrieval.archives import ArchiveBuilder, BuildReport
 from location_context.service import Service, read_all

@@ -53,8 +53,7 @@ def build(context: SectionContext) -> list[Section[Any]]:
     Raises:
         OperatorError: a section cannot be loaded, or none is registered.
     """
-    kind: type[Section[Any]] = Section  # type: ignore[type-abstract]  # subclasses are built
-    if not (sections := load(SECTIONS, kind)):
+    if not (sections := load(SECTIONS, Section)):
         raise OperatorError(
             "No section is registered: the package is not installed, or its metadata is old. "
             "Install it again: pip install ."

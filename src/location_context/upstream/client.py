@@ -222,7 +222,6 @@ class ProviderClient:
         if self._waiting >= (longest * 3 // 4 if public else longest):
             raise errors.ProviderBackoff(self.name, "too many calls wait for their turn")
         async with AsyncExitStack() as stack:
-            stack.enter_context(self.host.call())
             self._waiting += 1
             try:
                 async with asyncio.timeout(self._limits.timeout):

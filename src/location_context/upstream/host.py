@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     asynccontextmanager,
-    contextmanager,
     nullcontext,
 )
 from dataclasses import dataclass, field
@@ -69,22 +68,7 @@ class Host:
         self.refused = 0  # calls to addresses that answer, which the budget did not allow
         self._ledger = ledger
         self.backoff_until: datetime | None = None
-        self.quiet = asyncio.Event()  # set while no call is under way or waits for its turn
-        self.quiet.set()
         self._slots = slots
-        self._calls = 0
-
-    @contextmanager
-    def call(self) -> Iterator[None]:
-        """Counts a call with its wait for a slot until the block ends."""
-        self._calls += 1
-        self.quiet.clear()
-        try:
-            yield
-        finally:
-            self._calls -= 1
-            if not self._calls:
-                self.quiet.set()
 
     async def spend(self, units: float, *, public: bool) -> bool:
         """Take units out of the budget, at the provider's pace; False where it does not allow it.

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from location_context.sections.astronomy.card.drawing import Bodies, days_of
+from location_context.sections.astronomy.drawing import Bodies, days_of
 from location_context.sections.astronomy.sky.ephemeris import MOON, SUN, Ephemeris
 from location_context.sections.astronomy.sky.horizon import directions
 from tests.sections.astronomy.queries import at

@@ -10,14 +10,15 @@ from dateutil.rrule import rrulestr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from location_context.sections.events.imports.entries import CalendarEntry, RejectedEntry, Window
+from location_context.sections.events.imports.entries import RejectedEntry
 from location_context.sections.events.imports.ics import CpuTimeExceeded, cpu_time_limit, read_ics
-from location_context.sections.events.records import When
+from location_context.sections.events.records import ProviderEvent, When
 from tests.sections.events.calendar_cases import FILES, SERIES, TIMES, ZONES, at
+from tests.sections.events.readings import reading
 
 # The alarm of a series may strike while garbage is collected; it repeats until it is received.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-WINDOW = Window(date(2026, 11, 1), date(2027, 10, 31), "Europe/Berlin")
+WINDOW = reading(date(2026, 11, 1), date(2027, 10, 31), "Europe/Berlin")
 CASES = {
     f"{kind}: {name}": case
     for kind, cases in {"zone": ZONES, "time": TIMES, "series": SERIES, "file": FILES}.items()
@@ -40,7 +41,7 @@ def _shown(when: When | None) -> str:
 def test_a_strange_calendar_comes_out_as_it_is_meant(name: str):
     case = CASES[name]
     found = list(read_ics(case.data, WINDOW))
-    entries = [one for one in found if isinstance(one, CalendarEntry)]
+    entries = [one for one in found if isinstance(one, ProviderEvent)]
     shown = [f"{one.title}, {_shown(one.start)}, {_shown(one.end)}" for one in entries]
     assert sorted(shown) == sorted(case.shown)
     refused = [one.reason for one in found if isinstance(one, RejectedEntry)]

@@ -14,12 +14,12 @@ from location_context.sections.events.imports.importer import (
     ImportRejected,
     calendar_id,
     format_of,
-    window_at,
 )
 from location_context.sections.events.imports.sandbox import Sandbox, Task
 from location_context.sections.events.records import Calendar
 from location_context.settings import Settings
 from tests.fakes.server import Answered, StandIn
+from tests.sections.events.readings import reading
 
 pytestmark = pytest.mark.anyio
 PARIS = (48.8566, 2.3522)
@@ -112,7 +112,7 @@ async def test_what_goes_on_for_years_or_for_ever_is_found(opening, tmp_path, pl
         calendar = _calendar("import", str(file), lat=place[0], lng=place[1])
         imported = await opened.section._feeds.import_calendar(calendar)
         reading = await opened.read(place, "2026-12-01", "2026-12-03")
-    assert [one.location for one in imported.rejected] == ["From the first day"]
+    assert [one.location for one in imported.rejected] == ["line 4"]
     shown = {e.title for e in reading.body.events if e.sources == ["calendars"]}
     assert shown == {"Twenty years", "For ever"}
 
@@ -276,7 +276,7 @@ def test_the_reading_process_does_not_see_the_keys_of_the_server(monkeypatch):
             super().__init__(*given, **named)
 
     monkeypatch.setattr(subprocess, "Popen", Watched)
-    task = Task.of("ics", window_at(date(2026, 11, 21), None))
+    task = Task("ics", reading(date(2026, 11, 1), date(2027, 10, 31), "UTC"))
     assert list(Sandbox(ICS % b"Choir", task).parse_in_subprocess())
     assert seen
     assert "canary" not in str(seen)

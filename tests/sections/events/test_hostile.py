@@ -3,24 +3,30 @@
 import json
 import resource
 from datetime import UTC, date, datetime
+from unittest.mock import patch
 
 import msgspec
 import pytest
 
-from location_context.sections.events.imports.entries import Window
 from location_context.sections.events.imports.importer import (
     ImportRejected,
     calendar_id,
     read_calendar,
 )
-from location_context.sections.events.imports.sandbox import MAX_ENTRIES, MAX_REJECTED, Task
+from location_context.sections.events.imports.sandbox import (
+    CPU_SECONDS,
+    MAX_ENTRIES,
+    MAX_REJECTED,
+    Task,
+)
 from location_context.sections.events.records import Calendar
 from tests.sections.events.hostile import CALENDARS, EVENTS, PAGES, TABLES
+from tests.sections.events.readings import reading
 
 pytestmark = pytest.mark.anyio
-WINDOW = Window(date(2026, 11, 1), date(2027, 10, 31), "Europe/Berlin")
+WINDOW = reading(date(2026, 11, 1), date(2027, 10, 31), "Europe/Berlin")
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
-OWN = Calendar(id="cal_1", kind="import", source="a", lat=48.1, lng=11.5)
+OWN = Calendar(id="cal_1", kind="import", source="a", lat=48.1, lng=11.5, timezone="Europe/Berlin")
 # of the processor; the worst take 6 to 7 s on a core of 2026, a slow one may take three times that
 ENOUGH = 20.0
 WITHIN_THE_PARSER = 2  # where only the bound of the process ends it
@@ -35,12 +41,12 @@ def _processor() -> float:
 async def _titles_and_refused(
     data: bytes, kind, bound: float = ENOUGH
 ) -> tuple[set[str], list[str]]:
-    task = Task.of(kind, WINDOW)
-    if bound == WITHIN_THE_PARSER:
-        task = msgspec.structs.replace(task, cpu_seconds=WITHIN_THE_PARSER)
+    task = Task(kind, msgspec.structs.replace(WINDOW, calendar=OWN))
+    seconds = WITHIN_THE_PARSER if bound == WITHIN_THE_PARSER else CPU_SECONDS[kind]
     before = _processor()
     try:
-        imported = await read_calendar(OWN, data, task, NOW)
+        with patch.dict(CPU_SECONDS, {kind: seconds}):
+            imported = await read_calendar(task, data, NOW)
     except ImportRejected as refusal:
         return set(), [one.reason for one in refusal.rejected] or [refusal.message]
     finally:
@@ -98,7 +104,14 @@ async def test_of_a_hundred_thousand_events_all_that_fit_the_bound_are_stored_an
     file = tmp_path / "flood"
     file.write_text(flood(100_000))
     async with opening() as opened:
-        source = Calendar(id=calendar_id("x"), kind="import", source=str(file), lat=48.1, lng=11.5)
+        source = Calendar(
+            id=calendar_id("x"),
+            kind="import",
+            source=str(file),
+            lat=48.1,
+            lng=11.5,
+            timezone="Europe/Berlin",
+        )
         imported = await opened.section._feeds.import_calendar(source)
         (stored,) = await opened.section._feeds.calendars()
     assert imported.calendar.rows == stored.rows == MAX_ENTRIES

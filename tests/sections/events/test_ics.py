@@ -5,25 +5,27 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from location_context.sections.events.imports.entries import CalendarEntry, RejectedEntry, Window
+from location_context.sections.events.imports.entries import Reading, RejectedEntry
 from location_context.sections.events.imports.ics import read_ics
 from location_context.sections.events.imports.sandbox import Sandbox, Task
+from location_context.sections.events.records import ProviderEvent
 from tests.sections.events import calendar_oracle
 from tests.sections.events.hostile import calendar
+from tests.sections.events.readings import reading
 
 # The alarm of a series may strike while garbage is collected; it repeats until it is received.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 ZONE = "Europe/Berlin"
-WINDOW = Window(date(2026, 11, 1), date(2027, 10, 31), ZONE)
+WINDOW = reading(date(2026, 11, 1), date(2027, 10, 31), ZONE)
 
 
-def _read(data: bytes, window: Window = WINDOW) -> tuple[list[CalendarEntry], list[RejectedEntry]]:
+def _read(data: bytes, window: Reading = WINDOW) -> tuple[list[ProviderEvent], list[RejectedEntry]]:
     found = list(read_ics(data, window))
-    entries = [one for one in found if isinstance(one, CalendarEntry)]
+    entries = [one for one in found if isinstance(one, ProviderEvent)]
     return entries, [one for one in found if isinstance(one, RejectedEntry)]
 
 
-def _comparable(entry: CalendarEntry, window: Window) -> tuple | None:
+def _comparable(entry: ProviderEvent, window: Reading) -> tuple | None:
     last = entry.end.day if entry.end else entry.start.day
     if entry.start.day > window.last or last < window.first:
         return None
@@ -45,7 +47,7 @@ def test_real_calendars_hold_what_an_independent_expansion_finds(shared_data):
             for e in calendar_oracle.events(text)[0]
         ]
         for year in sorted({min(starts).year, max(starts).year}) if starts else ():
-            window = Window(date(year, 1, 1), date(year, 12, 31), ZONE)
+            window = reading(date(year, 1, 1), date(year, 12, 31), ZONE)
             entries, refused = _read(data, window)
             mine = {shown for entry in entries if (shown := _comparable(entry, window))}
             assert mine == calendar_oracle.expand(text, window.first, window.last, ZONE), file.name
@@ -58,9 +60,9 @@ def test_real_calendars_hold_what_an_independent_expansion_finds(shared_data):
 
 def test_a_real_calendar_of_five_thousand_events_is_read_in_its_process(shared_data):
     data = (shared_data / "events" / "ics" / "issue42_benchmark_large.ics").read_bytes()
-    window = Window(date(2019, 1, 1), date(2019, 12, 31), ZONE)
-    found = list(Sandbox(data, Task.of("ics", window)).parse_in_subprocess())
-    assert len([one for one in found if isinstance(one, CalendarEntry)]) > 300
+    window = reading(date(2019, 1, 1), date(2019, 12, 31), ZONE)
+    found = list(Sandbox(data, Task("ics", window)).parse_in_subprocess())
+    assert len([one for one in found if isinstance(one, ProviderEvent)]) > 300
 
 
 def test_a_rule_by_the_hour_is_read_while_its_dates_are_few():
@@ -69,8 +71,8 @@ def test_a_rule_by_the_hour_is_read_while_its_dates_are_few():
         "UID:a\nSUMMARY:Guided tour\nDTSTART:20261205T090000Z\nRRULE:FREQ=HOURLY;COUNT=8",
         "UID:c\nSUMMARY:Chime\nDTSTART:20200101T000000Z\nRRULE:FREQ=HOURLY",
     )
-    found = list(Sandbox(data, Task.of("ics", WINDOW)).parse_in_subprocess())
-    titles = [one.title for one in found if isinstance(one, CalendarEntry)]
+    found = list(Sandbox(data, Task("ics", WINDOW)).parse_in_subprocess())
+    titles = [one.title for one in found if isinstance(one, ProviderEvent)]
     assert titles.count("Guided tour") == 8
     assert (
         len([one for one in found if isinstance(one, RejectedEntry) and "Chime" in one.location])
@@ -130,7 +132,11 @@ def test_place_category_and_address_are_read():
         )
     )
     advent = next(entry for entry in entries if entry.title == "Advent, with choir")
-    assert (advent.coordinates, advent.venue) == ((48.137, 11.575), "Marienplatz")
+    assert (advent.place.lat, advent.place.lng, advent.place.name) == (
+        48.137,
+        11.575,
+        "Marienplatz",
+    )
     assert (advent.category, advent.url) == ("concert", "https://advent.example/")
 
 

@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from location_context.sections.events.imports.entries import CalendarEntry, RejectedEntry, Window
+from location_context.sections.events.imports.entries import RejectedEntry
 from location_context.sections.events.imports.jsonld import read_jsonld
 from location_context.sections.events.imports.sandbox import Sandbox, Task
+from location_context.sections.events.records import ProviderEvent
 from tests.sections.events.hostile import page
+from tests.sections.events.readings import reading
 
-WINDOW = Window(date(2026, 11, 1), date(2027, 10, 31), "Europe/Paris")
+WINDOW = reading(date(2026, 11, 1), date(2027, 10, 31), "Europe/Paris")
 EVENT = {
     "@context": "https://schema.org", "@type": "MusicEvent", "name": "Phoenix",
     "startDate": "2026-12-03T20:00:00+01:00", "url": "https://a.example/phoenix",
@@ -23,15 +25,15 @@ EVENT = {
 }  # fmt: skip
 
 
-def _split(found) -> tuple[list[CalendarEntry], list[RejectedEntry]]:
+def _split(found) -> tuple[list[ProviderEvent], list[RejectedEntry]]:
     found = list(found)
     return (
-        [one for one in found if isinstance(one, CalendarEntry)],
+        [one for one in found if isinstance(one, ProviderEvent)],
         [one for one in found if isinstance(one, RejectedEntry)],
     )
 
 
-def _read(value: object) -> list[CalendarEntry]:
+def _read(value: object) -> list[ProviderEvent]:
     return _split(read_jsonld(msgspec.json.encode(value), WINDOW))[0]
 
 
@@ -39,9 +41,9 @@ def test_an_event_in_a_page_is_read_with_all_it_says():
     (entry,), refused = _split(read_jsonld(page(msgspec.json.encode(EVENT)), WINDOW))
     assert refused == []
     assert entry.start.at == datetime(2026, 12, 3, 19, tzinfo=UTC)
-    assert (entry.title, entry.category, entry.venue) == ("Phoenix", "concert", "Olympia")
-    assert entry.coordinates == (48.87, 2.33)
-    assert entry.address == "28 bd des Capucines, Paris"
+    assert (entry.title, entry.category, entry.place.name) == ("Phoenix", "concert", "Olympia")
+    assert (entry.place.lat, entry.place.lng) == (48.87, 2.33)
+    assert entry.place.address == "28 bd des Capucines, Paris"
     assert (entry.price.min, entry.price.max, entry.price.currency) == (35, 80, "EUR")
 
 
@@ -118,12 +120,16 @@ def test_a_postponed_one_says_so():
 def test_real_files_are_read(shared_data):
     folder = shared_data / "events" / "jsonld"
     songkick = (folder / "songkick_elysian_fields_2015.raw.jsonld").read_bytes()
-    window = Window(date(2015, 1, 1), date(2015, 12, 31), "America/New_York")
+    window = reading(date(2015, 1, 1), date(2015, 12, 31), "America/New_York")
     (concert,), _ = _split(read_jsonld(songkick, window))
     assert concert.start.at == datetime(2015, 10, 31, 23, 30, tzinfo=UTC)
-    assert (concert.category, concert.coordinates) == ("concert", (40.660109, -73.953193))
+    assert (concert.category, concert.place.lat, concert.place.lng) == (
+        "concert",
+        40.660109,
+        -73.953193,
+    )
     festival = (folder / "marsai_festival_2026_all_day.jsonld").read_bytes()
-    window = Window(date(2026, 1, 1), date(2026, 12, 31), "Europe/Paris")
+    window = reading(date(2026, 1, 1), date(2026, 12, 31), "Europe/Paris")
     (entry,), _ = _split(read_jsonld(festival, window))
     assert (entry.start.day, entry.end.day, entry.all_day) == (
         date(2026, 6, 15), date(2026, 6, 20), True,
@@ -135,14 +141,14 @@ def test_what_came_before_a_broken_script_is_kept():
     data = page(
         msgspec.json.encode(EVENT), b"{broken", msgspec.json.encode(EVENT | {"name": "Air"})
     )
-    entries, refused = _split(Sandbox(data, Task.of("jsonld", WINDOW)).parse_in_subprocess())
+    entries, refused = _split(Sandbox(data, Task("jsonld", WINDOW)).parse_in_subprocess())
     assert [entry.title for entry in entries] == ["Phoenix", "Air"]
     assert [one.location for one in refused] == ["script 2"]
 
 
 def test_events_of_one_address_are_several():
     both = [EVENT, EVENT | {"name": "Air"}, EVENT | {"location": "Zénith"}]
-    assert len({entry.uid for entry in _read(both)}) == 3
+    assert len({entry.id for entry in _read(both)}) == 3
 
 
 def test_events_alike_in_all_but_their_place_are_several():
@@ -152,7 +158,7 @@ def test_events_alike_in_all_but_their_place_are_several():
         {"address": "1 rue A"}, {"address": {"streetAddress": "2 rue A"}},
     ]  # fmt: skip
     entries = _read([EVENT | {"location": place} for place in places])
-    assert len({entry.uid for entry in entries}) == 4
+    assert len({entry.id for entry in entries}) == 4
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])

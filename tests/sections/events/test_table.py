@@ -7,15 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from location_context.sections.events.imports.entries import CalendarEntry, RejectedEntry, Window
+from location_context.sections.events.imports.entries import RejectedEntry
 from location_context.sections.events.imports.table import read_table
+from location_context.sections.events.records import ProviderEvent
+from tests.sections.events.readings import reading
 
-WINDOW = Window(date(2026, 11, 1), date(2027, 10, 31), "Europe/Paris")
+WINDOW = reading(date(2026, 11, 1), date(2027, 10, 31), "Europe/Paris")
 
 
-def _read(data: bytes) -> tuple[list[CalendarEntry], list[RejectedEntry]]:
+def _read(data: bytes) -> tuple[list[ProviderEvent], list[RejectedEntry]]:
     found = list(read_table(data, WINDOW))
-    entries = [one for one in found if isinstance(one, CalendarEntry)]
+    entries = [one for one in found if isinstance(one, ProviderEvent)]
     return entries, [one for one in found if isinstance(one, RejectedEntry)]
 
 
@@ -67,14 +69,14 @@ def test_a_time_of_the_clock_is_on_the_clock_of_the_events_own_place():
 def test_rows_alike_in_all_but_their_place_are_several():
     row = b"Market,2026-12-05,%d.5,11.5\n"
     entries, _ = _read(b"title,start,lat,lng\n" + b"".join(row % n for n in range(40, 60)))
-    assert len({entry.uid for entry in entries}) == 20
+    assert len({entry.id for entry in entries}) == 20
 
 
 def test_semicolons_and_tabs_part_columns_too():
     for delimiter in (";", "\t"):
         table = "title,start,venue\nChoir,2026-12-05,Church\n".replace(",", delimiter)
         (entry,), refused = _read(table.encode())
-        assert (entry.title, entry.venue, refused) == ("Choir", "Church", [])
+        assert (entry.title, entry.place.name, refused) == ("Choir", "Church", [])
 
 
 @pytest.mark.parametrize("data", [b"", b"a,b\n1,2\n", b"\xff\xfe", b'title,start\n"open'])

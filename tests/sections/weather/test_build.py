@@ -14,7 +14,7 @@ from location_context.cli.warm import _places
 from location_context.errors import OperatorError
 from location_context.point import Point
 from location_context.sections.section import SectionContext
-from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
+from location_context.sections.weather.providers.open_meteo import OpenMeteoArchive
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
 from location_context.sections.weather.retrieval.archives import ArchiveBuilder, all_months
 from location_context.stay import Stay
@@ -71,7 +71,7 @@ async def test_every_stay_in_a_built_cell_is_answered_without_the_archive(builde
 
 async def test_a_build_fetches_a_cell_whose_februaries_are_stored(builder, world):
     await world.read(query(Stay(date(2027, 2, 8), date(2027, 2, 12)), PLACES[0]))
-    await world.section.archives.repository.flush()
+    await world.section.sources.archives.repository.flush()
     built = await builder[0].build(PLACES[:1])
     assert (built.fetched, built.failed) == (1, 0)
     again = await builder[0].build(PLACES[:1])

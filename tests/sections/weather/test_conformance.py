@@ -15,11 +15,11 @@ from location_context.sections.section import SectionContext
 from location_context.sections.weather.providers.base import read_elevation
 from location_context.sections.weather.providers.met_norway import MetNorway, aggregate_to_days
 from location_context.sections.weather.providers.open_meteo import (
+    OpenMeteoArchive,
+    OpenMeteoForecast,
     read_daily,
     read_grid,
 )
-from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
-from location_context.sections.weather.providers.open_meteo_forecast import OpenMeteoForecast
 from location_context.sections.weather.records import ARCHIVE_FIELDS, Cell
 from location_context.settings import Settings
 from location_context.upstream.http import HttpResponse, http_client

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Languages
+from location_context.sections.weather import card as weather_card
 from location_context.sections.weather import estimate
 from location_context.sections.weather.calibration import Z90, Calibration
-from location_context.sections.weather.card import card as weather_card
-from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
+from location_context.sections.weather.providers.open_meteo import OpenMeteoArchive
 from location_context.sections.weather.records import FORECAST_FIELDS, Grid, WeatherSeries
 from location_context.sections.weather.response import YearBody
 from location_context.stay import Stay
@@ -130,7 +130,7 @@ async def test_the_answer_is_the_weighed_sum_at_the_points_own_height(world: Wor
     await (await world.read(query(NEAR))).awaits
     body = (await world.read(query(NEAR))).body
     lead = estimate.leads(NEAR, TODAY, TODAY)
-    cell = next(iter(world.section.archives.series.items()))[1]
+    cell = next(iter(world.section.sources.archives.series.items()))[1]
     shift = cell.grid.correction(body.basis.point_elevation)
     mean, tenths = (
         cell.columns[name] + shift for name in ("temperature_max", "temperature_max_p90")
@@ -228,7 +228,7 @@ async def test_a_climatologys_range_holds_the_error_of_its_cell_as_the_place(
     coarse = (await world.read(far)).body
     assert coarse.basis.representativeness.temperature_max == pytest.approx(0.7 * factor, abs=0.05)
     monkeypatch.setattr(OpenMeteoArchive, "representativeness", (0.0, 0.0))
-    world.section.archives.series.clear()
+    world.section.sources.archives.series.clear()
     exact = (await world.read(far)).body
     for held, bare in zip(coarse.days, exact.days, strict=True):
         assert held.temperature_max == bare.temperature_max
@@ -240,7 +240,7 @@ async def test_a_climatologys_range_holds_the_error_of_its_cell_as_the_place(
 
 @pytest.mark.anyio
 async def test_a_forecast_names_the_error_of_the_cell_that_its_usual_range_holds(world: World):
-    del world.section.archives.providers[0]  # NASA POWER is left
+    del world.section.sources.archives.providers[0]  # NASA POWER is left
     first = await world.read(query(NEAR))
     assert first.body.basis.representativeness is None
     await first.awaits

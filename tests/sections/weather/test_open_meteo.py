@@ -129,7 +129,7 @@ async def test_a_coast_takes_no_height_from_a_cell_in_the_sea(world: World):
 async def test_the_height_of_each_point_is_one_call_of_one_unit(world: World):
     points = [Point(45 + n / 10_000, 7.0, "Europe/Rome", "IT", None) for n in range(30)]
     fetched = (
-        world.section._elevations.fetch(point, Deadline.after(30), public=False)
+        world.section.sources.elevations.fetch(point, Deadline.after(30), public=False)
         for point in points * 2
     )
     expected = [weather_truth.terrain(point.lat, point.lng) for point in points * 2]

@@ -14,14 +14,17 @@ from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Languages
 from location_context.point import Point
 from location_context.sections import registry
+from location_context.sections.weather import card as weather_card
 from location_context.sections.weather import estimate
 from location_context.sections.weather.calibration import Calibration
-from location_context.sections.weather.card import card as weather_card
 from location_context.sections.weather.presenter import Presenter
-from location_context.sections.weather.providers.base import ArchiveProvider, Forecast
+from location_context.sections.weather.providers.base import (
+    ArchiveProvider,
+    Forecast,
+    ForecastProvider,
+)
 from location_context.sections.weather.records import FORECAST_FIELDS, Grid, WeatherSeries
 from location_context.sections.weather.response import WeatherBody
-from location_context.sections.weather.section import archive_providers, forecast_providers
 from location_context.stay import Stay
 from tests.fakes.met_norway import PATH as MET_PATH
 from tests.fakes.open_meteo import ARCHIVE, FORECAST
@@ -44,7 +47,7 @@ class Sparse:
 
     def __init__(self, world: World, name: str = "sparse", high: float = 11.0) -> None:
         self.name, self._high = name, high
-        self.client = world.section._forecasts.providers[0].client
+        self.client = world.section.sources.forecasts.providers[0].client
         self._clock = world.clock
 
     async def fetch_forecast(self, cell, today, past_days, *, public) -> Forecast:
@@ -55,7 +58,7 @@ class Sparse:
 
 
 async def test_a_provider_of_highs_and_lows_alone_is_answered_with_nulls(world: World):
-    world.section._forecasts.providers = [Sparse(world)]
+    world.section.sources.forecasts.providers = [Sparse(world)]
     body = (await world.read(query(NEAR))).body
     assert body.days[0].temperature_max == 11.0
     assert {day.precipitation_sum for day in body.days} == {None}
@@ -64,9 +67,9 @@ async def test_a_provider_of_highs_and_lows_alone_is_answered_with_nulls(world: 
 
 async def test_two_forecast_providers_of_one_title_give_their_own_numbers(world: World):
     coarse, fine = Sparse(world, "coarse", 11.0), Sparse(world, "fine", 17.0)
-    world.section._forecasts.providers = [coarse]
+    world.section.sources.forecasts.providers = [coarse]
     assert (await world.read(query(NEAR))).body.days[0].issued.temperature_max == 11.0
-    world.section._forecasts.providers = [fine, coarse]
+    world.section.sources.forecasts.providers = [fine, coarse]
     assert (await world.read(query(NEAR))).body.days[0].issued.temperature_max == 17.0
 
 
@@ -118,9 +121,10 @@ def test_the_providers_of_other_packages_stand_in_their_order_among_ours(monkeyp
         "entry_points",
         lambda **asked: [*installed(**asked), *([point] if asked["group"] == group else [])],
     )
-    names = [provider.name for provider in archive_providers()]
-    assert names == ["open_meteo_archive", "almanac", "nasa_power"]
-    assert [one.name for one in forecast_providers()] == ["open_meteo_forecast", "met_norway"]
+    archives = registry.load(registry.ARCHIVE_PROVIDERS, ArchiveProvider)
+    forecasts = registry.load(registry.FORECAST_PROVIDERS, ForecastProvider)
+    assert [one.name for one in archives] == ["open_meteo_archive", "almanac", "nasa_power"]
+    assert [one.name for one in forecasts] == ["open_meteo_forecast", "met_norway"]
 
 
 def raise_met_norway(world: World, metres: object) -> None:

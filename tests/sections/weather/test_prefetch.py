@@ -97,7 +97,7 @@ async def test_a_page_across_the_horizon_costs_one_archive_call_and_both_its_par
     world: World, monkeypatch: pytest.MonkeyPatch
 ):
     # so that a busy machine is not a failure: time for the archive, which is asked first
-    monkeypatch.setattr("location_context.sections.weather.section.TYPICAL_WAIT", 20.0)
+    monkeypatch.setattr("location_context.sections.weather.retrieval.sources.TYPICAL_WAIT", 20.0)
     asked, respond = threading.Event(), world.open_meteo.server.respond
 
     def archive_first(request: Asked) -> Answered:
@@ -166,7 +166,7 @@ class Processes:
     @property
     def waiting(self) -> int:
         """How many wait for a call to the archive of their process, or of the other."""
-        joined = (one.archives.providers[0].client.calls.joined for one in self.sections)
+        joined = (one.sources.archives.providers[0].client.calls.joined for one in self.sections)
         return sum(joined) + sum(one.looked_up["waited"] for one in self.stores)
 
 
@@ -270,7 +270,7 @@ async def test_half_of_a_budget_is_left_for_guests_who_wait_and_the_next_archive
     async with http_client("test") as client:
         store = SqlClimateStore(world.database)
         section = weather_section(settings, world.clock, client, store, Hosts())
-        while section.archives.providers[0].client.host.budget.spent_share() <= 0.5:
+        while section.sources.archives.providers[0].client.host.budget.spent_share() <= 0.5:
             point = Point(40 + len(world.open_meteo.asked) / 5, 2.0, "Europe/Paris")
             await section.read(query(NEAR, point), Deadline.after(4))
         await (await section.read(query(NEAR), Deadline.after(4))).awaits
@@ -319,7 +319,7 @@ async def test_a_cached_answer_is_given_until_the_climatology_has_come_and_not_a
 
 async def test_closing_ends_what_is_fetched_behind(world: World):
     await world.read(query(NEAR))  # loads what it needs: a late forecast has the archive asked
-    await world.section.archives.repository.flush()
+    await world.section.sources.archives.repository.flush()
     world.open_meteo.server.asked.clear()
     world.open_meteo.faults = {ARCHIVE: Answered(fault="hang")}
     reading = await world.read(query(NEAR, Point(45.76, 4.84, "Europe/Paris")))
@@ -342,7 +342,7 @@ async def test_the_months_wanted_serve_every_stay_within_the_horizon(world: Worl
     for first in range(16):
         for last in (first, 15):
             stay = Stay(today + timedelta(first), today + timedelta(last))
-            assert await world.section.archives.load(query(stay)) is not None, stay
+            assert await world.section.sources.archives.load(query(stay)) is not None, stay
     assert len(world.open_meteo.calls(ARCHIVE)) == 1
     wanted = months_to_horizon(Stay(today, today), today)
     assert all(month_span(*month)[1] < today for month in wanted)

@@ -16,7 +16,7 @@ from location_context.point import Point
 from location_context.sections.weather import climatology, estimate
 from location_context.sections.weather.calibration import Calibration
 from location_context.sections.weather.presenter import Presenter
-from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
+from location_context.sections.weather.providers.open_meteo import OpenMeteoArchive
 from location_context.sections.weather.records import (
     ARCHIVE_FIELDS,
     FORECAST_FIELDS,
@@ -83,7 +83,7 @@ class Place:
         return values
 
     def past(self, random: np.random.Generator) -> np.ndarray:
-        """ARCHIVE_FIELDS x years x days, with a fortnight to either side, at the archive's height."""
+        """ARCHIVE_FIELDS x years x days, a fortnight to either side, at the archive's height."""
         width = DAYS + 2 * PAD_DAYS
         values = np.full((len(ARCHIVE_FIELDS), YEARS, width), np.nan)
         usual = self.usual(self.today - PAD_DAYS * DAY, width, self.heights[2])

@@ -9,7 +9,7 @@ import pytest
 from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Languages
 from location_context.point import Point
-from location_context.sections.weather.card import card as weather_card
+from location_context.sections.weather import card as weather_card
 from location_context.sections.weather.response import WeatherBody
 from location_context.settings import Secret, Settings
 from location_context.stay import Stay, horizon
@@ -402,7 +402,7 @@ async def test_no_number_is_ever_nan(world):
 
 async def test_status_names_the_providers_and_the_archive_kept(world):
     await world.read(query(FAR))
-    await world.section.archives.repository.flush()
+    await world.section.sources.archives.repository.flush()
     names = [state.name for state in world.section.providers()]
     assert names == [
         "open_meteo_forecast", "open_meteo_elevation", "met_norway", "open_meteo_archive",

@@ -167,10 +167,10 @@ async def test_what_siblings_stored_is_seen_by_a_worker_that_found_nothing_befor
         assert (await worker.read(query(FAR), Deadline.after(4))).body.basis.provider == POWER
         world.open_meteo.faults.clear()
         world.clock.advance(3600)
-        for provider in worker.archives.providers:
+        for provider in worker.sources.archives.providers:
             provider.client.breaker.succeed()
         await sibling.read(query(FAR), Deadline.after(4))
-        await sibling.archives.repository.flush()
+        await sibling.sources.archives.repository.flush()
         paid = len(world.open_meteo.calls(ARCHIVE))
         body = (await worker.read(query(FAR), Deadline.after(4))).body
         assert body.basis.provider == "Open-Meteo"

@@ -3,7 +3,9 @@
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+from location_context.sections import registry
 from location_context.sections.contract import Query, StayBody, point_notices
+from location_context.sections.events.providers.base import EventProvider
 from location_context.sections.events.response import (
     Category,
     Coverage,
@@ -13,13 +15,13 @@ from location_context.sections.events.response import (
     Price,
     Venue,
 )
-from location_context.sections.events.section import event_providers
 from location_context.sections.units import Measure
 from tests.widget.samples.place import point_of
 
 FREE, EIGHTEEN = (Price(min=least, max=most, currency="EUR") for least, most in ((0, 0), (18, 60)))
 LAST = 999
-ATTRIBUTIONS = [one.attribution for one in event_providers() if one.attribution]
+PROVIDERS = registry.load(registry.EVENT_PROVIDERS, EventProvider)
+ATTRIBUTIONS = [one.attribution for one in PROVIDERS if one.attribution]
 
 
 class Row(NamedTuple):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from location_context.errors import UpstreamUnavailable
+from location_context.sections import registry
 from location_context.sections.astronomy.section import Astronomy
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 from location_context.sections.contract import (
@@ -12,7 +13,8 @@ from location_context.sections.contract import (
     Query,
     SectionResult,
 )
-from location_context.sections.events.section import Events, event_providers
+from location_context.sections.events.providers.base import EventProvider
+from location_context.sections.events.section import Events
 from location_context.sections.guide.section import Guide
 from location_context.sections.section import Section
 from location_context.sections.weather.section import Weather
@@ -58,7 +60,7 @@ class SampleGuide(Sample, Guide):
 class SampleEvents(Sample, Events):
     """Likewise; its card names the real providers."""
 
-    _providers = event_providers()
+    _providers = registry.load(registry.EVENT_PROVIDERS, EventProvider)
 
 
 def sample_sections(clock: Clock) -> list[Section]:

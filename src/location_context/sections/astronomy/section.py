@@ -13,7 +13,7 @@ from typing import ClassVar, Self
 
 from location_context.localisation.language import Language
 from location_context.sections import contract, section
-from location_context.sections.astronomy.card import card
+from location_context.sections.astronomy import card
 from location_context.sections.astronomy.day_records import day_records, required_span
 from location_context.sections.astronomy.highlights.eclipses import Eclipses
 from location_context.sections.astronomy.highlights.highlights import Highlights, titles
@@ -111,7 +111,7 @@ class Astronomy(section.Section[AstronomyBody]):
         return language.gettext("sun, moon, sky")
 
     def card(self, body: AstronomyBody, context: CardContext) -> Card:
-        template = "location_context.sections.astronomy.card:card.html"
+        template = "location_context.sections.astronomy:card.html"
         return Card(template=template, view=card.card(body, context.fmt))
 
     def brief(self, body: AstronomyBody, context: CardContext) -> Brief:

@@ -18,6 +18,7 @@ from location_context.sections.events.response import Category, EventStatus, Pri
 from location_context.stay import Stay
 
 _INSTANT = timedelta(microseconds=1)
+OWN_SOURCE = "calendars"  # the provider of the operator's own events
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

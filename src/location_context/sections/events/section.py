@@ -15,7 +15,7 @@ from location_context.localisation.language import Language
 from location_context.sections import contract, registry, section
 from location_context.sections.addresses import web_address
 from location_context.sections.card import Brief, Card, CardContext
-from location_context.sections.events.card import card
+from location_context.sections.events import card
 from location_context.sections.events.fields import MAX_TITLE_LENGTH, single_line
 from location_context.sections.events.imports.importer import Feeds
 from location_context.sections.events.providers.base import EventProvider, ProviderResult
@@ -32,12 +32,6 @@ from location_context.upstream.deadline import Deadline
 FRESH_TTL = timedelta(minutes=15)
 SHARED_TTL = timedelta(hours=1)  # in a CDN
 _TEXT_COLUMNS = ("start", "event", "category", "venue", "away", "source")
-
-
-def event_providers() -> list[type[EventProvider]]:
-    """The classes of all registered providers, the lowest `order` first."""
-    kind: type[EventProvider] = EventProvider  # type: ignore[type-abstract]  # subclasses are built
-    return registry.load(registry.EVENT_PROVIDERS, kind)
 
 
 class Events(section.Section[EventsBody]):
@@ -79,7 +73,10 @@ class Events(section.Section[EventsBody]):
     @classmethod
     def build(cls, context: section.SectionContext) -> Self:
         settings, clock = context.settings, context.clock
-        providers = tuple(provider.build(context) for provider in event_providers())
+        providers = tuple(
+            provider.build(context)
+            for provider in registry.load(registry.EVENT_PROVIDERS, EventProvider)
+        )
         feeds = Feeds(settings, clock, context.client, context.stores["events"])
         return cls(providers, feeds, radius=settings.events_radius, clock=clock)
 
@@ -188,7 +185,7 @@ class Events(section.Section[EventsBody]):
         return language.gettext("holidays, events")
 
     def card(self, body: EventsBody, context: CardContext) -> Card:
-        template = "location_context.sections.events.card:card.html"
+        template = "location_context.sections.events:card.html"
         names = {one.name: one.label(context.fmt.language) for one in self._providers}
         return Card(template=template, view=card.card(body, context.fmt, names))
 

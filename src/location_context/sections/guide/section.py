@@ -17,7 +17,7 @@ from location_context.errors import StorageError, UpstreamUnavailable
 from location_context.localisation.language import Language
 from location_context.sections import contract, section
 from location_context.sections.card import Brief, Card, CardContext
-from location_context.sections.guide.card import card
+from location_context.sections.guide import card
 from location_context.sections.guide.presenter import Presenter, to_text
 from location_context.sections.guide.records import GuideStore, GuideVersion
 from location_context.sections.guide.response import GuideBody
@@ -232,7 +232,7 @@ class Guide(section.Section[GuideBody]):
         return language.gettext("restaurants")
 
     def card(self, body: GuideBody, context: CardContext) -> Card:
-        template = "location_context.sections.guide.card:card.html"
+        template = "location_context.sections.guide:card.html"
         return Card(template=template, view=card.card(body, context.fmt))
 
     def brief(self, body: GuideBody, context: CardContext) -> Brief:

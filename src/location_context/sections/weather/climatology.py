@@ -246,7 +246,7 @@ def months_to_horizon(stay: Stay, today: date) -> list[records.YearMonth]:
 def windows(
     stay: Stay, years: Sequence[int], find: Callable[[int, int], records.Month | None]
 ) -> Floats:
-    """ARCHIVE_FIELDS x years x (days + 30) of the stay in the years, NaN where nothing is stored."""
+    """Return ARCHIVE_FIELDS x years x (days + 30) of the stay, NaN where nothing is stored."""
     width = stay.days + 2 * PAD_DAYS
     values = np.full((len(records.ARCHIVE_FIELDS), len(years), width), np.nan)
     touched = months_of(stay, stay.start.year)

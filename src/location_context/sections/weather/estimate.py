@@ -15,10 +15,12 @@ from datetime import date
 import numpy as np
 
 from location_context.point import Point
+from location_context.sections.contract import Query
 from location_context.sections.weather.calibration import Z90, Calibration, Estimate, Variable
+from location_context.sections.weather.fallback_grid import FallbackGrid
 from location_context.sections.weather.records import Columns, Floats, Grid, WeatherSeries
 from location_context.sections.weather.response import Spread, SpreadClimatology, YearBody
-from location_context.stay import Stay
+from location_context.stay import Clock, Stay
 
 VARIABLES: tuple[Variable, Variable] = ("temperature_max", "temperature_min")
 
@@ -29,6 +31,44 @@ MONTHLY_MEAN_ERROR = 1.5  # K by which such a grid's mean is off: its height, co
 MIN_YEARS = 5  # that say how much the mean of a stay varies
 COLDEST_DAY, YEAR_DAYS = 15, 365.25  # mid-January in the north
 RAIN_OF_A_WET_DAY = 5.0  # mm; 1 − e^(−mean/5) is the share of wet days there, within 0.11
+
+
+class Estimator:
+    """Estimates forecasts from what is held of their dates.
+
+    Args:
+        calibration: the coefficients; None: forecasts stay as issued.
+        fallback: stands in where no archive is held.
+        clock: the time, UTC.
+    """
+
+    def __init__(
+        self, calibration: Calibration | None, fallback: FallbackGrid, clock: Clock
+    ) -> None:
+        self._calibration = calibration
+        self._fallback = fallback
+        self._clock = clock
+
+    def estimate(
+        self, query: Query, series: WeatherSeries, elevation: float | None
+    ) -> WeatherSeries:
+        """Return a forecast weighed against its climatology; anything else stays as it is.
+
+        `elevation` is the point's, in m, where it is known.
+        """
+        if self._calibration is None or series.kind != "forecast":
+            return series
+        assert series.as_of is not None
+        point, stay = query.point, query.dates
+        lead = leads(stay, series.as_of.astimezone(point.zone).date(), point.today(self._clock()))
+        normals = None
+        if series.typical is not None:
+            kelvin = height_between(series.grid, series.typical.grid, elevation)
+            normals = Normals.of_archive(series.typical, kelvin)
+        elif (monthly := self._fallback.series(point, stay)) is not None:
+            normals = Normals.of_grid(monthly, series.columns, point, stay)
+            series = series.crediting(monthly.attribution)
+        return calibrated(series, normals, lead, self._calibration)
 
 
 @dataclass(frozen=True, kw_only=True)

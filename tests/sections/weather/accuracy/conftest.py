@@ -10,7 +10,7 @@ import pytest
 from location_context.sections.section import SectionContext
 from location_context.sections.weather.accuracy.records import LEADS
 from location_context.sections.weather.accuracy.scorekeeper import Scorekeeper
-from location_context.sections.weather.providers.open_meteo_archive import OpenMeteoArchive
+from location_context.sections.weather.providers.open_meteo import OpenMeteoArchive
 from location_context.sections.weather.records import Cell
 from location_context.storage.accuracy import SqlAccuracyStore
 from location_context.storage.database import Database

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from location_context.sections.weather.accuracy import statistics
+from location_context.sections.weather.accuracy import report
 
 KNOWN = st.floats(-40, 45, allow_nan=False).map(lambda value: round(value, 2))
 VALUES = arrays(float, (12, 3), elements=st.one_of(KNOWN, st.just(math.nan)))
@@ -23,7 +23,7 @@ def pairs(forecast, observed, lead):
 
 @given(VALUES, VALUES)
 def test_errors_are_those_of_a_plain_loop_over_the_known_pairs(forecast, observed):
-    found = statistics.errors(forecast, observed)
+    found = report.errors(forecast, observed)
     for lead in range(3):
         wrong = [f - o for f, o in pairs(forecast, observed, lead)]
         assert found.pairs[lead] == len(wrong)
@@ -37,7 +37,7 @@ def test_errors_are_those_of_a_plain_loop_over_the_known_pairs(forecast, observe
 
 @given(VALUES, VALUES)
 def test_no_mean_error_is_larger_than_the_absolute_one_nor_that_than_the_rmse(forecast, observed):
-    found = statistics.errors(forecast, observed)
+    found = report.errors(forecast, observed)
     known = found.pairs > 0
     assert (np.abs(found.mean[known]) <= found.absolute[known] + 1e-9).all()
     assert (found.absolute[known] <= found.rmse[known] + 1e-9).all()
@@ -47,7 +47,7 @@ def test_a_normal_band_of_80_percent_holds_80_percent_of_normal_days():
     generator = np.random.default_rng(15)
     observed = generator.normal(0, 3, (200_000, 1))
     half = np.full_like(observed, 1.2815515655 * 3)
-    count, share = statistics.coverage(-half, half, observed)
+    count, share = report.coverage(-half, half, observed)
     assert count.tolist() == [200_000]
     assert share[0] == pytest.approx(0.8, abs=0.004)
 
@@ -55,7 +55,7 @@ def test_a_normal_band_of_80_percent_holds_80_percent_of_normal_days():
 def test_a_day_on_the_edge_of_the_band_is_inside_and_one_without_a_band_does_not_count():
     low = np.array([[10.0], [10.0], [np.nan], [10.0]])
     observed = np.array([[10.0], [12.1], [11.0], [np.nan]])
-    count, share = statistics.coverage(low, low + 2, observed)
+    count, share = report.coverage(low, low + 2, observed)
     assert (count.tolist(), share.tolist()) == ([2], [0.5])
 
 
@@ -64,9 +64,9 @@ def test_the_brier_score_is_uncertainty_and_reliability_less_resolution(chance, 
     """Murphy's decomposition (1973), exact where all chances of a bin are equal."""
     chance = np.round(chance / 25) * 25
     wet = data.draw(arrays(float, (40, 1), elements=st.sampled_from([0.0, 1.0])))
-    _, score = statistics.brier(chance, wet)
+    _, score = report.brier(chance, wet)
     base = float(wet.mean())
-    bins = statistics.reliability(chance, wet)
+    bins = report.reliability(chance, wet)
     assert sum(one.pairs for one in bins) == 40
     reliability = sum(one.pairs * (one.chance - one.wet_share) ** 2 for one in bins) / 40e4
     resolution = sum(one.pairs * (one.wet_share / 100 - base) ** 2 for one in bins) / 40
@@ -75,5 +75,5 @@ def test_the_brier_score_is_uncertainty_and_reliability_less_resolution(chance, 
 
 def test_each_chance_falls_into_one_bin_and_both_ends_belong_to_one():
     chance = np.array([[0.0], [9.9], [10.0], [99.0], [100.0], [np.nan]])
-    found = statistics.reliability(chance, np.zeros_like(chance))
+    found = report.reliability(chance, np.zeros_like(chance))
     assert [one.pairs for one in found] == [2, 1, 2]

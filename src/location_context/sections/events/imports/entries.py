@@ -1,58 +1,108 @@
-"""Entries: events as calendars, pages and tables hold them, before they have a place and an id.
+"""Entries: what calendars, pages and tables hold, as events or as rejections.
 
 `ics`, `jsonld` and `table` read them, in a process of their own (`sandbox`).
 """
 
 import codecs
+import hashlib
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta, tzinfo
-from typing import Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 from zoneinfo import ZoneInfo
 
 import msgspec
 
 from location_context.gazetteer.zones import zone_at
+from location_context.sections.addresses import web_address
 from location_context.sections.events.fields import single_line
-from location_context.sections.events.records import When
-from location_context.sections.events.response import Category, EventStatus, Price
+from location_context.sections.events.records import (
+    OWN_SOURCE,
+    Calendar,
+    Place,
+    ProviderEvent,
+    When,
+)
+from location_context.sections.events.response import Category, Price
 
+_DAY = timedelta(days=1)
+_BEFORE, _AHEAD = timedelta(days=31), timedelta(days=3 * 366)
+# "never" in other programs; zones shift
+_MIN_DATE, _MAX_DATE = date(1000, 1, 1), date(9000, 12, 31)
 Zone = TypeVar("Zone", bound=tzinfo)
 Format = Literal["ics", "jsonld", "csv"]
 
 
-class Window(msgspec.Struct, frozen=True):
-    """The dates that are read, both included, and the zone of times that name none.
+class Reading(msgspec.Struct, frozen=True):
+    """What is read of a calendar: the events that touch the dates, both included.
 
-    It is the last resort: an event's own place and the calendar's own zone come before it.
+    What an event does not say (its place, its category, the zone of its times), the calendar says.
     """
 
+    calendar: Calendar
     first: date
     last: date
-    timezone: str
 
+    @classmethod
+    def at(cls, calendar: Calendar, today: date) -> Self:
+        """Return what is kept: a month back and three years ahead."""
+        return cls(calendar, today - _BEFORE, today + _AHEAD)
 
-class CalendarEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One occurrence.
+    @property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.calendar.timezone or "UTC")
 
-    Attributes:
-        uid: what names it in its source.
-        venue, address: texts.
-        coordinates: latitude and longitude.
-    """
+    def touches(self, start: When, end: When | None) -> bool:
+        """Return whether an event is read, give or take the day a zone may shift it."""
+        last = end.day if end else start.day
+        return start.day <= self.last + _DAY and last >= self.first - _DAY
 
-    uid: str
-    title: str
-    start: When
-    end: When | None = None
-    all_day: bool = False
-    status: EventStatus = "confirmed"
-    category: Category | None = None
-    venue: str | None = None
-    address: str | None = None
-    coordinates: tuple[float, float] | None = None
-    url: str | None = None
-    image: str | None = None
-    price: Price | None = None
+    def event(  # noqa: PLR0913  what a source may say of an event
+        self,
+        *,
+        uid: str,
+        title: str,
+        start: When,
+        end: When | None = None,
+        venue: str | None = None,
+        address: str | None = None,
+        coordinates: tuple[float, float] | None = None,
+        category: Category | None = None,
+        url: str | None = None,
+        image: str | None = None,
+        **more: Any,
+    ) -> ProviderEvent:
+        """Return the event at its place, or at its calendar's.
+
+        `uid` names it in its source, `coordinates` are its latitude and longitude; `more` are other
+        fields of `ProviderEvent`.
+
+        Raises:
+            UnreadableEntry: it has no place, or began in another age.
+        """
+        calendar = self.calendar
+        lat, lng = coordinates or (calendar.lat, calendar.lng)
+        placed = lat is not None and lng is not None
+        if not placed and not calendar.country:
+            raise UnreadableEntry("it names no place, and neither does the calendar")
+        if start.day < _MIN_DATE:
+            raise UnreadableEntry(f"its start is before {_MIN_DATE}")
+        name = f"{uid} {start.at or start.day}"
+        place = Place(name=venue, address=address, lat=lat, lng=lng)
+        return ProviderEvent(
+            id=f"{calendar.id}:{hashlib.blake2b(name.encode(), digest_size=10).hexdigest()}",
+            source=OWN_SOURCE,
+            title=title,
+            category=category or calendar.category or "other",
+            start=start,
+            end=end if end is None or end.day <= _MAX_DATE else When(_MAX_DATE),
+            place=place if placed or venue or address else None,
+            scope="point" if placed else "region" if calendar.region else "country",
+            country=None if placed else calendar.country,
+            regions=(calendar.region,) if calendar.region and not placed else (),
+            url=web_address(url),
+            image=web_address(image),
+            **more,
+        )
 
 
 class RejectedEntry(msgspec.Struct, frozen=True, rename={"location": "where", "reason": "why"}):
@@ -65,7 +115,7 @@ class RejectedEntry(msgspec.Struct, frozen=True, rename={"location": "where", "r
     reason: str
 
 
-Entries = Iterator[CalendarEntry | RejectedEntry]
+Entries = Iterator[ProviderEvent | RejectedEntry]
 
 
 class UnreadableEntry(Exception):
@@ -105,13 +155,6 @@ def parse_times(start: str, end: str | None, zone: ZoneInfo) -> tuple[When, When
         return parse(start), parse(end) if end else None
     except ValueError:
         raise UnreadableEntry(f"its dates cannot be read: {single_line(start, 40)}") from None
-
-
-def is_within(start: When, end: When | None, window: Window) -> bool:
-    """Whether an entry touches the window, give or take the day a zone may shift it."""
-    last = end.day if end else start.day
-    day = timedelta(days=1)
-    return start.day <= window.last + day and last >= window.first - day
 
 
 def parse_price(low: object, high: object, currency: object) -> Price | None:

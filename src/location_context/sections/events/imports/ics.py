@@ -18,7 +18,7 @@ from icalendar import Calendar
 
 from location_context.sections.events import fields
 from location_context.sections.events.imports import entries
-from location_context.sections.events.records import When
+from location_context.sections.events.records import ProviderEvent, When
 
 Component = Any  # icalendar's own type admits every kind of value under every name
 
@@ -30,7 +30,7 @@ _VITAL = {*_REPEATING, "DTSTART", "DTEND", "DURATION", "EXRULE"}
 _DAY = timedelta(days=1)
 
 
-def read_ics(data: bytes, window: entries.Window) -> entries.Entries:
+def read_ics(data: bytes, reading: entries.Reading) -> entries.Entries:
     """Yield the occurrences within the window; what cannot be read is rejected with its reason."""
     try:
         calendars = Calendar.from_ical(_unfolded(data), multiple=True)
@@ -45,8 +45,8 @@ def read_ics(data: bytes, window: entries.Window) -> entries.Entries:
         if str(calendar.get("CALSCALE", "GREGORIAN")).upper() != "GREGORIAN":
             yield entries.RejectedEntry("the calendar", "its dates are not Gregorian")
         elif str(calendar.get("METHOD", "")).upper() != "CANCEL":
-            pending += _series(calendar, ZoneInfo(window.timezone))
-    yield from _expand(sorted(pending, key=lambda one: (one.repeats, one.size)), window)
+            pending += _series(calendar, reading.zone)
+    yield from _expand(sorted(pending, key=lambda one: (one.repeats, one.size)), reading)
 
 
 def _unfolded(data: bytes) -> bytes:
@@ -74,14 +74,14 @@ def _series(calendar: Component, default_zone: ZoneInfo) -> "Iterator[Series]":
             yield Series(uid, series, zone, default_zone)
 
 
-def _expand(pending: "Sequence[Series]", window: entries.Window) -> entries.Entries:
+def _expand(pending: "Sequence[Series]", reading: entries.Reading) -> entries.Entries:
     in_vain = 0.0
     for series in pending:
-        found: list[entries.CalendarEntry | entries.RejectedEntry] = []
+        found: list[ProviderEvent | entries.RejectedEntry] = []
         before = process_time()
         try:
             with cpu_time_limit(_SECONDS if in_vain < _MAX_IN_VAIN else _SECONDS_LATER):
-                found = list(entries.guard(series.occurrences(window), series.title))
+                found = list(entries.guard(series.occurrences(reading), series.title))
         except CpuTimeExceeded:
             yield entries.RejectedEntry(series.title, "its rule takes too long to expand")
         yield from found
@@ -137,8 +137,8 @@ class Series:
         self.repeats = len(events) > 1 or any(name in events[0] for name in _REPEATING)
         self.size = sum(len(event) + len(_all(event, "RDATE")) for event in events)
 
-    def occurrences(self, window: entries.Window) -> entries.Entries:
-        """Yield its entries within the window.
+    def occurrences(self, reading: entries.Reading) -> entries.Entries:
+        """Yield its entries within the reading.
 
         Raises:
             UnreadableEntry: it cannot be read, and why.
@@ -157,20 +157,20 @@ class Series:
                 event.pop("DTEND", None)
                 event.pop("DURATION", None)
             calendar.add_component(event)
-        first = datetime.combine(window.first, time(), self._default_zone) - _DAY
-        last = datetime.combine(window.last, time(), self._default_zone) + 2 * _DAY
+        first = datetime.combine(reading.first, time(), self._default_zone) - _DAY
+        last = datetime.combine(reading.last, time(), self._default_zone) + 2 * _DAY
         found = recurring_ical_events.of(calendar).between(first, last)
         if len(found) > _MAX_OCCURRENCES:
             reason = f"only its first {_MAX_OCCURRENCES} dates are kept"
             yield entries.RejectedEntry(self.title, reason)
         for occurrence in islice(found, _MAX_OCCURRENCES):
-            yield from self._entry(occurrence, window)
+            yield from entries.guard(self._entry(occurrence, reading), self.title)
 
-    def _entry(self, event: Component, window: entries.Window) -> entries.Entries:
-        """Yield one date as an entry, unless it is cancelled or outside of the window."""
+    def _entry(self, event: Component, reading: entries.Reading) -> entries.Entries:
+        """Yield one date as an entry, unless it is cancelled or outside of the reading."""
         start, end, all_day = _span(event)
         cancelled = str(event.get("STATUS") or "").strip().upper() == "CANCELLED"
-        if cancelled or not entries.is_within(start, end, window):
+        if cancelled or not reading.touches(start, end):
             return
         title = fields.strip_markup(event.get("SUMMARY"), fields.MAX_TITLE_LENGTH)
         if title is None:
@@ -178,7 +178,7 @@ class Series:
             return
         groups = _all(event, "CATEGORIES")
         words = (str(word) for group in groups for word in getattr(group, "cats", [group]))
-        yield entries.CalendarEntry(
+        yield reading.event(
             uid=self._uid,
             title=title,
             start=start,

@@ -1,8 +1,8 @@
 """Importer: calendars, pages and tables become stored events, once or as feeds.
 
-An entry without coordinates goes where the calendar says: its point, its region or its country; if
-the calendar says nothing, such entries are rejected. What is read in part, or holds nothing but
-rejected entries, is an error and no import.
+An event without coordinates goes where the calendar says: its point, its region or its country; if
+the calendar says nothing, it is rejected. What is read in part, or holds nothing but rejected
+entries, is an error and no import.
 
 A feed is requested with the `ETag` and date it last gave, by one server of many. Every month it is
 read again in any case, since the window has moved on. What fails, or cannot be read, changes
@@ -16,35 +16,23 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import msgspec
 import structlog
 
 from location_context.errors import LocationContextError, OperatorError, ProviderError
-from location_context.sections.addresses import web_address
 from location_context.sections.events.imports import entries
 from location_context.sections.events.imports.sandbox import Sandbox, Task
-from location_context.sections.events.providers.calendars import Calendars
-from location_context.sections.events.records import (
-    Calendar,
-    EventStore,
-    Place,
-    ProviderEvent,
-    When,
-)
+from location_context.sections.events.records import Calendar, EventStore, ProviderEvent
 from location_context.settings import Settings
 from location_context.stay import Clock
 from location_context.upstream.download import Downloaded, download
 from location_context.upstream.http import HttpClient
 
-Progress = Callable[[int], None]  # events read so far
-_NO_PLACE = "it names no place, and neither does the calendar"
-_PROGRESS_EVERY = 1000  # events
-# "never" in other programs; zones shift
-_MIN_DATE, _MAX_DATE = date(1000, 1, 1), date(9000, 12, 31)
-_WINDOW_BEFORE, _WINDOW_AHEAD = timedelta(days=31), timedelta(days=3 * 366)
+Progress = Callable[[int], None]  # entries read so far
+_PROGRESS_EVERY = 1000  # entries
 _TYPES: dict[str, entries.Format] = {
     "text/calendar": "ics",
     "text/csv": "csv",
@@ -226,10 +214,9 @@ class Feeds:
         calendar = msgspec.structs.replace(
             calendar, etag=headers.get("etag"), last_modified=headers.get("last-modified")
         )
-        window = window_at(now.date(), calendar.timezone)
         format_ = format_of(calendar.source, data, headers.get("content-type", ""))
-        task = Task.of(format_, window, feed=calendar.kind == "feed")
-        return await read_calendar(calendar, data, task, now, progress)
+        task = Task(format_, entries.Reading.at(calendar, now.date()))
+        return await read_calendar(task, data, now, progress)
 
 
 def _read_file(source: str) -> bytes:
@@ -274,22 +261,17 @@ def format_of(source: str, data: bytes, content_type: str = "") -> entries.Forma
     return _TYPES.get(kind) or _EXTENSIONS.get(extension, "csv")
 
 
-def window_at(today: date, timezone: str | None) -> entries.Window:
-    """What is kept of a calendar: a month back and three years ahead."""
-    return entries.Window(today - _WINDOW_BEFORE, today + _WINDOW_AHEAD, timezone or "UTC")
-
-
 async def read_calendar(
-    calendar: Calendar, data: bytes, task: Task, now: datetime, progress: Progress | None = None
+    task: Task, data: bytes, now: datetime, progress: Progress | None = None
 ) -> ImportedCalendar:
-    """Read the bytes in a process of their own, and place what comes out.
+    """Read the bytes of a calendar in a process of their own.
 
     Raises:
         ImportRejected: it could not be read to its end, or nothing in it could.
     """
     sandbox = Sandbox(data, task)
     try:
-        events, rejected = await asyncio.to_thread(_events, calendar, sandbox, progress)
+        events, rejected = await asyncio.to_thread(_events, sandbox, progress)
     except OperatorError as error:
         raise ImportRejected(error.message) from None
     finally:
@@ -297,63 +279,26 @@ async def read_calendar(
     if rejected and not events:
         raise ImportRejected(f"nothing in it could be read ({rejected[0].reason})", rejected)
     calendar = msgspec.structs.replace(
-        calendar, rows=len(events), imported_at=now, checked_at=now, failed_with=None,
-        came_empty=False,
+        task.reading.calendar, rows=len(events), imported_at=now, checked_at=now,
+        failed_with=None, came_empty=False,
     )  # fmt: skip
     return ImportedCalendar(calendar, events, rejected)
 
 
 def _events(
-    calendar: Calendar, sandbox: Sandbox, progress: Progress | None
+    sandbox: Sandbox, progress: Progress | None
 ) -> tuple[list[ProviderEvent], list[entries.RejectedEntry]]:
     events: dict[str, ProviderEvent] = {}
     rejected: list[entries.RejectedEntry] = []
-    count = 0
     with closing(sandbox.parse_in_subprocess()) as found:
-        for entry in found:
-            if isinstance(entry, entries.RejectedEntry):
-                rejected.append(entry)
-                continue
-            if entry.start.day.year < _MIN_DATE.year:
-                reason = f"its start is before {_MIN_DATE}"
-                rejected.append(entries.RejectedEntry(entry.title[:60], reason))
-            elif event := _event(entry, calendar):
-                events[event.id] = event
+        for count, one in enumerate(found, 1):
+            if isinstance(one, entries.RejectedEntry):
+                rejected.append(one)
             else:
-                rejected.append(entries.RejectedEntry(entry.title[:60], _NO_PLACE))
-            count += 1
+                events[one.id] = one
             if progress and count % _PROGRESS_EVERY == 0:
                 progress(count)
     return list(events.values()), rejected
-
-
-def _event(entry: entries.CalendarEntry, calendar: Calendar) -> ProviderEvent | None:
-    """The event at its place, or at its calendar's; None without a place."""
-    lat, lng = entry.coordinates or (calendar.lat, calendar.lng)
-    placed = lat is not None and lng is not None
-    if not placed and not calendar.country:
-        return None
-    name = f"{entry.uid} {entry.start.at or entry.start.day}"
-    has_place = placed or entry.venue or entry.address
-    return ProviderEvent(
-        id=f"{calendar.id}:{hashlib.blake2b(name.encode(), digest_size=10).hexdigest()}",
-        source=Calendars.name,
-        title=entry.title,
-        category=entry.category or calendar.category or "other",
-        start=entry.start,
-        end=entry.end if entry.end is None or entry.end.day <= _MAX_DATE else When(_MAX_DATE),
-        all_day=entry.all_day,
-        status=entry.status,
-        place=Place(name=entry.venue, address=entry.address, lat=lat, lng=lng)
-        if has_place
-        else None,
-        scope="point" if placed else "region" if calendar.region else "country",
-        country=None if placed else calendar.country,
-        regions=(calendar.region,) if calendar.region and not placed else (),
-        url=web_address(entry.url),
-        image=web_address(entry.image),
-        price=entry.price,
-    )
 
 
 def _digest(events: Sequence[ProviderEvent]) -> str:

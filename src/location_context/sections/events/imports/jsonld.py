@@ -30,9 +30,9 @@ _CATEGORIES: dict[str, Category] = {
 }  # fmt: skip
 
 
-def read_jsonld(data: bytes, window: entries.Window) -> entries.Entries:
+def read_jsonld(data: bytes, reading: entries.Reading) -> entries.Entries:
     """The events of a page or a file."""
-    zone = ZoneInfo(window.timezone)
+    zone = reading.zone
     found = False
     for number, script in enumerate(_scripts(entries.to_utf8(data)), start=1):
         try:
@@ -45,7 +45,7 @@ def read_jsonld(data: bytes, window: entries.Window) -> entries.Entries:
             found = True
             title = fields.strip_markup(_text(node.get("name")), fields.MAX_TITLE_LENGTH)
             location = title[:60] if title else f"an event of script {number}"
-            yield from entries.guard(_entry(node, title, zone, window), location)
+            yield from entries.guard(_entry(node, title, zone, reading), location)
         found = found or (graph.get("@graph") if isinstance(graph, dict) else graph) == []
     if not found:
         yield entries.RejectedEntry("the page", "it holds no event of schema.org with a date")
@@ -105,7 +105,7 @@ def _local_name(value: Any) -> str:
 
 
 def _entry(
-    node: dict[str, Any], title: str | None, zone: ZoneInfo, window: entries.Window
+    node: dict[str, Any], title: str | None, zone: ZoneInfo, reading: entries.Reading
 ) -> entries.Entries:
     if title is None:
         raise entries.UnreadableEntry("it has no name")
@@ -119,10 +119,10 @@ def _entry(
     zone = entries.local_zone(coordinates, zone)
     end_text = (_text(node["endDate"]) or "?") if node.get("endDate") else None
     start, end = entries.parse_times(_text(node["startDate"]) or "", end_text, zone)
-    if not entries.is_within(start, end, window):
+    if not reading.touches(start, end):
         return
     categories = sorted({_CATEGORIES[t] for t in _types(node) & _CATEGORIES.keys()} - {"other"})
-    yield entries.CalendarEntry(
+    yield reading.event(
         uid=_uid(node, title, place),
         title=title,
         start=start,

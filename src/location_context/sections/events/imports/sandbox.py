@@ -13,6 +13,7 @@ import msgspec
 
 from location_context.sections import sandbox
 from location_context.sections.events.imports import entries
+from location_context.sections.events.records import ProviderEvent
 
 # three times and more what a core of 2026 takes for the slowest 16 MB: 50,000 events of a calendar
 # 24 s, events of a page 5 s, a table whose rows are all rejected 20 s
@@ -25,22 +26,22 @@ MAX_REJECTED = 1_000  # more than anybody reads
 
 
 class Task(msgspec.Struct, frozen=True):
-    """What is to be read: the format, the window, and seconds of the processor for it."""
+    """What is to be read, and in which format."""
 
     format: entries.Format
-    window: entries.Window
-    cpu_seconds: int
+    reading: entries.Reading
 
-    @classmethod
-    def of(cls, format_: entries.Format, window: entries.Window, *, feed: bool = False) -> "Task":
-        """Return a task with the seconds that the format may need; a feed has fewer."""
-        return cls(format_, window, FEED_CPU_SECONDS if feed else CPU_SECONDS[format_])
+    @property
+    def cpu_seconds(self) -> int:
+        """How long the processor may take, in seconds; a feed has less."""
+        is_feed = self.reading.calendar.kind == "feed"
+        return FEED_CPU_SECONDS if is_feed else CPU_SECONDS[self.format]
 
 
 class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One line of output: an entry, or a rejection."""
+    """One line of output: an event, or a rejection."""
 
-    entry: entries.CalendarEntry | None = None
+    event: ProviderEvent | None = None
     rejected: entries.RejectedEntry | None = None
 
 
@@ -52,7 +53,7 @@ class Sandbox(sandbox.Sandbox):
 
     def parse_in_subprocess(
         self,
-    ) -> Generator[entries.CalendarEntry | entries.RejectedEntry, None, None]:
+    ) -> Generator[ProviderEvent | entries.RejectedEntry, None, None]:
         """Yield all that the process finds.
 
         Raises:
@@ -61,7 +62,7 @@ class Sandbox(sandbox.Sandbox):
         for text in self.lines():
             with contextlib.suppress(msgspec.DecodeError):  # the last one may be cut
                 line = msgspec.json.decode(text, type=_Line)
-                if found := line.entry or line.rejected:
+                if found := line.event or line.rejected:
                     yield found
 
 
@@ -74,13 +75,13 @@ def main() -> None:
     module, _, function = readers[task.format].partition(":")
     read = getattr(import_module(f"{__spec__.parent}.{module}"), function)
     out = sys.stdout.buffer
-    for one in _bounded(read(sys.stdin.buffer.read(), task.window)):
-        line = _Line(entry=one) if isinstance(one, entries.CalendarEntry) else _Line(rejected=one)
+    for one in _bounded(read(sys.stdin.buffer.read(), task.reading)):
+        line = _Line(event=one) if isinstance(one, ProviderEvent) else _Line(rejected=one)
         out.write(msgspec.json.encode(line) + b"\n")
     out.flush()
 
 
-def _bounded(found: Iterable[entries.CalendarEntry | entries.RejectedEntry]) -> entries.Entries:
+def _bounded(found: Iterable[ProviderEvent | entries.RejectedEntry]) -> entries.Entries:
     """As many entries as are kept, and as many rejections as anybody reads."""
     kept = rejected = 0
     for one in found:

@@ -16,7 +16,7 @@ from location_context.sections.events.imports import entries
 _IDENTIFYING = ("start", "venue", "address", "lat", "lng")  # tell two rows without id apart
 
 
-def read_table(data: bytes, window: entries.Window) -> entries.Entries:
+def read_table(data: bytes, reading: entries.Reading) -> entries.Entries:
     """The rows; what cannot be read is rejected with its line."""
     rows = _rows(entries.decode_line(entries.to_utf8(data)))
     header = next(rows, None)
@@ -24,7 +24,7 @@ def read_table(data: bytes, window: entries.Window) -> entries.Entries:
     if missing := {"title", "start"} - set(columns):
         yield entries.RejectedEntry("line 1", f"the header lacks {' and '.join(sorted(missing))}")
         return
-    zone = ZoneInfo(window.timezone)
+    zone = reading.zone
     for number, row in rows:
         location = f"line {number}"
         if row is None:
@@ -32,7 +32,7 @@ def read_table(data: bytes, window: entries.Window) -> entries.Entries:
             yield entries.RejectedEntry(location, reason)
         elif row:
             values = dict(zip(columns, row, strict=False))
-            yield from entries.guard(_entry(values, zone, window), location)
+            yield from entries.guard(_entry(values, zone, reading), location)
 
 
 def _rows(table: str) -> Iterator[tuple[int, list[str] | None]]:
@@ -50,7 +50,7 @@ def _rows(table: str) -> Iterator[tuple[int, list[str] | None]]:
             yield reader.line_num, row
 
 
-def _entry(row: Mapping[str, str], zone: ZoneInfo, window: entries.Window) -> entries.Entries:
+def _entry(row: Mapping[str, str], zone: ZoneInfo, reading: entries.Reading) -> entries.Entries:
     title = fields.strip_markup(row.get("title"), fields.MAX_TITLE_LENGTH)
     if title is None:
         raise entries.UnreadableEntry("it has no title")
@@ -61,9 +61,9 @@ def _entry(row: Mapping[str, str], zone: ZoneInfo, window: entries.Window) -> en
     start, end = entries.parse_times(row.get("start") or "", (row.get("end") or "").strip(), zone)
     if end is not None and (end.day < start.day or (end.at and start.at and end.at < start.at)):
         raise entries.UnreadableEntry("it ends before it starts")
-    if not entries.is_within(start, end, window):
+    if not reading.touches(start, end):
         return
-    yield entries.CalendarEntry(
+    yield reading.event(
         uid=row.get("id") or " ".join([title, *(row.get(name) or "" for name in _IDENTIFYING)]),
         title=title,
         start=start,

@@ -11,6 +11,7 @@ from location_context.localisation.language import Language
 from location_context.sections.contract import DatasetState, ProviderState, ProviderStatus, Query
 from location_context.sections.events.providers.base import EventProvider, ProviderResult
 from location_context.sections.events.records import (
+    OWN_SOURCE,
     Calendar,
     EventStore,
     LocalEvent,
@@ -31,7 +32,7 @@ _DAY = timedelta(days=1)
 class Calendars(EventProvider):
     """The operator's own events as a provider. The list of calendars is read again now and then."""
 
-    name = "calendars"
+    name = OWN_SOURCE
     order = 200
 
     def __init__(self, store: EventStore, radius: float, clock: Clock) -> None:

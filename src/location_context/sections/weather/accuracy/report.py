@@ -7,13 +7,13 @@ height that the forecast is for. Errors are in °C, forecast minus observed; cha
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from itertools import groupby
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 import numpy as np
 from msgspec import Meta
+from numpy.typing import NDArray
 
-from location_context.sections.weather.accuracy import statistics
 from location_context.sections.weather.accuracy.records import (
     LEADS,
     OBSERVED_COLUMNS,
@@ -33,6 +33,74 @@ LEAD_BANDS = (
 
 Share = Annotated[float | None, Meta(description="0 to 1; null without pairs.")]
 Degrees = Annotated[float | None, Meta(description="°C; null without pairs.")]
+BINS = np.array([0.0, 10.0, 30.0, 50.0, 70.0, 90.0, 100.0])  # of the chance of rain, in percent
+
+
+class Errors(NamedTuple):
+    """Of forecast minus observed, by lead; NaN where there are no pairs."""
+
+    pairs: NDArray[np.int_]
+    mean: Floats
+    absolute: Floats
+    squared: Floats
+
+    @property
+    def rmse(self) -> Floats:
+        root: Floats = np.sqrt(self.squared)
+        return root
+
+
+class Bin(NamedTuple):
+    """One bin of a reliability diagram: pairs, their mean chance and the share of wet days in %."""
+
+    pairs: int
+    chance: float
+    wet_share: float
+
+
+def errors(forecast: Floats, observed: Floats) -> Errors:
+    """Mean error, mean absolute error and mean squared error."""
+    wrong = forecast - observed
+    return Errors(
+        np.isfinite(wrong).sum(axis=0),
+        _mean(wrong),
+        _mean(np.abs(wrong)),
+        _mean(wrong**2),
+    )
+
+
+def coverage(low: Floats, high: Floats, observed: Floats) -> tuple[NDArray[np.int_], Floats]:
+    """How many pairs there are, and the share (0 to 1) of them within the band, ends included."""
+    with np.errstate(invalid="ignore"):
+        inside = ((low <= observed) & (observed <= high)).astype(float)
+    known = np.isfinite(low) & np.isfinite(high) & np.isfinite(observed)
+    return known.sum(axis=0), _mean(np.where(known, inside, np.nan))
+
+
+def brier(chance: Floats, wet: Floats) -> tuple[NDArray[np.int_], Floats]:
+    """How many pairs, and the Brier score: chance in percent, `wet` 0 or 1."""
+    wrong = chance / 100 - wet
+    return np.isfinite(wrong).sum(axis=0), _mean(wrong**2)
+
+
+def reliability(chance: Floats, wet: Floats) -> list[Bin]:
+    """The bins of `BINS` that hold pairs, over all rows and leads given."""
+    known = np.isfinite(chance) & np.isfinite(wet)
+    chances, outcomes = chance[known], wet[known]
+    place = np.clip(np.searchsorted(BINS, chances, side="right") - 1, 0, len(BINS) - 2)
+    found = []
+    for number in np.unique(place).tolist():
+        held = place == number
+        share = 100 * float(outcomes[held].mean())
+        found.append(Bin(int(held.sum()), float(chances[held].mean()), share))
+    return found
+
+
+def _mean(values: Floats) -> Floats:
+    known = np.isfinite(values)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean: Floats = np.where(known, values, 0.0).sum(axis=0) / known.sum(axis=0)
+    return mean
 
 
 class TemperatureScore(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,10 +237,10 @@ def _provider_score(provider: str, rows: Sequence[ForecastRow], find: FindDays) 
 def _temperature_scores(
     name: str, given: Mapping[str, Floats], observed: Floats
 ) -> list[TemperatureScore]:
-    best = statistics.errors(given[name], observed)
-    issued = statistics.errors(given[f"issued_{name}"], observed)
-    typical = statistics.errors(given[f"typical_{name}"], observed)
-    _, inside = statistics.coverage(given[f"{name}_p10"], given[f"{name}_p90"], observed)
+    best = errors(given[name], observed)
+    issued = errors(given[f"issued_{name}"], observed)
+    typical = errors(given[f"typical_{name}"], observed)
+    _, inside = coverage(given[f"{name}_p10"], given[f"{name}_p90"], observed)
     return [
         TemperatureScore(
             lead=lead,
@@ -192,17 +260,17 @@ def _temperature_scores(
 
 
 def _rain_scores(given: Mapping[str, Floats], wet: Floats) -> list[RainScore]:
-    pairs, brier = statistics.brier(given["chance"], wet)
-    _, issued = statistics.brier(given["issued_chance"], wet)
-    typical_pairs, typical = statistics.brier(given["typical_chance"], wet)
+    pairs, best = brier(given["chance"], wet)
+    _, issued = brier(given["issued_chance"], wet)
+    typical_pairs, typical = brier(given["typical_chance"], wet)
     known = np.where(np.isfinite(given["chance"]), wet, np.nan)
-    share = statistics.errors(known, np.zeros_like(known)).mean
+    share = errors(known, np.zeros_like(known)).mean
     return [
         RainScore(
             lead=lead,
             pairs=int(pairs[lead]),
             wet_share=_number(share[lead]),
-            brier=_number(brier[lead]),
+            brier=_number(best[lead]),
             issued_brier=_number(issued[lead]),
             typical_pairs=int(typical_pairs[lead]),
             typical_brier=_number(typical[lead]),
@@ -217,7 +285,7 @@ def _reliability(chance: Floats, wet: Floats) -> list[Reliability]:
         leads = slice(first, last + 1)
         bins = [
             ReliabilityBin(pairs=pairs, chance=round(mean, 1), wet_share=round(share, 1))
-            for pairs, mean, share in statistics.reliability(chance[:, leads], wet[:, leads])
+            for pairs, mean, share in reliability(chance[:, leads], wet[:, leads])
         ]
         found.append(Reliability(first_lead=first, last_lead=last, bins=bins))
     return found

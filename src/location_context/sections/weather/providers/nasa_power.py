@@ -103,7 +103,7 @@ class NasaPower(ArchiveProvider):
 
 
 def _read_values(series: Mapping[str, Mapping[str, Any]], first: date, last: date) -> Floats:
-    """ARCHIVE_FIELDS x days from its values by date; what is missing, -999 or implausible is NaN."""
+    """Return ARCHIVE_FIELDS x days; what is missing, -999 or implausible is NaN."""
     dates = [first + timedelta(n) for n in range((last - first).days + 1)]
     keys = [f"{day:%Y%m%d}" for day in dates]
     native = {

@@ -7,19 +7,39 @@ a point's own height holds for all days. Dates are read from the answer, never f
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date
+from datetime import date, timedelta
 from typing import Any, TypeVar
 
 import numpy as np
 
-from location_context.errors import ProviderResponseInvalid, ProviderStatusError
+from location_context.errors import ProviderBackoff, ProviderResponseInvalid, ProviderStatusError
+from location_context.point import Point
 from location_context.sections.contract import CC_BY, Attribution
-from location_context.sections.open_meteo import NAME, open_meteo_headers, reason, weight
+from location_context.sections.open_meteo import (
+    NAME,
+    open_meteo_client,
+    open_meteo_headers,
+    reason,
+    weight,
+)
 from location_context.sections.section import SectionContext
 from location_context.sections.weather.providers import base
-from location_context.sections.weather.providers.base import Native, read_table
-from location_context.sections.weather.records import Cell, Floats, Grid
-from location_context.upstream.client import ProviderClient
+from location_context.sections.weather.providers.base import (
+    Forecast,
+    ForecastProvider,
+    Native,
+    read_table,
+)
+from location_context.sections.weather.records import (
+    ARCHIVE_FIELDS,
+    FORECAST_FIELDS,
+    Cell,
+    Floats,
+    Grid,
+    Month,
+    YearMonth,
+)
+from location_context.upstream.client import ClientLimits, ProviderClient
 
 T = TypeVar("T")
 
@@ -159,3 +179,110 @@ def copernicus(year: int) -> Attribution:
             "European Commission nor ECMWF is responsible for any use of it."
         ),
     )
+
+
+FRESH_TTL = timedelta(minutes=30)
+FORECAST_DAYS = 16
+
+
+class OpenMeteoForecast(ForecastProvider):
+    """The forecast: 16 days from today, and up to 92 before."""
+
+    name = "open_meteo_forecast"
+    title = NAME
+    model = "best_match"
+    order = 100
+    at_point = True
+    product = "raw"  # the best of its models at the place, each as it ran
+    attribution = (OPEN_METEO,)
+
+    def __init__(self, context: SectionContext) -> None:
+        super().__init__(context)
+        limits = ClientLimits(max_in_flight=8)
+        self.client = open_meteo_client(self.name, context.settings.forecast_url, context, limits)
+        self._open_meteo = OpenMeteoClient(self.client, context, FORECAST_FIELDS)
+
+    async def fetch_forecast(
+        self, cell: Cell, today: date, past_days: int, *, public: bool
+    ) -> Forecast:
+        """Fetch a fresh forecast with one temperature at least.
+
+        Raises:
+            ProviderError: none came.
+        """
+        del today  # the days of the answer begin at the place's own
+        return await self._open_meteo.get(
+            cell,
+            {"forecast_days": str(FORECAST_DAYS), "past_days": str(past_days)},
+            lambda body: self._read(body, cell),
+            [FORECAST_DAYS + past_days],
+            public=public,
+        )
+
+    def _read(self, body: Any, cell: Cell) -> Forecast:
+        first, values = read_daily(body, FORECAST_FIELDS)
+        columns = dict(zip(FORECAST_FIELDS, values, strict=True))
+        if not np.isfinite(columns["temperature_max"]).any():
+            raise ProviderResponseInvalid(NAME, "not one day of the forecast is known")
+        now = self._clock()
+        return Forecast(first, columns, read_grid(body, cell), now, now + FRESH_TTL)
+
+
+NEWEST_DAYS = 2  # before today: no later date is asked for; the archive lags about five days
+MAX_WAITING = 4  # a call takes seconds; who comes later is served by the second archive
+
+
+class OpenMeteoArchive(base.ArchiveProvider):
+    """The archive. On free access one call at a time, and few that wait.
+
+    A cell is asked for at its centre, so that all months of a cell are at one height.
+    """
+
+    name = "open_meteo_archive"
+    title = NAME
+    model = "era5_seamless"
+    source = "open_meteo_era5_seamless_terrain"
+    representativeness = (0.7, 0.7)  # assumed, not measured against stations
+    order = 100
+
+    def __init__(self, context: SectionContext) -> None:
+        super().__init__(context)
+        at_once = (
+            2 if context.settings.open_meteo_api_key else 1
+        )  # the host's slots are for forecasts too
+        limits = ClientLimits(timeout=20.0, max_in_flight=at_once, max_waiting=MAX_WAITING)
+        self.client = open_meteo_client(self.name, context.settings.archive_url, context, limits)
+        self._open_meteo = OpenMeteoClient(self.client, context, ARCHIVE_FIELDS)
+
+    def cell(self, point: Point) -> Cell:
+        return Cell.of(point, base.ARCHIVE_DEGREES)
+
+    def attribution(self, today: date) -> Sequence[Attribution]:
+        return (OPEN_METEO, copernicus(today.year))
+
+    async def fetch_months(
+        self, cell: Cell, wanted: Sequence[YearMonth], today: date, *, public: bool
+    ) -> list[Month]:
+        """Fetch the wanted months in one request; refused where too many calls wait already.
+
+        Raises:
+            ProviderError: they did not come.
+        """
+        last = today - timedelta(days=NEWEST_DAYS)
+        spans = [(start, min(end, last)) for start, end in base.intervals(wanted) if start <= last]
+        if not spans:
+            raise ProviderBackoff(NAME, "has nothing so recent")
+        more = {
+            "start_date": ",".join(str(start) for start, _ in spans),
+            "end_date": ",".join(str(end) for _, end in spans),
+            "models": self.model,
+        }
+        days = [(end - start).days + 1 for start, end in spans]
+        return await self._open_meteo.get(
+            cell, more, lambda body: self._read(cell, wanted, body), days, public=public
+        )
+
+    def _read(self, cell: Cell, wanted: Sequence[YearMonth], body: Any) -> list[Month]:
+        answers = body if isinstance(body, list) else [body]
+        blocks = [read_daily(answer, ARCHIVE_FIELDS) for answer in answers]
+        return base.months_from(wanted, blocks, read_grid(answers[0], cell), self._clock())

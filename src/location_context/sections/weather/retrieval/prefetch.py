@@ -1,12 +1,11 @@
 """Prefetch: the climatology of a forecast's dates, fetched behind its guest for the next one.
 
 A cell is asked for once: all the months that forecasts can be asked for now, in one call of the
-first archive that may be asked. Calls are made one after the other, when nobody else has asked the
-provider for a moment, and only while half of its budget is left for guests who wait.
+first archive that may be asked. Calls are made one after the other, and only while half of the
+provider's budget is left for guests who wait.
 """
 
 import asyncio
-import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -20,11 +19,10 @@ from location_context.sections.weather import climatology
 from location_context.sections.weather.records import YearMonth
 from location_context.sections.weather.retrieval.archives import ArchiveQuery, Archives
 from location_context.upstream.deadline import GATHER_SECONDS, Deadline
-from location_context.upstream.host import Host
 
 MAX_QUEUED = 50  # cells; a free archive gives one in a second or two
 LONGEST_SECONDS = 60.0  # of one call with its turn in the queue
-LONGEST_WAIT = 10.0  # seconds for a host that guests keep busy; then they share it
+LONGEST_WAIT = 10.0  # seconds for a guest's own call for the same months
 BUDGET_SHARE = 0.5  # spent by whomever in any window: what is left is for who waits
 AGAIN = timedelta(hours=1)  # after a call that left something missing
 AGAIN_AFTER_FAILURE = timedelta(minutes=10)
@@ -76,7 +74,7 @@ class Prefetch:
         """Fetch what is queued, the oldest first."""
         while self._queue:
             key, queued = next(iter(self._queue.items()))
-            await _quiet(queued.archive.provider.client.host)
+            await asyncio.sleep(GATHER_SECONDS)  # a guest may ask for the same
             try:
                 pause = await self._fetch(queued)
             except Exception:  # noqa: BLE001  it costs this cell, not those behind it
@@ -112,16 +110,6 @@ class Prefetch:
         for queued in self._queue.values():
             queued.done.cancel()
         self._queue.clear()
-
-
-async def _quiet(host: Host) -> None:
-    """Wait until nobody asked the host for a moment: who waits for an answer comes first."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(LONGEST_WAIT):
-            await asyncio.sleep(GATHER_SECONDS)
-            while not host.quiet.is_set():
-                await host.quiet.wait()
-                await asyncio.sleep(GATHER_SECONDS)
 
 
 def _may_be_asked(archive: ArchiveQuery) -> bool:

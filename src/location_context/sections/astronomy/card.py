@@ -10,8 +10,8 @@ from datetime import datetime
 from itertools import pairwise
 
 from location_context.localisation.formatter import EN_DASH, Formatter
-from location_context.sections.astronomy.card.drawing import SunPath, lit_part, sun_path, turns
-from location_context.sections.astronomy.card.highlights import HighlightView, highlight_views
+from location_context.sections.astronomy.drawing import SunPath, lit_part, sun_path, turns
+from location_context.sections.astronomy.highlight_views import HighlightView, highlight_views
 from location_context.sections.astronomy.response import AstronomyBody, Day, Planet
 from location_context.sections.card import Brief, BriefItem
 

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from location_context.localisation.formatter import Formatter
 from location_context.sections.card import Brief, BriefItem
-from location_context.sections.guide.card.map import FEWEST, Map, drawn
+from location_context.sections.guide.map import FEWEST, Map, drawn
 from location_context.sections.guide.response import GuideBody, RestaurantBody, TierBody
 
 MAX_SHOWN = 8  # the rest is a click away

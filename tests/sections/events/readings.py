@@ -1,0 +1,22 @@
+"""What is read of a calendar in tests: its dates and its zone."""
+
+from datetime import date
+from typing import Any
+
+from location_context.sections.events.imports.entries import Reading, RejectedEntry
+from location_context.sections.events.records import Calendar, ProviderEvent
+
+
+def reading(first: date, last: date, timezone: str, **more: Any) -> Reading:
+    """Return what is read of a calendar for Germany between two dates."""
+    given: dict[str, Any] = {"id": "cal_test", "kind": "import", "source": "x", "country": "DE"}
+    return Reading(Calendar(**given | {"timezone": timezone} | more), first, last)
+
+
+def split(found: Any) -> tuple[list[ProviderEvent], list[RejectedEntry]]:
+    """Part events from rejections."""
+    both = list(found)
+    return (
+        [one for one in both if isinstance(one, ProviderEvent)],
+        [one for one in both if isinstance(one, RejectedEntry)],
+    )
