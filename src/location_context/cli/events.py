@@ -13,7 +13,7 @@ from location_context.gazetteer.gazetteer import Gazetteer
 from location_context.gazetteer.zones import main_zone
 from location_context.point import canonical
 from location_context.sections.events.imports import importer
-from location_context.sections.events.imports.entries import RejectedEntry
+from location_context.sections.events.imports.reading import RejectedEntry
 from location_context.sections.events.records import Calendar
 from location_context.sections.events.response import Category
 from location_context.stay import system_clock

@@ -3,14 +3,14 @@
 from datetime import date
 from typing import Any
 
-from location_context.sections.events.imports.entries import Reading, RejectedEntry
+from location_context.sections.events.imports.reading import Format, RejectedEntry, Task
 from location_context.sections.events.records import Calendar, ProviderEvent
 
 
-def reading(first: date, last: date, timezone: str, **more: Any) -> Reading:
-    """Return what is read of a calendar for Germany between two dates."""
+def task(first: date, last: date, timezone: str, format_: Format = "ics", **more: Any) -> Task:
+    """Return what is to be read of a calendar for Germany between two dates."""
     given: dict[str, Any] = {"id": "cal_test", "kind": "import", "source": "x", "country": "DE"}
-    return Reading(Calendar(**given | {"timezone": timezone} | more), first, last)
+    return Task(Calendar(**given | {"timezone": timezone} | more), format_, first, last)
 
 
 def split(found: Any) -> tuple[list[ProviderEvent], list[RejectedEntry]]:

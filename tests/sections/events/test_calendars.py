@@ -10,15 +10,15 @@ from dateutil.rrule import rrulestr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from location_context.sections.events.imports.entries import RejectedEntry
 from location_context.sections.events.imports.ics import CpuTimeExceeded, cpu_time_limit, read_ics
+from location_context.sections.events.imports.reading import RejectedEntry
 from location_context.sections.events.records import ProviderEvent, When
 from tests.sections.events.calendar_cases import FILES, SERIES, TIMES, ZONES, at
-from tests.sections.events.readings import reading
+from tests.sections.events.readings import task
 
 # The alarm of a series may strike while garbage is collected; it repeats until it is received.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-WINDOW = reading(date(2026, 11, 1), date(2027, 10, 31), "Europe/Berlin")
+WINDOW = task(date(2026, 11, 1), date(2027, 10, 31), "Europe/Berlin")
 CASES = {
     f"{kind}: {name}": case
     for kind, cases in {"zone": ZONES, "time": TIMES, "series": SERIES, "file": FILES}.items()

@@ -15,11 +15,11 @@ from location_context.sections.events.imports.importer import (
     calendar_id,
     format_of,
 )
-from location_context.sections.events.imports.sandbox import Sandbox, Task
+from location_context.sections.events.imports.reading import Reading, Task
 from location_context.sections.events.records import Calendar
 from location_context.settings import Settings
 from tests.fakes.server import Answered, StandIn
-from tests.sections.events.readings import reading
+from tests.sections.events.readings import task
 
 pytestmark = pytest.mark.anyio
 PARIS = (48.8566, 2.3522)
@@ -58,13 +58,13 @@ async def test_a_file_is_imported_and_answered(opening, tmp_path):
 @pytest.mark.parametrize(("kind", "seconds"), [("import", 120), ("feed", 20)])
 async def test_a_feed_has_less_of_the_processor_than_an_import(opening, monkeypatch, kind, seconds):
     given: list[Task] = []
-    parse = Sandbox.__init__
+    parse = Reading.__init__
 
-    def note(self: Sandbox, data: bytes, task: Task) -> None:
+    def note(self: Reading, data: bytes, task: Task) -> None:
         given.append(task)
         parse(self, data, task)
 
-    monkeypatch.setattr(Sandbox, "__init__", note)
+    monkeypatch.setattr(Reading, "__init__", note)
     with StandIn(lambda _: Answered(ICS % b"Choir")).running() as server:
         async with opening(feeds_allow_private=True) as opened:
             await opened.section._feeds.import_calendar(_calendar(kind, server.url + "/a.ics"))
@@ -112,7 +112,7 @@ async def test_what_goes_on_for_years_or_for_ever_is_found(opening, tmp_path, pl
         calendar = _calendar("import", str(file), lat=place[0], lng=place[1])
         imported = await opened.section._feeds.import_calendar(calendar)
         reading = await opened.read(place, "2026-12-01", "2026-12-03")
-    assert [one.location for one in imported.rejected] == ["line 4"]
+    assert [one.location for one in imported.rejected] == ["From the first day"]
     shown = {e.title for e in reading.body.events if e.sources == ["calendars"]}
     assert shown == {"Twenty years", "For ever"}
 
@@ -276,8 +276,8 @@ def test_the_reading_process_does_not_see_the_keys_of_the_server(monkeypatch):
             super().__init__(*given, **named)
 
     monkeypatch.setattr(subprocess, "Popen", Watched)
-    task = Task("ics", reading(date(2026, 11, 1), date(2027, 10, 31), "UTC"))
-    assert list(Sandbox(ICS % b"Choir", task).parse_in_subprocess())
+    given = task(date(2026, 11, 1), date(2027, 10, 31), "UTC")
+    assert list(Reading(ICS % b"Choir", given).found())
     assert seen
     assert "canary" not in str(seen)
 

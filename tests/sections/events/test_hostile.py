@@ -5,7 +5,6 @@ import resource
 from datetime import UTC, date, datetime
 from unittest.mock import patch
 
-import msgspec
 import pytest
 
 from location_context.sections.events.imports.importer import (
@@ -13,7 +12,7 @@ from location_context.sections.events.imports.importer import (
     calendar_id,
     read_calendar,
 )
-from location_context.sections.events.imports.sandbox import (
+from location_context.sections.events.imports.reading import (
     CPU_SECONDS,
     MAX_ENTRIES,
     MAX_REJECTED,
@@ -21,10 +20,8 @@ from location_context.sections.events.imports.sandbox import (
 )
 from location_context.sections.events.records import Calendar
 from tests.sections.events.hostile import CALENDARS, EVENTS, PAGES, TABLES
-from tests.sections.events.readings import reading
 
 pytestmark = pytest.mark.anyio
-WINDOW = reading(date(2026, 11, 1), date(2027, 10, 31), "Europe/Berlin")
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 OWN = Calendar(id="cal_1", kind="import", source="a", lat=48.1, lng=11.5, timezone="Europe/Berlin")
 # of the processor; the worst take 6 to 7 s on a core of 2026, a slow one may take three times that
@@ -41,7 +38,7 @@ def _processor() -> float:
 async def _titles_and_refused(
     data: bytes, kind, bound: float = ENOUGH
 ) -> tuple[set[str], list[str]]:
-    task = Task(kind, msgspec.structs.replace(WINDOW, calendar=OWN))
+    task = Task(OWN, kind, date(2026, 11, 1), date(2027, 10, 31))
     seconds = WITHIN_THE_PARSER if bound == WITHIN_THE_PARSER else CPU_SECONDS[kind]
     before = _processor()
     try:

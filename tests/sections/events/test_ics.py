@@ -5,27 +5,26 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from location_context.sections.events.imports.entries import Reading, RejectedEntry
 from location_context.sections.events.imports.ics import read_ics
-from location_context.sections.events.imports.sandbox import Sandbox, Task
+from location_context.sections.events.imports.reading import Reading, RejectedEntry, Task
 from location_context.sections.events.records import ProviderEvent
 from tests.sections.events import calendar_oracle
 from tests.sections.events.hostile import calendar
-from tests.sections.events.readings import reading
+from tests.sections.events.readings import task
 
 # The alarm of a series may strike while garbage is collected; it repeats until it is received.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 ZONE = "Europe/Berlin"
-WINDOW = reading(date(2026, 11, 1), date(2027, 10, 31), ZONE)
+WINDOW = task(date(2026, 11, 1), date(2027, 10, 31), ZONE)
 
 
-def _read(data: bytes, window: Reading = WINDOW) -> tuple[list[ProviderEvent], list[RejectedEntry]]:
+def _read(data: bytes, window: Task = WINDOW) -> tuple[list[ProviderEvent], list[RejectedEntry]]:
     found = list(read_ics(data, window))
     entries = [one for one in found if isinstance(one, ProviderEvent)]
     return entries, [one for one in found if isinstance(one, RejectedEntry)]
 
 
-def _comparable(entry: ProviderEvent, window: Reading) -> tuple | None:
+def _comparable(entry: ProviderEvent, window: Task) -> tuple | None:
     last = entry.end.day if entry.end else entry.start.day
     if entry.start.day > window.last or last < window.first:
         return None
@@ -47,7 +46,7 @@ def test_real_calendars_hold_what_an_independent_expansion_finds(shared_data):
             for e in calendar_oracle.events(text)[0]
         ]
         for year in sorted({min(starts).year, max(starts).year}) if starts else ():
-            window = reading(date(year, 1, 1), date(year, 12, 31), ZONE)
+            window = task(date(year, 1, 1), date(year, 12, 31), ZONE)
             entries, refused = _read(data, window)
             mine = {shown for entry in entries if (shown := _comparable(entry, window))}
             assert mine == calendar_oracle.expand(text, window.first, window.last, ZONE), file.name
@@ -60,8 +59,8 @@ def test_real_calendars_hold_what_an_independent_expansion_finds(shared_data):
 
 def test_a_real_calendar_of_five_thousand_events_is_read_in_its_process(shared_data):
     data = (shared_data / "events" / "ics" / "issue42_benchmark_large.ics").read_bytes()
-    window = reading(date(2019, 1, 1), date(2019, 12, 31), ZONE)
-    found = list(Sandbox(data, Task("ics", window)).parse_in_subprocess())
+    window = task(date(2019, 1, 1), date(2019, 12, 31), ZONE)
+    found = list(Reading(data, window).found())
     assert len([one for one in found if isinstance(one, ProviderEvent)]) > 300
 
 
@@ -71,7 +70,7 @@ def test_a_rule_by_the_hour_is_read_while_its_dates_are_few():
         "UID:a\nSUMMARY:Guided tour\nDTSTART:20261205T090000Z\nRRULE:FREQ=HOURLY;COUNT=8",
         "UID:c\nSUMMARY:Chime\nDTSTART:20200101T000000Z\nRRULE:FREQ=HOURLY",
     )
-    found = list(Sandbox(data, Task("ics", WINDOW)).parse_in_subprocess())
+    found = list(Reading(data, WINDOW).found())
     titles = [one.title for one in found if isinstance(one, ProviderEvent)]
     assert titles.count("Guided tour") == 8
     assert (

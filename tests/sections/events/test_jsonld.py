@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from location_context.sections.events.imports.entries import RejectedEntry
 from location_context.sections.events.imports.jsonld import read_jsonld
-from location_context.sections.events.imports.sandbox import Sandbox, Task
+from location_context.sections.events.imports.reading import Reading, RejectedEntry
 from location_context.sections.events.records import ProviderEvent
 from tests.sections.events.hostile import page
-from tests.sections.events.readings import reading
+from tests.sections.events.readings import task
 
-WINDOW = reading(date(2026, 11, 1), date(2027, 10, 31), "Europe/Paris")
+WINDOW = task(date(2026, 11, 1), date(2027, 10, 31), "Europe/Paris", "jsonld")
 EVENT = {
     "@context": "https://schema.org", "@type": "MusicEvent", "name": "Phoenix",
     "startDate": "2026-12-03T20:00:00+01:00", "url": "https://a.example/phoenix",
@@ -120,7 +119,7 @@ def test_a_postponed_one_says_so():
 def test_real_files_are_read(shared_data):
     folder = shared_data / "events" / "jsonld"
     songkick = (folder / "songkick_elysian_fields_2015.raw.jsonld").read_bytes()
-    window = reading(date(2015, 1, 1), date(2015, 12, 31), "America/New_York")
+    window = task(date(2015, 1, 1), date(2015, 12, 31), "America/New_York")
     (concert,), _ = _split(read_jsonld(songkick, window))
     assert concert.start.at == datetime(2015, 10, 31, 23, 30, tzinfo=UTC)
     assert (concert.category, concert.place.lat, concert.place.lng) == (
@@ -129,7 +128,7 @@ def test_real_files_are_read(shared_data):
         -73.953193,
     )
     festival = (folder / "marsai_festival_2026_all_day.jsonld").read_bytes()
-    window = reading(date(2026, 1, 1), date(2026, 12, 31), "Europe/Paris")
+    window = task(date(2026, 1, 1), date(2026, 12, 31), "Europe/Paris")
     (entry,), _ = _split(read_jsonld(festival, window))
     assert (entry.start.day, entry.end.day, entry.all_day) == (
         date(2026, 6, 15), date(2026, 6, 20), True,
@@ -141,7 +140,7 @@ def test_what_came_before_a_broken_script_is_kept():
     data = page(
         msgspec.json.encode(EVENT), b"{broken", msgspec.json.encode(EVENT | {"name": "Air"})
     )
-    entries, refused = _split(Sandbox(data, Task("jsonld", WINDOW)).parse_in_subprocess())
+    entries, refused = _split(Reading(data, WINDOW).found())
     assert [entry.title for entry in entries] == ["Phoenix", "Air"]
     assert [one.location for one in refused] == ["script 2"]
 

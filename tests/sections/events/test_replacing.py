@@ -10,7 +10,7 @@ import pytest
 
 from location_context.errors import OperatorError
 from location_context.sections import sandbox as processes
-from location_context.sections.events.imports import sandbox
+from location_context.sections.events.imports import reading
 from location_context.sections.events.imports.importer import calendar_id
 from location_context.sections.events.records import Calendar
 from location_context.upstream import deadline
@@ -157,7 +157,7 @@ async def test_a_feed_is_emptied_when_it_came_without_events_twice_in_a_row(open
 
 async def test_a_part_never_replaces_a_whole(opening, tmp_path, monkeypatch):
     """The reading is stopped after it found an event."""
-    monkeypatch.setitem(sandbox.CPU_SECONDS, "jsonld", 1)
+    monkeypatch.setitem(reading.CPU_SECONDS, "jsonld", 1)
     file = tmp_path / "town.html"
     good = (
         b'<script type="application/ld+json">'

@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from location_context.sections.events.imports.entries import RejectedEntry
-from location_context.sections.events.imports.table import read_table
+from location_context.sections.events.imports.reading import RejectedEntry, read_table
 from location_context.sections.events.records import ProviderEvent
-from tests.sections.events.readings import reading
+from tests.sections.events.readings import task
 
-WINDOW = reading(date(2026, 11, 1), date(2027, 10, 31), "Europe/Paris")
+WINDOW = task(date(2026, 11, 1), date(2027, 10, 31), "Europe/Paris")
 
 
 def _read(data: bytes) -> tuple[list[ProviderEvent], list[RejectedEntry]]:

@@ -13,7 +13,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from location_context.sections.events.records import Place, ProviderEvent, When
-from location_context.sections.events.response import Category
+from location_context.sections.events.response import Category, Price
 
 MAX_TITLE_LENGTH, MAX_TEXT_LENGTH, MAX_URL_LENGTH = 300, 500, 2000
 _MIN_YEAR, _MAX_YEAR = 1900, 2100
@@ -114,17 +114,18 @@ def value_of(row: Any, name: str) -> Any:
 
 
 def parse_when(text: object, zone: ZoneInfo) -> When:
-    """A date, or a moment in `zone`, of an ISO 8601 text; one without an offset is local there.
+    """A date or a moment of an ISO 8601 text; a moment without an offset is local in `zone`.
 
     Raises:
         ValueError: it is neither.
     """
     if not isinstance(text, str):
         raise ValueError("a time is missing")  # noqa: TRY004  a bad row is a ValueError
+    text = text.strip()
     if len(text) <= len("2026-12-05"):
         return When(date.fromisoformat(text))
     moment = datetime.fromisoformat(text)
-    return When.of(moment.astimezone(zone) if moment.tzinfo else moment.replace(tzinfo=zone))
+    return When.of(moment if moment.tzinfo else moment.replace(tzinfo=zone))
 
 
 def is_after(end: When, start: When) -> bool:
@@ -221,6 +222,22 @@ def parse_place(name: object, address: object, lat: object, lng: object) -> Plac
     """A venue; coordinates may be numbers or strings, and count only where both make sense."""
     at = parse_coordinates(lat, lng) or (None, None)
     return Place(name=optional_text(name), address=optional_text(address), lat=at[0], lng=at[1])
+
+
+def parse_price(low: object, high: object, currency: object) -> Price | None:
+    """A price range, if either end is a number that can be a price."""
+    bounds = _amount(low), _amount(high)
+    if bounds == (None, None):
+        return None
+    return Price(min=bounds[0], max=bounds[1], currency=optional_text(currency, 3))
+
+
+def _amount(value: object) -> float | None:
+    try:
+        number = float(str(value).replace(",", "."))
+    except ValueError:
+        return None
+    return number if 0 <= number < 1e9 else None
 
 
 def category_of(words: str) -> Category | None:

@@ -17,8 +17,8 @@ import recurring_ical_events
 from icalendar import Calendar
 
 from location_context.sections.events import fields
-from location_context.sections.events.imports import entries
-from location_context.sections.events.records import ProviderEvent, When
+from location_context.sections.events.imports import reading
+from location_context.sections.events.records import OWN_SOURCE, Place, ProviderEvent, When
 
 Component = Any  # icalendar's own type admits every kind of value under every name
 
@@ -30,32 +30,32 @@ _VITAL = {*_REPEATING, "DTSTART", "DTEND", "DURATION", "EXRULE"}
 _DAY = timedelta(days=1)
 
 
-def read_ics(data: bytes, reading: entries.Reading) -> entries.Entries:
-    """Yield the occurrences within the window; what cannot be read is rejected with its reason."""
+def read_ics(data: bytes, task: reading.Task) -> reading.Found:
+    """Yield the occurrences within the task's dates; what cannot be read is rejected and why."""
     try:
         calendars = Calendar.from_ical(_unfolded(data), multiple=True)
     except (ValueError, RecursionError) as error:
         reason = f"it cannot be read: {fields.single_line(error, 120)}"
-        yield entries.RejectedEntry("the calendar", reason)
+        yield reading.RejectedEntry("the calendar", reason)
         return
     if not calendars:
-        yield entries.RejectedEntry("the calendar", "it is not one, or ends too early")
+        yield reading.RejectedEntry("the calendar", "it is not one, or ends too early")
     pending: list[Series] = []
     for calendar in calendars:
         if str(calendar.get("CALSCALE", "GREGORIAN")).upper() != "GREGORIAN":
-            yield entries.RejectedEntry("the calendar", "its dates are not Gregorian")
+            yield reading.RejectedEntry("the calendar", "its dates are not Gregorian")
         elif str(calendar.get("METHOD", "")).upper() != "CANCEL":
-            pending += _series(calendar, reading.zone)
-    yield from _expand(sorted(pending, key=lambda one: (one.repeats, one.size)), reading)
+            pending += _series(calendar, task)
+    yield from _expand(sorted(pending, key=lambda one: (one.repeats, one.size)))
 
 
 def _unfolded(data: bytes) -> bytes:
     """Return the lines in UTF-8, each ended by LF; joined as bytes: some fold within a letter."""
-    lines = b"\n".join(line for line in entries.to_utf8(data).splitlines() if line)
-    return entries.decode_line(lines.replace(b"\n ", b"").replace(b"\n\t", b"")).encode()
+    lines = b"\n".join(line for line in reading.to_utf8(data).splitlines() if line)
+    return reading.decode_line(lines.replace(b"\n ", b"").replace(b"\n\t", b"")).encode()
 
 
-def _series(calendar: Component, default_zone: ZoneInfo) -> "Iterator[Series]":
+def _series(calendar: Component, task: reading.Task) -> "Iterator[Series]":
     """Yield each event of a calendar together with the events that replace dates of it."""
     name = str(calendar.get("X-WR-TIMEZONE", ""))
     zone = ZoneInfo(name) if name in available_timezones() else None
@@ -71,19 +71,19 @@ def _series(calendar: Component, default_zone: ZoneInfo) -> "Iterator[Series]":
             str(one.get("DTSTART")): one for one in masters if one.get("SEQUENCE", 0) == latest
         }
         for series in [[one, *replacing] for one in by_start.values()] or [replacing]:
-            yield Series(uid, series, zone, default_zone)
+            yield Series(uid, series, zone, task)
 
 
-def _expand(pending: "Sequence[Series]", reading: entries.Reading) -> entries.Entries:
+def _expand(pending: "Sequence[Series]") -> reading.Found:
     in_vain = 0.0
     for series in pending:
-        found: list[ProviderEvent | entries.RejectedEntry] = []
+        found: list[ProviderEvent | reading.RejectedEntry] = []
         before = process_time()
         try:
             with cpu_time_limit(_SECONDS if in_vain < _MAX_IN_VAIN else _SECONDS_LATER):
-                found = list(entries.guard(series.occurrences(reading), series.title))
+                found = list(reading.guard(series.occurrences(), series.title))
         except CpuTimeExceeded:
-            yield entries.RejectedEntry(series.title, "its rule takes too long to expand")
+            yield reading.RejectedEntry(series.title, "its rule takes too long to expand")
         yield from found
         if not found:
             in_vain += process_time() - before
@@ -125,70 +125,71 @@ class Series:
     """
 
     def __init__(
-        self, uid: str, events: list[Component], zone: ZoneInfo | None, default_zone: ZoneInfo
+        self, uid: str, events: list[Component], zone: ZoneInfo | None, task: reading.Task
     ) -> None:
         """`zone` is the calendar's own, which its times in UTC follow as well."""
         self._uid = uid
         self._events = events
         self._zone = zone
-        self._default_zone = default_zone
+        self._task = task
         titles = (fields.strip_markup(event.get("SUMMARY"), 60) for event in events)
         self.title = next(filter(None, titles), "untitled")
         self.repeats = len(events) > 1 or any(name in events[0] for name in _REPEATING)
         self.size = sum(len(event) + len(_all(event, "RDATE")) for event in events)
 
-    def occurrences(self, reading: entries.Reading) -> entries.Entries:
-        """Yield its entries within the reading.
+    def occurrences(self) -> reading.Found:
+        """Yield its events within the task's dates.
 
         Raises:
             UnreadableEntry: it cannot be read, and why.
         """
-        calendar = Calendar()
+        calendar, zone = Calendar(), self._task.zone
         if self._zone:
             calendar.add("X-WR-TIMEZONE", self._zone.key)
         own_place = _coordinates(self._events[0])
         for event in self._events:
             _check(event)
-            place = _coordinates(event) or own_place
             named = getattr(event["DTSTART"].dt, "tzinfo", None)  # often meant for all its times
-            local = entries.local_zone(place, self._zone or self._default_zone)
-            _set_zone(event, named or local)
+            place = _coordinates(event) or own_place
+            _set_zone(event, named or reading.local_zone(place, self._zone or zone))
             if not _ends_after_start(event):
                 event.pop("DTEND", None)
                 event.pop("DURATION", None)
             calendar.add_component(event)
-        first = datetime.combine(reading.first, time(), self._default_zone) - _DAY
-        last = datetime.combine(reading.last, time(), self._default_zone) + 2 * _DAY
+        first = datetime.combine(self._task.first, time(), zone) - _DAY
+        last = datetime.combine(self._task.last, time(), zone) + 2 * _DAY
         found = recurring_ical_events.of(calendar).between(first, last)
         if len(found) > _MAX_OCCURRENCES:
             reason = f"only its first {_MAX_OCCURRENCES} dates are kept"
-            yield entries.RejectedEntry(self.title, reason)
+            yield reading.RejectedEntry(self.title, reason)
         for occurrence in islice(found, _MAX_OCCURRENCES):
-            yield from entries.guard(self._entry(occurrence, reading), self.title)
+            yield from self._event(occurrence)
 
-    def _entry(self, event: Component, reading: entries.Reading) -> entries.Entries:
-        """Yield one date as an entry, unless it is cancelled or outside of the reading."""
-        start, end, all_day = _span(event)
-        cancelled = str(event.get("STATUS") or "").strip().upper() == "CANCELLED"
-        if cancelled or not reading.touches(start, end):
+    def _event(self, event: Component) -> reading.Found:
+        """Yield one date as an event, unless it is cancelled or outside of the task's dates."""
+        if str(event.get("STATUS") or "").strip().upper() == "CANCELLED":
             return
         title = fields.strip_markup(event.get("SUMMARY"), fields.MAX_TITLE_LENGTH)
         if title is None:
-            yield entries.RejectedEntry(self.title, "it has no title")
+            yield reading.RejectedEntry(self.title, "it has no title")
             return
+        start, end, all_day = _span(event)
         groups = _all(event, "CATEGORIES")
         words = (str(word) for group in groups for word in getattr(group, "cats", [group]))
-        yield reading.event(
-            uid=self._uid,
-            title=title,
-            start=start,
-            end=end,
-            all_day=all_day,
-            category=fields.category_of(" ".join(words)),
-            venue=fields.strip_markup(event.get("LOCATION")),
-            coordinates=_coordinates(event),
-            url=fields.single_line(event.get("URL"), 2000),
-            image=fields.single_line(event.get("IMAGE"), 2000),
+        lat, lng = _coordinates(event) or (None, None)
+        yield from self._task.placed(
+            ProviderEvent(
+                id=self._uid,
+                source=OWN_SOURCE,
+                title=title,
+                category=self._task.category(" ".join(words)),
+                start=start,
+                end=end,
+                all_day=all_day,
+                place=Place(name=fields.strip_markup(event.get("LOCATION")), lat=lat, lng=lng),
+                url=fields.single_line(event.get("URL"), fields.MAX_URL_LENGTH),
+                image=fields.single_line(event.get("IMAGE"), fields.MAX_URL_LENGTH),
+            )
         )
 
 
@@ -201,15 +202,15 @@ def _check(event: Component) -> None:
     for name, reason in event.errors:
         broken = [name] if name else [vital for vital in _VITAL if vital in str(reason)]
         if not _VITAL.isdisjoint(broken):
-            raise entries.UnreadableEntry(f"it cannot be read: {fields.single_line(reason, 120)}")
+            raise reading.UnreadableEntry(f"it cannot be read: {fields.single_line(reason, 120)}")
     if "DTSTART" not in event:
-        raise entries.UnreadableEntry("it has no start")
+        raise reading.UnreadableEntry("it has no start")
     if "EXRULE" in event:
-        raise entries.UnreadableEntry("it has an EXRULE, which is no longer read")
+        raise reading.UnreadableEntry("it has an EXRULE, which is no longer read")
     for rule in _all(event, "RRULE"):
         often = {str(freq).upper() for freq in rule.get("FREQ", [])} & {"SECONDLY", "MINUTELY"}
         if often:
-            raise entries.UnreadableEntry(f"it repeats {often.pop().lower()}")
+            raise reading.UnreadableEntry(f"it repeats {often.pop().lower()}")
 
 
 def _set_zone(event: Component, zone: tzinfo) -> None:

@@ -23,8 +23,13 @@ import msgspec
 import structlog
 
 from location_context.errors import LocationContextError, OperatorError, ProviderError
-from location_context.sections.events.imports import entries
-from location_context.sections.events.imports.sandbox import Sandbox, Task
+from location_context.sections.events.imports.reading import (
+    Format,
+    Reading,
+    RejectedEntry,
+    Task,
+    to_utf8,
+)
 from location_context.sections.events.records import Calendar, EventStore, ProviderEvent
 from location_context.settings import Settings
 from location_context.stay import Clock
@@ -33,12 +38,12 @@ from location_context.upstream.http import HttpClient
 
 Progress = Callable[[int], None]  # entries read so far
 _PROGRESS_EVERY = 1000  # entries
-_TYPES: dict[str, entries.Format] = {
+_TYPES: dict[str, Format] = {
     "text/calendar": "ics",
     "text/csv": "csv",
     "text/html": "jsonld",
 }
-_EXTENSIONS: dict[str, entries.Format] = {
+_EXTENSIONS: dict[str, Format] = {
     "ics": "ics", "ical": "ics", "ifb": "ics", "csv": "csv",
     "json": "jsonld", "jsonld": "jsonld", "html": "jsonld", "htm": "jsonld",
 }  # fmt: skip
@@ -55,7 +60,7 @@ _HOW_TO_EMPTY = {
 class ImportRejected(OperatorError):
     """The whole of a source is rejected, and nothing changed; `rejected` lists its entries."""
 
-    def __init__(self, message: str, rejected: Sequence[entries.RejectedEntry] = ()) -> None:
+    def __init__(self, message: str, rejected: Sequence[RejectedEntry] = ()) -> None:
         super().__init__(message)
         self.rejected = rejected
 
@@ -66,7 +71,7 @@ class ImportedCalendar:
 
     calendar: Calendar
     events: list[ProviderEvent]
-    rejected: list[entries.RejectedEntry]
+    rejected: list[RejectedEntry]
 
 
 class Feeds:
@@ -215,7 +220,7 @@ class Feeds:
             calendar, etag=headers.get("etag"), last_modified=headers.get("last-modified")
         )
         format_ = format_of(calendar.source, data, headers.get("content-type", ""))
-        task = Task(format_, entries.Reading.at(calendar, now.date()))
+        task = Task.of(calendar, format_, now.date())
         return await read_calendar(task, data, now, progress)
 
 
@@ -249,9 +254,9 @@ def calendar_id(source: str) -> str:
     return "cal_" + hashlib.blake2b(source.encode(), digest_size=6).hexdigest()
 
 
-def format_of(source: str, data: bytes, content_type: str = "") -> entries.Format:
+def format_of(source: str, data: bytes, content_type: str = "") -> Format:
     """The format, by what the bytes begin with, the type they came with, or their name."""
-    head = entries.to_utf8(data[:2000]).lstrip(b" \t\r\n").upper()
+    head = to_utf8(data[:2000]).lstrip(b" \t\r\n").upper()
     if head.startswith(b"BEGIN:VCALENDAR"):
         return "ics"
     if head[:1] in {b"{", b"[", b"<"}:
@@ -269,30 +274,30 @@ async def read_calendar(
     Raises:
         ImportRejected: it could not be read to its end, or nothing in it could.
     """
-    sandbox = Sandbox(data, task)
+    reading = Reading(data, task)
     try:
-        events, rejected = await asyncio.to_thread(_events, sandbox, progress)
+        events, rejected = await asyncio.to_thread(_events, reading, progress)
     except OperatorError as error:
         raise ImportRejected(error.message) from None
     finally:
-        sandbox.cancel()  # who was cancelled does not wait for it
+        reading.cancel()  # who was cancelled does not wait for it
     if rejected and not events:
         raise ImportRejected(f"nothing in it could be read ({rejected[0].reason})", rejected)
     calendar = msgspec.structs.replace(
-        task.reading.calendar, rows=len(events), imported_at=now, checked_at=now,
+        task.calendar, rows=len(events), imported_at=now, checked_at=now,
         failed_with=None, came_empty=False,
     )  # fmt: skip
     return ImportedCalendar(calendar, events, rejected)
 
 
 def _events(
-    sandbox: Sandbox, progress: Progress | None
-) -> tuple[list[ProviderEvent], list[entries.RejectedEntry]]:
+    reading: Reading, progress: Progress | None
+) -> tuple[list[ProviderEvent], list[RejectedEntry]]:
     events: dict[str, ProviderEvent] = {}
-    rejected: list[entries.RejectedEntry] = []
-    with closing(sandbox.parse_in_subprocess()) as found:
+    rejected: list[RejectedEntry] = []
+    with closing(reading.found()) as found:
         for count, one in enumerate(found, 1):
-            if isinstance(one, entries.RejectedEntry):
+            if isinstance(one, RejectedEntry):
                 rejected.append(one)
             else:
                 events[one.id] = one

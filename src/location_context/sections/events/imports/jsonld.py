@@ -8,14 +8,14 @@ import json
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import lxml.etree
 import lxml.html
 import msgspec
 
 from location_context.sections.events import fields
-from location_context.sections.events.imports import entries
+from location_context.sections.events.imports import reading
+from location_context.sections.events.records import OWN_SOURCE, Place, ProviderEvent
 from location_context.sections.events.response import Category, Price
 
 _CATEGORIES: dict[str, Category] = {
@@ -30,25 +30,24 @@ _CATEGORIES: dict[str, Category] = {
 }  # fmt: skip
 
 
-def read_jsonld(data: bytes, reading: entries.Reading) -> entries.Entries:
+def read_jsonld(data: bytes, task: reading.Task) -> reading.Found:
     """The events of a page or a file."""
-    zone = reading.zone
     found = False
-    for number, script in enumerate(_scripts(entries.to_utf8(data)), start=1):
+    for number, script in enumerate(_scripts(reading.to_utf8(data)), start=1):
         try:
             graph = _decode(script)
         except (ValueError, RecursionError) as error:
             reason = f"it is not JSON: {fields.single_line(error, 120)}"
-            yield entries.RejectedEntry(f"script {number}", reason)
+            yield reading.RejectedEntry(f"script {number}", reason)
             continue
         for node in _events(graph):
             found = True
             title = fields.strip_markup(_text(node.get("name")), fields.MAX_TITLE_LENGTH)
             location = title[:60] if title else f"an event of script {number}"
-            yield from entries.guard(_entry(node, title, zone, reading), location)
+            yield from reading.guard(_event(node, title, task), location)
         found = found or (graph.get("@graph") if isinstance(graph, dict) else graph) == []
     if not found:
-        yield entries.RejectedEntry("the page", "it holds no event of schema.org with a date")
+        yield reading.RejectedEntry("the page", "it holds no event of schema.org with a date")
 
 
 def _scripts(data: bytes) -> Iterator[bytes]:
@@ -104,38 +103,37 @@ def _local_name(value: Any) -> str:
     return str(value or "").rpartition("/")[2].rpartition(":")[2]
 
 
-def _entry(
-    node: dict[str, Any], title: str | None, zone: ZoneInfo, reading: entries.Reading
-) -> entries.Entries:
+def _event(node: dict[str, Any], title: str | None, task: reading.Task) -> reading.Found:
     if title is None:
-        raise entries.UnreadableEntry("it has no name")
+        raise reading.UnreadableEntry("it has no name")
     status = _local_name(node.get("eventStatus"))
     if status == "EventCancelled":
         return
     if _local_name(node.get("eventAttendanceMode")) == "OnlineEventAttendanceMode":
-        raise entries.UnreadableEntry("it takes place online only")
+        raise reading.UnreadableEntry("it takes place online only")
     place = _first_object(node.get("location"))
     coordinates = _coordinates(place)
-    zone = entries.local_zone(coordinates, zone)
+    lat, lng = coordinates or (None, None)
+    zone = reading.local_zone(coordinates, task.zone)
     end_text = (_text(node["endDate"]) or "?") if node.get("endDate") else None
-    start, end = entries.parse_times(_text(node["startDate"]) or "", end_text, zone)
-    if not reading.touches(start, end):
-        return
+    start, end = reading.parse_times(_text(node["startDate"]) or "", end_text, zone)
     categories = sorted({_CATEGORIES[t] for t in _types(node) & _CATEGORIES.keys()} - {"other"})
-    yield reading.event(
-        uid=_uid(node, title, place),
-        title=title,
-        start=start,
-        end=end if end is not None and fields.is_after(end, start) else None,
-        all_day=start.at is None and end is not None and end.at is None,
-        status="postponed" if status == "EventPostponed" else "confirmed",
-        category=categories[0] if categories else None,
-        venue=fields.strip_markup(place.get("name")),
-        address=_address(place.get("address")),
-        coordinates=coordinates,
-        url=_text(node.get("url")),
-        image=_image(node.get("image")),
-        price=_price(node.get("offers")),
+    venue, address = fields.strip_markup(place.get("name")), _address(place.get("address"))
+    yield from task.placed(
+        ProviderEvent(
+            id=_uid(node, title, place),
+            source=OWN_SOURCE,
+            title=title,
+            category=task.category(categories[0] if categories else ""),
+            start=start,
+            end=end if end is not None and fields.is_after(end, start) else None,
+            all_day=start.at is None and end is not None and end.at is None,
+            status="postponed" if status == "EventPostponed" else "confirmed",
+            place=Place(name=venue, address=address, lat=lat, lng=lng),
+            url=_text(node.get("url")),
+            image=_image(node.get("image")),
+            price=_price(node.get("offers")),
+        )
     )
 
 
@@ -186,6 +184,6 @@ def _price(value: Any) -> Price | None:
     offers = value if isinstance(value, list) else [value]
     for offer in (one for one in offers if isinstance(one, dict)):
         low, high = (offer.get(name, offer.get("price")) for name in ("lowPrice", "highPrice"))
-        if price := entries.parse_price(low, high, offer.get("priceCurrency")):
+        if price := fields.parse_price(low, high, offer.get("priceCurrency")):
             return price
     return None

@@ -1,0 +1,302 @@
+"""Reading: a process of its own makes events of a calendar, a page or a table.
+
+The process takes a `Task` on its first line of input and the bytes after it. It prints a line of
+JSON for each event or rejection as it goes: both side by side, one of them null. `ics` and `jsonld`
+read calendars and pages; tables are read here.
+
+A table is CSV with a header and commas, semicolons or tabs. Columns: title and start are needed;
+end, category, venue, address, lat, lng, url, image, id, price_min, price_max and currency may be
+there. Dates are ISO 8601; a row of dates alone is all-day. A time without an offset is in the zone
+of the row's own coordinates, else of the calendar.
+"""
+
+import codecs
+import contextlib
+import csv
+import hashlib
+import io
+import sys
+from collections.abc import Generator, Iterator, Mapping
+from datetime import date, timedelta, tzinfo
+from importlib import import_module
+from typing import Literal, TypeVar
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from location_context.gazetteer.zones import zone_at
+from location_context.sections import sandbox
+from location_context.sections.addresses import web_address
+from location_context.sections.events import fields
+from location_context.sections.events.records import (
+    OWN_SOURCE,
+    Calendar,
+    Place,
+    ProviderEvent,
+    When,
+)
+from location_context.sections.events.response import Category
+
+Zone = TypeVar("Zone", bound=tzinfo)
+Format = Literal["ics", "jsonld", "csv"]
+# three times and more what a core of 2026 takes for the slowest 16 MB: 50,000 events of a calendar
+# 24 s, events of a page 5 s, a table whose rows are all rejected 20 s
+CPU_SECONDS: dict[Format, int] = {"ics": 120, "jsonld": 30, "csv": 60}
+FEED_CPU_SECONDS = 20  # of any format: a stranger's feed is read again every hour
+# 16 MB, the largest file, hold so many events of a calendar or a page as most are written, with 320
+# bytes each; a server that refreshes such a feed holds 85 MB for it meanwhile
+MAX_ENTRIES = 50_000
+MAX_REJECTED = 1_000  # more than anybody reads
+_WINDOW_BEFORE, _WINDOW_AHEAD = timedelta(days=31), timedelta(days=3 * 366)
+# "never" in other programs; zones shift
+_MIN_DATE, _MAX_DATE = date(1000, 1, 1), date(9000, 12, 31)
+_NO_PLACE = "it names no place, and neither does the calendar"
+_DAY = timedelta(days=1)
+_IDENTIFYING = ("start", "venue", "address", "lat", "lng")  # tell two rows without id apart
+
+
+class RejectedEntry(msgspec.Struct, frozen=True, rename={"location": "where", "reason": "why"}):
+    """What could not be read: where it stands in the source, and why.
+
+    The `events` commands print it as JSON, whose fields are `where` and `why`.
+    """
+
+    location: str
+    reason: str
+
+
+Found = Iterator[ProviderEvent | RejectedEntry]
+
+
+class UnreadableEntry(Exception):
+    """Why an entry is rejected, as part of a sentence: "it has no title"."""
+
+
+class Task(msgspec.Struct, frozen=True):
+    """What is to be read, and for which calendar.
+
+    Attributes:
+        first, last: the dates that are read, both included.
+    """
+
+    calendar: Calendar
+    format: Format
+    first: date
+    last: date
+
+    @classmethod
+    def of(cls, calendar: Calendar, format_: Format, today: date) -> "Task":
+        """Return what is kept: a month back and three years ahead."""
+        return cls(calendar, format_, today - _WINDOW_BEFORE, today + _WINDOW_AHEAD)
+
+    @property
+    def cpu_seconds(self) -> int:
+        """How long the processor may take, in seconds; a feed has less."""
+        return FEED_CPU_SECONDS if self.calendar.kind == "feed" else CPU_SECONDS[self.format]
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The zone of times that name none, where neither the event nor the file has one."""
+        return ZoneInfo(self.calendar.timezone or "UTC")
+
+    def category(self, words: str) -> Category:
+        """Return the category that an event's own words name, else the calendar's."""
+        return fields.category_of(words) or self.calendar.category or "other"
+
+    def placed(self, event: ProviderEvent) -> Found:
+        """Yield an event at its own place, else at the calendar's, if it touches the dates.
+
+        Its id is still what names it in its source. Without any place it is rejected.
+        """
+        last = event.end or event.start
+        if event.start.day > self.last + _DAY or last.day < self.first - _DAY:
+            return  # by a day more than the dates, since a zone may shift it
+        calendar, place = self.calendar, event.place or Place()
+        if place.lat is None:
+            place = msgspec.structs.replace(place, lat=calendar.lat, lng=calendar.lng)
+        at_point = place.lat is not None
+        if event.start.day < _MIN_DATE:
+            yield RejectedEntry(event.title[:60], f"its start is before {_MIN_DATE}")
+        elif not at_point and not calendar.country:
+            yield RejectedEntry(event.title[:60], _NO_PLACE)
+        else:
+            name = f"{event.id} {event.start.at or event.start.day}"
+            yield msgspec.structs.replace(
+                event,
+                id=f"{calendar.id}:{hashlib.blake2b(name.encode(), digest_size=10).hexdigest()}",
+                end=event.end if last.day <= _MAX_DATE else When(_MAX_DATE),
+                place=place if place != Place() else None,
+                scope="point" if at_point else "region" if calendar.region else "country",
+                country=None if at_point else calendar.country,
+                regions=(calendar.region,) if calendar.region and not at_point else (),
+                url=web_address(event.url),
+                image=web_address(event.image),
+            )
+
+
+class Reading(sandbox.Sandbox):
+    """One reading of `data`. `found` blocks: for a thread."""
+
+    def __init__(self, data: bytes, task: Task) -> None:
+        super().__init__(__name__, msgspec.json.encode(task) + b"\n" + data, task.cpu_seconds)
+
+    def found(self) -> Generator[ProviderEvent | RejectedEntry, None, None]:
+        """Yield all that the process finds.
+
+        Raises:
+            OperatorError: it did not come to its end, so that what it found is a part.
+        """
+        line = msgspec.json.Decoder(tuple[ProviderEvent | None, RejectedEntry | None])
+        for text in self.lines():
+            with contextlib.suppress(msgspec.DecodeError):  # the last one may be cut
+                event, rejected = line.decode(text)
+                if one := event or rejected:
+                    yield one
+
+
+def main() -> None:
+    """What the process runs: reads the task and the data from stdin, and prints line by line."""
+    sandbox.confine()
+    task = msgspec.json.decode(sys.stdin.buffer.readline(), type=Task)
+    read = read_table
+    if task.format != "csv":  # each library is loaded only where it is needed: a third of a second
+        module = import_module(f"{__spec__.parent}.{task.format}")
+        read = getattr(module, f"read_{task.format}")
+    out = sys.stdout.buffer
+    for one in _bounded(read(sys.stdin.buffer.read(), task)):
+        line = (None, one) if isinstance(one, RejectedEntry) else (one, None)
+        out.write(msgspec.json.encode(line) + b"\n")
+    out.flush()
+
+
+def _bounded(found: Found) -> Found:
+    """As many events as are kept, and as many rejections as anybody reads."""
+    kept = rejected = 0
+    for one in found:
+        if isinstance(one, RejectedEntry):
+            rejected += 1
+            if rejected <= MAX_REJECTED:
+                yield one
+        elif kept == MAX_ENTRIES:
+            bound = f"{MAX_ENTRIES:,}"
+            reason = f"it holds more than {bound} events; the first {bound} are kept"
+            yield RejectedEntry("the rest", reason)
+            break
+        else:
+            kept += 1
+            yield one
+    if rejected > MAX_REJECTED:
+        yield RejectedEntry("the rest", f"{rejected - MAX_REJECTED} more were refused")
+
+
+def guard(found: Found, location: str) -> Found:
+    """What is found of one entry; whatever is wrong with it costs no other."""
+    try:
+        yield from found
+    except UnreadableEntry as error:
+        yield RejectedEntry(location, str(error))
+    except Exception as error:  # noqa: BLE001  also what nobody foresaw
+        yield RejectedEntry(location, f"it cannot be read: {fields.single_line(error, 120)}")
+
+
+def local_zone(coordinates: tuple[float, float] | None, otherwise: Zone) -> ZoneInfo | Zone:
+    """The time zone at a latitude and longitude, or the other one where they are not known."""
+    return ZoneInfo(zone_at(*coordinates)) if coordinates else otherwise
+
+
+def parse_times(start: str, end: str | None, zone: ZoneInfo) -> tuple[When, When | None]:
+    """Start and end from ISO 8601, each a date or a moment; one without offset is in `zone`.
+
+    Raises:
+        UnreadableEntry: one of them is neither; an end that is missing is None or "".
+    """
+    try:
+        return fields.parse_when(start, zone), fields.parse_when(end, zone) if end else None
+    except ValueError:
+        reason = f"its dates cannot be read: {fields.single_line(start, 40)}"
+        raise UnreadableEntry(reason) from None
+
+
+def to_utf8(data: bytes) -> bytes:
+    """UTF-16 recoded, a mark dropped; bytes that are not UTF-8 stay, for `decode_line`."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    elif (data[:1] == b"\0") != (data[1:2] == b"\0"):
+        encoding = "utf-16-be" if data[:1] == b"\0" else "utf-16-le"
+    else:
+        return data.removeprefix(codecs.BOM_UTF8)
+    return data.decode(encoding, "replace").encode("utf-8", "replace")
+
+
+def decode_line(line: bytes) -> str:
+    """A line as UTF-8, or as Windows wrote it before that."""
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return line.decode("cp1252", "replace")
+
+
+def read_table(data: bytes, task: Task) -> Found:
+    """Yield the rows of a table; what cannot be read is rejected with its line."""
+    rows = _rows(decode_line(to_utf8(data)))
+    header = next(rows, None)
+    columns = [name.strip().lower() for name in header[1]] if header and header[1] else []
+    if missing := {"title", "start"} - set(columns):
+        yield RejectedEntry("line 1", f"the header lacks {' and '.join(sorted(missing))}")
+        return
+    for number, row in rows:
+        location = f"line {number}"
+        if row is None:
+            yield RejectedEntry(location, "it is not CSV, or a quote before it is not closed")
+        elif row:
+            yield from guard(_row(dict(zip(columns, row, strict=False)), task), location)
+
+
+def _rows(table: str) -> Iterator[tuple[int, list[str] | None]]:
+    """Rows with the line they end on; None for what is not a row, after which it goes on."""
+    header = table.partition("\n")[0]
+    reader = csv.reader(io.StringIO(table, newline=""), delimiter=max(",;\t", key=header.count))
+    while True:
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            yield reader.line_num, None
+        else:
+            yield reader.line_num, row
+
+
+def _row(row: Mapping[str, str], task: Task) -> Found:
+    title = fields.strip_markup(row.get("title"), fields.MAX_TITLE_LENGTH)
+    if title is None:
+        raise UnreadableEntry("it has no title")
+    lat, lng = fields.parse_coordinates(row.get("lat"), row.get("lng")) or (None, None)
+    if lat is None and (row.get("lat") or row.get("lng")):
+        raise UnreadableEntry("its coordinates cannot be read")
+    zone = task.zone if lat is None or lng is None else local_zone((lat, lng), task.zone)
+    start, end = parse_times(row.get("start") or "", (row.get("end") or "").strip(), zone)
+    if end is not None and (end.day < start.day or (end.at and start.at and end.at < start.at)):
+        raise UnreadableEntry("it ends before it starts")
+    venue, address = fields.strip_markup(row.get("venue")), fields.strip_markup(row.get("address"))
+    yield from task.placed(
+        ProviderEvent(
+            id=row.get("id") or " ".join([title, *(row.get(name) or "" for name in _IDENTIFYING)]),
+            source=OWN_SOURCE,
+            title=title,
+            category=task.category(row.get("category") or ""),
+            start=start,
+            end=end or (start if start.at is None else None),
+            all_day=start.at is None and (end is None or end.at is None),
+            place=Place(name=venue, address=address, lat=lat, lng=lng),
+            url=fields.single_line(row.get("url"), fields.MAX_URL_LENGTH),
+            image=fields.single_line(row.get("image"), fields.MAX_URL_LENGTH),
+            price=fields.parse_price(
+                row.get("price_min"), row.get("price_max"), row.get("currency")
+            ),
+        )
+    )
+
+
+if __name__ == "__main__":  # under its own name, by which `ics` and `jsonld` know its types
+    import_module(__spec__.name).main()
