@@ -26,12 +26,7 @@ from benchmarks import forecast_pairs, forecast_rain
 from benchmarks.forecast_pairs import Climate, Pairs, Unreadable
 
 from location_context.sections.weather.accuracy import report
-from location_context.sections.weather.calibration import (
-    Z90,
-    Calibration,
-    Estimate,
-    Variable,
-)
+from location_context.sections.weather.calibration import Z90, Calibration, Estimate, Variable
 from location_context.sections.weather.records import Floats, Product
 
 VARIABLES: dict[str, Variable] = {

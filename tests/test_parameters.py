@@ -12,13 +12,7 @@ from hypothesis import strategies as st
 
 from location_context import errors
 from location_context.localisation.language import Languages
-from location_context.parameters import (
-    UNDATED_SECTION,
-    WIDGET,
-    decode,
-    parse,
-    shown,
-)
+from location_context.parameters import UNDATED_SECTION, WIDGET, decode, parse, shown
 
 LANGUAGES = Languages.load()
 GIVEN = {"lat": "48.8566", "lng": "2.3522", "start": "2026-11-28", "end": "2026-12-01"}

@@ -11,14 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from location_context.errors import OperatorError
-from location_context.settings import (
-    PREFIX,
-    Secret,
-    Settings,
-    not_a_setting,
-    read_table,
-    unknown,
-)
+from location_context.settings import PREFIX, Secret, Settings, not_a_setting, read_table, unknown
 from location_context.settings.parsers import FILE, GROUP, secrets_of
 
 

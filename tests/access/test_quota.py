@@ -9,13 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from location_context.access.quota import (
-    Counter,
-    Limit,
-    Limits,
-    MemoryCounter,
-    Windows,
-)
+from location_context.access.quota import Counter, Limit, Limits, MemoryCounter, Windows
 from location_context.settings import Secret
 from location_context.storage.redis import RedisCounter, RedisLink
 from tests.moved_clock import NOON, MovedClock

@@ -2,10 +2,12 @@
 
 import asyncio
 import math
+import sys
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 import redis.asyncio
@@ -17,7 +19,9 @@ from location_context.settings import Secret
 from location_context.storage.redis import TIMEOUT, RedisCounter, RedisLink
 from tests.logs import captured_logs
 from tests.moved_clock import NOON, MovedClock
+from tests.serving import free_port
 from tests.storage.proxy import Proxy
+from tests.web.commands import command
 
 pytestmark = pytest.mark.anyio
 
@@ -215,3 +219,12 @@ async def test_a_redis_that_was_never_there_stops_nobody(
     assert counter.degraded
     await counter.refund(result)
     assert await counter.secret("address:today")
+
+
+def test_serve_without_the_client_of_redis_names_the_extra(
+    tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "redis", None)  # as if not installed
+    more = {"LOCATION_CONTEXT_REDIS_URL": redis_url}
+    done = command(tmp_path, "serve", "--port", str(free_port()), more=more, fails=True)
+    assert "pip install 'location-context[redis]'" in done.stderr

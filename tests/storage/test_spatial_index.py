@@ -6,11 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from location_context.point import distance_km
-from location_context.storage.events import (
-    cell_of,
-    cells_within,
-    country_cell,
-)
+from location_context.storage.events import cell_of, cells_within, country_cell
 
 lats, lngs = st.floats(-90, 90), st.floats(-180, 180)
 

@@ -22,10 +22,7 @@ from location_context.errors import (
 )
 from location_context.stay import system_clock
 from location_context.upstream.budget import DAY, HOUR, Budget
-from location_context.upstream.client import (
-    ClientLimits,
-    ProviderClient,
-)
+from location_context.upstream.client import ClientLimits, ProviderClient
 from location_context.upstream.host import Breaker, Host, Hosts
 from location_context.upstream.http import Backoff, http_client
 from tests.fakes.server import Answered, StandIn

@@ -12,11 +12,7 @@ from location_context.access.address import ClientPseudonymiser
 from location_context.access.key_cache import ApiKeyCache
 from location_context.access.keys import ApiKey, digest, is_well_formed
 from location_context.access.quota import Counter, Limit, Limits, RateLimitResult
-from location_context.errors import (
-    InvalidApiKey,
-    MissingApiKey,
-    RateLimitExceeded,
-)
+from location_context.errors import InvalidApiKey, MissingApiKey, RateLimitExceeded
 from location_context.lru import LRUCache
 from location_context.stay import Clock
 

@@ -12,16 +12,7 @@ from datetime import date, datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import (
-    Connection,
-    and_,
-    bindparam,
-    delete,
-    insert,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import Connection, and_, bindparam, delete, insert, or_, select, update
 
 from location_context.point import Point
 from location_context.sections.events.records import Calendar, ProviderEvent

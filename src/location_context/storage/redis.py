@@ -16,11 +16,8 @@ from typing import Any, TypeAlias
 
 import structlog
 
-from location_context.access.quota import (
-    Limits,
-    MemoryCounter,
-    RateLimitResult,
-)
+from location_context.access.quota import Limits, MemoryCounter, RateLimitResult
+from location_context.errors import OperatorError
 from location_context.settings import Secret
 from location_context.stay import Clock, posix_seconds
 
@@ -30,6 +27,7 @@ SOCKET_TIMEOUT = 1.0  # seconds; a connection that is silent for longer is given
 RETRY_AFTER = 1.0  # seconds until a Redis that failed or was late is tried again
 PASSES = 3
 LOG_SECONDS = 60.0  # between two lines on commands that Redis refuses
+NOT_INSTALLED = "REDIS_URL needs the client of Redis: pip install 'location-context[redis]'."
 
 
 class RedisLink:
@@ -42,12 +40,19 @@ class RedisLink:
     def __init__(
         self, url: Secret, prefix: str = "location-context:", timeout: float = TIMEOUT
     ) -> None:
-        """`timeout`: seconds that a caller waits."""
+        """`timeout`: seconds that a caller waits.
+
+        Raises:
+            OperatorError: the client of Redis is not installed.
+        """
         # imported here: it costs a start 0.1 s and 15 MB, and most services run without Redis
-        from redis import exceptions  # noqa: PLC0415  large, and rare
-        from redis.asyncio import Redis  # noqa: PLC0415  large, and rare
-        from redis.asyncio.retry import Retry  # noqa: PLC0415  large, and rare
-        from redis.backoff import NoBackoff  # noqa: PLC0415  large, and rare
+        try:
+            from redis import exceptions  # noqa: PLC0415  large, and rare
+            from redis.asyncio import Redis  # noqa: PLC0415  large, and rare
+            from redis.asyncio.retry import Retry  # noqa: PLC0415  large, and rare
+            from redis.backoff import NoBackoff  # noqa: PLC0415  large, and rare
+        except ModuleNotFoundError:
+            raise OperatorError(NOT_INSTALLED) from None
 
         self.prefix = prefix
         self.degraded = False

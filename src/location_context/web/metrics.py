@@ -35,14 +35,7 @@ from prometheus_client.registry import Collector
 from location_context.service import Service
 from location_context.settings.parsers import MULTIPROCESS_FOLDER, host_and_port
 from location_context.web.application import Application
-from location_context.web.measurements import (
-    METRICS,
-    PREFIX,
-    Metric,
-    Sample,
-    datasets,
-    measured,
-)
+from location_context.web.measurements import METRICS, PREFIX, Metric, Sample, datasets, measured
 from location_context.web.status import DatasetCache, readiness
 
 DELAY_SECONDS = 0.25  # between two measurements of the event loop's delay

@@ -20,13 +20,7 @@ from starlette.responses import Response
 from location_context import __version__
 from location_context.errors import PUBLIC_ERRORS
 from location_context.exchange import Exchange, Route
-from location_context.parameters import (
-    DATED_SECTION,
-    PARAMETERS,
-    SECTIONS,
-    UNDATED_SECTION,
-    WIDGET,
-)
+from location_context.parameters import DATED_SECTION, PARAMETERS, SECTIONS, UNDATED_SECTION, WIDGET
 from location_context.sections.section import DocsPage, Section
 from location_context.web.error_responses import JSON, ErrorEnvelope
 from location_context.web.status import HealthBody, ReadyBody, documented_status

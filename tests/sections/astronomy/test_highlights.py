@@ -9,12 +9,7 @@ import pytest
 
 from location_context.localisation.language import Languages
 from location_context.sections.astronomy.highlights.highlights import titles
-from location_context.sections.astronomy.response import (
-    Details,
-    Highlight,
-    PrincipalPhase,
-    Season,
-)
+from location_context.sections.astronomy.response import Details, Highlight, PrincipalPhase, Season
 from location_context.sections.astronomy.sky.ephemeris import SHOWERS, Ephemeris
 from tests.sections.astronomy.queries import Asking, at
 

@@ -10,10 +10,7 @@ from location_context.sections.contract import SectionResult
 from location_context.sections.events.providers import base
 from location_context.sections.events.providers.open_holidays import OpenHolidays
 from location_context.sections.events.providers.predicthq import PredictHQ
-from location_context.sections.events.providers.ticketmaster import (
-    LOGO_WARNING,
-    Ticketmaster,
-)
+from location_context.sections.events.providers.ticketmaster import LOGO_WARNING, Ticketmaster
 from location_context.sections.events.records import Calendar, Place, ProviderEvent, When
 from location_context.settings import Secret
 from location_context.upstream.deadline import Deadline

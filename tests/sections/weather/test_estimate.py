@@ -130,7 +130,7 @@ async def test_the_answer_is_the_weighed_sum_at_the_points_own_height(world: Wor
     await (await world.read(query(NEAR))).awaits
     body = (await world.read(query(NEAR))).body
     lead = estimate.leads(NEAR, TODAY, TODAY)
-    cell = next(iter(world.section.sources.archives.series.items()))[1]
+    cell = await world.section.sources.archives.load(query(NEAR))
     shift = cell.grid.correction(body.basis.point_elevation)
     mean, tenths = (
         cell.columns[name] + shift for name in ("temperature_max", "temperature_max_p90")
@@ -228,7 +228,6 @@ async def test_a_climatologys_range_holds_the_error_of_its_cell_as_the_place(
     coarse = (await world.read(far)).body
     assert coarse.basis.representativeness.temperature_max == pytest.approx(0.7 * factor, abs=0.05)
     monkeypatch.setattr(OpenMeteoArchive, "representativeness", (0.0, 0.0))
-    world.section.sources.archives.series.clear()
     exact = (await world.read(far)).body
     for held, bare in zip(coarse.days, exact.days, strict=True):
         assert held.temperature_max == bare.temperature_max

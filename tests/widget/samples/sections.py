@@ -7,12 +7,7 @@ from location_context.errors import UpstreamUnavailable
 from location_context.sections import registry
 from location_context.sections.astronomy.section import Astronomy
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris
-from location_context.sections.contract import (
-    Applicable,
-    NotApplicable,
-    Query,
-    SectionResult,
-)
+from location_context.sections.contract import Applicable, NotApplicable, Query, SectionResult
 from location_context.sections.events.providers.base import EventProvider
 from location_context.sections.events.section import Events
 from location_context.sections.guide.section import Guide

@@ -17,10 +17,7 @@ import numpy as np
 
 from location_context.localisation.language import Language
 from location_context.point import Point
-from location_context.sections.astronomy.highlights.eclipses import (
-    AROUND,
-    Eclipses,
-)
+from location_context.sections.astronomy.highlights.eclipses import AROUND, Eclipses
 from location_context.sections.astronomy.response import Details, Highlight, HighlightType
 from location_context.sections.astronomy.sky.ephemeris import (
     MOON,

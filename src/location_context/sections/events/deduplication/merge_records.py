@@ -39,7 +39,9 @@ _PRIORITIES = ("calendars", "ticketmaster", "holidays", "open_holidays", "predic
 
 def merge_duplicates(events: Iterable[LocalEvent]) -> list[LocalEvent]:
     """One for each event, in the order of `source_priority`."""
-    single = sorted((one for e in events for one in e.merged_from or (e,)), key=source_priority)
+    single = sorted(
+        (one for event in events for one in event.merged_from or (event,)), key=source_priority
+    )
     scores = _duplicates(single)
     return [merge_records([single[n] for n in group]) for group in _groups(len(single), scores)]
 

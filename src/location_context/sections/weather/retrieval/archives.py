@@ -19,7 +19,6 @@ import numpy as np
 
 from location_context import errors
 from location_context.errors import DAMAGED
-from location_context.lru import LRUCache
 from location_context.point import Point
 from location_context.sections.contract import Query, degraded_by
 from location_context.sections.weather import climatology, records
@@ -44,7 +43,6 @@ SETTLE_WINDOW = 0.5  # seconds for which a climatology waits for one of a prefer
 SERIES_TTL = timedelta(days=1)
 MAX_OLDER_REQUESTS = 2
 MIN_HELD_YEARS = 8  # of ten, where no more may be asked for
-MAX_CACHED_SERIES = 300  # points of one cell share them
 PAUSE_SECONDS = 30.0
 MAX_ATTEMPTS = 3
 
@@ -72,9 +70,6 @@ class Archives:
         self.providers = [one for one in providers if one.client.configured]
         self.repository = repository
         self.clock = clock
-        self.series: LRUCache[tuple[str, str, Stay, date], WeatherSeries] = LRUCache(
-            MAX_CACHED_SERIES
-        )
         clients = {one.source: one.client for one in self.providers}
         # the repository keeps what comes: this one only shares what is under way, or just came
         self._fetches: Cached[_CellFetch, list[Month]] = Cached(
@@ -231,15 +226,8 @@ class ArchiveQuery:
         Raises:
             ProviderError: the provider could not be asked, or has nothing for this cell.
         """
-        key = (self.provider.source, self.cell.key, self.stay, self.today)
-        if (series := self._archives.series.get(key)) is None:
-            found = await self.years(deadline)
-            if found is None:
-                return None
-            series = self.summarise(*found)
-            if deadline is not None or len(series.years) == climatology.YEARS:
-                self._archives.series.put(key, series)  # else more years may be asked for
-        return series
+        found = await self.years(deadline)
+        return None if found is None else self.summarise(*found)
 
     async def years(self, deadline: Deadline | None) -> tuple[list[int], Floats] | None:
         """The years to use, oldest first, and their windows; None when that may not be done."""
