@@ -245,7 +245,7 @@ async def test_what_was_read_to_the_end_is_not_partial(opening):
 async def test_a_plan_that_shows_no_more_is_partial(opening):
     async with _asking(opening, _ranked(350), most=100) as (provider, _, fetch):
         result = await fetch()
-    assert (len(result.events), result.status, result.is_complete) == (100, "partial", True)
+    assert (len(result.events), result.status, result.degraded_reason) == (100, "partial", None)
     assert len(provider.asked) == 1
 
 
@@ -253,7 +253,7 @@ async def test_a_further_page_that_the_budget_does_not_pay_leaves_the_highest_ra
     async with _asking(opening, _ranked(700)) as (provider, opened, fetch):
         opened.section._providers[4].client.host = Host(Budget({60.0: 1}))
         result = await fetch()
-    assert (len(result.events), result.status, result.is_complete) == (200, "partial", True)
+    assert (len(result.events), result.status, result.degraded_reason) == (200, "partial", None)
     assert min(one.rank for one in result.events) >= 71
     assert len(provider.asked) == 1
 

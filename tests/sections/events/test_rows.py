@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from location_context.sections.events.fields import event_from_row, parse_rows
-from location_context.sections.events.providers import predicthq, ticketmaster
-from tests.fakes.predicthq import event as ranked
+from location_context.sections.events.providers import ticketmaster
 from tests.fakes.ticketmaster import at
 from tests.fakes.ticketmaster import event as sold
 
@@ -21,10 +20,6 @@ SOLD = sold(
     classifications=[{"primary": False}, {"primary": True, **_KIND}],
     priceRanges=[{"min": 1, "max": 3.5, "currency": "EUR"}],
     images=[{"ratio": "3_2", "width": 9}, {"ratio": "16_9", "width": 640, "url": "https://a/b"}],
-)  # fmt: skip
-RANKED = ranked(
-    "A fair", "2026-12-03T19:00:00Z", "2026-12-03T21:00:00Z",
-    geo={"geometry": {"type": "Point", "coordinates": [2.3, 48.8]}},
 )  # fmt: skip
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -61,19 +56,6 @@ def test_ticketmaster_keeps_and_refuses_the_same_rows_as_from_the_whole_json(row
     )
     assert found == expected
     assert found[0].title == found[-1].title == "A show"
-
-
-@given(row=spoilt(RANKED))
-def test_predicthq_keeps_and_refuses_the_same_rows_as_from_the_whole_json(row: Any):
-    data = msgspec.json.encode({"results": [RANKED, row, row, RANKED]})
-    wanted = msgspec.json.decode(data, type=predicthq.Body).results
-    whole = msgspec.json.decode(data)["results"]
-    found, expected = (
-        list(parse_rows(rows, lambda row: predicthq.parse_event(row, PARIS)))
-        for rows in (wanted, whole)
-    )
-    assert found == expected
-    assert found[0].title == found[-1].title == "A fair"
 
 
 @pytest.mark.parametrize(

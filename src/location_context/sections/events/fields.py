@@ -108,11 +108,6 @@ def value_at(row: Any, path: str) -> Any:
     return row
 
 
-def value_of(row: Any, name: str) -> Any:
-    """The value of a name in an object; None where there is none."""
-    return row.get(name) if isinstance(row, dict) else None
-
-
 def parse_when(text: object, zone: ZoneInfo) -> When:
     """A date or a moment of an ISO 8601 text; a moment without an offset is local in `zone`.
 

@@ -16,7 +16,6 @@ from location_context.sections.events.deduplication.match_score import (
     read_venue,
     venue_proximity,
 )
-from location_context.sections.events.deduplication.matchup import matchup_similarity, read_matchup
 from location_context.sections.events.deduplication.normalise import (
     canonical_tokens,
     has_cjk,
@@ -26,6 +25,8 @@ from location_context.sections.events.deduplication.normalise import (
 )
 from location_context.sections.events.deduplication.titles import (
     TokenWeights,
+    matchup_similarity,
+    read_matchup,
     read_title,
     shared_letters,
     title_features,

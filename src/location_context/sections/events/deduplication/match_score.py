@@ -18,14 +18,12 @@ import msgspec
 
 from location_context.point import EARTH_RADIUS_KM, distance_km
 from location_context.sections.events.deduplication import normalise
-from location_context.sections.events.deduplication.matchup import (
-    Matchup,
-    matchup_similarity,
-    read_matchup,
-)
 from location_context.sections.events.deduplication.titles import (
+    Matchup,
     Title,
     TokenWeights,
+    matchup_similarity,
+    read_matchup,
     read_title,
     shared_letters,
     title_features,

@@ -25,9 +25,8 @@ from location_context.upstream.client import ProviderClient
 from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
 
 Body = TypeVar("Body")
-# what JSON holds beside an object, and beside a list: types of rows take whatever stands there
+# what JSON holds beside an object: types of rows accept whatever stands there
 Other = list[Any] | str | int | float | bool | None
-NoList = dict[str, Any] | str | int | float | bool | None
 MAX_CACHED_EVENTS = 20_000  # of all results of a provider together, about 22 MB
 
 
@@ -52,11 +51,6 @@ class ProviderResult:
         """Why it is less than it should be; None when asking again would not give more."""
         failed = self.status in {"stale", "unavailable"}
         return self.reason or ("provider_unavailable" if failed else None)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether asking again would not give more."""
-        return self.degraded_reason is None
 
 
 class EventProvider(ABC):

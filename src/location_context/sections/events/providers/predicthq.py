@@ -8,7 +8,7 @@ as long as the plan gives them. Why times are read as they are: `docs/decisions/
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, time, timedelta
-from typing import Any, TypedDict
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -41,37 +41,10 @@ _CATEGORIES: dict[str, Category] = {
 _SCOPES: dict[str, Scope] = {"country": "country", "region": "region", "county": "city"}
 
 
-class _Entity(TypedDict, total=False):
-    type: Any
-    name: Any
-    formatted_address: Any
-
-
-class _Row(TypedDict, total=False):
-    """What is read of a row. Nothing that JSON can hold is not of this type."""
-
-    id: Any
-    title: Any
-    category: Any
-    state: Any
-    deleted_reason: Any
-    cancelled: Any
-    postponed: Any
-    start: Any
-    end: Any
-    timezone: Any
-    rank: Any
-    country: Any
-    scope: Any
-    location: Any
-    geo: Any
-    entities: list[_Entity | base.Other] | base.NoList
-
-
 class Body(msgspec.Struct):
     """One page; `overflow`: the plan shows no more of the `count` events that there are."""
 
-    results: list[_Row | base.Other]
+    results: list[Any]
     count: Any = None
     next: Any = None
     overflow: Any = None

@@ -76,50 +76,20 @@ class _Call(NamedTuple):
     page: int
 
 
-class _Named(TypedDict, total=False):
-    id: Any
-    name: Any
-
-
-class _Kind(TypedDict, total=False):
-    primary: Any
-    segment: _Named | base.Other
-    genre: _Named | base.Other
-    subGenre: _Named | base.Other
-    type: _Named | base.Other
-    subType: _Named | base.Other
-
-
-class _Image(TypedDict, total=False):
-    ratio: Any
-    width: Any
-    url: Any
-
-
-class _Venue(TypedDict, total=False):
-    id: Any  # one that has nothing else is a venue too
-    name: Any
-    timezone: Any
-    address: Any
-    postalCode: Any
-    city: Any
-    location: Any
-
-
 class _RowEmbedded(TypedDict, total=False):
-    venues: list[_Venue | base.Other] | base.NoList
+    venues: Any
 
 
 class _Row(TypedDict, total=False):
-    """What is read of a row, one tenth of it. Nothing that JSON can hold is not of this type."""
+    """The fields that are read; most of a row are its attractions. Each accepts any JSON value."""
 
     id: Any
     name: Any
     test: Any
     url: Any
     dates: Any
-    classifications: list[_Kind | base.Other] | base.NoList
-    images: list[_Image | base.Other] | base.NoList
+    classifications: Any
+    images: Any
     priceRanges: Any
     _embedded: _RowEmbedded | base.Other
 
@@ -249,21 +219,19 @@ def parse_event(row: Any, default_zone: ZoneInfo) -> ProviderEvent | None:
     dates = row["dates"]
     classifications = row.get("classifications") or []
     kind: dict[str, Any] = min(classifications, key=lambda one: not one.get("primary"), default={})
-    status = (
-        fields.optional_text(fields.value_of(fields.value_of(dates, "status"), "code")) or ""
-    ).lower()
+    status = (fields.optional_text(fields.value_at(dates, "status.code")) or "").lower()
     if row.get("test") or status in {"cancelled", "canceled"} or dates["start"].get("dateTBD"):
         return None
     title, names = fields.required_text(row["name"]), _names(kind)
     if _is_add_on(title, kind, names):
         return None
-    venues = fields.value_of(row.get("_embedded"), "venues")
+    venues = fields.value_at(row, "_embedded.venues")
     venue = venues[0] or {} if venues and isinstance(venues, list) else {}
     zones = map(fields.optional_zone, (dates.get("timezone"), venue.get("timezone")))
     zone = next(filter(None, zones), default_zone)
     certain: EventStatus = "estimated" if dates["start"].get("dateTBA") else "confirmed"
     start = _when(dates["start"], zone)
-    end = _when(dates["end"], zone) if fields.value_of(dates.get("end"), "localDate") else None
+    end = _when(dates["end"], zone) if fields.value_at(dates, "end.localDate") else None
     return ProviderEvent(
         id=fields.required_text(row.get("id")),
         source="ticketmaster",
@@ -296,7 +264,7 @@ def _names(kind: dict[str, Any]) -> dict[str, str]:
     """The name of each part of a classification, in lower case; empty where it has none."""
     names = dict.fromkeys(_PARTS, "")
     for part in names.keys() & kind.keys():
-        name = fields.value_of(kind[part], "name")
+        name = fields.value_at(kind[part], "name")
         names[part] = name.strip().lower() if isinstance(name, str) else ""
     return names
 
@@ -320,15 +288,9 @@ def _is_add_on(title: str, kind: dict[str, Any], names: dict[str, str]) -> bool:
 
 
 def _place(venue: dict[str, Any]) -> Place:
-    value_of = fields.value_of
-    named = (
-        value_of(venue.get("address"), "line1"),
-        venue.get("postalCode"),
-        value_of(venue.get("city"), "name"),
-    )
-    address = ", ".join(part for part in map(fields.optional_text, named) if part)
-    at = venue.get("location")
-    lat, lng = value_of(at, "latitude"), value_of(at, "longitude")
+    parts = (fields.value_at(venue, path) for path in ("address.line1", "postalCode", "city.name"))
+    address = ", ".join(part for part in map(fields.optional_text, parts) if part)
+    lat, lng = (fields.value_at(venue, f"location.{name}") for name in ("latitude", "longitude"))
     return fields.parse_place(venue.get("name"), address, lat, lng)
 
 
