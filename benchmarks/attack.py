@@ -44,7 +44,7 @@ from benchmarks import figures  # noqa: E402  found by the line above
 from benchmarks.cold import places, prepare, start_stand_ins  # noqa: E402  likewise
 from benchmarks.servers import CORES, Server, key_without_limit  # noqa: E402  likewise
 
-from location_context.app import create_app  # noqa: E402  likewise
+from location_context.app import ALONE, create_app  # noqa: E402  likewise
 from location_context.settings import Settings  # noqa: E402  likewise
 from location_context.stay import system_clock  # noqa: E402  likewise
 from location_context.web import logs  # noqa: E402  likewise
@@ -63,7 +63,7 @@ def service() -> ASGIApp:
     """Ours, with the real sections and the quotas that are the default."""
     settings = Settings.read(os.environ)
     logs.configure(settings)
-    return create_app(settings, own_process=True)  # as `serve` does
+    return create_app(settings, worker=ALONE)  # as `serve` does
 
 
 def stay() -> str:

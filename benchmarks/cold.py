@@ -48,7 +48,7 @@ from tests.fakes import ticketmaster  # noqa: E402  likewise
 from tests.serving import free_port  # noqa: E402  likewise
 from tests.web.sections import FakeSection  # noqa: E402  likewise
 
-from location_context.app import create_app  # noqa: E402  likewise
+from location_context.app import ALONE, create_app  # noqa: E402  likewise
 from location_context.sections.guide.records import TIERS  # noqa: E402  likewise
 from location_context.settings import Settings  # noqa: E402  likewise
 from location_context.stay import system_clock  # noqa: E402  likewise
@@ -75,7 +75,7 @@ def service() -> ASGIApp:
     settings = Settings.read(os.environ)
     logs.configure(settings)
     settings = msgspec.structs.replace(settings, widget_per_minute=WITHOUT_LIMIT)
-    return create_app(settings, own_process=True)  # as `serve` does
+    return create_app(settings, worker=ALONE)  # as `serve` does
 
 
 def trivial() -> ASGIApp:

@@ -35,9 +35,8 @@ from benchmarks import figures  # noqa: E402  found by the line above
 from benchmarks.servers import Server  # noqa: E402  likewise
 from tests.web.commands import NOWHERE  # noqa: E402  likewise
 
-from location_context.app import serve_app  # noqa: E402  likewise
+from location_context.app import Worker, serve_app  # noqa: E402  likewise
 from location_context.settings import Secret, Settings  # noqa: E402  likewise
-from location_context.settings.parsers import CHECKED  # noqa: E402  likewise
 from location_context.storage.database import Database  # noqa: E402  likewise
 from location_context.storage.retention import Retention  # noqa: E402  likewise
 from location_context.web import status  # noqa: E402  likewise
@@ -64,7 +63,12 @@ INSERT INTO climate_cells SELECT DISTINCT source, cell, {today} FROM climate_mon
 def uncached() -> Application:
     """The application, which looks its datasets up for each request of /v1/status."""
     status.DATASETS_TTL = status.FAILURE_TTL = -1.0
-    return serve_app()
+    return serve_app(Worker(checked=True))
+
+
+def kept() -> Application:
+    """The application as it is."""
+    return serve_app(Worker(checked=True))
 
 
 @asynccontextmanager
@@ -108,7 +112,7 @@ async def _administer(url: str, statement: str) -> None:
 def asked(settings: Settings, factory: str, path: str, rounds: int) -> dict[str, float]:
     """The milliseconds of so many requests of a new server, after ten others."""
     environ = {
-        **NOWHERE, CHECKED: "1", "LOCATION_CONTEXT_DATA_DIR": str(settings.data_dir),
+        **NOWHERE, "LOCATION_CONTEXT_DATA_DIR": str(settings.data_dir),
         "LOCATION_CONTEXT_DATABASE_URL": settings.database_url.reveal(),
         "LOCATION_CONTEXT_KEY_PEPPER": settings.key_pepper.reveal(),
     }  # fmt: skip
@@ -141,8 +145,8 @@ async def measured(server: str, given: argparse.Namespace) -> Mapping[str, Mappi
                 await database.check()
                 found[f"{kind} check at start"] = {"s": time.monotonic() - began}
             for name, factory, path in (
-                ("health", "location_context.app:serve_app", "/v1/health"),
-                ("status, kept", "location_context.app:serve_app", "/v1/status"),
+                ("health", "benchmarks.status:kept", "/v1/health"),
+                ("status, kept", "benchmarks.status:kept", "/v1/status"),
                 ("status, read", "benchmarks.status:uncached", "/v1/status"),
             ):
                 took = await asyncio.to_thread(asked, settings, factory, path, given.rounds)

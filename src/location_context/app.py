@@ -9,6 +9,7 @@ import gc
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -22,13 +23,16 @@ from location_context.sections.cached_section import CachedSection
 from location_context.sections.section import Section, SectionContext
 from location_context.service import Measured, Service
 from location_context.settings import Settings
-from location_context.settings.parsers import CHECKED, WORKERS
 from location_context.stay import Clock, system_clock
 from location_context.storage.access import open_authenticator
-from location_context.storage.accuracy import SqlAccuracyStore
 from location_context.storage.budgets import SqlLedger
 from location_context.storage.database import Database
-from location_context.storage.datasets import SqlCacheStore, SqlClimateStore, SqlGuideStore
+from location_context.storage.datasets import (
+    SqlAccuracyStore,
+    SqlCacheStore,
+    SqlClimateStore,
+    SqlGuideStore,
+)
 from location_context.storage.events import SqlEventStore
 from location_context.storage.redis import RedisLink
 from location_context.storage.retention import Retention
@@ -41,6 +45,21 @@ from location_context.web.application import Application, json_routes
 from location_context.widget.oembed import OEmbed
 from location_context.widget.pulse import routes as widget_routes
 
+
+@dataclass(frozen=True)
+class Worker:
+    """A server process among those that serve together.
+
+    Attributes:
+        processes: how many there are.
+        checked: whether another one has checked the database.
+    """
+
+    processes: int = 1
+    checked: bool = False
+
+
+ALONE = Worker()
 RESTART_SECONDS = 5.0  # after which work in the background that broke is started again
 
 
@@ -51,31 +70,36 @@ async def open_service(
     clock: Clock = system_clock,
     sections: Sequence[Section[Any]] | None = None,
     prepared: bool = False,
+    worker: Worker = ALONE,
 ) -> AsyncIterator[Service]:
-    """Everything opened; `sections` stand in for those of the registry.
+    """Open everything.
 
-    `prepared`: the database is checked, and keys and the guide are read, so that the first requests
-    do not wait for them.
+    Args:
+        settings: of this process.
+        clock: the time, UTC.
+        sections: stand in for those of the registry.
+        prepared: check the database, and read keys and the guide, so that the first requests do not
+            wait for them.
+        worker: the process among those that serve together.
 
     Raises:
         OperatorError, StorageError: something cannot be opened; the sentence says what to do.
     """
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(
-            await Database.open(settings, read_whole=prepared and CHECKED not in os.environ)
+            await Database.open(settings, read_whole=prepared and not worker.checked)
         )
         redis = open_redis(settings, stack)
         authenticator = await stack.enter_async_context(
             open_authenticator(settings, database, clock, redis)
         )
-        hosts = open_hosts(database)
+        hosts = open_hosts(database, worker.processes)
         client = await stack.enter_async_context(http_client(settings.user_agent))
         store = None if redis is None else RedisSharedStore(redis)
         stores, retention = _stores(database), Retention(database, clock)
         context = SectionContext(settings, clock, client, stores, hosts, shared=store)
-        if sections is None:
-            sections = registry.build(context)
-        cached = tuple(CachedSection(section, clock) for section in sections)
+        built = registry.build(context) if sections is None else sections
+        cached = tuple(CachedSection(section, clock) for section in built)
         for one in cached:
             stack.push_async_callback(one.close)
         if prepared:
@@ -111,9 +135,9 @@ def open_redis(settings: Settings, stack: AsyncExitStack) -> RedisLink | None:
     return link
 
 
-def open_hosts(database: Database) -> Hosts:
+def open_hosts(database: Database, processes: int = 1) -> Hosts:
     """Return the hosts of providers, whose units are counted in the database."""
-    return Hosts(partial(SqlLedger, database), processes=int(os.environ.get(WORKERS, "1")))
+    return Hosts(partial(SqlLedger, database), processes=processes)
 
 
 def _stores(database: Database) -> dict[str, Any]:
@@ -169,12 +193,12 @@ def create_app(
     *,
     clock: Clock = system_clock,
     sections: Sequence[Section[Any]] | None = None,
-    own_process: bool = False,
+    worker: Worker | None = None,
 ) -> Application:
     """The ASGI application; its lifespan opens and closes everything.
 
-    With `own_process` what a start has made is left out of each collection of garbage: a full one
-    takes 130 ms on the event loop, and what lives as long as the process need not be searched.
+    A `worker` has the process to itself. What a start has made is then left out of each collection
+    of garbage: a full one takes 130 ms on the event loop, and would find nothing there.
     """
 
     @asynccontextmanager
@@ -182,7 +206,13 @@ def create_app(
         async with AsyncExitStack() as stack:
             stack.enter_context(rare_collections())
             service = await stack.enter_async_context(
-                open_service(settings, clock=clock, sections=sections, prepared=True)
+                open_service(
+                    settings,
+                    clock=clock,
+                    sections=sections,
+                    prepared=True,
+                    worker=worker or ALONE,
+                )
             )
             routes = [*json_routes(service, app, OEmbed), *widget_routes(service)]
             app.serve(routes, Admission(service.authenticator, service.proxies))
@@ -194,15 +224,15 @@ def create_app(
             async with background(service), drain.with_parent():
                 stack.callback(app.log.flush)
                 with drain.on_sigterm(app, settings):
-                    if own_process:
+                    if worker:
                         gc.freeze()
                     yield
 
     return Application(lifespan, settings, clock)
 
 
-def serve_app() -> Application:
-    """The application of a server process, with the settings of its environment."""
+def serve_app(worker: Worker = ALONE) -> Application:
+    """Return the application of a server process, with the settings of its environment."""
     settings = Settings.read(os.environ)
     logs.configure(settings)
-    return create_app(settings, own_process=True)
+    return create_app(settings, worker=worker)

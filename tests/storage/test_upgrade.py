@@ -21,9 +21,13 @@ from location_context.settings import Settings
 from location_context.stay import Stay
 from location_context.storage import schema
 from location_context.storage.access import SqlApiKeyStore
-from location_context.storage.accuracy import SqlAccuracyStore
 from location_context.storage.database import Database
-from location_context.storage.datasets import SqlCacheStore, SqlClimateStore, SqlGuideStore
+from location_context.storage.datasets import (
+    SqlAccuracyStore,
+    SqlCacheStore,
+    SqlClimateStore,
+    SqlGuideStore,
+)
 from location_context.storage.events import SqlEventStore
 from tests.databases import make_before_first
 from tests.storage.subprocess_targets import a_key

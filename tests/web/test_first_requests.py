@@ -7,7 +7,7 @@ from collections import Counter
 import msgspec
 import pytest
 
-from location_context.app import create_app
+from location_context.app import ALONE, create_app
 from location_context.settings import Secret, Settings
 from tests.serving import serve
 from tests.storage.proxy import Proxy
@@ -61,9 +61,9 @@ async def test_what_a_server_process_made_at_its_start_is_not_looked_through_for
     settings, sections = Settings(data_dir=tmp_path, log_level="error"), [FakeSection()]
     of_python = gc.get_freeze_count()  # 3.12 keeps some of its own apart
     try:
-        for own_process in (False, True):
-            app = create_app(settings, sections=sections, own_process=own_process)
+        for worker in (None, ALONE):
+            app = create_app(settings, sections=sections, worker=worker)
             async with app.lifespan(app):
-                assert (gc.get_freeze_count() > of_python) is own_process
+                assert (gc.get_freeze_count() > of_python) is bool(worker)
     finally:
         gc.unfreeze()

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from location_context.app import open_service
+from location_context.app import Worker, open_service
 from location_context.point import Point
 from location_context.sections.contract import Query, SectionResult
 from location_context.sections.open_meteo import FREE_AT_ONCE
 from location_context.service import Service
 from location_context.settings import Settings
-from location_context.settings.parsers import WORKERS
 from location_context.stay import Stay
 from location_context.upstream.deadline import Deadline
 from tests.fakes.open_meteo import ARCHIVE, ELEVATION, FORECAST, OpenMeteo
@@ -35,9 +34,8 @@ async def weather(service: Service, lat: float) -> SectionResult:
 
 
 async def test_workers_share_the_calls_in_flight_and_all_new_places_have_their_forecast(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setenv(WORKERS, "2")
     clock = MovedClock()
     free_hosts = OpenMeteo(clock)
     free_hosts.slow_seconds = 0.03
@@ -48,7 +46,9 @@ async def test_workers_share_the_calls_in_flight_and_all_new_places_have_their_f
         settings = Settings(data_dir=tmp_path, **given)
         async with AsyncExitStack() as stack:
             workers = [
-                await stack.enter_async_context(open_service(settings, clock=clock))
+                await stack.enter_async_context(
+                    open_service(settings, clock=clock, worker=Worker(2))
+                )
                 for _ in range(2)
             ]
             asked = [weather(workers[n % 2], 40 + n) for n in range(12)]

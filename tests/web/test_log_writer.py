@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from location_context.web.log_writer import MAX_HELD_BYTES
+from location_context.web.logs import MAX_HELD_BYTES
 from tests.serving import free_port
 from tests.web.commands import COMMAND, Serving, environment, wait_until_it_answers
 

@@ -32,7 +32,7 @@ from granian.server.mp import MPServer
 from location_context.cli import console
 from location_context.errors import LocationContextError, OperatorError
 from location_context.settings import PREFIX, Settings, not_a_setting, unknown
-from location_context.settings.parsers import CHECKED, MULTIPROCESS_FOLDER, WORKERS, host_and_port
+from location_context.settings.parsers import MULTIPROCESS_FOLDER, host_and_port
 from location_context.settings.settings import DRAIN_AT_MOST
 from location_context.web import logs
 
@@ -75,7 +75,6 @@ def serve(
             raise OperatorError(NEEDS_METRICS)
         _check_port(*host_and_port(settings.metrics_address), "See METRICS_ADDRESS.")
     notices = [f"Ignored: {not_a_setting(name)}" for name in unknown(os.environ)]
-    os.environ[WORKERS] = str(workers)
 
     def announce(found: Sequence[str]) -> None:
         _announce(settings, [console.hint(notice) for notice in (*found, *notices)])
@@ -86,7 +85,7 @@ def serve(
     kind, kill_after = partial(Supervisor, announce), drained + ENDING_SECONDS
     with _metrics_folder(settings):
         supervisor = server(APPLICATION, host, port, workers, kill_after, kind)
-        supervisor.serve(target_loader=_load, wrap_loader=False)
+        supervisor.serve(target_loader=partial(_load, workers), wrap_loader=False)
 
 
 class Supervisor(MPServer):
@@ -119,25 +118,24 @@ class Supervisor(MPServer):
             raise OperatorError(wrong)
         first.interrupt_by_parent = False
         self._opened(notices)
-        os.environ[CHECKED] = "1"  # each of the others would read the whole database again
         for index in range(1, self.workers):
             worker: Any = self._spawn_worker(index, spawn_target, target_loader)
             worker.start()
             self.wrks.append(worker)
 
 
-def _load(parent: Connection | None = None) -> Any:
-    """The application, in a worker; the first opens everything, and tells its parent."""
+def _load(workers: int, parent: Connection | None = None) -> Any:
+    """Return the application, in a worker; the first opens everything, and tells its parent."""
     gc.freeze()  # a collection would write on pages that all processes share
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # heeds none until its event loop runs
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the parent ends its workers
     with console.uncollected():
         # imported here: the parent does without all that is imported by it
-        from location_context.app import serve_app  # noqa: PLC0415  see above
+        from location_context.app import Worker, serve_app  # noqa: PLC0415  see above
 
         if parent is not None:
             _open_first(parent)
-        return serve_app()
+        return serve_app(Worker(workers, checked=True))  # by the first of them
 
 
 def _open_first(parent: Connection) -> None:
@@ -150,7 +148,6 @@ def _open_first(parent: Connection) -> None:
         parent.send((error.message, []))
         sys.exit(1)
     parent.close()
-    os.environ[CHECKED] = "1"
 
 
 @contextmanager

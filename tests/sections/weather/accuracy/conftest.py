@@ -12,8 +12,8 @@ from location_context.sections.weather.accuracy.records import LEADS
 from location_context.sections.weather.accuracy.scorekeeper import Scorekeeper
 from location_context.sections.weather.providers.open_meteo import OpenMeteoArchive
 from location_context.sections.weather.records import Cell
-from location_context.storage.accuracy import SqlAccuracyStore
 from location_context.storage.database import Database
+from location_context.storage.datasets import SqlAccuracyStore
 from location_context.upstream.host import Hosts
 from location_context.upstream.http import http_client
 from tests.fakes import weather_truth

@@ -10,9 +10,8 @@ import pytest
 from location_context.sections.weather.accuracy.records import unpack_forecasts
 from location_context.sections.weather.section import Weather
 from location_context.stay import Stay
-from location_context.storage.accuracy import SqlAccuracyStore
 from location_context.storage.database import Database
-from location_context.storage.datasets import SqlClimateStore
+from location_context.storage.datasets import SqlAccuracyStore, SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
 from location_context.upstream.http import http_client

@@ -12,8 +12,8 @@ import pytest
 from location_context.errors import StorageError
 from location_context.sections.weather.accuracy.records import ObservedRow
 from location_context.settings import Settings
-from location_context.storage.accuracy import SqlAccuracyStore
 from location_context.storage.database import Database
+from location_context.storage.datasets import SqlAccuracyStore
 from tests.moved_clock import NOON, MovedClock
 from tests.sections.weather.accuracy.drawn import drawn
 from tests.sections.weather.accuracy.test_report import unpacked

@@ -12,7 +12,7 @@ from location_context.sections.weather.accuracy import scorekeeper
 from location_context.sections.weather.accuracy.records import ObservedDays, unpack_forecasts
 from location_context.sections.weather.accuracy.verification import merge, months_around
 from location_context.sections.weather.records import Cell, month_span
-from location_context.storage.accuracy import SqlAccuracyStore
+from location_context.storage.datasets import SqlAccuracyStore
 from tests.fakes.open_meteo import ARCHIVE
 from tests.fakes.server import Answered
 from tests.sections.weather.accuracy.conftest import HERE, PROVIDER

@@ -17,7 +17,7 @@ from location_context.sections.weather.accuracy.records import (
     ObservedRow,
     unpack_forecasts,
 )
-from location_context.storage.accuracy import SqlAccuracyStore
+from location_context.storage.datasets import SqlAccuracyStore
 
 pytestmark = pytest.mark.anyio
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
