@@ -158,7 +158,7 @@ LINES = {
     "localisation": 550,
     "sections": 1500,  # what all sections share
     "sections/astronomy": 2700,
-    "sections/events": 5550,
+    "sections/events": 5500,
     "sections/guide": 2700,
     "sections/weather": 6700,
     "settings": 750,

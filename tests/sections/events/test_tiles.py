@@ -11,7 +11,7 @@ import pytest
 from location_context.point import canonical, distance_km
 from location_context.sections.events.providers import predicthq as predicthq_provider
 from location_context.sections.events.providers import ticketmaster as ticketmaster_provider
-from location_context.sections.events.providers.tiles import Grid, weeks_of
+from location_context.sections.events.providers.base import Grid, weeks_of
 from location_context.sections.events.selection import relevant_events
 from location_context.settings import Secret
 from location_context.stay import Stay

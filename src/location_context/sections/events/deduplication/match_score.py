@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from location_context.point import EARTH_RADIUS_KM, distance_km
+from location_context.point import distance_km
 from location_context.sections.events.deduplication import normalise
 from location_context.sections.events.deduplication.titles import (
     Matchup,
@@ -50,7 +50,7 @@ _MIN_TEAM_SIMILARITY = 0.5
 _MIN_LETTERS_IN_COMMON = 0.2
 _HOLIDAY_SCORE = 0.9  # of two on one day; of several, those of the likest names are joined first
 _SAME_VENUE_KM, _NEARBY_KM, _SAME_AREA_KM, _SAME_NAME_KM = 0.15, 0.5, 2.5, 5.0
-_FAR_APART_KM = 5.1  # above the farthest of these, and above what is lost in rounding
+_FAR_APART_DEGREES = 0.046  # of latitude, 5.1 km: more than the farthest of these
 MAX_TIME_APART = timedelta(minutes=90)  # doors and the beginning of a show
 _SAME_TIME = timedelta(minutes=20)
 MIN_DAYS_OF_A_RUN = 2  # days after the first from which an event is one that runs on
@@ -100,15 +100,6 @@ class VenueKey:
         """Its name; most places are too far from others for it to be read."""
         return read_title(self.text) if self.text else None
 
-    @cached_property
-    def direction(self) -> tuple[float, float, float] | None:
-        """From the Earth's middle, in km; None where it is not known."""
-        if self.lat is None or self.lng is None:
-            return None
-        phi, theta = math.radians(self.lat), math.radians(self.lng)
-        level = EARTH_RADIUS_KM * math.cos(phi)
-        return level * math.cos(theta), level * math.sin(theta), EARTH_RADIUS_KM * math.sin(phi)
-
     @property
     def words(self) -> frozenset[str]:
         """The words of its name and its town, which name no event."""
@@ -146,11 +137,10 @@ def venue_proximity(one: VenueKey | None, other: VenueKey | None) -> Proximity:
 
 
 def _are_far_apart(one: VenueKey | None, other: VenueKey | None) -> bool:
-    """Whether they are certainly `APART`, by the straight line, which is quickly told."""
-    if one is None or other is None or one.direction is None or other.direction is None:
+    """Whether they are certainly `APART`, by their latitudes alone, which is quickly told."""
+    if one is None or other is None or one.lat is None or other.lat is None:
         return False
-    (x, y, z), (u, v, w) = one.direction, other.direction
-    return (x - u) ** 2 + (y - v) ** 2 + (z - w) ** 2 > _FAR_APART_KM**2
+    return abs(one.lat - other.lat) > _FAR_APART_DEGREES
 
 
 def _by_distance(km: float, same: bool | None) -> Proximity:

@@ -1,7 +1,13 @@
-"""What a provider of events promises, and the base class of those behind HTTP."""
+"""What a provider of events promises, and the base class of those behind HTTP.
+
+A provider behind HTTP is asked for a tile and a week at once. A tile is a point of a fixed grid
+with a circle around it, which holds the circle of every point near by. A week begins on Monday by
+the clock of the point. Why so: `docs/decisions/events.md`.
+"""
 
 import asyncio
 import functools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,15 +16,15 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
-from location_context.errors import ProviderError
+from location_context.errors import DAMAGED, ProviderError
 from location_context.localisation.language import Language
+from location_context.point import EARTH_RADIUS_KM, canonical, distance_km
 from location_context.sections import contract
 from location_context.sections.events.fields import event_from_row, parse_rows, value_at
-from location_context.sections.events.providers import tiles
-from location_context.sections.events.providers.tiles import EventBatch, Page
-from location_context.sections.events.records import ProviderEvent
+from location_context.sections.events.records import ProviderEvent, When
 from location_context.sections.events.response import CoverageStatus
 from location_context.sections.section import DEFAULT_ORDER, SectionContext, provider_state
+from location_context.stay import Stay
 from location_context.upstream.budget import DAY, MINUTE
 from location_context.upstream.cached import Cached, Entry, Sharing
 from location_context.upstream.client import ProviderClient
@@ -28,6 +34,114 @@ Body = TypeVar("Body")
 # what JSON holds beside an object: types of rows accept whatever stands there
 Other = list[Any] | str | int | float | bool | None
 MAX_CACHED_EVENTS = 20_000  # of all results of a provider together, about 22 MB
+_KM_PER_DEGREE = math.radians(1) * EARTH_RADIUS_KM
+_ROUNDED_KM = math.hypot(0.005, 0.005) * _KM_PER_DEGREE  # from a point to its hundredth of a degree
+_SHARED_KM = 1.0  # beyond its cell, so that neighbours across its edge can do with one tile
+_STEP = 0.6  # of a side: far enough into every other cell whose tile may hold the circle
+_WEEK, _DAY = timedelta(days=7), timedelta(days=1)
+
+
+class Grid:
+    """The tiles for circles of `radius` km.
+
+    A cell is a square of half the radius, in rows of one latitude; each row has as many as fit
+    around the Earth, fewer towards the poles, and none is cut at 180°. `reach` is the radius in km,
+    whole, to ask around the centre of a tile.
+    """
+
+    def __init__(self, radius: float) -> None:
+        self._radius = radius
+        self._side = radius / 2
+        corner = self._side * math.sqrt(0.5)
+        self.reach = math.ceil(radius + corner + _ROUNDED_KM + _SHARED_KM)
+
+    def centre(self, lat: float, lng: float) -> tuple[float, float]:
+        """The centre of the cell that the point lies in, to a hundredth of a degree."""
+        step = self._side / _KM_PER_DEGREE
+        middle = max(-90.0, min(90.0, round(lat / step) * step))
+        widest = max(0.0, abs(middle) - step / 2)
+        columns = max(1, math.ceil(360 * math.cos(math.radians(widest)) / step))
+        east = round(lng / 360 * columns) % columns * 360 / columns
+        return canonical(round(middle, 2), round(east - 360 if east > 180 else east, 2))
+
+    def centres(self, lat: float, lng: float) -> list[tuple[float, float]]:
+        """Those of all tiles that hold the circle around the point, its own cell's first."""
+        step = _STEP * self._side / _KM_PER_DEGREE
+        wide = step / max(0.01, math.cos(math.radians(lat)))
+        near = dict.fromkeys(
+            self.centre(max(-90.0, min(90.0, lat + north * step)), lng + east * wide)
+            for north in (0, -1, 1)
+            for east in (0, -1, 1)
+        )
+        room = self.reach - self._radius
+        return [one for one in near if distance_km(lat, lng, *one) <= room]
+
+
+def weeks_of(stay: Stay) -> list[Stay]:
+    """The weeks that the stay touches, from Monday to Sunday."""
+    monday = stay.start - timedelta(days=stay.start.weekday())
+    count = (stay.end - monday).days // 7 + 1
+    return [Stay(monday + n * _WEEK, monday + n * _WEEK + 6 * _DAY) for n in range(count)]
+
+
+class Truncated:
+    """Yielded after the pages of a result: the provider has more events, which are not read."""
+
+
+Page = Sequence[ProviderEvent] | Truncated
+
+
+@dataclass(frozen=True)
+class EventBatch:
+    """Events by id and start, since pages may repeat events, and providers repeat ids.
+
+    Attributes:
+        events: each event once.
+        truncated: whether the provider has more events, which are not read.
+    """
+
+    events: dict[tuple[str, When], ProviderEvent] = field(default_factory=dict, repr=False)
+    truncated: bool = False
+
+    @classmethod
+    def of(cls, page: Page) -> "EventBatch":
+        """Return the batch of one page."""
+        if isinstance(page, Truncated):
+            return cls(truncated=True)
+        return cls({(event.id, event.start): event for event in page})
+
+    def merge(self, later: "EventBatch") -> "EventBatch":
+        """Return both; of an event in both, the later."""
+        return EventBatch(self.events | later.events, self.truncated or later.truncated)
+
+    @property
+    def size(self) -> int:
+        """Events, and one for the batch itself, which may be empty."""
+        return len(self.events) + 1
+
+
+class _SharedEvents(msgspec.Struct, array_like=True):
+    """A whole result as other processes find it; `again` is no longer read."""
+
+    at: datetime
+    again: datetime
+    events: list[ProviderEvent]
+    truncated: int | bool = False  # earlier versions stored a number
+
+
+def pack(batch: EventBatch, fetched_at: datetime) -> bytes:
+    """Return a batch and when it was fetched as bytes, for other processes."""
+    events = list(batch.events.values())
+    return msgspec.msgpack.encode(_SharedEvents(fetched_at, fetched_at, events, batch.truncated))
+
+
+def unpack(data: bytes) -> tuple[EventBatch, datetime] | None:
+    """Return what `pack` was given; None if it is damaged."""
+    try:
+        shared = msgspec.msgpack.decode(data, type=_SharedEvents)
+    except DAMAGED:
+        return None
+    return replace(EventBatch.of(shared.events), truncated=bool(shared.truncated)), shared.at
 
 
 @dataclass(frozen=True)
@@ -123,7 +237,7 @@ class HttpEventProvider(EventProvider):
     `params` and `fields` are enough for one that answers in one page; one that pages overrides
     `fetch_pages`, one whose rows need more than a table `parse_event`.
 
-    A result is of a tile and a week (`tiles.py`), for all points and stays in them: the query that
+    A result is of a tile and a week (`Grid`), for all points and stays in them: the query that
     `params`, `fetch_pages` and `parse_event` get has the tile's centre for its point, in the zone
     of who asked, and whole weeks for its stay.
 
@@ -189,7 +303,7 @@ class HttpEventProvider(EventProvider):
 
     def __init__(self, context: SectionContext) -> None:
         self.clock = context.clock
-        self.grid = tiles.Grid(context.settings.events_radius)
+        self.grid = Grid(context.settings.events_radius)
         self.radius = self.grid.reach
         self.client = ProviderClient(
             self.name,
@@ -209,8 +323,8 @@ class HttpEventProvider(EventProvider):
             sharing=Sharing(
                 context.shared_cache(),
                 name=lambda key: (self.name, repr(key)),
-                pack=tiles.pack,
-                unpack=tiles.unpack,
+                pack=pack,
+                unpack=unpack,
                 stored=self.is_sharable,
             ),
         )
@@ -242,7 +356,7 @@ class HttpEventProvider(EventProvider):
         return {}
 
     async def fetch_pages(self, query: contract.Query) -> AsyncIterator[Page]:
-        """Page after page of events; `tiles.Truncated` at the end if there are more to read.
+        """Page after page of events; `Truncated` at the end if there are more to read.
 
         Raises:
             ProviderError: a page could not be had.
@@ -325,7 +439,7 @@ class HttpEventProvider(EventProvider):
         centres = self.grid.centres(point.lat, point.lng)
         points = [msgspec.structs.replace(point, lat=lat, lng=lng) for lat, lng in centres]
         parts = []
-        for week in tiles.weeks_of(query.dates):
+        for week in weeks_of(query.dates):
             at = [replace(query, point=one, stay=week) for one in points]
             keyed = [(part, self.cache_key(part)) for part in at]
             # the first of the best: its own tile, or a neighbour's that is known already

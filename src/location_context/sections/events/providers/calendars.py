@@ -25,12 +25,11 @@ from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
 
 MAX_READ_EVENTS = 50_000  # of one query: 20 MB for as long as it takes
 MAX_EVENTS = 3_000  # given to one answer: more would take seconds to compare with each other
-LIST_TTL = timedelta(seconds=10)
 _DAY = timedelta(days=1)
 
 
 class Calendars(EventProvider):
-    """The operator's own events as a provider. The list of calendars is read again now and then."""
+    """The operator's own events as a provider."""
 
     name = OWN_SOURCE
     order = 200
@@ -40,7 +39,6 @@ class Calendars(EventProvider):
         self._radius = radius
         self._clock = clock
         self._calendars: Sequence[Calendar] | None = None
-        self._listed_at: datetime | None = None
         self._digests: Mapping[str, str | None] | None = None
         self._storage_failed = False
         self._last_success: datetime | None = None
@@ -78,19 +76,13 @@ class Calendars(EventProvider):
         return ProviderResult(status, events, _as_of(events, calendars))
 
     async def _list(self) -> Sequence[Calendar]:
-        now = self._clock()
-        if self._calendars is None or not self._listed_at or abs(now - self._listed_at) >= LIST_TTL:
-            return await self._list_anew()
-        return self._calendars
-
-    async def _list_anew(self) -> Sequence[Calendar]:
-        self._calendars, self._listed_at = await self._store.calendars(), self._clock()
+        self._calendars = await self._store.calendars()
         return self._calendars
 
     async def dataset_changed(self) -> bool:
         """Whether an import replaced, added or removed events; no while the database is silent."""
         try:
-            calendars = await self._list_anew()
+            calendars = await self._list()
         except StorageError:
             return False
         former, self._digests = self._digests, {one.id: one.digest for one in calendars}

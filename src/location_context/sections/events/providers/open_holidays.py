@@ -16,12 +16,11 @@ import msgspec
 from location_context.localisation.language import Language
 from location_context.sections.contract import ODBL, Attribution, Query
 from location_context.sections.events.fields import parse_rows, required_text
-from location_context.sections.events.providers.base import HttpEventProvider
+from location_context.sections.events.providers.base import HttpEventProvider, Page
 from location_context.sections.events.providers.subdivisions import (
     PROVINCES_BY_REGION,
     collapse_provinces,
 )
-from location_context.sections.events.providers.tiles import Page
 from location_context.sections.events.records import ProviderEvent, When
 from location_context.sections.section import SectionContext
 

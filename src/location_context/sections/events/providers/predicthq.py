@@ -16,7 +16,7 @@ import msgspec
 from location_context.errors import ProviderBackoff, ProviderStatusError
 from location_context.sections.contract import Attribution, Query
 from location_context.sections.events import fields
-from location_context.sections.events.providers import base, tiles
+from location_context.sections.events.providers import base
 from location_context.sections.events.records import Place, ProviderEvent, When
 from location_context.sections.events.response import Category, EventStatus, Scope
 from location_context.sections.section import SectionContext
@@ -78,7 +78,7 @@ class PredictHQ(base.HttpEventProvider):
     def headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._token.reveal()}"}
 
-    async def fetch_pages(self, query: Query) -> AsyncIterator[tiles.Page]:
+    async def fetch_pages(self, query: Query) -> AsyncIterator[base.Page]:
         """Page after page as long as there is budget; the first holds the highest ranks."""
         params = self.params(query)
         body = await self._first_page(query, params)
@@ -92,7 +92,7 @@ class PredictHQ(base.HttpEventProvider):
             yield self.parse_events(body.results, query)
             read, pages = read + len(body.results), pages + 1
         if body.has_more_than(read):
-            yield tiles.Truncated()
+            yield base.Truncated()
 
     async def _first_page(self, query: Query, params: dict[str, str]) -> Body:
         """The first page, with events not announced yet where the plan gives them."""

@@ -22,7 +22,7 @@ import msgspec
 
 from location_context.sections.contract import Attribution, Query
 from location_context.sections.events import fields
-from location_context.sections.events.providers import base, tiles
+from location_context.sections.events.providers import base
 from location_context.sections.events.records import Place, ProviderEvent, When
 from location_context.sections.events.response import Category, EventStatus, Price
 from location_context.sections.section import SectionContext
@@ -137,7 +137,7 @@ class Ticketmaster(base.HttpEventProvider):
     def warnings(self) -> list[str]:
         return [LOGO_WARNING] if self.client.configured else []
 
-    async def fetch_pages(self, query: Query) -> AsyncIterator[tiles.Page]:
+    async def fetch_pages(self, query: Query) -> AsyncIterator[base.Page]:
         """Page after page; a stay of more events than can be paged through is asked in parts."""
         room, calls, crowded = MAX_CALLS, deque([_Call(query.dates, 0)]), False
         while calls and room:
@@ -152,7 +152,7 @@ class Ticketmaster(base.HttpEventProvider):
                 crowded |= body.total > MAX_PAGED_EVENTS and all(one.page for one in further)
                 calls += further
         if crowded or calls:
-            yield tiles.Truncated()
+            yield base.Truncated()
 
     def parse_event(self, row: Any, query: Query) -> ProviderEvent | None:
         return parse_event(row, query.point.zone)
