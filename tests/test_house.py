@@ -157,7 +157,7 @@ LINES = {
     "gazetteer": 450,
     "localisation": 550,
     "sections": 1500,  # what all sections share
-    "sections/astronomy": 2700,
+    "sections/astronomy": 2600,
     "sections/events": 5500,
     "sections/guide": 2700,
     "sections/weather": 6700,

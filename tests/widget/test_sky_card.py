@@ -26,6 +26,8 @@ from location_context.sections.contract import PointBody
 from location_context.upstream.deadline import Deadline
 from tests.widget.queries import NOW, WORDS, query
 
+EPHEMERIS = Ephemeris()
+
 
 def read(section, asked):
     """The section's body, read beside whatever loop a browser keeps running in this thread."""
@@ -65,7 +67,7 @@ def place(lat: float, lng: float, zone: str) -> PointBody:
     ],
 )
 def test_the_moon_leans_as_it_is_seen_from_there(point, evening, low, high):
-    assert low <= turns(point, [evening])[0] <= high
+    assert low <= turns(EPHEMERIS, point, [evening])[0] <= high
 
 
 @pytest.mark.parametrize(
@@ -74,7 +76,7 @@ def test_the_moon_leans_as_it_is_seen_from_there(point, evening, low, high):
 @pytest.mark.parametrize("start", ["2026-12-20", "2027-03-20", "2027-06-20"])
 def test_the_suns_curve_is_its_true_altitude(gazetteer, lat, lng, start):
     """The section's golden hours, found from the ephemeris, lie at -4 and +6 degrees of it."""
-    section = Astronomy(Ephemeris(), lambda: NOW)
+    section = Astronomy(EPHEMERIS, lambda: NOW)
     asked = query(gazetteer, lat, lng, start, 3)
     body = read(section, asked)
     day = body.days[1]
@@ -102,9 +104,9 @@ def test_the_suns_curve_is_its_true_altitude(gazetteer, lat, lng, start):
     ],
 )
 def test_the_skys_sentence_says_what_the_sun_does(gazetteer, lat, start, words):
-    section = Astronomy(Ephemeris(), lambda: NOW)
+    section = Astronomy(EPHEMERIS, lambda: NOW)
     body = read(section, query(gazetteer, lat, 18.96, start, 12))
-    card = sky.card(body, WORDS)
+    card = sky.card(body, EPHEMERIS, WORDS)
     assert words in card.lead
     assert len(card.nights) == 11
     if words == "does not set":
@@ -113,8 +115,8 @@ def test_the_skys_sentence_says_what_the_sun_does(gazetteer, lat, start, words):
 
 
 def sky_of(gazetteer, lat, lng, start, nights):
-    section = Astronomy(Ephemeris(), lambda: NOW)
-    return sky.card(read(section, query(gazetteer, lat, lng, start, nights + 1)), WORDS)
+    section = Astronomy(EPHEMERIS, lambda: NOW)
+    return sky.card(read(section, query(gazetteer, lat, lng, start, nights + 1)), EPHEMERIS, WORDS)
 
 
 def test_planets_that_stand_out_are_named_brightest_first_by_when_to_look(gazetteer):
@@ -125,11 +127,11 @@ def test_planets_that_stand_out_are_named_brightest_first_by_when_to_look(gazett
 
 
 def test_a_planet_that_is_not_seen_on_every_night_is_not_named(gazetteer):
-    body = read(Astronomy(Ephemeris(), lambda: NOW), query(gazetteer, 48.86, 2.35, "2025-08-11", 3))
+    body = read(Astronomy(EPHEMERIS, lambda: NOW), query(gazetteer, 48.86, 2.35, "2025-08-11", 3))
     first = body.days[0]
     gone = [msgspec.structs.replace(one, visible="none") for one in first.planets]
     days = [msgspec.structs.replace(first, planets=gone), *body.days[1:]]
-    assert sky.card(msgspec.structs.replace(body, days=days), WORDS).planets == []
+    assert sky.card(msgspec.structs.replace(body, days=days), EPHEMERIS, WORDS).planets == []
 
 
 @pytest.mark.parametrize(
@@ -195,7 +197,7 @@ def test_the_perseids_come_before_showers_that_nobody_sees(gazetteer):
 
 @pytest.mark.parametrize("start", ["2026-08-11", "2027-01-02"])  # no Moon; a Moon that rises late
 def test_the_best_time_for_meteors_lies_within_one_dark_window(gazetteer, start):
-    body = read(Astronomy(Ephemeris(), lambda: NOW), query(gazetteer, 40.4, -3.7, start, 4))
+    body = read(Astronomy(EPHEMERIS, lambda: NOW), query(gazetteer, 40.4, -3.7, start, 4))
     (shower,) = [one for one in body.highlights if one.type == "meteor_shower"]
     best = shower.details
     windows = [window for day in body.days for window in day.night.dark_windows]

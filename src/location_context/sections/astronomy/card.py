@@ -13,6 +13,7 @@ from location_context.localisation.formatter import EN_DASH, Formatter
 from location_context.sections.astronomy.drawing import SunPath, lit_part, sun_path, turns
 from location_context.sections.astronomy.highlight_views import HighlightView, highlight_views
 from location_context.sections.astronomy.response import AstronomyBody, Day, Planet
+from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 from location_context.sections.card import Brief, BriefItem
 
 LITTLE_MOON = 0.25
@@ -218,12 +219,13 @@ class Card:
     planets: Sequence[PlanetsView]
 
 
-def card(body: AstronomyBody, fmt: Formatter) -> Card:
+def card(body: AstronomyBody, ephemeris: Ephemeris, fmt: Formatter) -> Card:
+    """Return the card; the ephemeris tells how the Moon leans."""
     middle = body.days[(len(body.days) - 1) // 2]
     nights = body.days[:-1] or body.days
     if len(nights) > NIGHTS_AT_MOST:
         nights = nights[::7]
-    leans = turns(body.point, [night.date for night in nights])
+    leans = turns(ephemeris, body.point, [night.date for night in nights])
     shown = [_night(night, turn, fmt) for night, turn in zip(nights, leans, strict=True)]
     return Card(
         lead=lead(body, fmt),

@@ -6,17 +6,13 @@ altitude tells; d moves at most 0.2° in the hours drawn, far under a pixel. The
 150 units.
 The lit part of the Moon is half a circle and half an ellipse whose half-axis is
 r |cos(phase angle)|, turned as the Moon leans when it is seen from the point: at the moment nearest
-to midnight at which it stands above the horizon of a dark sky, else at midnight. That needs no
-ephemeris: the low-precision formulae of the Astronomical Almanac (section C and D) are good for
-0.02° in the Sun and 0.5° in the Moon from 1950 to 2050. Altitudes are true, without refraction and
-parallax. What is answered as data comes from the ephemeris instead.
+to midnight at which it stands above the horizon of a dark sky, else at midnight.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
-from typing import Self
+from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -24,6 +20,8 @@ from numpy.typing import NDArray
 
 from location_context.localisation.formatter import Formatter
 from location_context.sections.astronomy.response import Day
+from location_context.sections.astronomy.sky.ephemeris import MOON, SUN, Ephemeris
+from location_context.sections.astronomy.sky.horizon import Directions, Ints, directions
 from location_context.sections.contract import PointBody
 
 Floats = NDArray[np.float64]
@@ -33,11 +31,8 @@ _SHARES = np.arange(49) / 48  # of the time that is drawn
 _MARGIN = 0.14  # of the day's length before sunrise and after sunset: crossings at 11 and 89 %
 RADIUS, LEAST_LIT = 15.0, 0.003
 SEEN_ABOVE, DARK_BELOW = 5.0, -6.0  # altitudes of Moon and Sun in degrees
-# moments looked at on either side of midnight: half an hour apart, ten hours of them
-_NEAREST_FIRST = np.array([0, *(side * n for n in range(1, 21) for side in (-1, 1))]) / 48
-_J2000, _DAY = datetime(2000, 1, 1, 12, tzinfo=UTC), timedelta(days=1)
-
-Place = tuple[Floats, Floats]  # right ascension and declination in radians
+# seconds from midnight to the moments looked at: ten hours on either side, half an hour apart
+_NEAREST_FIRST = np.array([0, *(side * n for n in range(1, 21) for side in (-1, 1))]) * 1800.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,118 +167,33 @@ def lit_part(phase_angle: float, illumination: float) -> str:
     return f"M0-{radius}A{radius} {radius} 0 0 1 0 {radius}A{half} {radius} 0 0 {side} 0-{radius}Z"
 
 
-def turns(point: PointBody, evenings: Sequence[date]) -> list[int]:
-    """Degrees clockwise by which each night's disc is turned from "lit on the right"."""
+def turns(ephemeris: Ephemeris, point: PointBody, evenings: Sequence[date]) -> list[int]:
+    """Return the degrees clockwise by which each night's disc is turned from "lit on the right"."""
     zone, one_day = ZoneInfo(point.timezone), timedelta(days=1)
     midnights = [datetime.combine(evening + one_day, time(), zone) for evening in evenings]
-    days = np.array([days_of(midnight) for midnight in midnights])[:, None] + _NEAREST_FIRST
-    sky = Bodies.at(point.lng, days).seen(point.lat)
-    tilts: list[float] = sky.moon_tilt(point.lat).tolist()
+    moments = np.array([midnight.timestamp() for midnight in midnights])[:, None] + _NEAREST_FIRST
+    sky = ephemeris.sky(moments.min(), moments.max())
+    steps = np.rint(sky.position_of(moments)).astype(int)
+    seen = directions(sky, point.lat, point.lng)
+    high, dark = np.sin(np.radians(SEEN_ABOVE)), np.sin(np.radians(DARK_BELOW))
+    fit = (seen.up[MOON][steps] > high) & (seen.up[SUN][steps] < dark)
+    chosen = steps[np.arange(len(steps)), fit.argmax(axis=1)]
+    tilts: list[float] = moon_tilt(seen, chosen).tolist()
     return [round(tilt - 90) % 360 for tilt in tilts]
+
+
+def moon_tilt(seen: Directions, steps: Ints) -> Floats:
+    """Return where the middle of the Moon's bright limb lies, in degrees clockwise from the top.
+
+    The limb faces the Sun. 90 is to the right (a waxing half Moon in the north), 180 below, 270 to
+    the left.
+    """
+    sun, moon = (seen.towards(body)[:, steps] for body in (SUN, MOON))
+    right = sun[1] * moon[2] - sun[2] * moon[1]  # of up, east and north
+    up = sun[0] - (sun * moon).sum(axis=0) * moon[0]
+    tilt: Floats = np.degrees(np.arctan2(right, up)) % 360
+    return tilt
 
 
 def _short(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
-
-
-def days_of(moment: datetime) -> float:
-    """Days since J2000, as the functions below take them, one or an array of them."""
-    return (moment - _J2000) / _DAY
-
-
-@dataclass(frozen=True)
-class Bodies:
-    """Right ascension and declination of Sun and Moon at moments, with the local sidereal time."""
-
-    sidereal: Floats
-    sun: Place
-    moon: Place
-
-    @classmethod
-    def at(cls, lng: float, days: Floats) -> Self:
-        """At each moment; in radians."""
-        return cls(_sidereal(days) + math.radians(lng), _sun(days), _moon(days))
-
-    def sun_altitude(self, lat: float) -> Floats:
-        """True altitude of the Sun's centre in degrees."""
-        return altitude(lat, self.sun[1], self.sidereal - self.sun[0])
-
-    def moon_altitude(self, lat: float) -> Floats:
-        """True altitude of the Moon's centre in degrees, seen from the centre of the Earth."""
-        return altitude(lat, self.moon[1], self.sidereal - self.moon[0])
-
-    def seen(self, lat: float) -> Self:
-        """In each row the first moment with the Moon in a dark sky; the first where none is."""
-        fit = (self.moon_altitude(lat) > SEEN_ABOVE) & (self.sun_altitude(lat) < DARK_BELOW)
-        chosen = np.arange(len(fit)), fit.argmax(axis=1)
-        sun, moon = ((place[0][chosen], place[1][chosen]) for place in (self.sun, self.moon))
-        return type(self)(self.sidereal[chosen], sun, moon)
-
-    def moon_tilt(self, lat: float) -> Floats:
-        """Where the middle of the Moon's bright limb lies, in degrees clockwise from the top.
-
-        90 is to the right (a waxing half Moon in the north), 270 to the left, 180 below. It is the
-        position angle of the bright limb less the parallactic angle (Meeus, chapters 14 and 48).
-        """
-        phi, (sun, sun_delta), (moon, delta) = math.radians(lat), self.sun, self.moon
-        sine, cosine, apart = np.sin(delta), np.cos(delta), sun - moon
-        limb = np.arctan2(
-            np.cos(sun_delta) * np.sin(apart),
-            np.sin(sun_delta) * cosine - np.cos(sun_delta) * sine * np.cos(apart),
-        )
-        turn = self.sidereal - moon
-        parallactic = np.arctan2(
-            math.cos(phi) * np.sin(turn),
-            math.sin(phi) * cosine - math.cos(phi) * sine * np.cos(turn),
-        )
-        tilt: Floats = np.degrees(parallactic - limb) % 360
-        return tilt
-
-
-def _sidereal(days: Floats) -> Floats:
-    return np.radians((280.46061837 + 360.98564736629 * days) % 360)
-
-
-def _sun(days: Floats) -> Place:
-    anomaly = np.radians(357.528 + 0.9856003 * days)
-    longitude = 280.460 + 0.9856474 * days
-    longitude += 1.915 * np.sin(anomaly) + 0.020 * np.sin(2 * anomaly)
-    return _equatorial(np.radians(longitude), np.zeros_like(longitude), days)
-
-
-# size in degrees, argument at J2000 and its rate a century in degrees
-_MOON_LONGITUDE = np.array([
-    (6.29, 135.0, 477198.87),
-    (-1.27, 259.3, -413335.36),
-    (0.66, 235.7, 890534.22),
-    (0.21, 269.9, 954397.74),
-    (-0.19, 357.5, 35999.05),
-    (-0.11, 186.5, 966404.03),
-])  # fmt: skip
-_MOON_LATITUDE = np.array([
-    (5.13, 93.3, 483202.02),
-    (0.28, 228.2, 960400.89),
-    (-0.28, 318.3, 6003.15),
-    (-0.17, 217.6, -407332.21),
-])  # fmt: skip
-
-
-def _moon(days: Floats) -> Place:
-    longitude, latitude = (_sum(terms, days) for terms in (_MOON_LONGITUDE, _MOON_LATITUDE))
-    mean = 218.32 + 481267.881 * days / 36525
-    return _equatorial(np.radians(mean + longitude), np.radians(latitude), days)
-
-
-def _sum(terms: Floats, days: Floats) -> Floats:
-    size, at, rate = terms.T
-    total: Floats = np.sin(np.radians(at + rate / 36525 * np.asarray(days)[..., None])) @ size
-    return total
-
-
-def _equatorial(longitude: Floats, latitude: Floats, days: Floats) -> Place:
-    tilt = np.radians(23.439 - 0.0000004 * days)
-    flat = np.cos(latitude)
-    along, x, z = flat * np.sin(longitude), flat * np.cos(longitude), np.sin(latitude)
-    sine, cosine = np.sin(tilt), np.cos(tilt)
-    delta = np.arcsin(np.minimum(np.maximum(sine * along + cosine * z, -1.0), 1.0))
-    return np.arctan2(cosine * along - sine * z, x), delta

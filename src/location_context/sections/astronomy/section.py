@@ -112,7 +112,7 @@ class Astronomy(section.Section[AstronomyBody]):
 
     def card(self, body: AstronomyBody, context: CardContext) -> Card:
         template = "location_context.sections.astronomy:card.html"
-        return Card(template=template, view=card.card(body, context.fmt))
+        return Card(template=template, view=card.card(body, self._ephemeris, context.fmt))
 
     def brief(self, body: AstronomyBody, context: CardContext) -> Brief:
         return card.brief(body, context.fmt)
