@@ -13,7 +13,7 @@ a feed, when it came so twice in a row: a calendar that is lost often comes as a
 import asyncio
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -96,13 +96,14 @@ class Feeds:
             OperatorError: it is not there, or its address is not allowed.
         """
         source = calendar.source
-        fetched = await self._fetch(calendar)
         try:
-            imported = await self._read(calendar, fetched, progress)
+            imported = await self._read(calendar, await self._fetch(calendar, {}), progress)
         except ImportRejected as error:
-            raise ImportRejected(
-                f"{source}: {error.message}. Nothing was changed.", error.rejected
-            ) from None
+            reason = f"{source}: {error.message}. Nothing was changed."
+            raise ImportRejected(reason, error.rejected) from None
+        except ProviderError as error:
+            reason = f"{source} cannot be fetched: {error.message}. Nothing was changed."
+            raise OperatorError(reason) from None
         stored = await self._store.calendars()
         former = next((one for one in stored if one.id == calendar.id), None)
         if not imported.events and former and former.rows and not allow_empty:
@@ -124,12 +125,21 @@ class Feeds:
     async def refresh(self, calendar: Calendar) -> None:
         """Request a feed again; what goes wrong is recorded on it, never raised."""
         try:
-            downloaded = await self._download(calendar.source, self._conditions(calendar))
-            if downloaded.status == 304:
+            fetched = await self._fetch(calendar, self._conditions(calendar))
+            if fetched.status == 304:
                 unchanged = msgspec.structs.replace(calendar, failed_with=None, came_empty=False)
                 await self._store.update_calendar(unchanged)
+                return
+            imported = await self._read(calendar, fetched)
+            if imported.events or not calendar.rows or calendar.came_empty:
+                await self._keep(imported)
             else:
-                await self._replace_events(calendar, downloaded)
+                reason = (
+                    "it came without events; those it gave before stay unless it comes so again"
+                )
+                await self._record_failure(calendar, reason, came_empty=True)
+        except ImportRejected as error:
+            await self._record_failure(calendar, f"{error.message}; its events stay")
         except LocationContextError as error:
             await self._record_failure(calendar, error.message)
         except Exception as error:  # noqa: BLE001  one feed must never end the refreshing of all
@@ -169,37 +179,18 @@ class Feeds:
         given = {"If-None-Match": calendar.etag, "If-Modified-Since": calendar.last_modified}
         return {name: value for name, value in given.items() if value}
 
-    async def _fetch(self, calendar: Calendar) -> Downloaded:
+    async def _fetch(self, calendar: Calendar, headers: Mapping[str, str]) -> Downloaded:
+        """Download an address, or read a file."""
         source = calendar.source
-        if not is_url(source):
-            if calendar.kind == "feed":
-                raise OperatorError(f"A feed needs an address; {source} is not one (http or https)")
-            data = await asyncio.to_thread(_read_file, source)
-            return Downloaded(data, headers={}, final_url=source, status=200)
-        try:
-            return await self._download(source, {})
-        except ProviderError as error:
-            raise OperatorError(
-                f"{source} cannot be fetched: {error.message}. Nothing was changed."
-            ) from None
-
-    async def _download(self, url: str, headers: dict[str, str]) -> Downloaded:
-        return await download(
-            self._client, url, allow_private=self._allow_private, max_bytes=MAX_BYTES,
-            headers=headers,
-        )  # fmt: skip
-
-    async def _replace_events(self, calendar: Calendar, downloaded: Downloaded) -> None:
-        try:
-            imported = await self._read(calendar, downloaded)
-        except ImportRejected as error:
-            await self._record_failure(calendar, f"{error.message}; its events stay")
-            return
-        if not imported.events and calendar.rows and not calendar.came_empty:
-            reason = "it came without events; those it gave before stay unless it comes so again"
-            await self._record_failure(calendar, reason, came_empty=True)
-            return
-        await self._keep(imported)
+        if is_url(source):
+            return await download(
+                self._client, source, allow_private=self._allow_private, max_bytes=MAX_BYTES,
+                headers=headers,
+            )  # fmt: skip
+        if calendar.kind == "feed":
+            raise OperatorError(f"A feed needs an address; {source} is not one (http or https)")
+        data = await asyncio.to_thread(_read_file, source)
+        return Downloaded(data, headers={}, final_url=source, status=200)
 
     async def _keep(self, imported: ImportedCalendar) -> ImportedCalendar:
         digest = await asyncio.to_thread(_digest, imported.events)

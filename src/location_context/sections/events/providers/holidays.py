@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date, timedelta
 from functools import partial
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import holidays
@@ -111,28 +112,21 @@ class Holidays(EventProvider):
         keys: list[_Year] = [(country, first - 1, language, True)]
         keys += [(country, year, language, False) for year in range(first, stay.end.year + 1)]
         try:
-            records = await self._records(keys, deadline.earlier(ANSWER_RESERVE))
+            by = deadline.earlier(ANSWER_RESERVE)
+            years = await asyncio.gather(*(self._year(key, by) for key in keys))
         except TimeoutError:
             return ProviderResult("unavailable")
-        return ProviderResult("ok", events_of(records, stay, point))
+        return ProviderResult("ok", events_of(chain.from_iterable(years), stay, point))
 
-    async def _records(self, years: Iterable[_Year], deadline: Deadline) -> list[HolidayRecord]:
-        """The holidays of the years.
+    async def _year(self, year: _Year, deadline: Deadline) -> _Records:
+        """The holidays of a year.
 
         Raises:
             TimeoutError: that takes too long; the work goes on.
         """
-        found = {year: self._cache.get(year) for year in years}
-        missing = {
-            year: partial(self._compute, year) for year, cached in found.items() if cached is None
-        }
-        for year, compute in missing.items():
-            self._in_flight.start(year, compute)
-        for year, compute in missing.items():
-            found[year] = self._cache.get(year)  # it may have come while another was awaited
-            if found[year] is None:
-                found[year] = await self._in_flight.run(year, compute, deadline)
-        return [record for records in found.values() for record in records or ()]
+        if (cached := self._cache.get(year)) is not None:
+            return cached
+        return await self._in_flight.run(year, partial(self._compute, year), deadline)
 
     async def _compute(self, year: _Year) -> _Records:
         loop = asyncio.get_running_loop()
