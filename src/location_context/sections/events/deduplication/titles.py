@@ -26,11 +26,6 @@ _PARTS = re.compile(
     r"|(?<!year)(?<!night)(?<!day)(?<!valentine)(?<!mother)(?<!father)(?<!patrick)['’]s\s",
     re.IGNORECASE,
 )
-_PLAIN = re.compile("[A-Za-z0-9 ]*")
-_PART_WORDS = normalise.word_set(  # with which a part of a plain text begins or ends, as above
-    "with feat ft featuring avec mit con play plays perform performs at by par present presents "
-    "and und et"
-)
 _INCIDENTAL = re.compile(
     r"(?<!^)(?<!^the )\b(?:19|20)\d\d(?:\s*[/–-]\s*\d{2,4})?\b"  # years and seasons
     r"|['’]\d\d\b"
@@ -147,7 +142,9 @@ def _differ(one: frozenset[str], other: frozenset[str]) -> bool:
 def read_title(text: str) -> Title:
     """The title in the form that is compared."""
     bare, bracketed = _split_brackets(text)
-    parts = [normalise.canonical_tokens(part) for part in _split(_without_incidental(bare) or bare)]
+    parts = [
+        normalise.canonical_tokens(part) for part in _PARTS.split(_without_incidental(bare) or bare)
+    ]
     named = [tuple([word for word in part if _is_name(word)]) for part in parts]
     words = tuple(chain.from_iterable(named))
     if not words:
@@ -173,13 +170,6 @@ def read_title(text: str) -> Title:
         non_latin=non_latin,
         cjk=cjk,
     )
-
-
-def _split(text: str) -> list[str]:
-    """The parts; at once where nothing in the text may end one, as most often."""
-    if _PLAIN.fullmatch(text) and _PART_WORDS.isdisjoint(text.lower().split()):
-        return [text]
-    return _PARTS.split(text)
 
 
 def _is_name(word: str) -> bool:
