@@ -56,7 +56,7 @@ async def test_a_day_of_more_than_can_be_paged_through_gives_a_thousand(opening)
     async with _asking(opening, responding(_crowd(1, 1300))) as (opened, provider):
         result = await _fetch(opened, 1)
     assert (len(result.events), result.status) == (1000, "partial")
-    assert result.is_complete  # asking again would not give more
+    assert result.degraded_reason is None  # asking again would not give more
     of_the_day = [one for one in provider.asked if one.query["localStartEndDateTime"] == DAY]
     assert [asked.query["page"] for asked in of_the_day] == ["0", "1", "2", "3", "4"]
 
@@ -118,9 +118,17 @@ async def test_what_has_come_by_the_deadline_is_given_and_the_rest_to_the_next(o
         may_go_on.set()
         whole = await patient
         later = await ticketmaster.fetch_events(query, Deadline.after(0))
-    assert (hasty.status, len(hasty.events), hasty.is_complete) == ("partial", 200, False)
+    assert (hasty.status, len(hasty.events), hasty.degraded_reason is None) == (
+        "partial",
+        200,
+        False,
+    )
     assert state.breaker == "closed"  # it answers: it is only long
-    assert (len(whole.events), whole.is_complete, later.events) == (500, True, whole.events)
+    assert (len(whole.events), whole.degraded_reason is None, later.events) == (
+        500,
+        True,
+        whole.events,
+    )
 
 
 async def test_an_answer_that_broke_off_is_asked_for_again_soon_and_keeps_what_it_had(opening):
@@ -137,9 +145,13 @@ async def test_an_answer_that_broke_off_is_asked_for_again_soon_and_keeps_what_i
         provider.respond = answer
         opened.clock.move(minutes=6)
         later = await _fetch(opened, 5)
-    assert (first.status, len(first.events), first.is_complete) == ("partial", 400, False)
+    assert (first.status, len(first.events), first.degraded_reason is None) == (
+        "partial",
+        400,
+        False,
+    )
     assert (again.events, asked) == (first.events, 3)
-    assert (len(later.events), later.is_complete) == (500, True)
+    assert (len(later.events), later.degraded_reason is None) == (500, True)
 
 
 async def test_a_spent_day_s_budget_is_never_overdrawn(opening):
