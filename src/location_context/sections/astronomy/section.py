@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import ClassVar, Self
 
 from location_context.localisation.language import Language
@@ -65,6 +66,11 @@ class Astronomy(section.Section[AstronomyBody]):
     @classmethod
     def build(cls, context: section.SectionContext) -> Self:
         return cls(Ephemeris(), context.clock)
+
+    @cached_property
+    def _ephemeris(self) -> Ephemeris:
+        """The one it was built with; made here where it only shows its samples."""
+        return Ephemeris()
 
     async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
         """The sky of each date; the caller's deadline bounds the wait for months to be made."""
