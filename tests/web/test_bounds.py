@@ -19,7 +19,7 @@ from tests.web.sections import Busy, FakeSection, Slow
 from tests.web.test_faults import in_flight
 
 LONG = 40_000  # bytes of a header that the server lets through
-MANY = 50
+MANY = 30
 
 
 @pytest.fixture(scope="module")

@@ -77,6 +77,9 @@ def test_warm_reads_every_line_and_names_the_wrong_ones(house: Path, tmp_path: P
     assert ["Line 4" in told["wrong"][0], "Line 5" in told["wrong"][1]] == [True, True]
 
 
+WIDE = "100000/minute"  # a budget that the tests before have not spent: a command waits for it
+
+
 def open_meteo_at(standin: OpenMeteo, **more: str) -> dict[str, str]:
     """Settings that put Open-Meteo's addresses at the stand-in."""
     addresses = {"FORECAST": FORECAST, "ARCHIVE": ARCHIVE}
@@ -93,8 +96,7 @@ def test_warm_of_200_places_never_crowds_the_free_hosts(house: Path, tmp_path: P
     places = [f"{lat},{lng}" for lat in range(-48, 52, 5) for lng in range(-150, 150, 30)]
     file.write_text("\n".join(["lat,lng", *places]))
     with standin.server.running():
-        wide = "100000/minute"  # else it waits for the next one
-        more = open_meteo_at(standin, OPEN_HOLIDAYS_URL="", OPEN_METEO_BUDGET=wide)
+        more = open_meteo_at(standin, OPEN_HOLIDAYS_URL="", OPEN_METEO_BUDGET=WIDE)
         done = command(house, "warm", str(file), "--json", more=more)
     assert json.loads(done.stdout)["read"]["weather"] == {"complete": 200}
     assert len(standin.calls(FORECAST)) == 200
@@ -171,7 +173,8 @@ def test_warm_waits_for_a_budget_that_calls_in_vain_have_spent(
 
 
 def test_warm_names_the_provider_that_fails(house: Path, tmp_path: Path) -> None:
-    said = command(house, "warm", str(far_places(tmp_path, 1)), fails=True).stderr
+    more = {"LOCATION_CONTEXT_OPEN_METEO_BUDGET": WIDE}
+    said = command(house, "warm", str(far_places(tmp_path, 1)), more=more, fails=True).stderr
     assert "open_meteo_archive: the connection failed" in " ".join(said.split())
 
 
