@@ -65,7 +65,9 @@ async def test_sections_that_share_the_hosts_share_calls_at_once_and_one_budget(
     world.open_meteo.slow_seconds = 0.02
     hosts, store = Hosts(), SqlClimateStore(world.database)
     async with http_client("test") as client:
-        two = [weather_section(world.settings, world.clock, client, store, hosts) for _ in range(2)]
+        # as issued: else an archive is asked behind the guests, and cut off at the end
+        settings = msgspec.structs.replace(world.settings, calibrate_forecast=False)
+        two = [weather_section(settings, world.clock, client, store, hosts) for _ in range(2)]
         asked = places(10)
         stays = [(two[n % 2], query((NEAR, FAR)[n // 5], asked[n])) for n in range(10)]
         await asyncio.gather(*(section.read(one, Deadline.after(60)) for section, one in stays))
