@@ -106,7 +106,8 @@ def endpoint(document: Any, path: str, operation: Any, asked: Mapping[str, Any])
 
 def curl(path: str, operation: Any, asked: Mapping[str, str] | None, given: list[Any]) -> str:
     """The command that asks for it."""
-    values = asked or {one["name"]: one["example"] for one in given if one["required"]}
+    needed = [one for one in given if one["required"] or one["name"] == "days"]  # or two dates
+    values = asked or {one["name"]: one["example"] for one in needed}
     query = f"?{urlencode(values, safe=',')}" if values else ""
     key = '-H "Authorization: Bearer $KEY" ' if operation["security"] else ""
     return f'curl {key}"{ADDRESS}{path}{query}"'

@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 
 from location_context import errors
 from location_context.localisation.language import Languages
-from location_context.parameters import UNDATED_SECTION, WIDGET, decode, parse, shown
+from location_context.parameters import (
+    DATED_SECTION,
+    UNDATED_SECTION,
+    WIDGET,
+    decode,
+    parse,
+    shown,
+)
 
 LANGUAGES = Languages.load()
 GIVEN = {"lat": "48.8566", "lng": "2.3522", "start": "2026-11-28", "end": "2026-12-01"}
@@ -348,3 +355,42 @@ def test_german_in_austria_is_german_and_an_unknown_language_english() -> None:
     assert parsed(lang="xx-Unknown").language.tag.startswith("en")
     with pytest.raises(errors.InvalidLanguage):
         parse(b"lat=1&lng=2&lang=de_DE", ("lat", "lng", "lang"), languages)
+
+
+@given(st.integers(1, 16), DATES)
+def test_days_make_a_stay_that_begins_today_with_as_many_dates(days, today) -> None:
+    stay = parsed(start=None, end=None, days=str(days)).stay_from(today)
+    assert (stay.start, stay.days) == (today, days)
+
+
+@given(DATES)
+def test_a_stay_with_dates_does_not_depend_on_today(today) -> None:
+    checked = parsed()
+    assert checked.stay_from(today) == checked.stay
+
+
+@pytest.mark.parametrize("text", ["0", "17", "-1", "1.5", "+3", "٣", "007", "seven", " 7"])
+def test_days_other_than_1_to_16_are_refused(text) -> None:
+    with pytest.raises(
+        errors.InvalidDays, match=r"days is .*accepted: a whole number from 1 to 16"
+    ):
+        parsed(start=None, end=None, days=text)
+
+
+@pytest.mark.parametrize("dates", [{}, {"start": None}, {"end": None}])
+def test_days_beside_a_date_are_refused(dates) -> None:
+    with pytest.raises(errors.ConflictingParameters, match="days was given together with"):
+        parsed(**dates, days="7")
+
+
+def test_without_dates_the_widget_says_that_days_would_do() -> None:
+    with pytest.raises(errors.MissingParameter, match="start and end, or days"):
+        parsed(start=None, end=None)
+    with pytest.raises(errors.MissingParameter, match=r"^start is missing"):
+        parsed(DATED_SECTION, start=None, end=None)
+    with pytest.raises(errors.MissingParameter, match="end is missing"):
+        parsed(end=None)
+
+
+def test_a_section_ignores_days() -> None:
+    assert parsed(DATED_SECTION, days="7").days is None

@@ -10,7 +10,8 @@ LocationContextError
 │   │   ├── InvalidLatitude, InvalidLongitude, InvalidDate, InvalidDateRange,
 │   │   ├── DateRangeTooLong, InvalidUnits, InvalidLanguage,
 │   │   ├── InvalidPlace, InvalidTheme, InvalidAccent, InvalidSections,
-│   │   ├── InvalidLayout
+│   │   ├── InvalidLayout, InvalidDays
+│   │   ├── ConflictingParameters    conflicting_parameters (days beside start or end)
 │   │   ├── NotFound                 404 not_found
 │   │   ├── MethodNotAllowed         405 method_not_allowed
 │   │   └── FormatNotImplemented     501 format_not_implemented (oEmbed alone)
@@ -129,6 +130,16 @@ class DateRangeTooLong(InvalidRequest):
     summary = "The stay has too many dates."
 
 
+class InvalidDays(InvalidRequest):
+    code = "invalid_days"
+    summary = "days must be a whole number from 1 to 16."
+
+
+class ConflictingParameters(InvalidRequest):
+    code = "conflicting_parameters"
+    summary = "days was given together with start or end."
+
+
 class InvalidUnits(InvalidRequest):
     code = "invalid_units"
     summary = "units must be metric or imperial."
@@ -152,6 +163,26 @@ class InvalidTheme(InvalidRequest):
 class InvalidAccent(InvalidRequest):
     code = "invalid_accent"
     summary = "Widget: accent must be #rgb or #rrggbb."
+
+
+class InvalidBackground(InvalidRequest):
+    code = "invalid_background"
+    summary = "Widget: background must be surface or none."
+
+
+class InvalidFont(InvalidRequest):
+    code = "invalid_font"
+    summary = "Widget: font must be system, serif or rounded."
+
+
+class InvalidRadius(InvalidRequest):
+    code = "invalid_radius"
+    summary = "Widget: radius must be a whole number from 0 to 24."
+
+
+class InvalidTitle(InvalidRequest):
+    code = "invalid_title"
+    summary = "Widget: title must be show or none."
 
 
 class InvalidSections(InvalidRequest):

@@ -3,7 +3,7 @@
 import math
 from asyncio import Future
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 from location_context.sections.contract import SectionResult
@@ -48,6 +48,14 @@ class Freshness:
         awaits = tuple(one.awaits for one in given if one is not None and one.awaits is not None)
         return cls(
             min(until, default=0.0), complete, cacheable, scope, awaits, min(shared, default=0.0)
+        )
+
+    def until(self, moment: float) -> Self:
+        """Return the same, ended at a moment in POSIX seconds if that comes first."""
+        return replace(
+            self,
+            fresh_until=min(self.fresh_until, moment),
+            shared_until=min(self.shared_until, moment),
         )
 
     @property

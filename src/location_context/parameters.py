@@ -2,8 +2,9 @@
 
 `decode` refuses what is not a well-formed query string; `parse` returns checked `Parameters` or
 raises the one error that comes first: duplicates, misspelt names, then lat, lng, start, end, the
-range, units, lang, place, theme, accent, sections, layout. A message names the parameter, what was
-given and what is accepted; a key given by mistake is never repeated.
+range, days, units, lang, place, theme, accent, sections, layout, background, font, radius, title. A
+message names the parameter,
+what was given and what is accepted; a key given by mistake is never repeated.
 """
 
 import math
@@ -11,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
 from urllib.parse import unquote_to_bytes
 
@@ -19,16 +20,23 @@ from location_context import errors
 from location_context.localisation.language import Language, Languages
 from location_context.point import canonical
 from location_context.sections.contract import UnitSystem
-from location_context.stay import FIRST_DATE, LAST_DATE, LONGEST_DAYS, Stay
+from location_context.stay import FIRST_DATE, HORIZON_DAYS, LAST_DATE, LONGEST_DAYS, Stay
 
 T = TypeVar("T")
 Theme: TypeAlias = Literal["light", "dark", "auto"]
 Layout: TypeAlias = Literal["full", "compact"]
+Background: TypeAlias = Literal["surface", "none"]
+Font: TypeAlias = Literal["system", "serif", "rounded"]
+Shown: TypeAlias = Literal["show", "none"]
 
 UNIT_SYSTEMS: tuple[UnitSystem, ...] = ("metric", "imperial")
 THEMES: tuple[Theme, ...] = ("light", "dark", "auto")
 LAYOUTS: tuple[Layout, ...] = ("full", "compact")
+BACKGROUNDS: tuple[Background, ...] = ("surface", "none")
+FONTS: tuple[Font, ...] = ("system", "serif", "rounded")
+TITLES: tuple[Shown, ...] = ("show", "none")
 DEFAULT_ACCENT = "#0f766e"
+DEFAULT_RADIUS, MAX_RADIUS = 14, 24
 MAX_PLACE_LENGTH = 120
 _SHORT_NAME = 3  # letters of lat, lng and end
 _SYNONYMS = {  # what other services call a parameter
@@ -93,8 +101,11 @@ class Parameter(Generic[T]):
 class Parameters:
     """Checked parameters; `lat` and `lng` in canonical form, `language` None when not asked for.
 
-    `sections` are the chosen ones in their order; empty: all that are installed. `layout` is None
-    when it was not asked for, and then the full one.
+    Attributes:
+        stay: the dates given; None where the endpoint has none, or `days` is given instead.
+        days: how many dates the stay has from today on; None where it has dates of its own.
+        sections: the chosen ones in their order; empty: all that are installed.
+        layout: None when it was not asked for, and then the full one.
     """
 
     lat: float
@@ -105,8 +116,19 @@ class Parameters:
     place: str | None
     theme: Theme
     accent: str
+    days: int | None = None
     sections: tuple[str, ...] = ()
     layout: Layout | None = None
+    background: Background = "surface"
+    font: Font = "system"
+    radius: int = DEFAULT_RADIUS
+    title: Shown = "show"
+
+    def stay_from(self, today: date) -> Stay | None:
+        """Return the stay, which begins today at the point where only `days` is given."""
+        if self.days is None:
+            return self.stay
+        return Stay(today, today + timedelta(days=self.days - 1))
 
 
 def shown(value: str) -> str:
@@ -155,6 +177,15 @@ def _accent(_: str, text: str) -> str:
     )
 
 
+def _whole(low: int, high: int, error: type[errors.InvalidRequest]) -> Callable[[str, str], int]:
+    def check(name: str, text: str) -> int:
+        if text.isascii() and text.isdigit() and len(text) <= 2 and low <= int(text) <= high:
+            return int(text)
+        raise error(f"{name} is {shown(text)}; accepted: a whole number from {low} to {high}.")
+
+    return check
+
+
 def _coordinate(
     name: str, word: str, bound: int, error: type[errors.InvalidRequest], example: float
 ) -> Parameter[float]:
@@ -192,6 +223,14 @@ LAT = _coordinate("lat", "Latitude", 90, errors.InvalidLatitude, 48.8566)
 LNG = _coordinate("lng", "Longitude", 180, errors.InvalidLongitude, 2.3522)
 START = _date_parameter("start", "First", "2026-11-28")
 END = _date_parameter("end", "Last", "2026-12-01")
+DAYS = Parameter(
+    name="days",
+    check=_whole(1, HORIZON_DAYS, errors.InvalidDays),
+    schema={"type": "integer", "minimum": 1, "maximum": HORIZON_DAYS},
+    description="Instead of `start` and `end`: the stay begins today at the point and has this "
+    "many dates, so that a page without booking dates always shows the days ahead.",
+    example=7,
+)
 UNITS: Parameter[UnitSystem] = Parameter(
     name="units",
     check=_choice(UNIT_SYSTEMS, errors.InvalidUnits),
@@ -259,10 +298,44 @@ LAYOUT: Parameter[Layout | None] = Parameter(
     description="`compact` is a card of at most 720 px at a width of 500 px.",
     example="full",
 )
+BACKGROUND: Parameter[Background] = Parameter(
+    name="background",
+    check=_choice(BACKGROUNDS, errors.InvalidBackground),
+    schema={"type": "string", "enum": list(BACKGROUNDS), "default": "surface"},
+    description="`none` lets the page behind the widget show between its cards.",
+    example="surface",
+    default="surface",
+)
+FONT: Parameter[Font] = Parameter(
+    name="font",
+    check=_choice(FONTS, errors.InvalidFont),
+    schema={"type": "string", "enum": list(FONTS), "default": "system"},
+    description="The kind of letters, of those the visitor's system has.",
+    example="system",
+    default="system",
+)
+RADIUS = Parameter(
+    name="radius",
+    check=_whole(0, MAX_RADIUS, errors.InvalidRadius),
+    schema={"type": "integer", "minimum": 0, "maximum": MAX_RADIUS, "default": DEFAULT_RADIUS},
+    description="How round the corners of cards are, in px.",
+    example=DEFAULT_RADIUS,
+    default=DEFAULT_RADIUS,
+)
+TITLE: Parameter[Shown] = Parameter(
+    name="title",
+    check=_choice(TITLES, errors.InvalidTitle),
+    schema={"type": "string", "enum": list(TITLES), "default": "show"},
+    description="`none` leaves out place and dates, for a page that names them itself.",
+    example="show",
+    default="show",
+)
 PARAMETERS: tuple[Parameter[Any], ...] = (
-    LAT, LNG, START, END, UNITS, LANG, PLACE, THEME, ACCENT, SECTIONS, LAYOUT,
+    LAT, LNG, START, END, DAYS, UNITS, LANG, PLACE, THEME, ACCENT, SECTIONS, LAYOUT,
+    BACKGROUND, FONT, RADIUS, TITLE,
 )  # fmt: skip
 POINT = ("lat", "lng")
+DATES = ("start", "end", "days")
 UNDATED_SECTION = (*POINT, "units", "lang")
 DATED_SECTION = (*POINT, "start", "end", "units", "lang")
 WIDGET = tuple(parameter.name for parameter in PARAMETERS)
@@ -304,7 +377,8 @@ def parse(
     given = _single(pairs, names)
     reject_misspelt((name for name, _ in pairs), names)
     lat, lng = LAT.read(given), LNG.read(given)
-    stay = _stay(START.read(given), END.read(given)) if "start" in names else None
+    days = _days_from_today(given) if DAYS.name in names else None
+    stay = None if days or START.name not in names else _dates(given, names)
     lat, lng = canonical(lat, lng)
     return Parameters(
         lat=lat,
@@ -315,8 +389,13 @@ def parse(
         place=PLACE.read(given),
         theme=THEME.read(given),
         accent=ACCENT.read(given),
+        days=days,
         sections=_sections(SECTIONS.read(given), sections),
         layout=LAYOUT.read(given),
+        background=BACKGROUND.read(given),
+        font=FONT.read(given),
+        radius=RADIUS.read(given),
+        title=TITLE.read(given),
     )
 
 
@@ -333,7 +412,24 @@ def _single(pairs: list[tuple[str, str]], names: tuple[str, ...]) -> dict[str, s
     return given
 
 
-def _stay(start: date, end: date) -> Stay:
+def _days_from_today(given: Mapping[str, str]) -> int | None:
+    """The number of dates from today on; None where the stay has dates of its own."""
+    dates = [name for name in (START.name, END.name) if given.get(name)]
+    if dates and given.get(DAYS.name):
+        raise errors.ConflictingParameters(
+            f"days was given together with {' and '.join(dates)}; accepted: either days, or start "
+            "and end."
+        )
+    return DAYS.read(given)
+
+
+def _dates(given: Mapping[str, str], names: tuple[str, ...]) -> Stay:
+    """The dates given; where none is and `days` would do as well, the message says so."""
+    if DAYS.name in names and not given.get(START.name) and not given.get(END.name):
+        raise errors.MissingParameter(
+            "start is missing or empty; accepted: start and end, or days."
+        )
+    start, end = START.read(given), END.read(given)
     if end < start:
         raise errors.InvalidDateRange(
             f"end is {end}, before start {start}; accepted: the same or later."

@@ -5,7 +5,7 @@ Distances are great-circle distances on the mean Earth radius (IUGG, 6371.0088 k
 """
 
 import math
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
 from functools import cached_property
 from zoneinfo import ZoneInfo
 
@@ -38,6 +38,10 @@ class Point(msgspec.Struct, frozen=True, dict=True):
     def today(self, now: datetime) -> date:
         """The calendar date at the point at the moment `now`."""
         return self.local(now).date()
+
+    def next_midnight(self, now: datetime) -> datetime:
+        """Return the local midnight from which on today is another day."""
+        return datetime.combine(self.today(now) + timedelta(days=1), time(), self.zone)
 
 
 def canonical(lat: float, lng: float) -> tuple[float, float]:

@@ -19,8 +19,17 @@ from tests.web.full_app import full_app
 
 IDENTIFIER = re.compile(r"[A-Z][A-Z0-9_]*")
 UNSEEN = {
-    *("method_not_allowed", "invalid_place", "invalid_theme", "invalid_accent"),
-    *("invalid_sections", "invalid_layout"),
+    *(
+        "method_not_allowed",
+        "invalid_place",
+        "invalid_theme",
+        "invalid_accent",
+        "invalid_background",
+        "invalid_font",
+        "invalid_radius",
+        "invalid_title",
+    ),
+    *("invalid_sections", "invalid_layout", "invalid_days", "conflicting_parameters"),
 }
 
 

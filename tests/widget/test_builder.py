@@ -49,36 +49,56 @@ def values(text: str) -> dict[str, str]:
     return {name: html.unescape(value) for name, value in fields}
 
 
-def test_the_first_visit_shows_a_week_that_begins_in_a_week(site):
+def test_the_first_visit_shows_the_week_from_today_which_never_is_past(site):
     text = page(site)
     assert values(text)["place"] == "San Sebastián"
-    assert "start=2026-11-28&amp;end=2026-12-05" in code(text)
-    assert hint(text, "dates") == "7 nights. Within the 16-day forecast."
+    assert 'data-days="7"' in code(text)
+    assert hint(text, "dates") == "The stay begins today, every day anew."
     assert hint(text, "place") == "Pick a place or type a point. Europe/Madrid time."
 
 
-def test_the_code_is_two_lines_with_escaped_ampersands_and_absolute_addresses(site):
-    first, second = code(page(site, **DONOSTIA, place="Río & Sol", accent="#1d4ed8")).split("\n")
-    reserved = re.search(r' height="(\d+)"', first)[1]
-    height = re.search(r";height:(max\([-+*,()0-9a-z ]+\))\"", first)[1]
+def test_chosen_dates_begin_with_a_week_that_begins_in_a_week(site):
+    text = page(site, days="", start="", end="")
+    assert 'data-start="2026-11-28" data-end="2026-12-05"' in code(text)
+    assert hint(text, "dates") == "7 nights. Within the 16-day forecast."
+
+
+def test_days_from_today_go_before_dates(site):
+    text = page(site, **{**DONOSTIA, "days": "3"})
+    assert 'data-days="3"' in code(text)
+    assert "data-start" not in code(text)
+
+
+def test_the_code_is_two_lines_with_escaped_values_and_an_absolute_address(site):
+    text = code(page(site, **DONOSTIA, place='Río & "Sol"', accent="#1d4ed8", radius="0"))
+    first, second = [line for line in text.split("\n") if line]
     assert first == (
-        '<div style="container-type:inline-size;contain-intrinsic-width:300px;width:100%">'
-        f'<iframe src="{site.url}/v1/pulse?lat=43.3183&amp;lng=-1.9812&amp;start=2026-11-28'
-        '&amp;end=2026-12-05&amp;place=R%C3%ADo%20%26%20Sol&amp;accent=%231d4ed8&amp;lang=en" '
-        'title="Weather, sky, restaurants and events in Río &amp; Sol" '
-        f'height="{reserved}" style="border:0;width:100%;height:{height}" loading="lazy" '
-        'sandbox="allow-scripts allow-popups allow-popups-to-escape-sandbox"></iframe></div>'
+        '<div data-location-context data-lat="43.3183" data-lng="-1.9812" '
+        'data-start="2026-11-28" data-end="2026-12-05" data-place="Río &amp; &quot;Sol&quot;" '
+        'data-accent="#1d4ed8" data-radius="0" data-lang="en"></div>'
     )
     assert second == f'<script src="{site.url}/v1/embed.js" async></script>'
+
+
+def test_a_page_without_scripts_gets_the_frame_itself(site):
+    line = code(page(site, **DONOSTIA, plain="1"))
+    height = re.search(r' height="(\d+)"', line)[1]
+    assert line == (
+        f'<iframe src="{site.url}/v1/pulse?lat=43.3183&amp;lng=-1.9812&amp;start=2026-11-28'
+        '&amp;end=2026-12-05&amp;lang=en" title="Weather, sky, restaurants and events" '
+        f'width="100%" height="{height}" frameborder="0" loading="lazy" '
+        'sandbox="allow-scripts allow-popups allow-popups-to-escape-sandbox"></iframe>'
+    )
 
 
 @pytest.mark.parametrize(("chosen", "said"), [("", "de-AT"), ("fr", "fr"), ("en-US", "en-US")])
 def test_the_code_names_the_language_so_that_a_cdn_holds_one_page_for_it(site, chosen, said):
     text = page(site, "de-AT,de;q=0.9", **DONOSTIA, lang=chosen)
-    address = html.unescape(re.search(r'src="([^"]+)"', code(text))[1])
+    address = html.unescape(re.search(r'<iframe id="widget" src="([^"]+)"', text)[1])
+    assert f'data-lang="{said}"' in code(text)
     assert parse_qs(urlsplit(address).query)["lang"] == [said]
     assert re.findall(r'<option value="([^"]+)" lang="[^"]+" selected>', text) == [said]
-    answer = site.get(address.removeprefix(site.url), headers={"Accept-Language": "ja"})
+    answer = site.get(f"/{address}", headers={"Accept-Language": "ja"})
     assert answer.headers["content-language"] == said
     assert answer.headers["vary"] == "Accept-Encoding"
 
@@ -148,7 +168,7 @@ def test_a_wrong_field_gives_no_code_for_an_e_mail_either(site):
 
 
 def test_the_preview_shows_what_the_code_shows(site):
-    text = page(site, **DONOSTIA, theme="auto", units="imperial", lang="en-US")
+    text = page(site, **DONOSTIA, theme="auto", units="imperial", lang="en-US", plain="1")
     preview = html.unescape(re.search(r'<iframe id="widget" src="([^"]+)"', text)[1])
     address = html.unescape(re.search(r'src="([^"]+)"', code(text))[1])
     assert preview.startswith("v1/pulse?"), "of this origin, however the page was reached"
@@ -243,8 +263,8 @@ def test_a_name_that_is_nowhere_asks_for_coordinates(site):
 
 
 def test_the_hex_field_counts_when_no_swatch_is_chosen(site):
-    assert "accent=%23abcdef" in code(page(site, **DONOSTIA, accent="", hex="#abcdef"))
-    assert "accent=%231d4ed8" in code(page(site, **DONOSTIA, accent="#1d4ed8", hex="#abcdef"))
+    assert 'data-accent="#abcdef"' in code(page(site, **DONOSTIA, accent="", hex="#abcdef"))
+    assert 'data-accent="#1d4ed8"' in code(page(site, **DONOSTIA, accent="#1d4ed8", hex="#abcdef"))
     assert "accent" not in code(page(site, **DONOSTIA, accent="", hex=""))
 
 

@@ -28,15 +28,8 @@ def builder(site, open_page):
 
 
 def fitting(page) -> int:
-    """Wait until the code reserves the height that the preview has, and give it."""
-    until(
-        page,
-        """() => {
-            const widget = document.getElementById("widget");
-            const reserved = document.querySelector("[data-height]").textContent;
-            return widget.style.height && reserved === `${widget.clientHeight}`;
-        }""",
-    )
+    """Wait until the preview has its height, and give it."""
+    until(page, "document.getElementById('widget')?.style.height.endsWith('px')")
     return page.evaluate("document.getElementById('widget').clientHeight")
 
 
@@ -55,7 +48,7 @@ def test_a_place_is_found_and_picked_with_the_keyboard_alone(site, builder):
     assert "place" in page.inner_text("#searched")
     page.keyboard.press("Enter")
     assert page.get_attribute("#place", "aria-expanded") == "false"
-    until(page, f"{CODE}.includes('place=Bilbao')")
+    until(page, f"{CODE}.includes('data-place=\"Bilbao\"')")
     assert page.input_value("#lat").startswith("43.26")
     assert 1000 < fitting(page) < 4000
     assert "place=Bilbao" in page.url
@@ -71,14 +64,16 @@ def test_escape_closes_the_list_and_a_name_that_was_not_picked_stays_a_name(buil
     page.keyboard.press("Escape")
     assert page.is_hidden("#matches")
     page.keyboard.press("Tab")
-    until(page, f"{CODE}.includes('lat=43.3183') && {CODE}.includes('place=Bilb&')")
+    until(
+        page, f"{CODE}.includes('data-lat=\"43.3183\"') && {CODE}.includes('data-place=\"Bilb\"')"
+    )
 
 
 def test_a_place_is_picked_with_the_mouse(builder):
     page = builder().page
     page.fill("#place", "tromso")
     page.click("#matches [role=option]")
-    until(page, f"{CODE}.includes('place=Troms%C3%B8')")
+    until(page, f"{CODE}.includes('data-place=\"Tromsø\"')")
 
 
 def test_the_code_is_copied_whole_and_that_is_said(site, builder):
@@ -91,7 +86,9 @@ def test_the_code_is_copied_whole_and_that_is_said(site, builder):
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == page.evaluate(CODE)
     assert copied.count("\n") == 1
-    assert f'<iframe src="{site.url}/v1/pulse?lat=43.3183&amp;lng=-1.9812&amp;start=' in copied
+    assert (
+        '<div data-location-context data-lat="43.3183" data-lng="-1.9812" data-days="7"' in copied
+    )
     until(page, "document.querySelector('#copy span').textContent === 'Copy'")
 
 
@@ -108,8 +105,9 @@ def test_the_code_for_an_e_mail_is_chosen_and_copied_and_the_other_comes_back(bu
     page = watched.page
     page.check("input[name=code][value=mail]", force=True)
     until(page, f"{CODE}.startsWith('<a href=')")
-    assert page.is_hidden("#strict")
+    assert page.is_hidden("#plain")
     assert "linked to the widget" in page.inner_text("#lines")
+    page.select_option("#days", "")
     page.fill("#end", page.input_value("#start"))
     until(page, f"{CODE}.includes('end={page.input_value('#start')}')")
     page.click("#copy")
@@ -120,7 +118,7 @@ def test_the_code_for_an_e_mail_is_chosen_and_copied_and_the_other_comes_back(bu
     assert page.evaluate(CODE).startswith("<a href=")
     page.check("input[name=code][value='']", force=True)
     until(page, f"{CODE}.startsWith('<div')")
-    assert page.is_visible("#strict")
+    assert page.is_visible("#plain")
     assert watched.complaints == []
 
 
@@ -152,6 +150,7 @@ def test_the_other_places_of_a_name_stay_until_something_is_changed(builder):
     until(page, "location.search.includes('lat=')")  # asked again, since the preview has spoken
     assert page.locator("#others a").count() > 1
     assert page.evaluate("document.activeElement.matches('#others a')")
+    page.select_option("#days", "")
     page.fill("#end", page.input_value("#start"))
     until(page, "!document.querySelector('#others a')")
 
@@ -181,14 +180,15 @@ def test_every_change_comes_into_code_and_preview(builder):
     page.check("input[name=theme][value=dark]", force=True)
     page.check("input[name=accent][value='#7c3aed']", force=True)
     page.select_option("#units", "imperial")
+    page.select_option("#days", "")
     page.fill("#start", "2027-08-01")
     page.fill("#end", "2027-08-08")
     parts = [
-        "theme=dark",
-        "accent=%237c3aed",
-        "units=imperial",
-        "start=2027-08-01",
-        "end=2027-08-08",
+        'data-theme="dark"',
+        'data-accent="#7c3aed"',
+        'data-units="imperial"',
+        'data-start="2027-08-01"',
+        'data-end="2027-08-08"',
     ]
     until(page, f"(parts) => parts.every((part) => {CODE}.includes(part))", parts)
     assert page.input_value("#hex") == "#7c3aed"
@@ -242,8 +242,9 @@ def test_where_nothing_answers_the_builder_says_that_the_preview_is_a_monthly_av
     said = "No forecast can be had at the moment. The preview shows monthly averages."
     assert shows(page) == said
     assert page.inner_text("#about-dates") == "7 nights. Within the 16-day forecast."
-    badge = page.frame_locator("#widget").locator(".weather .badge").inner_text()
+    badge = page.frame_locator("#widget").locator(".badge").inner_text()
     assert badge.startswith("Monthly average")
+    page.select_option("#days", "")
     page.fill("#end", "2026-12-20")
     page.fill("#start", "2026-12-13")
     said = "Data of past years cannot be had at the moment. The preview shows monthly averages."
@@ -261,7 +262,7 @@ def test_the_preview_follows_and_leaves_no_trace_in_the_history(builder):
 
 def test_the_preview_is_as_wide_as_chosen(builder):
     page = builder().page
-    for choice, width in (("360", 360), ("560", 560), ("full", 724)):
+    for choice, width in (("390", 390), ("560", 560), ("full", 724)):
         page.check(f"input[name=width][value='{choice}']", force=True)
         assert page.evaluate("document.getElementById('widget').clientWidth") == width
         until(page, f"document.querySelector('.measure').textContent === '{width} px'")
@@ -291,26 +292,27 @@ def test_a_page_opened_with_a_wrong_field_gets_its_preview_once_that_is_right(bu
 
 def test_leaving_follows_an_arrival_set_past_it(builder):
     page = builder("?place=x&lat=1&lng=1&start=2027-03-01&end=2027-03-06").page
+    page.select_option("#days", "")
     page.fill("#start", "2027-08-01")
     assert page.input_value("#end") == "2027-08-06"
     page.fill("#start", "2027-08-03")
     assert page.input_value("#end") == "2027-08-06"
-    until(page, f"{CODE}.includes('start=2027-08-03&amp;end=2027-08-06')")
+    until(page, f'{CODE}.includes(\'data-start="2027-08-03" data-end="2027-08-06"\')')
 
 
 def test_sections_are_chosen_and_ordered_and_one_is_always_left(builder):
     page = builder().page
     page.uncheck("input[value=astronomy]")
     page.click("button[value=events]")
-    until(page, f"{CODE}.includes('sections=weather,events,guide')")
+    until(page, f"{CODE}.includes('data-sections=\"weather,events,guide\"')")
     assert page.evaluate("document.activeElement.value") == "events"
     page.click("button[value=events]")
     page.click("button[value=events]")
-    until(page, f"{CODE}.includes('sections=events,weather,guide')")
+    until(page, f"{CODE}.includes('data-sections=\"events,weather,guide\"')")
     assert "sections=events,weather,guide" in page.evaluate("location.search")
     for name in ("events", "weather", "guide"):
         page.locator(f"input[value={name}]").click()
-    until(page, f"{CODE}.includes('sections=guide\"')")
+    until(page, f"{CODE}.includes('data-sections=\"guide\"')")
     assert page.is_checked("input[value=guide]")
 
 
@@ -318,23 +320,24 @@ def test_without_javascript_the_buttons_of_the_sections_order_them(builder):
     page = builder(java_script_enabled=False).page
     page.uncheck("input[value=weather]")
     page.click("button[value=guide]")
-    assert "sections=guide,astronomy,events" in page.inner_text("#code code")
+    assert 'data-sections="guide,astronomy,events"' in page.inner_text("#code code")
     names = [one.get_attribute("value") for one in page.query_selector_all("#sections input")]
     assert names == ["guide", "astronomy", "events", "weather"]
     page.check("input[value=weather]")
     page.press("#place", "Enter")
-    assert "sections=guide,astronomy,events,weather" in page.inner_text("#code code")
+    assert 'data-sections="guide,astronomy,events,weather"' in page.inner_text("#code code")
 
 
 def test_without_javascript_the_form_brings_code_and_preview_back(site, builder):
     watched = builder(java_script_enabled=False)
     page = watched.page
     page.fill("#place", "Tromsø")
+    page.select_option("#days", "")
     page.fill("#start", "2026-12-20")
     page.fill("#end", "2026-12-27")
     page.click("noscript button")
     assert page.input_value("#lat").startswith("69.6")
-    assert "start=2026-12-20&amp;end=2026-12-27" in page.inner_text("#code code")
+    assert 'data-start="2026-12-20" data-end="2026-12-27"' in page.inner_text("#code code")
     assert "Troms" in page.get_attribute("#widget", "src")
     assert page.is_hidden("#copy")
     assert watched.elsewhere(site.url) == []
@@ -418,3 +421,28 @@ def test_every_target_is_at_least_24_px(builder):
             .map(([one]) => one.outerHTML)"""
     )
     assert small == []
+
+
+def test_days_from_today_hide_the_dates_and_chosen_dates_bring_them_back(site, open_page):
+    page = open_page(site.url + "/").page
+    assert page.input_value("#days") == "7"
+    assert page.is_hidden("#start")
+    page.select_option("#days", "")
+    assert page.is_visible("#start")
+    page.fill("#start", "2027-08-01")
+    until(page, f"{CODE}.includes('data-start=\"2027-08-01\"')")
+    page.select_option("#days", "3")
+    until(page, f"{CODE}.includes('data-days=\"3\"')")
+    assert page.evaluate(f"!{CODE}.includes('data-start')")
+
+
+def test_the_ways_of_dressing_come_into_the_code(site, open_page):
+    page = open_page(site.url + "/").page
+    page.select_option("#font", "serif")
+    page.fill("#radius", "0")
+    page.check("#background")
+    page.check("#title")
+    until(page, f"{CODE}.includes('data-title=\"none\"')")
+    code = page.evaluate(CODE)
+    for said in ('data-font="serif"', 'data-radius="0"', 'data-background="none"'):
+        assert said in code

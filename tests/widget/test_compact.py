@@ -2,7 +2,6 @@
 
 import re
 from datetime import date, timedelta
-from itertools import product
 
 import msgspec
 import pytest
@@ -10,10 +9,9 @@ import pytest
 from location_context.sections.card import Brief, Card, PlainCard
 from location_context.sections.contract import NotApplicable
 from tests.widget.full_app import EXTREMES, FORECAST, LANGUAGES, STAY, STRADDLING
-from tests.widget.test_heights import all_misses
 from tests.widget.test_page import Parsed, hash_of, words_of
 
-TALLEST, MOST_BYTES = 720, 6_144
+TALLEST, MOST_BYTES = 720, 7_168
 KINDS = {
     "near": FORECAST,
     "both": STRADDLING,
@@ -70,7 +68,7 @@ def long_names(full):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_it_comes_in_six_kilobytes_with_all_sections(full, language):
+def test_it_comes_in_seven_kilobytes_with_all_sections(full, language):
     for kind, given in KINDS.items():
         answer = compact(full, given, {"Accept-Encoding": "br"}, lang=language, theme="auto")
         assert int(answer.headers["content-length"]) <= MOST_BYTES, kind
@@ -123,10 +121,12 @@ def test_its_links_lead_out_and_one_leads_to_the_full_widget(full):
 
 def test_every_source_is_named_and_every_notice_stands_whole_below(full):
     whole, low = full.get(lang="en").text, compact(full, lang="en").text
-    notices = whole.partition("<footer>")[2].partition("</footer>")[0]
+    notices = (
+        whole.partition("<footer")[2].partition('<div class="in">')[2].partition("<p>Times")[0]
+    )
     below = low.partition("</summary>")[2].partition("</details>")[0]
     assert words_of(below).split() == words_of(notices).split()
-    named = low.partition("Sources:")[2].partition("</p>")[0]
+    named = low.partition("<footer>")[2].partition("<details")[0]
     for name in ("Open-Meteo", "Copernicus DEM", "OpenStreetMap", "Sample guide 2026, not current"):
         assert name in words_of(named)
 
@@ -156,9 +156,8 @@ def test_each_layout_is_kept_by_itself_and_full_is_the_default(full):
 def test_a_wrong_layout_is_told_on_a_page_and_a_misspelt_one_hinted_at(full):
     wrong = full.get(layout="small", lang="en")
     assert wrong.status_code == 400
-    assert "invalid_layout · req_" in wrong.text
-    assert "The layout is not known." in wrong.text
-    assert "layout is &#39;small&#39;; accepted: full, compact." in wrong.text
+    assert wrong.headers["x-error-code"] == "invalid_layout"
+    assert "layout is &#39;small&#39;; accepted: full, compact. -->" in wrong.text
     assert "did you mean layout?" in full.get(layuot="compact").text
 
 
@@ -166,16 +165,6 @@ def test_discovery_leads_to_the_same_layout(full):
     link = re.search(r'href="(\S+oembed\S+)"', compact(full).text)[1]
     assert "layout%3Dcompact" in link
     assert "layout=compact" in full.http.get(link).json()["html"]
-
-
-@pytest.mark.parametrize("sections", ["", "weather", "guide,events", "astronomy,guide"])
-def test_what_is_reserved_is_within_15_percent(full, open_page, sections):
-    page = open_page("about:blank").page
-    starts, lengths = (date(2026, 11, 22), date(2026, 12, 3), date(2027, 8, 7)), (3, 8, 30)
-    with_weather = sections in {"", "weather"}  # which alone differs by start and length
-    stays = list(product(starts, lengths) if with_weather else zip(starts, lengths, strict=True))
-    where = {"layout": "compact", "sections": sections}
-    assert all_misses(full, page, stays, **where) == []
 
 
 def test_forecast_days_and_usual_ones_are_told_apart(full):

@@ -17,7 +17,8 @@ from tests.widget.full_app import STAY
 
 NEED_NPM = {"React", "Vue", "Shopify"}
 RUN_HERE = {
-    "Plain HTML", "Without our script", "Another stay, theme or language",
+    "The two lines", "A booking form", "What guests open", "Plain HTML", "Without our script",
+    "Another stay, theme or language",
     "Other single-page apps", "AMP", "E-mail", "Security policies", "Good to know",
 }  # fmt: skip
 RUN_BY_TEST_BREAKAGES = {"What breaks it"}
@@ -88,23 +89,44 @@ def test_the_two_lines_size_the_widget(full, open_page):
         assert watched.page.context.cookies() == []
 
 
-def made(full, own: str, part: str = "") -> str:
+def made(full, own: str, part: str = "", **more: str) -> str:
     """What the page at `/` gives for the stay in the address of the guide's own code."""
     query = parse_qs(urlsplit(unescape(re.search(r'(?:src|href)="([^"]+)', own)[1])).query)
-    text = full.http.get(f"{full.url}/", params={**query, "code": part}).text
+    return builders_code(full, {**query, "code": part, **more})
+
+
+def builders_code(full, asked: dict) -> str:
+    text = full.http.get(f"{full.url}/", params=asked).text
     found = re.search(r"<pre[^>]*><code>(.*?)</code></pre>", text, re.DOTALL)[1]
     return unescape(re.sub(r"</?[bi][^>]*>", "", found))
 
 
-def test_the_two_lines_are_those_of_the_page_that_makes_them_but_for_what_it_knows_of_rows(full):
-    """What other tests have read tells the page the rows of cards, and with them other heights."""
-    own = "".join(snippet(full.url))
-    given = made(full, own)
-    numbers = r'(?<=height=")\d+|\d+(?=px - \d+cqi)|(?<=px )[-+] \d+(?=cqi[,)])|\d+(?=px\),\()'
-    plain = [re.sub(r"\s", "", re.sub(numbers, "N", one)) for one in (own, given)]
+def test_the_lines_are_those_of_the_page_that_makes_them(full):
+    two = code("The two lines", full.url)
+    asked = {"lat": "43.3183", "lng": "-1.9812", "days": "7", "lang": "en"}
+    assert two.split() == builders_code(full, asked).split()
+    own, _ = snippet(full.url)
+    plain = [
+        re.sub(r"\s", "", re.sub(r' height="\d+"', "", one))
+        for one in (own, made(full, own, plain="1"))
+    ]
     assert plain[0] == plain[1]
-    heights = [int(re.search(r' height="(\d+)"', one)[1]) for one in (own, given)]
-    assert heights[0] == pytest.approx(heights[1], rel=0.3)
+
+
+def test_the_two_lines_show_the_widget_and_follow_a_form(full, open_page):
+    headings = ("The two lines", "A booking form", "What guests open")
+    two, form, listener = (code(one, full.url) for one in headings)
+    _, _, script = two.partition("\n")
+    fields = "<input id=checkin type=date><input id=checkout type=date>"
+    with host(page(f"{fields}{form}{script}<script>{listener}</script>")) as origin:
+        watched = open_page(origin)
+        fits(watched.page)
+        assert "days=7" in watched.page.frames[-1].url
+        watched.page.fill("#checkin", "2026-11-28")
+        watched.page.fill("#checkout", "2026-12-01")
+        watched.page.locator("#checkout").dispatch_event("change")
+        comes(watched.page, "start=2026-11-28&end=2026-12-01")
+        assert watched.complaints == []
 
 
 def test_the_code_for_an_e_mail_is_that_of_the_page_but_for_what_the_stay_says(full, open_page):
@@ -231,7 +253,7 @@ def test_amp_gives_the_height_or_offers_it(full, open_page, place):
             assert there.evaluate(f"{FRAME}.clientHeight") == 600
             button.click()
         else:
-            until(there, f"{FRAME}.clientHeight > 1000")
+            until(there, f"{FRAME}.clientHeight > 700")
         there.query_selector("iframe").scroll_into_view_if_needed()
         fits(there)
         assert there.frames[-1].url.endswith("#amp=1")
@@ -242,11 +264,10 @@ def test_amp_gives_the_height_or_offers_it(full, open_page, place):
 def test_a_strict_policy_needs_only_the_service(full, open_page):
     name, _, policy = code("Security policies", full.url).strip().partition(": ")
     frame, script = snippet(full.url)
-    bare = re.sub(r' style="[^"]*"', ' class="stay"', frame)
-    body = f'<link rel="stylesheet" href="/style.css">{bare}{script}'
+    body = f"{frame}{script}"
     denied = "camera=(), geolocation=(), clipboard-write=(), fullscreen=(), microphone=()"
     headers = {name: policy, "Permissions-Policy": denied}
-    with host({**page(body), "/style.css": ".stay { border: 0; width: 100% }"}, headers) as origin:
+    with host(page(body), headers) as origin:
         watched = open_page(origin)
         fits(watched.page)
         assert watched.complaints == []

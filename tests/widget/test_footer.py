@@ -25,7 +25,11 @@ HOLIDAYS = Holidays.attribution
 
 
 def footer_of(full, given=STAY, **more: str) -> str:
-    [found] = re.findall(r"<footer>.*</footer>", full.get(given, **more).text, flags=re.DOTALL)
+    [found] = re.findall(
+        r'<div class="in">((?:(?!<div).)*)</div></details></footer>',
+        full.get(given, **more).text,
+        flags=re.DOTALL,
+    )
     return re.sub(r'<span class="vh"[^>]*>.*?</span>', "", unescape(found))
 
 
@@ -42,7 +46,22 @@ def test_every_notice_stands_once_and_when_the_data_was_true(full):
     wanted = [OPEN_METEO, copernicus(2026), DEM, HOLIDAYS]
     for text in (*(one.text for one in wanted), "Sample guide 2026, not current"):
         assert said.count(text) == 1
-    assert said.endswith("Data as of 21 Nov 2026, 10:00 UTC.")
+    assert "Updated today, 11:00" in full.get(lang="en-GB").text
+
+
+def test_every_source_is_named_with_its_link_without_a_click(full):
+    text = full.get(lang="en").text
+    names = text[text.index("<footer") : text.index("<details", text.index("<footer"))]
+    for name in (
+        "Open-Meteo",
+        "Copernicus",
+        "NASA JPL",
+        "OpenStreetMap",
+        "GeoNames",
+        "Ticketmaster",
+    ):
+        assert name in names
+    assert names.count("OpenStreetMap") == 1
 
 
 def test_source_and_licence_are_links_and_what_was_changed_is_said(full):

@@ -7,28 +7,32 @@ from tests.widget.queries import WORDS, query
 from tests.widget.samples.tables import guide
 
 
-def test_restaurants_in_view_are_eight_from_all_tiers_and_none_is_lost(gazetteer):
+def test_restaurants_in_view_are_six_from_all_tiers_and_none_is_lost(gazetteer):
     body = guide(query(gazetteer))
-    card = tables.card(body, WORDS)
-    rows = [len(found) for _, found in card.tiers]
-    assert rows == [2, 2, 2, 1, 1]
-    assert [tier.tier for tier, _ in card.tiers] == [tier.tier for tier in body.tiers]
-    assert sum(rows) + sum(len(found) for _, found in card.more) == len(body.restaurants)
-    assert card.more_label == "10 more restaurants"
+    view = tables.card(body, WORDS).view
+    rows = [len(found) for _, found in view.tiers]
+    assert rows == [2, 1, 1, 1, 1]
+    assert [tier.tier for tier, _ in view.tiers] == [tier.tier for tier in body.tiers]
+    assert sum(rows) + sum(len(found) for _, found in view.more) == len(body.restaurants)
+    assert view.more_label == "Map and 12 more restaurants"
+    assert sorted(view.numbers.values()) == [1, 2, 3, 4, 5, 6]
 
 
 def test_a_tier_alone_takes_all_the_places_in_view(gazetteer):
     body = guide(query(gazetteer))
     stars = [one for one in body.restaurants if one.tier == "one_star"] * 2
-    card = tables.card(msgspec.structs.replace(body, restaurants=stars), WORDS)
-    assert [len(found) for _, found in card.tiers] == [8]
-    assert [len(found) for _, found in card.more] == [4]
+    view = tables.card(msgspec.structs.replace(body, restaurants=stars), WORDS).view
+    assert [len(found) for _, found in view.tiers] == [6]
+    assert [len(found) for _, found in view.more] == [6]
 
 
-def test_the_guides_sentence_names_the_nearest_of_the_highest_tier(gazetteer):
+def test_the_fact_is_the_nearest_star_on_foot_else_the_nearest_table(gazetteer):
     body = guide(query(gazetteer))
-    assert tables.lead(body, WORDS) == (
-        "Goizargi (Three stars) is about 10 min away by car; 17 more restaurants within reach."
-    )
-    one = msgspec.structs.replace(body, restaurants=body.restaurants[-1:], total=1)
-    assert tables.lead(one, WORDS) == "Errekalde (Selected) is about 12 min away on foot."
+    fact = tables.card(body, WORDS).facts[0]
+    assert (fact.value, fact.caption) == ("14\u00a0min", "on foot to a star: Kresala")
+    far = [one for one in body.restaurants if one.name != "Kresala"]
+    fact = tables.card(msgspec.structs.replace(body, restaurants=far), WORDS).facts[0]
+    assert (fact.value, fact.caption) == ("5\u00a0min", "on foot to Lanperna")
+    stars = [one for one in far if one.stars]
+    fact = tables.card(msgspec.structs.replace(body, restaurants=stars), WORDS).facts[0]
+    assert fact.caption == "by car to Ataria 1899"

@@ -166,26 +166,20 @@ class _Parts:
     place=st.text(min_size=1, max_size=120),
     lat=st.floats(-90, 90),
     lng=st.floats(-180, 180),
-    strict=st.booleans(),
 )
-def test_whatever_the_place_is_the_snippet_leads_back_to_it(place, lat, lng, strict):
+def test_whatever_the_place_is_the_snippet_leads_back_to_it(place, lat, lng):
     languages, settings = Languages({}), Settings()
     fields = {**DONOSTIA, "lat": f"{lat:.6f}", "lng": f"{lng:.6f}", "place": place}
     try:
         parameters = parse(urlencode(fields, errors="replace").encode(), WIDGET, languages)
     except PublicError:
         return
-    title = embedding.title(SECTIONS, parameters.place, languages.english)
-    reserved = embedding.Reserved(2000, "max(3000px - 100cqi,2000px)")
-    html = embedding.snippet(settings, parameters, title, reserved, strict)
-    html += embedding.script(settings)
-    *_, (frame, attributes), (script, _) = Tags(html).tags
-    assert (frame, script) == ("iframe", "script")
-    assert attributes["title"] == title
-    sized = "data-reserve" if strict else "style"
-    assert set(attributes) == {"src", "title", "height", sized, "loading", "sandbox"}
-    query = urlsplit(attributes["src"]).query
-    assert parse(query.encode(), WIDGET, languages) == parameters
+    first, second = embedding.snippet(settings, parameters)
+    [(holder, attributes), (script, _)] = Tags(first + second).tags
+    assert (holder, script) == ("div", "script")
+    assert attributes.pop("data-location-context") is None
+    given = {name.removeprefix("data-"): value for name, value in attributes.items()}
+    assert parse(urlencode(given).encode(), WIDGET, languages) == parameters
 
 
 def test_discovery_leads_from_a_widget_to_its_embed(site):

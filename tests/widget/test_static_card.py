@@ -132,8 +132,9 @@ def test_an_error_is_a_picture_with_the_same_status(full):
     assert answer.status_code == 400
     assert answer.headers["content-type"].startswith("image/svg+xml")
     assert answer.headers["cache-control"] == "no-store"
-    assert "Das Abreisedatum liegt vor dem Anreisedatum." in answer.text
-    assert f"invalid_date_range · {answer.headers['x-request-id']}" in answer.text
+    assert "Wählen Sie die Daten Ihres Aufenthalts." in answer.text
+    assert f"<!-- invalid_date_range {answer.headers['x-request-id']}: " in answer.text
+    assert ET.fromstring(picture(full, theme="--><b>").content).tag == f"{SVG}svg"
 
 
 def test_what_comes_in_the_address_is_inert(full):

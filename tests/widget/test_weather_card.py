@@ -206,47 +206,131 @@ def test_what_is_typical_names_its_own_means(gazetteer):
     assert f"rain on about {wet} of 8 days" in said
 
 
-def test_an_unknown_day_is_a_dash_without_a_bar_and_spoken_as_not_known(gazetteer):
-    body = weather(query(gazetteer), NOW)
-    gone = dict.fromkeys(
-        ("temperature_max", "temperature_min", "temperature_mean", "precipitation_probability",
-         "precipitation_sum", "condition", "summary")
-    )  # fmt: skip
-    last = msgspec.structs.replace(body.days[-1], **gone)
-    shown = msgspec.structs.replace(body, days=[*body.days[:-1], last])
-    view = weather_card.card(shown, None, WORDS, NOW).groups[0].days[-1]
-    assert (view.high, view.low, view.chance, view.bar) == ("", "", "", "")
-    assert view.spoken.count("not known") == 3
+def days_of(gazetteer, **asked):
+    return weather(query(gazetteer, **asked), NOW)
+
+
+def without(day, *names):
+    return msgspec.structs.replace(day, **dict.fromkeys(names))
+
+
+UNKNOWN = (
+    "temperature_max", "temperature_min", "temperature_mean", "precipitation_probability",
+    "precipitation_sum", "condition", "summary",
+)  # fmt: skip
+
+
+def test_an_unknown_day_has_no_numbers_and_no_bar_and_is_spoken_as_not_known(gazetteer):
+    body = days_of(gazetteer)
+    shown = msgspec.structs.replace(body, days=[*body.days[:-1], without(body.days[-1], *UNKNOWN)])
+    row = weather_card.card(shown, None, WORDS, NOW).timeline.rows[-1]
+    assert (row.high, row.low, row.rain, row.span) == ("", "", "", None)
+    assert row.spoken.count("not known") == 3
 
 
 def test_a_monthly_average_is_never_dressed_as_daily_values(gazetteer):
-    body = weather(query(gazetteer, start="2027-08-07"), NOW)
-    gone = dict.fromkeys(
-        ("temperature_max", "temperature_min", "temperature_max_p10", "temperature_max_p90",
-         "temperature_min_p10", "temperature_min_p90", "precipitation_probability", "condition")
+    body = days_of(gazetteer, start="2027-08-07")
+    gone = (
+        "temperature_max", "temperature_min", "temperature_max_p10", "temperature_max_p90",
+        "temperature_min_p10", "temperature_min_p90", "precipitation_probability", "condition",
     )  # fmt: skip
     monthly = msgspec.structs.replace(
         body,
-        days=[msgspec.structs.replace(day, **gone) for day in body.days],
+        days=[without(day, *gone) for day in body.days],
         basis=msgspec.structs.replace(body.basis, kind="monthly_mean", years=[]),
         history=[],
     )
     card = weather_card.card(monthly, None, WORDS, NOW)
-    assert card.badge == "Monthly average"
-    assert card.monthly
-    assert card.years is None
-    assert "on average" in card.lead
-    assert "forecast" not in card.lead.lower()
+    assert card.timeline.badge == "Monthly average"
+    assert card.facts[0].caption == "on average, day and night"
+    assert (card.view.low, card.view.range, card.view.span) == ("", "", None)
+    assert card.folds == []
 
 
 @given(st.lists(st.tuples(st.floats(-50, 50), st.floats(0, 30)), min_size=1, max_size=16))
-def test_bars_lie_inside_the_one_scale(gazetteer, found):
-    body = weather(query(gazetteer, days=len(found)), NOW)
+def test_bars_lie_inside_the_one_scale_and_in_order(gazetteer, found):
+    body = days_of(gazetteer, days=len(found))
     shown = [
         msgspec.structs.replace(day, temperature_max=low + more, temperature_min=low)
         for day, (low, more) in zip(body.days, found, strict=True)
     ]
-    card = weather_card.card(msgspec.structs.replace(body, days=shown), None, WORDS, NOW)
-    for begin, length in re.findall(r"--a:([\d.]+)%;--b:([\d.]+)%", card.style):
-        assert 0 <= float(begin) <= 100
-        assert float(begin) + float(length) <= 100.2
+    timeline = weather_card.card(
+        msgspec.structs.replace(body, days=shown), None, WORDS, NOW
+    ).timeline
+    for row in timeline.rows:
+        assert 0 <= row.span[0] <= row.span[1] <= row.span[2] <= row.span[3] <= 100
+    assert [at for at, _ in timeline.stops] == sorted(at for at, _ in timeline.stops)
+    assert (timeline.stops[0][0], timeline.stops[-1][0]) == (0, 100)
+
+
+@pytest.mark.parametrize(
+    ("celsius", "colour"),
+    [(-40, "#7459c8"), (0, "#2c84d3"), (4, "#288ec4"), (25, "#d0771f"), (50, "#ad3160")],
+)
+def test_a_temperature_has_its_own_colour_on_every_page(celsius, colour):
+    assert weather_card.colour(celsius) == colour
+
+
+def test_degrees_fahrenheit_are_drawn_as_degrees_celsius_are(gazetteer):
+    metric, imperial = (
+        weather_card.card(days_of(gazetteer, units=units), None, WORDS, NOW).timeline
+        for units in ("metric", "imperial")
+    )
+    for one, other in zip(metric.rows, imperial.rows, strict=True):
+        assert one.span == pytest.approx(other.span, abs=1.5)
+    assert [colour for _, colour in metric.stops[1:-1]] == [
+        colour for _, colour in imperial.stops[1:-1]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("start", "days", "rows", "heading"),
+    [
+        ("2026-11-22", 5, 5, "Your stay, day by day"),
+        ("2026-11-22", 10, 10, "Your stay, day by day"),
+        ("2026-11-22", 14, 2, "Your stay, week by week"),
+        ("2027-08-07", 10, 0, "A typical day of your stay"),
+        ("2027-08-07", 31, 5, "Your stay, week by week"),
+        ("2027-08-07", 92, 14, "Your stay, week by week"),
+    ],
+)
+def test_days_have_rows_up_to_ten_and_weeks_beyond_and_a_typical_stay_is_one_day(
+    gazetteer, start, days, rows, heading
+):
+    card = weather_card.card(days_of(gazetteer, start=start, days=days), None, WORDS, NOW)
+    assert len(card.timeline.rows) == rows
+    assert card.timeline.heading == heading
+    assert bool(card.template) == (rows == 0)
+
+
+def test_typical_days_that_are_alike_share_a_row_and_never_with_a_forecast(gazetteer):
+    whole = days_of(gazetteer, start="2026-12-03", days=9)
+    whole = msgspec.structs.replace(
+        whole,
+        mode="climatology",
+        days=[msgspec.structs.replace(day, temperature_max=12.0) for day in whole.days],
+    )
+    near = days_of(gazetteer, start="2026-12-03", days=4)
+    rows = weather_card.card(whole, near, WORDS, NOW).timeline.rows
+    assert [(row.last - row.first).days for row in rows] == [0, 0, 0, 0, 4]
+    assert [row.typical for row in rows] == [False] * 4 + [True]
+    warm = [
+        msgspec.structs.replace(day, temperature_max=12.0 + 3 * number)
+        for number, day in enumerate(whole.days)
+    ]
+    rows = weather_card.card(
+        msgspec.structs.replace(whole, days=warm), near, WORDS, NOW
+    ).timeline.rows
+    assert len(rows) == 9
+
+
+def test_a_row_says_dry_only_where_all_rows_so_worded_are_probably_dry(gazetteer):
+    body = days_of(gazetteer)
+
+    def words(chance):
+        days = [msgspec.structs.replace(d, precipitation_probability=chance) for d in body.days]
+        card = weather_card.card(msgspec.structs.replace(body, days=days), None, WORDS, NOW)
+        return {row.rain for row in card.timeline.rows}
+
+    assert words(2) == {"dry"}
+    assert words(5) == {"5%"}, "eight such days are dry in two cases of three"

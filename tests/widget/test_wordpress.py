@@ -105,7 +105,7 @@ def test_a_short_widget_is_as_tall_as_its_content(full, open_page, script_first)
 def test_where_the_full_widget_is_too_tall_the_compact_one_is_whole(full, open_page, language):
     body = embedded(full, full.address(STAY, lang=language))
     assert "layout=compact" in body
-    assert 600 < int(re.search(r' height="(\d+)"', body)[1]) <= 750
+    assert 500 < int(re.search(r' height="(\d+)"', body)[1]) <= 750
     with host({"/": blog(body)}) as origin:
         watched = open_page(origin)
         frame = watched.page.frames[1]

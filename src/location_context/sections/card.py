@@ -1,13 +1,16 @@
 """Card: a section's part of the widget, whole or brief, before it is drawn.
 
-A card has a template of its own or the plain one. A `Brief` has no template: the compact layout and
-the static card draw it, each in its own way, from a sentence, a row of columns and a few items.
+A card offers facts for the top of the page and dated moments for its days, which the page joins
+with those of other sections; besides, or instead, it is drawn by a template of its own or the plain
+one. One section, the weather, offers the rows of the days themselves. A `Brief` has no template:
+the compact layout and the static card draw it from a sentence, a row of columns and a few items.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Self
+from datetime import date, datetime
+from typing import Any, Literal, Self
+from zoneinfo import ZoneInfo
 
 from location_context.localisation.formatter import Formatter
 from location_context.sections import contract
@@ -28,22 +31,134 @@ class CardContext:
     now: datetime
     forecast_part: contract.Applicable | None = None
 
+    def today(self, zone: str) -> date:
+        """The current date in a time zone, such as a body's `point.timezone`."""
+        return self.now.astimezone(ZoneInfo(zone)).date()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fact:
+    """What a guest wants to know first. The page shows the four of most weight, in that order.
+
+    Attributes:
+        value: a few words or a number, such as `13–16°`.
+        caption: what it is, such as `by day, 5–8° at night`.
+        icon: one of the widget's icons (`widget/icons`).
+        tone: the colour of the icon, by what it means.
+        weight: 100 and 90 are highs and rain, 80 a public holiday, 70 a rare sight in the sky, 60
+            polar light, 50 the nearest table, 40 sunset.
+    """
+
+    value: str
+    caption: str
+    icon: str = ""
+    tone: Literal["accent", "rain", "sun", "dusk"] = "accent"
+    weight: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """Something on a day of the stay; the page puts two at most in its row, the rest in a list.
+
+    Attributes:
+        day: the local date; None: all the stay. A night has the date of its evening.
+        title, text: what it is called, and the quiet rest, such as `20:00 · Kursaal`.
+        icon: one of the widget's icons (`widget/icons`).
+        url: a page about it, http or https; empty for none.
+        id: the section's own for it, given to the host when a guest follows the link.
+        kind: dangers, holidays and the sky come first, what goes on for days (`lasting`) last.
+        weight: the order among those of a kind.
+    """
+
+    day: date | None
+    title: str
+    text: str = ""
+    icon: str = ""
+    url: str = ""
+    id: str = ""
+    kind: Literal["danger", "holiday", "sky", "event", "lasting"] = "event"
+    weight: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A day of the stay, or several days of one kind, as measured.
+
+    Attributes:
+        spoken: all of it as a sentence, for those who listen.
+        span: low, tenth percentile of the high, high and its ninetieth percentile, in per cent of
+            the scale; None where they are not known.
+        rain, amount: the chance in words, and how much.
+        wet: 0 where rain is hardly worth a colour, 1 in colour, 2 in bold.
+        typical: whether it shows what is usual, beside rows of a forecast.
+    """
+
+    first: date
+    last: date
+    spoken: str
+    icon: str = ""
+    low: str = ""
+    high: str = ""
+    span: tuple[float, float, float, float] | None = None
+    rain: str = ""
+    amount: str = ""
+    wet: int = 0
+    typical: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timeline:
+    """The days of the stay, for the card in which the moments of all sections stand.
+
+    Attributes:
+        badge: what kind of numbers these are, where that is not plain.
+        warning: the worst danger: its title, and what to know of it.
+        stops: the colours of the scale of all rows, by per cent.
+        key: what the drawing of a row means.
+        apart: what is written above the first typical row.
+    """
+
+    heading: str
+    badge: str = ""
+    warning: tuple[str, str] | None = None
+    rows: Sequence[Row] = ()
+    stops: Sequence[tuple[float, str]] = ()
+    key: str = ""
+    apart: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fold:
+    """What few want to know, behind a click: a label, and sentences."""
+
+    label: str
+    sentences: Sequence[str]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
     """A section's part of the widget.
 
     Attributes:
-        template: the Jinja template as `package:path`, such as `my_package:tides/card.html`. It is
-            rendered with `card` (the view), `one.name` (the section's name; the card's heading has
-            the id `h-<name>`), `fmt`, `icon`, `link` and `_`.
+        template: the Jinja template as `package:path`, such as `my_package:tides/card.html`; empty
+            where the section is shown among the days alone. It is rendered with `card` (the view),
+            `one.name` (the section's name; the card's heading has the id `h-<name>`), `fmt`,
+            `icon`, `link` and `_`. Beside a timeline it stands in place of the rows.
         view: what the template shows.
         style: custom properties for the page's style block; there are no `style` attributes.
+        lines: how many lines of text it is high, by which the page chooses between columns.
+        facts, moments, folds: what the page joins with those of other sections.
+        timeline: the days themselves; of several the first is shown.
     """
 
-    template: str
-    view: Any
+    template: str = ""
+    view: Any = None
     style: str = ""
+    lines: float = 6.0
+    facts: Sequence[Fact] = ()
+    moments: Sequence[Moment] = ()
+    folds: Sequence[Fold] = ()
+    timeline: Timeline | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

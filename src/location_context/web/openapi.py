@@ -10,6 +10,7 @@ import asyncio
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -20,7 +21,15 @@ from starlette.responses import Response
 from location_context import __version__
 from location_context.errors import PUBLIC_ERRORS
 from location_context.exchange import Exchange, Route
-from location_context.parameters import DATED_SECTION, PARAMETERS, SECTIONS, UNDATED_SECTION, WIDGET
+from location_context.parameters import (
+    DATED_SECTION,
+    END,
+    PARAMETERS,
+    SECTIONS,
+    START,
+    UNDATED_SECTION,
+    WIDGET,
+)
 from location_context.sections.section import DocsPage, Section
 from location_context.web.error_responses import JSON, ErrorEnvelope
 from location_context.web.status import HealthBody, ReadyBody, documented_status
@@ -74,7 +83,7 @@ def document(
     document["servers"] = [{"url": base}]
     paths, shared = document["paths"], document["components"]
     for path in ("/v1/pulse", "/v1/pulse.svg"):
-        paths[path]["get"]["parameters"] = _parameters(WIDGET)
+        paths[path]["get"]["parameters"] = _widget_parameters()
     document["paths"] = {
         f"/v1/pulse/{section.name}": {"get": _operation(section, template["operation"])}
         for section in sections
@@ -198,6 +207,12 @@ def _ref(kind: str, name: str) -> dict[str, Any]:
 
 def _parameters(names: Sequence[str]) -> list[dict[str, Any]]:
     return [_ref("parameters", name) for name in names]
+
+
+def _widget_parameters() -> list[dict[str, Any]]:
+    """The widget's parameters: its dates are optional, since `days` may stand for them."""
+    optional = {one.name: replace(one, required=False).documented() for one in (START, END)}
+    return [optional.get(name) or _ref("parameters", name) for name in WIDGET]
 
 
 def _read(name: str) -> Any:

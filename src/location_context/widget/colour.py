@@ -111,13 +111,19 @@ _FIXED: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
     "line": ((0.915, 0.0055), (0.298, 0.010)),
     "edge": ((0.601, 0.012), (0.570, 0.012)),
     "ink": ((0.221, 0.0145), (0.955, 0.0045)),
-    "spread": ((0.867, 0.062), (0.419, 0.0575)),
     "tint": ((0.9576, 0.0215), (0.271, 0.034)),
-    "night": ((0.254, 0.0275), (0.155, 0.0135)),
-    "nightink": ((0.954, 0.005), (0.954, 0.005)),
-    "nightink2": ((0.800, 0.011), (0.759, 0.010)),
     "moond": ((0.385, 0.030), (0.320, 0.018)),
     "moonl": ((0.954, 0.0095), (0.950, 0.011)),
+}
+# what has a meaning of its own never derives from the accent; light, then dark
+_MEANT: Mapping[str, tuple[str, str]] = {
+    "rain": ("#1a66b0", "#7fb9f3"),
+    "sun": ("#c97d08", "#f2b04a"),
+    "suntext": ("#8f5600", "#f2bd6b"),
+    "dusk": ("#5a63c8", "#a3abf5"),
+    "warn": ("#fdf0d8", "#302511"),
+    "warnline": ("#e5b45a", "#7a5a1e"),
+    "warnink": ("#633d00", "#f6d59c"),
 }
 # initial lightness (None: the accent's), maximal chroma, minimal contrast
 _ADJUSTED: Mapping[Scheme, Mapping[str, tuple[float | None, float, float]]] = {
@@ -158,7 +164,7 @@ def palette(accent: str, scheme: Scheme) -> Mapping[str, str]:
     near_black = Oklch(0.2, min(base.chroma, 0.02), base.hue).hex
     options = (_WHITE, near_black, _BLACK)
     colours["on"] = next(c for c in options if contrast(c, colours["accent"]) >= 4.5)
-    return colours
+    return colours | {name: pair[column] for name, pair in _MEANT.items()}
 
 
 def variables(accent: str, scheme: Scheme, used: Collection[str] | None = None) -> str:

@@ -13,8 +13,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, time, timedelta
-from functools import lru_cache
+from datetime import datetime, time, timedelta
+from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Any, TypeVar
 
@@ -26,12 +26,13 @@ from location_context.localisation.formatter import Formatter
 from location_context.parameters import Parameters
 from location_context.point import Point, distance_km
 from location_context.sections.cached_section import CachedSection
-from location_context.sections.card import Brief, Card, CardContext
+from location_context.sections.card import Brief, Card, CardContext, Fact
 from location_context.sections.contract import Applicable, Attribution, Query, SectionResult
 from location_context.sections.section import Section
 from location_context.service import Service, read_all
 from location_context.stay import Stay, horizon
 from location_context.upstream.deadline import Deadline
+from location_context.widget.stay import StayCard
 
 T = TypeVar("T")
 MAX_CITY_DISTANCE = 25.0  # km; a city farther away does not name the point
@@ -121,6 +122,7 @@ class RenderedCard:
         icons: the names of those in it, in order.
         style: its part of the page's style block.
         half: whether it stands beside another such one on a compact page.
+        card: what it offers besides, on a full page.
     """
 
     name: str
@@ -128,6 +130,7 @@ class RenderedCard:
     icons: Sequence[str]
     style: str
     half: bool = False
+    card: Card | None = None
 
 
 def _rows(cards: Sequence[RenderedCard]) -> list[list[RenderedCard]]:
@@ -259,15 +262,15 @@ class Footer:
     """What stands below the cards.
 
     `lines` are label and sources of each section; without a label, those that several share.
-    `names` are whose data it is, in short.
+    `names` are whose data it is, in short, by section.
     """
 
     lines: Sequence[tuple[str, Sequence[Source]]]
-    names: Sequence[Part]
+    names: Sequence[tuple[str, Sequence[Part]]]
     as_of: str
 
 
-def footer(results: SectionResults, fmt: Formatter) -> Footer | None:
+def footer(results: SectionResults, point: Point, fmt: Formatter, now: datetime) -> Footer | None:
     """Every notice once: by section, and last those that several sections share."""
     by_section = {
         section: {n.text: n for body in results.bodies_of(section) for n in body.attribution}
@@ -282,14 +285,26 @@ def footer(results: SectionResults, fmt: Formatter) -> Footer | None:
         label = fmt.capitalise(section.label(fmt.language))
         lines.append((fmt.gettext("{section}:").format(section=label), own))
     lines = [(label, sources) for label, sources in (*lines, ("", [*shared.values()])) if sources]
-    names = _names(notice for notices in by_section.values() for notice in notices.values())
-    return Footer(lines=lines, names=names, as_of=_as_of(results, fmt)) if lines else None
+    as_of = _as_of(results, point, fmt, now)
+    return Footer(lines=lines, names=_names(by_section, fmt), as_of=as_of) if lines else None
 
 
-def _names(notices: Iterable[Attribution]) -> list[Part]:
-    """Each name once, with its link; what has no page is given whole."""
-    parts = (Part(one.name if one.url else one.text, one.url) for one in notices)
-    return list({part.text: part for part in parts}.values())
+def _names(
+    by_section: Mapping[Section[Any], Mapping[str, Attribution]], fmt: Formatter
+) -> list[tuple[str, list[Part]]]:
+    """Each name once, where it first occurs, with its link; what has no page is given whole."""
+    seen, names = set[str](), list[tuple[str, list[Part]]]()
+    for section, notices in by_section.items():
+        parts = {
+            part.text: part
+            for one in notices.values()
+            if (part := Part(one.name if one.url else one.text, one.url)).text not in seen
+        }
+        seen |= set(parts)
+        if parts:
+            label = fmt.capitalise(section.label(fmt.language))
+            names.append((label, [*parts.values()]))
+    return names
 
 
 @lru_cache(maxsize=256)
@@ -326,14 +341,15 @@ def _split(text: str, links: Sequence[tuple[re.Match[str], str | None]]) -> list
     return [part for part in (*parts, Part(text[position:])) if part.text]
 
 
-def _as_of(results: SectionResults, fmt: Formatter) -> str:
-    """When the newest of the data was true."""
+def _as_of(results: SectionResults, point: Point, fmt: Formatter, now: datetime) -> str:
+    """When the newest of the data was true, by the point's clock."""
     times = [body.as_of for body in results.bodies if body.as_of is not None]
     if not times:
         return ""
-    return fmt.gettext("Data as of {moment} UTC.").format(
-        moment=fmt.moment(max(times).astimezone(UTC))
-    )
+    newest = max(times).astimezone(point.zone)
+    if newest.date() == point.today(now):
+        return fmt.gettext("Updated today, {time}").format(time=fmt.time(newest))
+    return fmt.gettext("Updated {moment}").format(moment=fmt.moment(newest))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -342,9 +358,7 @@ class ErrorView:
 
     label: str
     sentence: str
-    detail: str
-    code: str
-    request_id: str
+    comment: str  # for developers; holds no `--`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -353,6 +367,8 @@ class Content:
 
     title: str
     header: Header | None = None
+    facts: Sequence[tuple[str, Fact]] = ()
+    stay: StayCard | None = None
     cards: Sequence[RenderedCard] = ()
     whole: str = ""
     sentence: str = ""
@@ -365,3 +381,27 @@ class Content:
     def rows(self) -> list[list[RenderedCard]]:
         """The cards as they stand on a compact page."""
         return _rows(self.cards)
+
+    @property
+    def has_lone(self) -> bool:
+        """Whether one of the cards that stand beside another has none beside it."""
+        beside = [one for column in self.columns for one in column if one.name != "stay"]
+        return len(beside) % 2 == 1
+
+    @cached_property
+    def columns(self) -> list[list[RenderedCard]]:
+        """The cards of a full page by column, two where there are several, as even as can be.
+
+        The stay's card stands where the first section stands that is shown in it alone.
+        """
+        own = [bool(one.card and one.card.template and not one.card.timeline) for one in self.cards]
+        shown = [one for one, alone in zip(self.cards, own, strict=True) if alone]
+        heights = [one.card.lines if one.card else 0.0 for one in shown]
+        if self.stay:
+            at = own.index(False) if False in own else 0
+            shown.insert(at, RenderedCard("stay", Markup(""), (), ""))
+            heights.insert(at, self.stay.lines)
+        if len(shown) < 2:
+            return [shown] if shown else []
+        cut = min(range(1, len(shown)), key=lambda n: max(sum(heights[:n]), sum(heights[n:])))
+        return [shown[:cut], shown[cut:]]

@@ -1,7 +1,8 @@
 """`/v1/pulse`: the widget, every applicable section for a point and stay on one page.
 
 An error is a page in the same style. Theme, accent and language apply to it as far as each is
-valid; its sentence is localised, its detail is the English message that JSON gives to developers.
+valid. Its sentence tells a guest what is missing; code, request id and the English message that
+JSON gives to developers stand in a comment, code and id in headers too.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ import re
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import date
 from typing import Any, cast
 
 from starlette.responses import Response
@@ -19,13 +21,23 @@ from location_context.freshness import Freshness
 from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Language, Languages
 from location_context.lru import LRUCache
-from location_context.parameters import DEFAULT_ACCENT, WIDGET, Parameters, Theme, decode, parse
+from location_context.parameters import (
+    DATES,
+    DEFAULT_ACCENT,
+    POINT,
+    WIDGET,
+    Parameters,
+    Theme,
+    decode,
+    parse,
+)
 from location_context.sections.cached_section import CachedSection
 from location_context.sections.contract import Query
 from location_context.sections.section import Section
 from location_context.service import Service, chosen
 from location_context.upstream.deadline import Deadline
 from location_context.widget import content, embedding, oembed, text_width
+from location_context.widget import stay as stay_card
 from location_context.widget.builder import page as builder
 from location_context.widget.render import Appearance, Page, Renderer
 from location_context.widget.static_card import StaticCard, read_and_draw
@@ -88,13 +100,14 @@ class Widget:
         language = parameters.language or service.languages.accept(request.accept_language)
         point = service.gazetteer.point(parameters.lat, parameters.lng)
         request.near = f"{point.lat:.1f},{point.lng:.1f}"
-        query = Query(point, parameters.stay, parameters.units, language, public=True)
+        now = service.clock()
+        stay = parameters.stay_from(point.today(now))
+        query = Query(point, stay, parameters.units, language, public=True)
         deadline = Deadline(request.arrived_at + service.settings.widget_deadline)
         fmt = Formatter(language)
         if request.path == PICTURE_PATH:
             card, results = await read_and_draw(service, parameters, query, fmt, deadline)
-            appearance = Appearance(theme=parameters.theme, accent=parameters.accent)
-            page = self._renderer.picture(card, appearance)
+            page = self._renderer.picture(card, Appearance.of(parameters))
         else:
             found = await asyncio.gather(
                 *(self._read_and_render(one, query, deadline, fmt, parameters) for one in sections)
@@ -106,6 +119,9 @@ class Widget:
         request.mode = next((mode for mode in modes if mode), None)
         request.cache = query.read_as
         request.freshness = Freshness.of(results.all, "public")
+        if parameters.days:
+            midnight = point.next_midnight(now).timestamp()
+            request.freshness = request.freshness.until(midnight)
         return _response(page, 200, language, {} if parameters.language else NEGOTIATED)
 
     def error_response(self, error: PublicError, request: Exchange) -> Response:
@@ -115,7 +131,7 @@ class Widget:
             raw = dict(decode(request.query))
         language = _language(raw, request, self._service.languages)
         path, appearance = request.path, _appearance(raw)
-        headers = {"Cache-Control": "no-store", **error.headers}
+        headers = {"Cache-Control": "no-store", "X-Error-Code": error.code, **error.headers}
         if isinstance(error, InvalidRequest):
             page = self._error_page(error, request.id, path, appearance, language)
             return _response(page, error.status, language, headers)
@@ -140,9 +156,7 @@ class Widget:
         view = content.ErrorView(
             label=fmt.gettext("Cannot show this stay"),
             sentence=error_sentence(error, fmt),
-            detail=error.message if isinstance(error, InvalidRequest) else "",
-            code=error.code,
-            request_id=request_id,
+            comment=f"{error.code} {request_id}: {error.message}".replace("--", "- -"),
         )
         shown = content.Content(title=view.label, problem=view)
         if path != PICTURE_PATH:
@@ -161,7 +175,8 @@ class Widget:
     ) -> tuple[content.SectionResults, content.RenderedCard | None]:
         """One section and its card, rendered while others are still asked for theirs."""
         results = await content.read(self._service, cached, query, deadline)
-        return results, self._card(cached.section, results, fmt, parameters)
+        today = query.point.today(self._service.clock())
+        return results, self._card(cached.section, results, fmt, parameters, today)
 
     def _page(
         self,
@@ -176,20 +191,23 @@ class Widget:
         parameters = replace(parameters, language=query.language)  # in the addresses on the page
         title = embedding.title(sections, parameters.place, query.language)
         rendered = [card for card in cards if card]
+        offered = [(card.name, card.card) for card in rendered if card.card]
+        today = query.point.today(service.clock())
         shown = content.Content(
             title=title,
             header=content.header(parameters, query.dates, query.point, service.gazetteer, fmt),
+            facts=stay_card.facts(offered),
+            stay=stay_card.joined(offered, query.dates, today, fmt),
             cards=rendered,
             whole=embedding.full_address(service.settings, parameters)
             if parameters.layout == "compact"
             else "",
             sentence="" if rendered else fmt.gettext("There is nothing to show for these dates."),
-            footer=content.footer(results, fmt),
+            footer=content.footer(results, query.point, fmt, service.clock()),
             data=content.page_data(results),
             discovery=oembed.discovery(service.settings, parameters, title),
         )
-        appearance = Appearance(theme=parameters.theme, accent=parameters.accent)
-        return self._renderer.page(shown, fmt, appearance)
+        return self._renderer.page(shown, fmt, Appearance.of(parameters))
 
     def _card(
         self,
@@ -197,14 +215,15 @@ class Widget:
         results: content.SectionResults,
         fmt: Formatter,
         parameters: Parameters,
+        today: date,
     ) -> content.RenderedCard | None:
         """The section's card, rendered only if none is held that shows the same.
 
-        It depends on no more than results, language and layout: pages of any place's name, theme
-        and accent share it.
+        It depends on no more than results, language, layout and date: pages of any place's name,
+        theme and accent share it.
         """
         digests = results.digests_of(section)
-        key = (section.name, digests, fmt.language.tag, parameters.layout == "compact")
+        key = (section.name, digests, fmt.language.tag, parameters.layout == "compact", today)
         if digests and (held := self._cards.get(key)):
             return held
         render = self._render_brief if parameters.layout == "compact" else self._render_card
@@ -251,26 +270,14 @@ def _language(raw: Mapping[str, str], request: Exchange, languages: Languages) -
 
 
 def error_sentence(error: PublicError, fmt: Formatter) -> str:
-    """What is wrong, for a guest."""
-    sentences = {
-        "missing_parameter": fmt.gettext("The address of this widget is not complete."),
-        "duplicate_parameter": fmt.gettext("The address of this widget says something twice."),
-        "unknown_parameter": fmt.gettext("The address of this widget misspells something."),
-        "invalid_latitude": fmt.gettext("The latitude is not a place on Earth."),
-        "invalid_longitude": fmt.gettext("The longitude is not a place on Earth."),
-        "invalid_date": fmt.gettext("A date of the stay is not a date."),
-        "invalid_date_range": fmt.gettext("The departure date is before the arrival date."),
-        "date_range_too_long": fmt.gettext("The stay is longer than can be shown."),
-        "invalid_units": fmt.gettext("The units are not known."),
-        "invalid_language": fmt.gettext("The language is not known."),
-        "invalid_place": fmt.gettext("The name of the place is too long."),
-        "invalid_theme": fmt.gettext("The theme is not known."),
-        "invalid_accent": fmt.gettext("The accent colour is not a colour."),
-        "invalid_layout": fmt.gettext("The layout is not known."),
-        "invalid_sections": fmt.gettext("The choice of sections cannot be read."),
-        "malformed_request": fmt.gettext("The address of this widget is damaged."),
-        "method_not_allowed": fmt.gettext("This page can only be read."),
-        "rate_limit_exceeded": fmt.gettext("Too many pages at once; try again in a moment."),
-        "service_overloaded": fmt.gettext("Too many guests at once; try again in a moment."),
-    }
-    return sentences.get(error.code, fmt.gettext("Something went wrong on our side."))
+    """Return what is missing, for a guest; what is wrong stands in a comment for developers."""
+    if isinstance(error, InvalidRequest):
+        name = error.message.partition(" ")[0]  # messages begin with the parameter's name
+        if name in POINT:
+            return fmt.gettext("The place is missing.")
+        if name in DATES:
+            return fmt.gettext("Choose the dates of your stay.")
+        return fmt.gettext("This part of the page is not set up correctly.")
+    if error.code in {"rate_limit_exceeded", "service_overloaded"}:
+        return fmt.gettext("Too many guests at once; try again in a moment.")
+    return fmt.gettext("Something went wrong on our side.")

@@ -9,43 +9,62 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from importlib import resources
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from location_context.localisation.formatter import Formatter
-from location_context.parameters import Theme
+from location_context.parameters import DEFAULT_RADIUS, Background, Font, Parameters, Shown, Theme
 from location_context.sections.card import Brief, Card
 from location_context.widget.colour import variables
 from location_context.widget.content import Content, RenderedCard
 from location_context.widget.static_card import StaticCard, svg_style
 
 _PACKAGE = "location_context.widget"
+_FONTS: Mapping[Font, str] = {  # what a visitor's system has; nothing is loaded
+    "system": '-apple-system,"Segoe UI",Roboto,"Noto Sans","Liberation Sans",Arial,sans-serif',
+    "serif": 'ui-serif,"Iowan Old Style",Palatino,Georgia,"Noto Serif","DejaVu Serif",serif',
+    "rounded": 'ui-rounded,"Hiragino Maru Gothic ProN",Quicksand,system-ui,sans-serif',
+}
 _COLOUR = re.compile(r"var\(--(\w+)")
 _ICON = re.compile(r'<svg viewBox="([^"]+)">(.*)</svg>', re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Appearance:
-    """The host's choice of theme and accent."""
+    """The host's choice of theme, accent and dress."""
 
     theme: Theme = "light"
     accent: str = "#0f766e"
+    background: Background = "surface"
+    font: Font = "system"
+    radius: int = DEFAULT_RADIUS
+    title: Shown = "show"
 
     def colours(self, sheet: str) -> str:
         """The colours that a style sheet uses, as CSS; print always uses the light ones."""
         used = frozenset(_COLOUR.findall(sheet))
+        sheet_wide = f":root{{--r:{self.radius}px;--font:{_FONTS[self.font]}}}"
+        if self.background == "none":
+            used -= {"ground"}
+            sheet_wide = sheet_wide.replace("{", "{--ground:#0000;", 1)
         light = f":root{{color-scheme:light;{variables(self.accent, 'light', used)}}}"
         if self.theme == "light":
-            return light
+            return sheet_wide + light
         dark = f":root{{color-scheme:dark;{variables(self.accent, 'dark', used)}}}"
         media = "screen and (prefers-color-scheme:dark)" if self.theme == "auto" else "screen"
-        return f"{light}@media {media}{{{dark}}}"
+        return f"{sheet_wide}{light}@media {media}{{{dark}}}"
+
+    @classmethod
+    def of(cls, parameters: Parameters) -> Self:
+        """As the parameters ask for it."""
+        names = [one.name for one in fields(cls)]
+        return cls(**{name: getattr(parameters, name) for name in names})
 
     @property
     def scheme(self) -> str:
@@ -100,8 +119,11 @@ class Renderer:
 
     def card(self, name: str, card: Card, fmt: Formatter) -> RenderedCard:
         """The section's card, for any page in this language."""
+        if not card.template:
+            return RenderedCard(name, Markup(""), (), card.style, card=card)
         template = self._environment.get_template(card.template)
-        return self._card(name, template, fmt, card.style, card=card.view)
+        drawn = self._card(name, template, fmt, card.style, card=card.view)
+        return replace(drawn, card=card)
 
     def brief(self, name: str, brief: Brief, fmt: Formatter) -> RenderedCard:
         """The section's part of any compact page in this language."""
@@ -136,6 +158,7 @@ class Renderer:
             self._words(fmt),
             page=content,
             scheme=appearance.scheme,
+            untitled=appearance.title == "none",
             style=Markup(style),  # noqa: S704  our own files and numbers
             script=Markup(self._script),  # noqa: S704  likewise
             icon=sprite.icon,
@@ -204,11 +227,12 @@ def external_link(new_tab_note: str) -> Callable[..., Markup]:
     def of(language: str) -> str:
         return f' lang="{escape(language)}"' if language else ""
 
-    def link(address: str, text: str, note_language: str = "") -> Markup:
+    def link(address: str, text: str, note_language: str = "", id: str = "") -> Markup:  # noqa: A002  as in HTML
         if urlsplit(address).scheme not in {"http", "https"}:
             return escape(text)
+        said = f' data-id="{escape(id)}"' if id else ""
         return Markup(  # noqa: S704  each part is escaped
-            f'<a href="{escape(address)}" target="_blank" rel="noopener noreferrer nofollow">'
+            f'<a href="{escape(address)}" target="_blank" rel="noopener noreferrer nofollow"{said}>'
             f'{escape(text)}<span class="vh"{of(note_language)}> {note}</span></a>'
         )
 

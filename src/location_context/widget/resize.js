@@ -6,6 +6,17 @@
       if (isIntersecting) idle(() => target.lastElementChild.getBoundingClientRect());
   });
   document.querySelectorAll("details").forEach((one) => lists.observe(one));
+  // What a guest jumps to is unfolded; a page in a frame asks its host to bring it into view. Links
+  // that lead out are told to the host.
+  addEventListener("click", ({ target }) => {
+    const link = target.closest("a[href]");
+    const to = link && link.hash && !link.target && document.querySelector(link.hash);
+    if (to && to.matches("details")) to.open = true;
+    if (parent === window || !link) return;
+    const { section = "" } = (link.closest("[data-section]") || link).dataset, { id = "" } = link.dataset;
+    if (to) parent.postMessage({ type: "pulse:jump", version: 1, top: to.getBoundingClientRect().top + scrollY }, "*");
+    else parent.postMessage({ type: "pulse:open", version: 1, section, id, url: link.href }, "*");
+  });
   if (parent === window) return;
   const root = document.documentElement, page = document.getElementById("w");
   let sent = 0, patience;

@@ -98,13 +98,11 @@ class StaticCard:
             self.paragraph(f"{label} {names}", "q")
 
     def draw_error(self, view: ErrorView) -> None:
-        code = f"{view.code} · {view.request_id}"
-        said = [one for one in (view.sentence, view.detail, code) if one]
-        self.title, self.text = view.label, self.fmt.join_sentences(said)
+        self.title, self.text = view.label, view.sentence
         self.paragraph(view.label, "h")
-        for place, sentence in enumerate(said):
-            self.y += 4
-            self.paragraph(sentence, "q" if place else "l")
+        self.y += 4
+        self.paragraph(view.sentence, "l")
+        self.drawn.append(f"<!-- {escape(view.comment)} -->")
 
     @property
     def height(self) -> int:
@@ -223,10 +221,11 @@ async def read_and_draw(
     read = (content.read(service, one, query, deadline) for one in sections)
     results = content.joined(await asyncio.gather(*read))
     header = content.header(parameters, query.dates, query.point, service.gazetteer, fmt)
-    now, footer = service.clock(), content.footer(results, fmt)
+    now = service.clock()
+    footer = content.footer(results, query.point, fmt, now)
     briefs = (content.brief(one, results, fmt, now) for one in results.by_section)
     card = StaticCard(fmt)
-    names = [part.text for part in footer.names] if footer else []
+    names = [part.text for _, parts in footer.names for part in parts] if footer else []
     card.draw(header, [brief for brief in briefs if brief], names)
     return card, results
 
@@ -276,5 +275,6 @@ def _colours(accent: str, scheme: Scheme) -> str:
         f".r{{stroke:{colours['line']}}}"
         f".fo{{stroke:{colours['fill']}}}.us{{stroke:{colours['edge']}}}"
         f".i{{stroke:{colours['accent']};color:{colours['accent']}}}"
-        f".w{{stroke:{colours['ink']};color:{colours['ink']}}}.a{{stroke:{colours['accent']}}}"
+        f".w{{stroke:{colours['ink']};color:{colours['ink']}}}.a{{stroke:{colours['sun']}}}"
+        f".p{{stroke:{colours['rain']}}}"
     )

@@ -157,7 +157,7 @@ async def test_a_temperature_that_its_correction_makes_implausible_is_null(world
     assert {day.issued.temperature_max for day in body.days} == {None}
     assert {day.temperature_max for day in body.days} == {None}
     words = Formatter(Languages.load().english)
-    assert weather_card.card(body, None, words, world.clock()).groups
+    assert weather_card.card(body, None, words, world.clock()).timeline.rows
 
 
 async def test_met_norway_is_followed_within_its_host_and_a_203_is_logged_once(world: World):

@@ -5,12 +5,14 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import msgspec
 import pytest
 
 from location_context.point import Point
 from location_context.sections.cached_section import CachedSection
+from location_context.sections.contract import Query
 from location_context.sections.section import SectionContext
 from location_context.sections.weather.climatology import months_to_horizon
 from location_context.sections.weather.records import month_span
@@ -118,6 +120,34 @@ async def test_a_page_across_the_horizon_costs_one_archive_call_and_both_its_par
     assert first.body.basis.spread.climatology == "archive"
     await asyncio.gather(*(fetched_behind(world, stay) for stay in (near, whole)))
     assert len(world.open_meteo.calls(ARCHIVE)) == 1
+
+
+async def test_an_archive_that_answers_while_the_store_is_read_is_found(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    archives = world.section.sources.archives
+    read, stay = archives._load_stored, Stay(date(2026, 12, 3), date(2026, 12, 9))
+    fetching: list[asyncio.Task[Any]] = []
+
+    async def slow_read(asked: Query) -> Any:
+        found = await read(asked)
+        await asyncio.gather(*fetching)
+        return found
+
+    respond = world.open_meteo.server.respond
+    asked, may_answer = threading.Event(), threading.Event()
+
+    def held(request: Asked) -> Answered:
+        asked.set()
+        may_answer.wait(20)
+        return respond(request)
+
+    world.open_meteo.server.respond = held
+    fetching.append(asyncio.create_task(archives.fetch(query(stay), Deadline.after(60))))
+    await asyncio.to_thread(asked.wait, 20)
+    monkeypatch.setattr(archives, "_load_stored", slow_read)
+    may_answer.set()
+    assert await archives.load(query(stay)) is not None
 
 
 async def test_what_a_guest_has_fetched_meanwhile_is_not_fetched_behind(world: World):

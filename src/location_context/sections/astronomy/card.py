@@ -1,26 +1,69 @@
 """The sky card: what the widget says and draws of Sun, Moon and night.
 
-The sentence comes from the days themselves. The middle day of the stay stands for the Sun's path;
-each night shows the Moon as it is lit, and when the sky is dark with the Moon down.
+The first day still to come stands for the Sun's path, with the Sun in the evening's best light; the
+best night is the one with most dark, moonless hours, weighted by what there is to see.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from itertools import pairwise
 
-from location_context.localisation.formatter import EN_DASH, Formatter
+from location_context.localisation.formatter import Formatter
 from location_context.sections.astronomy.drawing import SunPath, lit_part, sun_path, turns
-from location_context.sections.astronomy.highlight_views import HighlightView, highlight_views
+from location_context.sections.astronomy.highlight_views import highlight_views
 from location_context.sections.astronomy.response import AstronomyBody, Day, Planet
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris
-from location_context.sections.card import Brief, BriefItem
+from location_context.sections.card import Brief, BriefItem, Card, Fact, Moment
 
+TEMPLATE = "location_context.sections.astronomy:card.html"
 LITTLE_MOON = 0.25
-LITTLE_DRIFT, TOLD_DRIFT = 20, 10  # minutes of sunset: one time stands for all; worth a sentence
+LITTLE_DRIFT, TOLD_DRIFT = 20, 10  # minutes of sunset: one time stands for all; worth a word
 NIGHTS_AT_MOST = 35
+MONTH = 28  # days in which a weekday with its number names one date
 FAINTEST = 1.5  # magnitude: as bright as the brightest score of stars
-ONE_LINE = 12  # characters of a window that stand on one line of a column
+FEWEST_HOURS = 1.0  # of dark, moonless sky that make a good night
+MOONLESS = 0.03  # share of the disc that gives no light worth a word
+AURORA = 62.0  # degrees of geomagnetic latitude from which it is seen on many dark nights
+DIPOLE = (80.8, -72.7)  # the dipole's northern pole, IGRF-14 for 2025
+RARE, SEEN = 5, 2  # weights of what is a fact of the page, and of what stands in its day
+
+
+def light(days: Sequence[Day], fmt: Formatter) -> str:
+    """One sentence on the Sun, true of the first day and of the last."""
+    sun = days[0].sun
+    if change := _change(days, fmt):
+        return change
+    if sun.status == "polar_day":
+        return fmt.gettext("The Sun does not set")
+    if sun.status == "polar_night":
+        span = _twilight(days[0])
+        text = fmt.gettext("The Sun stays down; twilight {times}")
+        return text.format(times=fmt.times(*span)) if span else fmt.gettext("The Sun stays down")
+    if sun.sunset is None:
+        text = fmt.gettext("The Sun is up for {duration}")
+        return text.format(duration=fmt.duration(sun.day_length_seconds))
+    return _sunset(days, sun.sunset, fmt)
+
+
+def _sunset(days: Sequence[Day], sunset: datetime, fmt: Formatter) -> str:
+    """When the Sun sets, and how that moves over the stay, else when its light is best."""
+    last, golden = days[-1].sun.sunset, days[0].sun.golden_hour_evening
+    if last and abs(_minutes(sunset) - _minutes(last)) >= TOLD_DRIFT:
+        day = fmt.day(days[-1].date) if len(days) < MONTH else fmt.date_short(days[-1].date)
+        text = fmt.gettext("Sunset {first}, by {date} {last}")
+        return text.format(first=fmt.time(sunset), date=day, last=fmt.time(last))
+    if golden is None:
+        return fmt.gettext("Sunset {time}").format(time=fmt.time(sunset))
+    text = fmt.gettext("Sunset {time}, best light {times}")
+    return text.format(time=fmt.time(sunset), times=fmt.times(golden.start, golden.end))
+
+
+def _twilight(day: Day) -> tuple[datetime, datetime] | None:
+    """The hours of civil twilight of a day without sunrise."""
+    dawn, dusk = day.sun.civil_dawn, day.sun.civil_dusk
+    return (dawn, dusk) if dawn and dusk and dawn < dusk else None
 
 
 def lead(body: AstronomyBody, fmt: Formatter) -> str:
@@ -102,44 +145,35 @@ def _change(days: Sequence[Day], fmt: Formatter) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class NightView:
-    """One night as it is shown; `lit` is path data around the centre, empty at new moon.
+    """One night as it is shown; `lit` is path data around the centre, empty at new moon."""
 
-    `windows` are the dark windows' first and last times, each with what follows it; `why` stands
-    where there is none.
-    """
-
-    weekday: str
-    day: str
+    dates: str
     lit: str
     turn: int
     percent: str
-    windows: Sequence[tuple[str, str]]
-    why: str
-    long: bool
+    dark: str
     spoken: str
 
 
 def _night(day: Day, turn: int, fmt: Formatter) -> NightView:
     percent = fmt.percent(100 * day.moon.illumination)
-    spans = day.night.dark_windows
-    times = [(fmt.time(span.start), fmt.time(span.end)) for span in spans]
-    why = "" if times else _no_window(day, fmt)
-    said = fmt.comma.join(f"{start}{EN_DASH}{end}" for start, end in times)
+    spans = [fmt.times(span.start, span.end) for span in day.night.dark_windows]
+    dark = fmt.comma.join(spans) or _no_window(day, fmt)
     text = fmt.gettext("Night of {date}: Moon {percent} lit; dark with the Moon down: {window}.")
     return NightView(
-        weekday=fmt.weekday(day.date),
-        day=str(day.date.day),
+        dates=_night_of(day.date, fmt),
         lit=lit_part(day.moon.phase_angle, day.moon.illumination),
         turn=turn,
         percent=percent,
-        windows=[
-            (start + "–", end + (fmt.comma.strip() if number < len(times) else ""))
-            for number, (start, end) in enumerate(times, 1)
-        ],
-        why=why,
-        long=any(len(start + end) >= ONE_LINE for start, end in times),
-        spoken=text.format(date=fmt.date_long(day.date), percent=percent, window=said or why),
+        dark=dark,
+        spoken=text.format(date=_night_of(day.date, fmt), percent=percent, window=dark),
     )
+
+
+def _night_of(evening: date, fmt: Formatter) -> str:
+    """A night by both its dates."""
+    text = fmt.gettext("{first} to {second}")
+    return text.format(first=fmt.day(evening), second=fmt.day(evening + timedelta(days=1)))
 
 
 def _no_window(day: Day, fmt: Formatter) -> str:
@@ -147,6 +181,36 @@ def _no_window(day: Day, fmt: Formatter) -> str:
     if _never_dark(day):
         return fmt.gettext("Never fully dark")
     return fmt.gettext("Moon up all night")
+
+
+def _best(nights: Sequence[Day], found: Sequence[Moment]) -> int | None:
+    """The night with most to see; None where none is dark for long."""
+    seen = {moment.day: moment.weight for moment in found if moment.icon == "meteor_shower"}
+    hours = [night.night.dark_hours * (1 + seen.get(night.date, 0)) for night in nights]
+    best = max(range(len(nights)), key=lambda n: hours[n])
+    return best if nights[best].night.dark_hours >= FEWEST_HOURS else None
+
+
+def _best_text(night: Day, body: AstronomyBody, found: Sequence[Moment], fmt: Formatter) -> str:
+    """When it is dark, and what there is to see then."""
+    for one in found:
+        if one.icon == "meteor_shower" and one.day == night.date:
+            return f"{one.title}{fmt.comma}{one.text}"
+    span = max(night.night.dark_windows, key=lambda one: one.end - one.start)
+    text = fmt.gettext("Dark {times}, Moon down")
+    if night.moon.illumination <= MOONLESS:
+        text = fmt.gettext("Dark {times}, no Moon")
+    said = text.format(times=fmt.times(span.start, span.end))
+    if geomagnetic_latitude(body.point.lat, body.point.lng) < AURORA:
+        return said
+    return fmt.comma.join([said, str(fmt.gettext("aurora season"))])
+
+
+def geomagnetic_latitude(lat: float, lng: float) -> float:
+    """Degrees from the equator of the Earth's magnetic dipole, 0 to 90."""
+    (pole, phi), turn = (map(math.radians, (DIPOLE[0], lat))), math.radians(lng - DIPOLE[1])
+    sine = math.sin(phi) * math.sin(pole) + math.cos(phi) * math.cos(pole) * math.cos(turn)
+    return abs(math.degrees(math.asin(sine)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,48 +260,94 @@ def _magnitude(planet: Planet) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fact:
-    """A quiet label and what it says; `detail` follows at once."""
+class View:
+    """What the template shows; `best` is the best night, its title and what to know of it."""
 
-    label: str
-    value: str
-    detail: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Card:
-    """What the template shows."""
-
-    lead: str
-    highlights: Sequence[HighlightView]
+    light: str
     path: SunPath | None
-    facts: Sequence[Fact]
-    drift: str
+    times: Sequence[tuple[str, str]]
+    best: tuple[NightView, str, str] | None
     nights: Sequence[NightView]
-    columns: int
-    long: bool
     planets: Sequence[PlanetsView]
 
 
-def card(body: AstronomyBody, ephemeris: Ephemeris, fmt: Formatter) -> Card:
+def card(body: AstronomyBody, ephemeris: Ephemeris, fmt: Formatter, today: date) -> Card:
     """Return the card; the ephemeris tells how the Moon leans."""
-    middle = body.days[(len(body.days) - 1) // 2]
-    nights = body.days[:-1] or body.days
-    if len(nights) > NIGHTS_AT_MOST:
-        nights = nights[::7]
-    leans = turns(ephemeris, body.point, [night.date for night in nights])
-    shown = [_night(night, turn, fmt) for night, turn in zip(nights, leans, strict=True)]
-    return Card(
-        lead=lead(body, fmt),
-        highlights=highlight_views(body, fmt),
-        path=sun_path(middle, body.point.lat, fmt),
-        facts=_facts(middle, fmt),
-        drift=_drift(body, middle, fmt),
-        nights=shown,
-        columns=len(nights) if len(nights) <= 10 else 7,
-        long=any(night.long for night in shown),
+    days = [day for day in body.days if day.date >= today] or list(body.days[-1:])
+    nights = days[:-1] or days
+    found = moments(body, fmt)
+    best = _best(nights, found)
+    shown = nights[::7] if len(nights) > NIGHTS_AT_MOST else nights
+    drawn = shown if best is None else [*shown, nights[best]]
+    leans = turns(ephemeris, body.point, [night.date for night in drawn])
+    views = [_night(night, turn, fmt) for night, turn in zip(drawn, leans, strict=True)]
+    chosen = None
+    if best is not None:
+        title = fmt.gettext("Best night: {dates}").format(dates=views[-1].dates)
+        chosen = (views.pop(), title, _best_text(nights[best], body, found, fmt))
+    view = View(
+        light=light(days, fmt),
+        path=sun_path(days[0], body.point.lat, fmt),
+        times=_times(days[0], fmt),
+        best=chosen,
+        nights=views,
         planets=planet_views(nights, fmt),
     )
+    return Card(
+        template=TEMPLATE, view=view, lines=13, moments=found, facts=_facts(days[0], found, fmt)
+    )
+
+
+def moments(body: AstronomyBody, fmt: Formatter) -> list[Moment]:
+    """What there is to see, on its day; a night's on the day of its evening."""
+    return [
+        Moment(
+            day=one.day, title=one.title, text=one.short, icon=one.icon, kind="sky",
+            weight=one.weight,
+        )
+        for one in highlight_views(body, fmt, at_most=len(body.highlights))
+        if one.weight >= SEEN
+    ]  # fmt: skip
+
+
+def _facts(day: Day, found: Sequence[Moment], fmt: Formatter) -> list[Fact]:
+    """Sunset or the polar light, and the rarest sight of the stay."""
+    facts, sun = list[Fact](), day.sun
+    rare = max(found, key=lambda one: one.weight, default=None)
+    if rare is not None and rare.day and rare.weight >= RARE:
+        night = fmt.gettext("night of {dates}").format(dates=_night_of(rare.day, fmt))
+        caption = night if rare.icon != "solar_eclipse" else rare.text
+        facts.append(
+            Fact(value=rare.title, caption=caption, icon=rare.icon, tone="dusk", weight=70)
+        )
+    if sun.status == "polar_night" and (span := _twilight(day)):
+        caption = fmt.gettext("twilight; the Sun stays down")
+        value = fmt.times(*span)
+        facts.append(Fact(value=value, caption=caption, icon="sunset", tone="dusk", weight=60))
+    elif sun.sunset is not None:
+        text = fmt.gettext("sunset, {duration} of daylight")
+        hours = fmt.ngettext("{hours} hour", "{hours} hours", round(sun.day_length_seconds / 3600))
+        caption = text.format(
+            duration=hours.format(hours=fmt.number(round(sun.day_length_seconds / 3600)))
+        )
+        value = fmt.time(sun.sunset)
+        facts.append(Fact(value=value, caption=caption, icon="sunset", tone="sun", weight=40))
+    return facts
+
+
+def _times(day: Day, fmt: Formatter) -> list[tuple[str, str]]:
+    """Under the drawing: when the light begins, how much there is, when it ends."""
+    sun = day.sun
+    if sun.sunrise and sun.sunset:
+        begin, end = (sun.sunrise, fmt.gettext("sunrise")), (sun.sunset, fmt.gettext("sunset"))
+        middle = (fmt.duration(sun.day_length_seconds), fmt.gettext("daylight"))
+        return [(fmt.time(begin[0]), begin[1]), middle, (fmt.time(end[0]), end[1])]
+    if span := _twilight(day):
+        found = [(fmt.time(span[0]), fmt.gettext("first light"))]
+        if sun.solar_noon:
+            found.append((fmt.time(sun.solar_noon), fmt.gettext("brightest")))
+        return [*found, (fmt.time(span[1]), fmt.gettext("last light"))]
+    return []
 
 
 def brief(body: AstronomyBody, fmt: Formatter) -> Brief:
@@ -250,47 +360,3 @@ def brief(body: AstronomyBody, fmt: Formatter) -> Brief:
             for one in highlight_views(body, fmt)
         ],
     )
-
-
-def _facts(day: Day, fmt: Formatter) -> list[Fact]:
-    sun = day.sun
-    facts = [Fact(label=fmt.gettext("Daylight"), value=fmt.duration(sun.day_length_seconds))]
-    if sun.solar_noon is not None and sun.noon_altitude is not None:
-        facts.append(_highest(sun.solar_noon, sun.noon_altitude, fmt))
-    if sun.status == "polar_night":  # the Sun lights nothing golden, but the sky for hours
-        if sun.civil_dawn and sun.civil_dusk and sun.civil_dawn < sun.civil_dusk:
-            times = fmt.times(sun.civil_dawn, sun.civil_dusk)
-            facts.append(Fact(label=fmt.gettext("Twilight"), value=times))
-        return facts
-    for label, span in (
-        (fmt.gettext("Golden hour, morning"), sun.golden_hour_morning),
-        (fmt.gettext("Golden hour, evening"), sun.golden_hour_evening),
-    ):
-        if span is not None:
-            facts.append(Fact(label=label, value=fmt.times(span.start, span.end)))
-    return facts
-
-
-def _highest(noon: datetime, altitude: float, fmt: Formatter) -> Fact:
-    """When and how high, or how far below the horizon in the polar night."""
-    before, text = " ", fmt.gettext("at {degrees}°")
-    if altitude <= -0.5:
-        before, text = fmt.comma, fmt.gettext("{degrees}° below the horizon")
-    return Fact(
-        label=fmt.gettext("Sun at its highest"),
-        value=fmt.time(noon),
-        detail=before + text.format(degrees=fmt.number(abs(altitude))),
-    )
-
-
-def _drift(body: AstronomyBody, middle: Day, fmt: Formatter) -> str:
-    """Which day the Sun is shown for, and how sunset moves over the stay."""
-    day = fmt.gettext("Shown for {date}.").format(date=fmt.date_short(middle.date))
-    first, last = body.days[0].sun.sunset, body.days[-1].sun.sunset
-    if len(body.days) < 2:
-        return ""
-    if first is None or last is None or abs(_minutes(first) - _minutes(last)) < TOLD_DRIFT:
-        return day
-    moves = fmt.gettext("Sunset moves from {first} to {last} over the stay.")
-    moved = moves.format(first=fmt.time(first), last=fmt.time(last))
-    return fmt.join_sentences([day, moved])

@@ -2,8 +2,8 @@
 
 The Sun's path comes from the record of the day. Altitude at a moment is sin(a) = sin(lat) sin(d) +
 cos(lat) cos(d) cos(H), H the hour angle from solar noon and d the declination that the noon
-altitude tells; d moves at most 0.2° in the hours drawn, far under a pixel. The drawing is 600 by
-150 units.
+altitude tells; d moves at most 0.2° in the hours drawn, far under a pixel. The drawing is 320 by
+72 units.
 The lit part of the Moon is half a circle and half an ellipse whose half-axis is
 r |cos(phase angle)|, turned as the Moon leans when it is seen from the point: at the moment nearest
 to midnight at which it stands above the horizon of a dark sky, else at midnight.
@@ -26,7 +26,7 @@ from location_context.sections.contract import PointBody
 
 Floats = NDArray[np.float64]
 
-WIDTH, HEIGHT, FOOT, HEAD = 600.0, 150.0, 3.0, 10.0
+WIDTH, HEIGHT, FOOT, HEAD = 320.0, 72.0, 3.0, 8.0
 _SHARES = np.arange(49) / 48  # of the time that is drawn
 _MARGIN = 0.14  # of the day's length before sunrise and after sunset: crossings at 11 and 89 %
 RADIUS, LEAST_LIT = 15.0, 0.003
@@ -37,15 +37,18 @@ _NEAREST_FIRST = np.array([0, *(side * n for n in range(1, 21) for side in (-1, 
 
 @dataclass(frozen=True, kw_only=True)
 class SunPath:
-    """Path data in the drawing's units, and the texts below the horizon crossings."""
+    """Path data in the drawing's units: above and below the horizon, and in the best light.
 
-    curve: str
+    In the polar night the best light is civil twilight. `disc` is where the Sun is drawn.
+    """
+
+    above: str
+    below: Sequence[str]
     area: str
     horizon: str
-    golden: Sequence[str]
-    noon: tuple[str, str] | None
-    sunrise: str
-    sunset: str
+    golden: str
+    disc: tuple[str, str] | None
+    polar: bool
     spoken: str
 
 
@@ -76,32 +79,48 @@ def sun_path(day: Day, lat: float, fmt: Formatter) -> SunPath | None:
     if noon is None or sun.noon_altitude is None:
         return None
     delta = _declination(day.date, lat, sun.noon_altitude)
-    begin, end, sunrise, sunset = -12.0, 12.0, "", ""
+    begin, end, rise, set_ = -12.0, 12.0, -12.0, 12.0
+    polar = sun.status == "polar_night"
     if sun.sunrise is not None and sun.sunset is not None and sun.sunset > sun.sunrise:
-        begin, end = (_hours(moment, noon) for moment in (sun.sunrise, sun.sunset))
-        margin = (end - begin) * _MARGIN
-        begin, end = begin - margin, end + margin
-        sunrise, sunset = fmt.time(sun.sunrise), fmt.time(sun.sunset)
+        rise, set_ = (_hours(moment, noon) for moment in (sun.sunrise, sun.sunset))
+        margin = (set_ - rise) * _MARGIN
+        begin, end = rise - margin, set_ + margin
     moments = begin + (end - begin) * _SHARES
     heights = altitude(lat, delta, np.radians(15 * moments))
-    at_noon = float(altitude(lat, delta, np.zeros(1))[0])
     frame = _Frame(begin, end, max(heights.max(), 3.0), min(heights.min(), -3.0))
-    golden = [
-        _piece(_hours(span.start, noon), _hours(span.end, noon), frame, lat, delta)
-        for span in (sun.golden_hour_morning, sun.golden_hour_evening)
-        if span is not None and sun.status != "polar_night"
-    ]
-    x, y = frame.point(0.0, at_noon)
+    best = _best_light(day, noon)
+    golden = _piece(*best, frame, lat, delta) if best else ""
+    disc = 0.0 if polar or best is None else sum(best) / 2
+    height = float(altitude(lat, delta, np.radians(np.array([15 * disc])))[0])
+    x, y = frame.point(disc, height)
+    parts = [] if rise == begin else [(begin, rise), (set_, end)]
+    if polar:
+        parts = [(begin, best[0]), (best[1], end)] if best else [(begin, end)]
+    area = _area(moments[::2], heights[::2], frame)
+    if polar and best:
+        top = frame.point(0.0, 0.0)[1]
+        left, right = (frame.point(hours, 0.0)[0] for hours in best)
+        area = f"{golden}L{right} {top} {left} {top}Z"
     return SunPath(
-        curve="M" + frame.line(moments, heights),
-        area=_area(moments, heights, frame),
+        above="" if polar else _piece(rise, set_, frame, lat, delta),
+        below=[_piece(*part, frame, lat, delta) for part in parts],
+        area=area,
         horizon=frame.point(0.0, 0.0)[1],
-        golden=[piece for piece in golden if piece],
-        noon=(x, y) if at_noon > 0 else None,
-        sunrise=sunrise,
-        sunset=sunset,
+        golden=golden,
+        disc=(x, y) if best or height > 0 else None,
+        polar=polar,
         spoken=_spoken(day, fmt),
     )
+
+
+def _best_light(day: Day, noon: datetime) -> tuple[float, float] | None:
+    """The evening's golden hour, in the polar night civil twilight, in hours from noon."""
+    sun, span = day.sun, day.sun.golden_hour_evening
+    if sun.status != "polar_night":
+        return (_hours(span.start, noon), _hours(span.end, noon)) if span else None
+    if sun.civil_dawn is None or sun.civil_dusk is None or sun.civil_dusk < sun.civil_dawn:
+        return None
+    return _hours(sun.civil_dawn, noon), _hours(sun.civil_dusk, noon)
 
 
 def _hours(moment: datetime, noon: datetime) -> float:
@@ -138,7 +157,7 @@ def _piece(start: float, end: float, frame: _Frame, lat: float, delta: float) ->
     start, end = max(start, frame.begin), min(end, frame.end)
     if end <= start:
         return ""
-    moments = start + (end - start) * _SHARES[::8]
+    moments = start + (end - start) * _SHARES[::2]
     return "M" + frame.line(moments, altitude(lat, delta, np.radians(15 * moments)))
 
 

@@ -6,14 +6,16 @@ They are ranked by what one sees: meteors an hour for showers, how much is cover
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, timedelta
 
 from location_context.localisation.formatter import Formatter
 from location_context.sections.astronomy.highlights.highlights import LOST_TO_MOON
 from location_context.sections.astronomy.response import AstronomyBody, Details, Highlight
 
 AT_MOST = 3
+DOZENS = 24  # meteors an hour
 LITTLE_CHANGE = 1.0  # degrees of latitude within which all days are about equally long
+_QUARTERS = {"first_quarter", "last_quarter"}
 _SEASONS = {"march_equinox", "june_solstice", "september_equinox", "december_solstice"}
 _WEIGHTS = {"clock_change": 4, "full_moon": 3, "new_moon": 3, **dict.fromkeys(_SEASONS, 2)}
 _LUNAR = {"total": 6, "partial": 5, "penumbral": 1}
@@ -21,17 +23,22 @@ _LUNAR = {"total": 6, "partial": 5, "penumbral": 1}
 
 @dataclass(frozen=True, kw_only=True)
 class HighlightView:
-    """One highlight as it is shown."""
+    """One highlight as it is shown; `short` is what its day's row says, `day` a night's evening."""
 
     icon: str
     title: str
     text: str
+    short: str
+    day: date
     weight: int
 
 
-def highlight_views(body: AstronomyBody, fmt: Formatter) -> list[HighlightView]:
-    """The weightiest, in time order."""
-    ranked = sorted(body.highlights, key=lambda one: -_weight(one))[:AT_MOST]
+def highlight_views(
+    body: AstronomyBody, fmt: Formatter, at_most: int = AT_MOST
+) -> list[HighlightView]:
+    """The weightiest, in time order; the Moon's quarters are none."""
+    named = [one for one in body.highlights if one.type not in _QUARTERS]
+    ranked = sorted(named, key=lambda one: -_weight(one))[:at_most]
     shown: Sequence[Highlight] = sorted(ranked, key=lambda one: one.at)
     return [_view(one, body, fmt) for one in shown]
 
@@ -43,7 +50,30 @@ def _view(one: Highlight, body: AstronomyBody, fmt: Formatter) -> HighlightView:
     if icon == "clock_change":
         icon = "clock"
     text = fmt.capitalise(_text(one, body, fmt))
-    return HighlightView(icon=icon, title=one.title, text=text, weight=_weight(one))
+    day = (one.at - timedelta(hours=12)).date() if one.type == "meteor_shower" else one.at.date()
+    return HighlightView(
+        icon=icon, title=one.title, text=text, short=_short(one, body, fmt), day=day,
+        weight=_weight(one),
+    )  # fmt: skip
+
+
+def _short(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
+    details, time = one.details, fmt.time(one.at)
+    if details is None:
+        return _fact(one, body, fmt).rstrip(".。")
+    if one.type == "meteor_shower":
+        start, end = details.start or one.at, details.end or one.at
+        best = fmt.times(start, end) if start < end else fmt.time(start)
+        text = fmt.gettext("best {times}")
+        if _meteors(details) >= DOZENS:
+            text = fmt.gettext("dozens an hour, best {times}")
+        return text.format(times=best)
+    if one.type == "clock_change":
+        return fmt.gettext("at {time}").format(time=time)
+    if details.obscuration is not None:
+        text = fmt.gettext("{percent} of the Sun covered at {time}")
+        return text.format(percent=_share(details.obscuration, fmt), time=time)
+    return fmt.gettext("deepest at {time}").format(time=time)
 
 
 def _weight(one: Highlight) -> int:
@@ -78,26 +108,12 @@ def _text(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
 
 def _fact(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
     """One fact of use about a phase or a season."""
-    if one.type in {"first_quarter", "last_quarter"}:
-        return _half_moon(one, body, fmt)
     if one.type in {"june_solstice", "december_solstice"}:
         return _solstice(one, body, fmt)
     return {
         "new_moon": fmt.gettext("Nights without moonlight."),
         "full_moon": fmt.gettext("The brightest night of the month."),
     }.get(one.type, fmt.gettext("Day and night about equally long."))
-
-
-def _half_moon(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
-    """Until when the waxing half Moon shines in the night that follows, from when the waning."""
-    noon = one.at.replace(hour=12, minute=0, second=0, microsecond=0)
-    waxing = one.type == "first_quarter"
-    text = fmt.gettext("Rises that night at {time}.")
-    if waxing:
-        text = fmt.gettext("Sets that night at {time}.")
-    moments = [day.moon.moonset if waxing else day.moon.moonrise for day in body.days]
-    night = [at for at in moments if at is not None and noon < at < noon + timedelta(days=1)]
-    return text.format(time=fmt.time(night[0])) if night else ""
 
 
 def _solstice(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:

@@ -117,8 +117,8 @@ class Astronomy(section.Section[AstronomyBody]):
         return language.gettext("sun, moon, sky")
 
     def card(self, body: AstronomyBody, context: CardContext) -> Card:
-        template = "location_context.sections.astronomy:card.html"
-        return Card(template=template, view=card.card(body, self._ephemeris, context.fmt))
+        today = context.today(body.point.timezone)
+        return card.card(body, self._ephemeris, context.fmt, today)
 
     def brief(self, body: AstronomyBody, context: CardContext) -> Brief:
         return card.brief(body, context.fmt)

@@ -1,73 +1,59 @@
-"""The events card: what goes on, by date; what covers the whole stay comes first as a range."""
+"""The events of the widget: moments of the days on which they are, public holidays as a fact."""
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 
-from location_context.localisation.formatter import EN_DASH, NO_BREAK, Formatter
-from location_context.sections.card import Brief, BriefItem
-from location_context.sections.events.response import CoverageStatus, Event, EventsBody
+from location_context.localisation.formatter import Formatter
+from location_context.sections.card import Brief, BriefItem, Card, Fact, Moment
+from location_context.sections.events.response import Event, EventsBody
 
-MAX_IN_VIEW = 8
 MONTH = 28  # days in which a weekday with its number names one date
 HOLIDAY_WEIGHT, STAY_WEIGHT = 300, 200  # in a brief; above every rank
-
-
-@dataclass(frozen=True, kw_only=True)
-class EventView:
-    """One event as it is shown."""
-
-    title: str
-    url: str
-    icon: str
-    meta: str
-    holiday: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class DateView:
-    """Events under one date, or under a range when they cover the whole stay.
-
-    `months` says that the range names months and so takes two lines.
-    """
-
-    above: str
-    day: str
-    below: str
-    spoken: str
-    months: bool = False
-    events: Sequence[EventView]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Card:
-    """What the template shows."""
-
-    lead: str
-    in_view: int
-    dates: Sequence[DateView]
-    more: Sequence[DateView]
-    more_label: str
-    footnote: str
 
 
 _Placed = tuple[date | None, Event]  # by the date it is listed under; None: the whole stay
 
 
-def card(body: EventsBody, fmt: Formatter, names: Mapping[str, str]) -> Card:
-    """The card of a response; `names`: what guests read for each provider's code."""
-    placed = _placed(body)
-    shown = _in_view(placed)
-    hidden = [one for one in placed if one not in shown]
-    label = fmt.ngettext("{count} more event", "{count} more events", len(hidden))
+def card(body: EventsBody, fmt: Formatter, today: date) -> Card:
+    """The events as moments of the stay, and its public holidays as a fact."""
     return Card(
-        lead=headline(body, fmt),
-        in_view=len(shown),
-        dates=_dates(shown, body, fmt),
-        more=_dates(hidden, body, fmt),
-        more_label=label.format(count=fmt.number(len(hidden))),
-        footnote=footnote(body, fmt, names),
+        facts=[one for one in (_holidays(body, fmt, today),) if one],
+        moments=[_moment_of(event, day, body, fmt) for day, event in _placed(body)],
+    )
+
+
+def _moment_of(event: Event, day: date | None, body: EventsBody, fmt: Formatter) -> Moment:
+    lasts = day is None or bool(_until(event, body, fmt)) or event.category == "school_holiday"
+    return Moment(
+        day=day,
+        title=fmt.bidi_isolate(event.title),
+        text=_meta(event, body, fmt, whole_stay=day is None),
+        icon=event.category,
+        url=event.url or "",
+        id=event.id,
+        kind="holiday" if _is_sure_holiday(event) else "lasting" if lasts else "event",
+        weight=event.rank or 0,
+    )
+
+
+def _holidays(body: EventsBody, fmt: Formatter, today: date) -> Fact | None:
+    """The public holidays still to come."""
+    sure = [one for one in body.events if _is_sure_holiday(one)]
+    days = {max(day_of(one.start), body.stay.start): one for one in sure}
+    left = {day: one for day, one in sorted(days.items()) if day >= today}
+    if not left:
+        return None
+    dates = fmt.join_list([fmt.day(day) for day in left])
+    value, caption = dates, fmt.gettext("{title}: shops may close")
+    title = fmt.bidi_isolate(next(iter(left.values())).title)
+    if len(left) > 1:
+        count = fmt.ngettext("{count} holiday", "{count} holidays", len(left))
+        value, title = count.format(count=fmt.number(len(left))), dates
+    return Fact(
+        value=value,
+        caption=caption.format(title=title),
+        icon="public_holiday",
+        tone="sun",
+        weight=80,
     )
 
 
@@ -78,59 +64,6 @@ def _placed(body: EventsBody) -> list[_Placed]:
         for one in body.events
     ]
     return sorted(placed, key=lambda one: (one[0] is not None, one[0] or date.min))
-
-
-def _in_view(placed: Sequence[_Placed]) -> list[_Placed]:
-    """Eight at most: sure holidays and each date's first before the others, in their order."""
-    seen: Counter[date | None] = Counter()
-    ranks = []
-    for number, (under, event) in enumerate(placed):
-        ranks.append((not _is_sure_holiday(event), seen[under], number))
-        seen[under] += 1
-    chosen = {number for *_, number in sorted(ranks)[:MAX_IN_VIEW]}
-    return [one for number, one in enumerate(placed) if number in chosen]
-
-
-def _dates(placed: Sequence[_Placed], body: EventsBody, fmt: Formatter) -> list[DateView]:
-    by_day: dict[date | None, list[Event]] = defaultdict(list)
-    for under, event in placed:
-        by_day[under].append(event)
-    return [_date(day, events, body, fmt) for day, events in by_day.items()]
-
-
-def _date(day: date | None, events: Sequence[Event], body: EventsBody, fmt: Formatter) -> DateView:
-    views = [_event(event, day, body, fmt) for event in events]
-    if day is None:
-        return _whole_stay(views, body, fmt)
-    below = ""
-    if day == body.stay.start:
-        below = fmt.gettext("Arrive")
-    elif day == body.stay.end:
-        below = fmt.gettext("Leave")
-    spoken = ", ".join(part for part in (fmt.date_long(day), below) if part)
-    return DateView(
-        above=fmt.weekday(day), day=str(day.day), below=below, spoken=spoken, events=views
-    )
-
-
-def _whole_stay(views: Sequence[EventView], body: EventsBody, fmt: Formatter) -> DateView:
-    """The range of the stay; over two months it may break after its dash."""
-    first, last = body.stay.start, body.stay.end
-    span, above = fmt.date_range(first, last), fmt.gettext("Whole stay")
-    months = (first.year, first.month) != (last.year, last.month)
-    day = span.replace(NO_BREAK, " ").replace(EN_DASH, "–") if months else span
-    spoken = f"{above}, {fmt.date_range_long(first, last)}"
-    return DateView(above=above, day=day, below="", spoken=spoken, months=months, events=views)
-
-
-def _event(event: Event, day: date | None, body: EventsBody, fmt: Formatter) -> EventView:
-    return EventView(
-        title=fmt.bidi_isolate(event.title),
-        url=event.url or "",
-        icon=event.category,
-        meta=_meta(event, body, fmt, whole_stay=day is None),
-        holiday=_is_sure_holiday(event),
-    )
 
 
 def _is_sure_holiday(event: Event) -> bool:
@@ -164,47 +97,6 @@ def _brief_item(event: Event, day: date | None, body: EventsBody, fmt: Formatter
     )
 
 
-def headline(body: EventsBody, fmt: Formatter) -> str:
-    """Return one sentence: a holiday first, else what lasts throughout, else how many.
-
-    An uncertain event is only counted: the guest may not meet it.
-    """
-    holiday = next((e for e in body.events if _is_sure_holiday(e)), None)
-    others = [e for e in body.events if not _is_sure_holiday(e)]
-    whole = next((e for e in others if covers_stay(e, body) and not e.uncertain), None)
-    count = len(others) + sum(body.omitted.values())
-    shown = fmt.number(count)
-    if holiday is None and whole is None:
-        text = fmt.ngettext(
-            "{count} event during the stay.", "{count} events during the stay.", count
-        )
-        return text.format(count=shown)
-    clauses = [_holiday(holiday, body, fmt)] if holiday else []
-    if whole is not None and whole.category != "school_holiday":
-        clauses.append(
-            fmt.gettext("{title} all through the stay").format(title=fmt.bidi_isolate(whole.title))
-        )
-    elif count:
-        text = fmt.ngettext("{count} event", "{count} events", count)
-        if holiday is not None:
-            text = fmt.ngettext("{count} more event", "{count} more events", count)
-        clauses.append(text.format(count=shown))
-    if len(clauses) == 1:
-        return fmt.gettext("{sentence}.").format(sentence=clauses[0])
-    return fmt.gettext("{first}; {second}.").format(first=clauses[0], second=clauses[1])
-
-
-def _holiday(event: Event, body: EventsBody, fmt: Formatter) -> str:
-    day = max(day_of(event.start), body.stay.start)
-    if day_of(event.start) == body.stay.end and body.stay.start != body.stay.end:
-        text = fmt.gettext("{title} on the day you leave")
-    elif day_of(event.start) == body.stay.start and body.stay.start != body.stay.end:
-        text = fmt.gettext("{title} on the day you arrive")
-    else:
-        text = fmt.gettext("{title} on {date}")
-    return text.format(title=fmt.bidi_isolate(event.title), date=fmt.day(day))
-
-
 def covers_stay(event: Event, body: EventsBody) -> bool:
     """Whether it covers the whole of a stay of several days."""
     first, last = day_of(event.start), day_of(event.end or event.start)
@@ -212,19 +104,17 @@ def covers_stay(event: Event, body: EventsBody) -> bool:
 
 
 def _meta(event: Event, body: EventsBody, fmt: Formatter, *, whole_stay: bool) -> str:
-    """Kind, time, venue, distance, price, as far as they are known."""
+    """Time, place and price, as far as they are known; the kind where little else is."""
     if event.category == "public_holiday":
         return _public_holiday(event, fmt)
     parts = [_status(event, fmt)] if whole_stay else _when(event, body, fmt)
-    if event.venue is not None:
-        parts.append(fmt.bidi_isolate(event.venue.name or ""))
-        if event.venue.distance is not None:
-            parts.append(fmt.distance(event.venue.distance, body.units.distance))
+    if event.venue is not None and event.venue.name:
+        parts.append(fmt.bidi_isolate(event.venue.name))
+    elif event.venue is not None and event.venue.distance is not None:
+        parts.append(fmt.distance(event.venue.distance, body.units.distance))
     parts += [_price(event, fmt), _doubt(event, fmt)]
     known = [part for part in parts if part]
-    if event.venue is None or len(known) < 2:
-        known.insert(0, category_name(event, fmt))
-    return "\u00a0· ".join(known)
+    return "\u00a0· ".join(known or [category_name(event, fmt)])
 
 
 def _doubt(event: Event, fmt: Formatter) -> str:
@@ -233,15 +123,11 @@ def _doubt(event: Event, fmt: Formatter) -> str:
 
 
 def _public_holiday(event: Event, fmt: Formatter) -> str:
-    text = fmt.gettext("Public holiday. Shops and banks may close.")
+    text = fmt.gettext("shops and banks may close")
     if event.uncertain:
-        text = fmt.gettext("Public holiday in parts of the country.")
-    elif event.regions:
-        text = fmt.gettext("Public holiday in this region. Shops and banks may close.")
-    if event.status != "estimated":
-        return text
-    date = fmt.gettext("Date estimated")
-    return fmt.join_sentences([text, fmt.gettext("{sentence}.").format(sentence=date)])
+        text = fmt.gettext("holiday in parts of the country")
+    estimated = fmt.gettext("Date estimated") if event.status == "estimated" else ""
+    return "\u00a0· ".join(part for part in (estimated, text) if part)
 
 
 def _when(event: Event, body: EventsBody, fmt: Formatter) -> list[str]:
@@ -314,28 +200,3 @@ def day_of(text: str) -> date:
 def _moment(text: str) -> datetime | None:
     """The moment a text names; None when it is a date."""
     return datetime.fromisoformat(text) if "T" in text else None
-
-
-def footnote(body: EventsBody, fmt: Formatter, names: Mapping[str, str]) -> str:
-    """What is not listed, and which providers gave less than they have; empty if none did.
-
-    A provider without a name for guests is never named.
-    """
-
-    def named(status: CoverageStatus) -> list[str]:
-        found = (names.get(one.provider) for one in body.coverage if one.status == status)
-        return [name for name in found if name]
-
-    sentences = []
-    if omitted := sum(body.omitted.values()):
-        text = fmt.ngettext(
-            "{count} more event is not listed.", "{count} more events are not listed.", omitted
-        )
-        sentences.append(text.format(count=fmt.number(omitted)))
-    if partial := named("partial"):
-        text = fmt.gettext("Not read in full: {providers}.")
-        sentences.append(text.format(providers=fmt.join_list(partial)))
-    if unreachable := named("unavailable"):
-        text = fmt.gettext("Not reached just now: {providers}.")
-        sentences.append(text.format(providers=fmt.join_list(unreachable)))
-    return fmt.join_sentences(sentences)

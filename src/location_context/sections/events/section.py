@@ -6,7 +6,7 @@ from their cache, or not at all: `coverage` says which.
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime, time, timedelta
+from datetime import timedelta
 from typing import ClassVar, Self
 
 import structlog
@@ -89,7 +89,7 @@ class Events(section.Section[EventsBody]):
             return contract.SectionResult(past, now + timedelta(days=1))
         found = await asyncio.gather(*(_fetch(one, query, deadline) for one in self._providers))
         results = {one.name: result for one, result in zip(self._providers, found, strict=True)}
-        midnight = _next_midnight(query, now)
+        midnight = query.point.next_midnight(now)
         fresh_until = min(now + FRESH_TTL, midnight)
         shared_until = min(fresh_until + SHARED_TTL, midnight)
         lacks = contract.foremost(result.degraded_reason for result in found)
@@ -185,15 +185,13 @@ class Events(section.Section[EventsBody]):
         return language.gettext("holidays, events")
 
     def card(self, body: EventsBody, context: CardContext) -> Card:
-        template = "location_context.sections.events:card.html"
-        names = {one.name: one.label(context.fmt.language) for one in self._providers}
-        return Card(template=template, view=card.card(body, context.fmt, names))
+        return card.card(body, context.fmt, context.today(body.point.timezone))
 
     def brief(self, body: EventsBody, context: CardContext) -> Brief:
         return card.brief(body, context.fmt)
 
     def rows(self, body: EventsBody) -> int:
-        return min(card.MAX_IN_VIEW, len(body.events))
+        return len(body.events)
 
     def text(self, body: EventsBody) -> Iterator[str | section.TextTable]:
         """A line for each event, how many did not fit, and how each provider answered."""
@@ -244,12 +242,6 @@ def _provider_events(
         for event in result.events
         if not (is_known and name == Holidays.name and event.category == "school_holiday")
     ]
-
-
-def _next_midnight(query: contract.Query, now: datetime) -> datetime:
-    """The next local midnight: from then on, today is another day."""
-    tomorrow = query.point.today(now) + timedelta(days=1)
-    return datetime.combine(tomorrow, time.min, tzinfo=query.point.zone)
 
 
 def _response(event: LocalEvent, query: contract.Query, stay: Stay, measure: Measure) -> Event:

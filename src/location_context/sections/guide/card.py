@@ -1,15 +1,17 @@
 """The restaurants card: the nearest of each tier in view, the rest a click away."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from location_context.localisation.formatter import Formatter
-from location_context.sections.card import Brief, BriefItem
+from location_context.sections.card import Brief, BriefItem, Card, Fact
 from location_context.sections.guide.map import FEWEST, Map, drawn
 from location_context.sections.guide.response import GuideBody, RestaurantBody, TierBody
 
-MAX_SHOWN = 8  # the rest is a click away
+TEMPLATE = "location_context.sections.guide:card.html"
+MAX_SHOWN = 6  # the rest is a click away
+MAX_WALK = 30  # minutes on foot to a star that is worth a fact
 SIGNS = ("€", "£", "$", "¥")
 
 
@@ -17,14 +19,16 @@ Shown: TypeAlias = tuple[TierBody, list[RestaurantBody]]  # a tier, and those of
 
 
 @dataclass(frozen=True, kw_only=True)
-class Card:
-    """What the template shows: the tiers in view, and `more` after a click."""
+class View:
+    """What the template shows: the tiers in view, and `more` after a click.
 
-    lead: str
+    `numbers` are those of the restaurants in view, by id: on the map they stand for them.
+    """
+
     map: Map | None
     whereabouts: str
-    unit: str
     tiers: Sequence[Shown]
+    numbers: Mapping[str, int]
     more: Sequence[Shown]
     more_label: str
     footnote: str
@@ -47,17 +51,45 @@ def card(body: GuideBody, fmt: Formatter) -> Card:
     counts = _in_view([len(found) for _, found in tiers])
     shown = [(tier, found[:count]) for (tier, found), count in zip(tiers, counts, strict=True)]
     rest = [(tier, found[count:]) for (tier, found), count in zip(tiers, counts, strict=True)]
+    in_view = [one for _, found in shown for one in found]
     more = sum(len(found) for _, found in rest)
-    label = fmt.ngettext("{count} more restaurant", "{count} more restaurants", more)
-    return Card(
-        lead=lead(body, fmt),
-        map=drawn(body, fmt),
+    drawing, label = drawn(body, in_view, fmt), fmt.gettext("Where they are")
+    if more and drawing:
+        label = fmt.ngettext(
+            "Map and {count} more restaurant", "Map and {count} more restaurants", more
+        )
+    elif more:
+        label = fmt.ngettext("{count} more restaurant", "{count} more restaurants", more)
+    view = View(
+        map=drawing,
         whereabouts=whereabouts(body, fmt),
-        unit=body.units.distance,
         tiers=[one for one in shown if one[1]],
+        numbers={one.id: number for number, one in enumerate(in_view, 1)},
         more=[one for one in rest if one[1]],
         more_label=label.format(count=fmt.number(more)),
         footnote=_footnote(body, fmt),
+    )
+    lines = 4 + 2.4 * len(in_view) + (9 if drawing else 0)
+    return Card(template=TEMPLATE, view=view, lines=lines, facts=[_fact(body, fmt)])
+
+
+def _fact(body: GuideBody, fmt: Formatter) -> Fact:
+    """How far the nearest star is, if one can walk there; else the nearest table."""
+    near = min(body.restaurants, key=lambda one: one.distance)
+    starred = [one for one in body.restaurants if one.stars and one.travel.kind == "walk"]
+    star = min(starred, key=lambda one: one.distance, default=None)
+    if star is not None and star.travel.minutes > MAX_WALK:
+        star = None
+    one = star or near
+    walk = one.travel.kind == "walk"
+    text = fmt.gettext("on foot to {name}") if walk else fmt.gettext("by car to {name}")
+    if star:
+        text = fmt.gettext("on foot to a star: {name}")
+    return Fact(
+        value=fmt.minutes(one.travel.minutes),
+        caption=text.format(name=fmt.bidi_isolate(one.name)),
+        icon="star" if one.stars else one.tier,
+        weight=50,
     )
 
 
@@ -75,28 +107,6 @@ def _in_view(sizes: Sequence[int]) -> list[int]:
             if counts[tier] < size and sum(counts) < MAX_SHOWN:
                 counts[tier] += 1
     return counts
-
-
-def lead(body: GuideBody, fmt: Formatter) -> str:
-    """The nearest restaurant of the highest tier here, and how many more there are."""
-    best = body.restaurants[0]
-    routes = {
-        ("walk", True): fmt.gettext("{name} ({tier}) is about {minutes} min away on foot"),
-        ("walk", False): fmt.gettext("{name} ({tier}) is {minutes} min away on foot"),
-        ("drive", True): fmt.gettext("{name} ({tier}) is about {minutes} min away by car"),
-        ("drive", False): fmt.gettext("{name} ({tier}) is {minutes} min away by car"),
-    }
-    way = routes[best.travel.kind, best.travel.estimated].format(
-        name=fmt.bidi_isolate(best.name), tier=best.label, minutes=best.travel.minutes
-    )
-    if body.total < 2:
-        return fmt.gettext("{nearest}.").format(nearest=way)
-    text = fmt.ngettext(
-        "{nearest}; {count} more restaurant within reach.",
-        "{nearest}; {count} more restaurants within reach.",
-        body.total - 1,
-    )
-    return text.format(nearest=way, count=fmt.number(body.total - 1))
 
 
 def whereabouts(body: GuideBody, fmt: Formatter) -> str:
@@ -172,7 +182,7 @@ def _brief_item(one: RestaurantBody, fmt: Formatter, weight: int) -> BriefItem:
     cuisine = fmt.bidi_isolate(", ".join(one.cuisine))
     return BriefItem(
         name=fmt.bidi_isolate(one.name),
-        details=[text for text in (Card.spoken_way(one, fmt), cuisine) if text],
+        details=[text for text in (View.spoken_way(one, fmt), cuisine) if text],
         url=one.url or one.website or "",
         icon="star" if one.stars else one.tier,
         icons=one.stars or 1,

@@ -1,12 +1,13 @@
-"""The map of the restaurants card: where they lie around the stay, tiers told apart by form.
+"""The map of the restaurants card: where they lie around the stay.
 
 North is up and bearings are true. The distance from the middle is drawn so that the near is not
 lost beside the far: from ring to ring it grows evenly, and a ring is as far as one gets in a time
-on foot or by car (`travel.reach`). A unit of the drawing is a pixel at the usual size of text.
-Restaurants are where they are; where marks would hide one another, the highest tier's stands for
-all, with how many more there are.
+on foot or by car (`travel.reach`). A unit of the drawing is a pixel at the usual size of text. A
+restaurant in view is marked by its number in the list, moved aside where two would hide one
+another; each of the others is a dot.
 """
 
+import cmath
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -14,55 +15,29 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal, Self
 
-from markupsafe import Markup, escape
-
 from location_context.localisation.formatter import Formatter
 from location_context.point import distance_km
-from location_context.sections.guide.records import TIERS
 from location_context.sections.guide.response import GuideBody, RestaurantBody
 from location_context.sections.guide.travel import reach
 
 Way = Literal["walk", "drive"]
 
-START, RIM = 11.0, 112.0  # the radii of the stay's own sign and of the outermost ring
-SIDE, TOP, BOTTOM = 128.0, -128.0, 120.0  # of the drawing; the letter for north is above the rim
+START, RIM = 11.0, 98.0  # the radii of the stay's own sign and of the outermost ring
+SIDE = 110.0  # from the middle to each edge of the drawing
 TIMES: tuple[tuple[Way, int], ...] = (
     ("walk", 5), ("walk", 15), ("walk", 30), ("drive", 10), ("drive", 20), ("drive", 40),
     *(("drive", 30 * half_hours) for half_hours in range(2, 480)),  # as far as any radius reaches
 )  # fmt: skip
-MAX_RINGS = 4  # more would leave no room for the times on them
+MAX_RINGS = 3  # more would leave no room for the times on them
 EVEN = 0.6  # of the radius is shared out evenly, the rest by how many lie between two rings
 FEWEST = 3  # rows of one or two restaurants say as much as a drawing
-HALF_WIDTHS, HALF_HEIGHT = {3: 16.0, 2: 10.5, 1: 5.5, 0: 6.0}, 5.5  # of marks, by stars
-APART = 1.2  # of their sizes; marks that are closer are drawn as one, and leave room for numbers
 SIGN, LETTER, IDEOGRAPH = 15.0, 6.9, 12.0  # widths of the sign of a way and of characters
-NUMBER, LABEL = 9.0, 7.0  # half the width of `+12`, half the height of a label
-_SIGN_OF = dict(zip(TIERS, ("m3", "m2", "m1", "mg", "ms"), strict=True))
+MARK, DOT, LABEL = 10.5, 3.0, 7.0  # radii, and half the height of a label
 # where a ring's time may stand: the south first, then to both sides of it
 _TURNS = [
     (math.sin(math.radians(turn)), -math.cos(math.radians(turn)))
     for turn in (180, 200, 160, 225, 135, 250, 110, 270, 90, 290, 70, 315, 45, 340, 20, 0)
 ]
-
-
-@dataclass(frozen=True)
-class Sign:
-    """A tier's mark: the icon of its heading, as often and at these x."""
-
-    name: str
-    icon: str
-    size: int
-    xs: Sequence[float]
-
-
-SIGNS = {
-    sign.name: sign
-    for sign in (
-        Sign("m3", "star", 11, (-16, -5.5, 5)), Sign("m2", "star", 11, (-10.5, -0.5)),
-        Sign("m1", "star", 12, (-6,)), Sign("mg", "good_value", 14, (-7,)),
-        Sign("ms", "selected", 14, (-7,)),
-    )
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -77,41 +52,17 @@ class Ring:
     half: int
 
 
-@dataclass
-class Mark:
-    """A restaurant at x, y, with the names of those that it hides."""
-
-    sign: str
-    stars: int
-    x: float
-    y: float
-    names: list[str]
-    number_at: tuple[int, int] = (0, 0)
-
-    @property
-    def hidden(self) -> int:
-        return len(self.names) - 1
-
-    def markup(self, fmt: Formatter) -> Markup:
-        """Its sign, which tells its names, and how many it hides."""
-        names = escape(fmt.comma.join(self.names))
-        place = f'x="{self.x:.0f}" y="{self.y:.0f}"'
-        sign = f'<use href="#{self.sign}" {place}><title>{names}</title></use>'
-        if self.hidden:
-            x, y = self.number_at
-            sign += f'<text x="{x}" y="{y + 4}">+{self.hidden}</text>'
-        return Markup(sign)  # noqa: S704  the names are escaped
-
-
 @dataclass(frozen=True, kw_only=True)
 class Map:
-    """What the template draws; `walk` is the radius of what can be walked, 0 for none."""
+    """What the template draws; `walk` is the radius of what can be walked, 0 for none.
+
+    `marks` are number, x and y; `dots` x and y.
+    """
 
     rings: Sequence[Ring]
-    marks: Markup
-    signs: Sequence[Sign]
+    marks: Sequence[tuple[int, int, int]]
+    dots: Sequence[tuple[int, int]]
     walk: int
-    key: str
 
 
 @dataclass(frozen=True)
@@ -165,7 +116,7 @@ class Taken:
         best, least = (0, 0), math.inf
         for x, y in places:
             left, right, top, bottom = x - half, x + half, y - LABEL, y + LABEL
-            seen = left > -SIDE and right < SIDE and top > TOP and bottom < BOTTOM
+            seen = left > -SIDE and right < SIDE and top > -SIDE and bottom < SIDE
             covered = 0.0 if seen else 1e6
             for at_left, at_right, at_top, at_bottom in self.boxes:
                 if at_top < bottom and at_bottom > top and at_left < right and at_right > left:
@@ -179,50 +130,47 @@ class Taken:
         return best
 
 
-def drawn(body: GuideBody, fmt: Formatter) -> Map | None:
+def drawn(body: GuideBody, in_view: Sequence[RestaurantBody], fmt: Formatter) -> Map | None:
     """The map of a response; None for so few restaurants that it would not help."""
     if len(body.restaurants) < FEWEST:
         return None
     point, found = body.point, body.restaurants
     distances = [distance_km(point.lat, point.lng, one.lat, one.lng) for one in found]
     scale = Scale.of(distances)
-    bearings = (one.bearing for one in found)
-    marks = _marks(found, map(scale.place, distances, bearings))
+    numbers = {one.id: number for number, one in enumerate(in_view, 1)}
+    places = {
+        one.id: scale.place(km, one.bearing) for one, km in zip(found, distances, strict=True)
+    }
+    marks = _apart([places[one.id] for one in in_view])
+    dots = [at for id_, at in places.items() if id_ not in numbers]
     taken = Taken()
-    taken.take(0, 0, 8, 8)  # the stay
-    taken.take(0, TOP + 6, 6, 6)  # the letter for north
-    for mark in marks:
-        taken.take(mark.x, mark.y, HALF_WIDTHS[mark.stars], HALF_HEIGHT)
-    for mark in marks:
-        if mark.hidden:
-            aside, below = HALF_WIDTHS[mark.stars] + NUMBER, HALF_HEIGHT + LABEL
-            beside = ((aside, 0), (-aside, 0), (0, below), (0, -below))
-            mark.number_at = taken.freest(((mark.x + x, mark.y + y) for x, y in beside), NUMBER)
+    taken.take(0, 0, 9, 9)  # the stay
+    for x, y in marks:
+        taken.take(x, y, MARK, MARK)
+    for x, y in dots:
+        taken.take(x, y, DOT, DOT)
     walks = [r for (way, _), r in zip(scale.times, scale.radii, strict=True) if way == "walk"]
     return Map(
         rings=_rings(scale, taken, fmt),
-        marks=Markup("").join(one.markup(fmt) for one in marks),
-        signs=[SIGNS[name] for name in dict.fromkeys(one.sign for one in marks)],
+        marks=[(number, round(x), round(y)) for number, (x, y) in enumerate(marks, 1)],
+        dots=[(round(x), round(y)) for x, y in dots],
         walk=round(walks[-1]) if walks else 0,
-        key=_key(marks, fmt),
     )
 
 
-def _marks(found: Sequence[RestaurantBody], places: Iterable[tuple[float, float]]) -> list[Mark]:
-    """A mark for each, or one for several that would hide one another; the highest tier first."""
-    marks = list[Mark]()
-    for one, (x, y) in zip(found, places, strict=True):
-        half = HALF_WIDTHS[one.stars]
-        for mark in marks:
-            if (
-                abs(mark.y - y) < 2 * HALF_HEIGHT * APART
-                and abs(mark.x - x) < (HALF_WIDTHS[mark.stars] + half) * APART
-            ):
-                mark.names.append(one.name)
-                break
-        else:
-            marks.append(Mark(_SIGN_OF[one.tier], one.stars, x, y, [one.name]))
-    return marks
+def _apart(places: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The places moved as little as lets each mark be read, and off the stay in the middle."""
+    moved = [complex(x, y) for x, y in places]
+    for _ in range(60):
+        for n in range(len(moved)):
+            at, others = moved[n], [(one, 2 * MARK) for m, one in enumerate(moved) if m != n]
+            for other, room in (*others, (0j, MARK + 9)):
+                gap = at - other
+                if abs(gap) < room:
+                    way = gap / abs(gap) if gap else cmath.rect(1.0, n)
+                    at += way * (room - abs(gap)) / 2
+            moved[n] = at * min(1.0, RIM / abs(at)) if at else at
+    return [(at.real, at.imag) for at in moved]
 
 
 def _rings(scale: Scale, taken: Taken, fmt: Formatter) -> list[Ring]:
@@ -235,9 +183,3 @@ def _rings(scale: Scale, taken: Taken, fmt: Formatter) -> list[Ring]:
         places = ((radius * x, radius * y) for x, y in _TURNS)
         rings.append(Ring(way, minutes, round(radius), *taken.freest(places, half), round(half)))
     return rings
-
-
-def _key(marks: Sequence[Mark], fmt: Formatter) -> str:
-    rings = fmt.gettext("Rings: estimated times from your stay.")
-    numbers = fmt.gettext("A number counts others close by.")
-    return fmt.join_sentences([rings, numbers if any(one.hidden for one in marks) else ""])

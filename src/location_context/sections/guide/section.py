@@ -232,8 +232,7 @@ class Guide(section.Section[GuideBody]):
         return language.gettext("restaurants")
 
     def card(self, body: GuideBody, context: CardContext) -> Card:
-        template = "location_context.sections.guide:card.html"
-        return Card(template=template, view=card.card(body, context.fmt))
+        return card.card(body, context.fmt)
 
     def brief(self, body: GuideBody, context: CardContext) -> Brief:
         return card.brief(body, context.fmt)

@@ -1,117 +1,336 @@
-"""The weather card: what the widget says and draws of a stay's weather.
+"""The weather card: the days of the stay for the page, two facts, dangers, and a typical day.
 
 A straddling stay comes as two answers: the near part as a forecast, the whole as climatology; its
-days are the forecast's, then the typical ones. Bars stand on one scale for the stay, from the
-lowest value less a degree to the highest and a degree; their geometry is `style`, as custom
-properties in per cent.
+days are the forecast's, then the typical ones, which never share a row. Up to ten days have a row
+each; more are shown by weeks. A short stay of typical days alone is one typical day. All bars stand
+on one scale, from two degrees below the lowest value to two above the highest; their colour tells
+the temperature itself, the same on every page.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from itertools import groupby
+from functools import cached_property
+from itertools import groupby, pairwise
 from typing import Self
 from zoneinfo import ZoneInfo
 
-from location_context.localisation.formatter import NO_BREAK, Formatter
-from location_context.sections.card import Brief, BriefColumn
+from location_context.localisation.formatter import Formatter
+from location_context.sections.card import (
+    Brief,
+    BriefColumn,
+    Card,
+    Fact,
+    Fold,
+    Moment,
+    Row,
+    Timeline,
+)
 from location_context.sections.contract import UnitsBody
 from location_context.sections.weather import summary_text
+from location_context.sections.weather.rain import dry_rows, rain, usual_rain
 from location_context.sections.weather.response import Day, WeatherBody, YearBody
 from location_context.sections.weather.summary_text import mean
+from location_context.sections.weather.warning import Danger, dangers
 
-MAX_COLUMNS = 10
+TEMPLATE = "location_context.sections.weather:card.html"
+MAX_DAYS = 10  # with a row each; beyond, by weeks
 MAX_BRIEF_COLUMNS = 8
 WEEK = 7
-LIKELY_PERCENT = 50
-MAX_DAYS = 35  # shown one by one; beyond, by weeks
-MAX_DOTS = 16
-_FIRM, _VAGUE = 4.0, 11.0  # kelvin from p10 to p90: of tomorrow's forecast, of a temperate climate
-_PALEST = 0.9  # of the bar's inside; its outline keeps the full colour
+ALIKE, RUN = 2.0, 3  # kelvin within which so many typical days are one row
+COLOURED, BOLD = 20, 50  # percent of chance
 _DROP_LEVELS = (20, 40, 65)  # percent of chance for one, two and three drops
+_COLOURS = (  # °C, sRGB
+    (-25, (116, 89, 200)), (-10, (75, 99, 207)), (0, (44, 132, 211)), (8, (37, 152, 180)),
+    (14, (79, 159, 128)), (19, (178, 138, 36)), (25, (208, 119, 31)), (31, (212, 95, 43)),
+    (37, (192, 58, 56)), (45, (173, 49, 96)),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scale:
-    """The one scale of all bars."""
+    """The one scale of all bars, in the unit of the answer."""
 
     low: float
     high: float
+    fahrenheit: bool
 
     @classmethod
-    def over(cls, values: Iterable[float | None]) -> Self:
-        known = [value for value in values if value is not None] or [0.5]
-        return cls(low=min(known) - 1, high=max(known) + 1)
+    def over(cls, days: Iterable[Day], unit: str) -> Self:
+        names = ("temperature_min", "temperature_max", "temperature_max_p10", "temperature_max_p90")
+        found = [getattr(day, name) for day in days for name in names]
+        known = [value for value in found if value is not None] or [0.0]
+        margin = 3.6 if unit == "°F" else 2.0
+        return cls(low=min(known) - margin, high=max(known) + margin, fahrenheit=unit == "°F")
 
     def share(self, value: float) -> float:
         """Where a value lies, in per cent of the scale."""
         return round(100 * (value - self.low) / (self.high - self.low), 1)
 
-    def span(self, low: float, high: float) -> tuple[float, float]:
-        """Where a bar begins and how long it is, in per cent."""
-        begin = self.share(low)
-        return begin, round(max(0.0, self.share(high) - begin), 1)
+    def stops(self) -> list[tuple[float, str]]:
+        """The colours from end to end, by per cent."""
+        low, high = (self._celsius(value) for value in (self.low, self.high))
+        inside = [at for at, _ in _COLOURS if low < at < high]
+        return [
+            (round(100 * (at - low) / (high - low), 1), colour(at)) for at in (low, *inside, high)
+        ]
+
+    def _celsius(self, value: float) -> float:
+        return (value - 32) / 1.8 if self.fahrenheit else value
 
 
-@dataclass(frozen=True, kw_only=True)
-class DayView:
-    """One day as it is shown.
-
-    Attributes:
-        range: where its high lies 8 days in 10, in words; empty when unknown.
-        bar: the custom properties of what is drawn, empty when unknown.
-    """
-
-    first: date
-    last: date
-    weekday: str
-    day: str
-    icon: str
-    high: str
-    range: str
-    low: str
-    chance: str
-    drop: int
-    likely: bool
-    bar: str
-    spoken: str
+def colour(celsius: float) -> str:
+    """The colour of a temperature as `#rrggbb`."""
+    if celsius <= _COLOURS[0][0]:
+        return _hex(_COLOURS[0][1])
+    for (cold, one), (warm, other) in pairwise(_COLOURS):
+        if celsius <= warm:
+            share = (celsius - cold) / (warm - cold)
+            return _hex(round(a + share * (b - a)) for a, b in zip(one, other, strict=True))
+    return _hex(_COLOURS[-1][1])
 
 
-def day_views(days: Sequence[Day], scale: Scale, units: UnitsBody, fmt: Formatter) -> list[DayView]:
-    """Each day, or each week when there are too many days."""
-    length = 1 if len(days) <= MAX_DAYS else 7
-    shown = [days[n : n + length] for n in range(0, len(days), length)]
-    return [view(some, scale, units, fmt) for some in shown]
+def _hex(channels: Iterable[int]) -> str:
+    return "#" + "".join(f"{one:02x}" for one in channels)
 
 
-def view(days: Sequence[Day], scale: Scale, units: UnitsBody, fmt: Formatter) -> DayView:
-    """One day, or the mean of several."""
-    high, low = mean(d.temperature_max for d in days), mean(d.temperature_min for d in days)
-    chance = mean(d.precipitation_probability for d in days)
-    tenths = None if high is None else high_tenths(days)
-    first, last = days[0].date, days[-1].date
-    week = len(days) > 1
-    if high is None and low is None:
-        high = mean(d.temperature_mean for d in days)
-    rain = _rain_text(days, chance, units.precipitation, fmt)
-    span = fmt.temperatures_in_words(*tenths) if tenths else ""
-    values = ["" if value is None else fmt.temperature(value) for value in (high, low)]
-    return DayView(
-        first=first,
-        last=last,
-        weekday="" if week else fmt.weekday(first),
-        day=fmt.date_range(first, last) if week else str(first.day),
-        icon=_condition(days) or "unknown",
-        high=values[0],
-        range=" ".join(span.rsplit(NO_BREAK, 1)),  # a narrow column breaks it once
-        low=values[1],
-        chance=rain,
-        drop=sum((chance or 0) >= level for level in _DROP_LEVELS),
-        likely=(chance or 0) >= LIKELY_PERCENT,
-        bar=_bar(scale, (low, high), tenths, units),
-        spoken=_spoken(days, values, span, rain, fmt),
+def card(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter, now: datetime) -> Card:
+    """The card of the whole stay, and of its near part when that alone is a forecast."""
+    shown = _Days(whole, _straddling(whole, near), fmt)
+    today = now.astimezone(ZoneInfo(whole.point.timezone)).date()
+    found = dangers(shown.forecast, today, whole.units, fmt)
+    return Card(
+        template=TEMPLATE if shown.as_one else "",
+        view=shown.typical_day() if shown.as_one else None,
+        facts=shown.facts(today),
+        moments=[
+            Moment(day=one.day, title=one.short, icon=one.kind, kind="danger") for one in found
+        ],
+        folds=[one for one in (_years(whole, fmt),) if one],
+        timeline=shown.timeline(found[0] if found else None),
     )
+
+
+@dataclass(frozen=True)
+class _Days:
+    """The days of a stay as they are shown; `near` where that alone is a forecast."""
+
+    whole: WeatherBody
+    near: WeatherBody | None
+    fmt: Formatter
+
+    @cached_property
+    def parts(self) -> list[tuple[str, list[Day]]]:
+        return _parts(self.whole, self.near)
+
+    @property
+    def all(self) -> list[Day]:
+        return [day for _, some in self.parts for day in some]
+
+    @property
+    def forecast(self) -> list[Day]:
+        return [day for kind, some in self.parts if kind == "forecast" for day in some]
+
+    @property
+    def as_one(self) -> bool:
+        """Whether one typical day stands for all."""
+        return not self.forecast and len(self.whole.days) <= MAX_DAYS
+
+    @property
+    def by_weeks(self) -> bool:
+        return len(self.all) > MAX_DAYS
+
+    @cached_property
+    def scale(self) -> Scale:
+        return Scale.over(self.all, self.whole.units.temperature)
+
+    def timeline(self, worst: Danger | None) -> Timeline:
+        fmt, key = self.fmt, ""
+        heading = fmt.gettext("Your stay, day by day")
+        if self.as_one:
+            heading = fmt.gettext("A typical day of your stay")
+        elif self.by_weeks:
+            heading = fmt.gettext("Your stay, week by week")
+        if any(high_tenths([day]) for day in self.all) and not self.as_one:
+            key = fmt.gettext("The soft end of each bar: where 8 in 10 highs fall.")
+            if self.by_weeks:
+                key = fmt.gettext("Averages of weeks. Soft end: where 8 in 10 highs fall.")
+        newest = self.near or self.whole
+        return Timeline(
+            heading=heading,
+            badge=stale_note(newest, fmt) if newest.stale else _kind(self.whole, self.near, fmt),
+            warning=(worst.title, worst.text) if worst else None,
+            rows=[] if self.as_one else self._rows(),
+            stops=self.scale.stops(),
+            key=key,
+            apart=self._apart(),
+        )
+
+    def _rows(self) -> list[Row]:
+        rows = list[Row]()
+        for kind, some in self.parts:
+            usual, dry = kind == "typical" and len(self.parts) > 1, dry_rows(some)
+            rows += [self._row(step, dry=dry, usual=usual) for step in self._steps(some, kind)]
+        return rows
+
+    def _steps(self, days: list[Day], kind: str) -> list[list[Day]]:
+        """The days of each row."""
+        if self.by_weeks:
+            return [days[n : n + WEEK] for n in range(0, len(days), WEEK)]
+        if kind == "forecast":
+            return [[day] for day in days]
+        steps = list[list[Day]]()
+        alike = ALIKE * (1.8 if self.scale.fahrenheit else 1)
+        for day in days:
+            highs = [one.temperature_max for one in (*(steps[-1] if steps else ()), day)]
+            known = [value for value in highs if value is not None]
+            if steps and len(known) == len(highs) and max(known) - min(known) <= alike:
+                steps[-1].append(day)
+            else:
+                steps.append([day])
+        return [
+            part
+            for step in steps
+            for part in ([step] if len(step) >= RUN else [[day] for day in step])
+        ]
+
+    def _apart(self) -> str:
+        """What stands above the typical days that follow a forecast."""
+        far = self.parts[-1][1]
+        if len(self.parts) < 2 or not far:
+            return ""
+        text = self.fmt.gettext("Typical for these dates, {dates}")
+        return text.format(dates=self.fmt.date_range_long(far[0].date, far[-1].date))
+
+    def _row(self, days: Sequence[Day], *, dry: Collection[date] = (), usual: bool = False) -> Row:
+        """One day, or the mean of several."""
+        fmt = self.fmt
+        high, low = mean(d.temperature_max for d in days), mean(d.temperature_min for d in days)
+        tenths = None if high is None else high_tenths(days)
+        chance = mean(d.precipitation_probability for d in days)
+        text, amount = self._rain(days, chance, dry=dry, usual=usual)
+        if high is None and low is None:
+            high = mean(d.temperature_mean for d in days)
+        values = ["" if value is None else fmt.temperature(value) for value in (high, low)]
+        said = fmt.temperatures_in_words(*tenths) if tenths else ""
+        span, at = None, self.scale.share
+        if high is not None and low is not None:
+            p10, p90 = tenths or (high, high)
+            ends = (low, min(max(p10, low), high), high, max(p90, high))
+            span = (at(ends[0]), at(ends[1]), at(ends[2]), at(ends[3]))
+        alone = len(days) == 1 and self.whole.basis.kind != "monthly_mean"
+        wet = chance or 0
+        return Row(
+            first=days[0].date,
+            last=days[-1].date,
+            spoken=_spoken(days, values, said, text, fmt),
+            icon=(_condition(days) or "unknown") if alone and not usual else "",
+            low=values[1],
+            high=values[0],
+            span=span,
+            rain=text,
+            amount=amount,
+            wet=2 if wet >= BOLD and not usual and alone else 1 if wet >= COLOURED else 0,
+            typical=usual,
+        )
+
+    def _rain(
+        self, days: Sequence[Day], chance: float | None, *, dry: Collection[date], usual: bool
+    ) -> tuple[str, str]:
+        """The chance of rain in words, and how much; the amount where only that is known."""
+        fmt, units = self.fmt, self.whole.units
+        if chance is None:
+            amount = mean(day.precipitation_sum for day in days)
+            digits = 0 if units.precipitation == "mm" else 2
+            return ("" if amount is None else fmt.measure(amount, units.precipitation, digits)), ""
+        if len(days) > 1 and not usual:
+            wet = sum((day.precipitation_probability or 0.0) for day in days) / 100
+            text = fmt.gettext("{count} of {total} wet")
+            return text.format(count=fmt.number(round(wet)), total=fmt.number(len(days))), ""
+        if usual:
+            share = fmt.gettext("{count} in {total}")
+            tenths = fmt.number(round(chance / 10))
+            return share.format(count=tenths, total=fmt.number(10)), fmt.gettext("wet")
+        if days[0].date in dry:
+            return fmt.gettext("dry"), ""
+        return fmt.percent(chance), _amount(days[0], units, fmt) if chance >= BOLD else ""
+
+    def facts(self, today: date) -> list[Fact]:
+        """How warm it is and how wet, over the days that are left."""
+        fmt = self.fmt
+        days = [day for day in self.all if day.date >= today]
+        highs = [day.temperature_max for day in days if day.temperature_max is not None]
+        lows = [day.temperature_min for day in days if day.temperature_min is not None]
+        middle = mean(day.temperature_mean for day in days)
+        value, facts = "", list[Fact]()
+        caption: str = fmt.gettext("on average, day and night")
+        if highs and lows:
+            value = fmt.temperatures(min(highs), max(highs))
+            caption = fmt.gettext("by day, {range} at night")
+            caption = caption.format(range=fmt.temperatures(min(lows), max(lows)))
+        elif middle is not None:
+            value = fmt.temperature(middle)
+        if value:
+            facts.append(
+                Fact(value=value, caption=caption, icon="temperature", tone="sun", weight=100)
+            )
+        if said := rain(days, today, fmt) if self.forecast else usual_rain(days, fmt):
+            facts.append(
+                Fact(value=said.value, caption=said.caption, icon="drop3", tone="rain", weight=90)
+            )
+        return facts
+
+    def typical_day(self) -> "TypicalDay":
+        body, fmt, row = self.whole, self.fmt, self._row(self.whole.days)
+        tenths = high_tenths(body.days)
+        text = fmt.gettext("8 days in 10 reach {range}")
+        chance = mean(day.precipitation_probability for day in body.days)
+        facts = list[tuple[str, str]]()
+        if said := usual_rain(body.days, fmt):
+            facts.append((said.value, said.caption))
+        elif row.rain:
+            facts.append((row.rain, fmt.gettext("of rain a day on average")))
+        sun = mean(day.sunshine_hours for day in body.days)
+        if sun is not None and round(sun):
+            hours = fmt.ngettext("{hours} hour", "{hours} hours", round(sun))
+            facts.append((hours.format(hours=fmt.number(round(sun))), fmt.gettext("of sun a day")))
+        return TypicalDay(
+            spoken=row.spoken,
+            low=row.low,
+            high=row.high,
+            range=text.format(range=fmt.temperatures(*tenths)) if tenths else "",
+            span=row.span,
+            drops=None if chance is None else round(chance / 10),
+            facts=facts,
+        )
+
+    def column(self, days: Sequence[Day], label: str, *, usual: bool) -> BriefColumn:
+        """The step of a brief."""
+        shown = self._row(days)
+        chance = mean(day.precipitation_probability for day in days)
+        text = shown.rain if chance is None else self.fmt.percent(chance)
+        drops = sum((chance or 0) >= level for level in _DROP_LEVELS)
+        wet = (f"drop{drops}" if text else "", text or "–")
+        monthly = self.whole.basis.kind == "monthly_mean"
+        return BriefColumn(
+            label=label,
+            spoken=shown.spoken,
+            icon="" if monthly else _condition(days) or "unknown",
+            value=shown.high or "–",
+            quiet=[("", shown.low), wet] if shown.low else [wet],
+            usual=usual,
+        )
+
+
+def _amount(day: Day, units: UnitsBody, fmt: Formatter) -> str:
+    """What falls, as snow where that is known; nothing where it rounds to none."""
+    if day.snowfall_sum is not None and round(day.snowfall_sum) >= 1:
+        return fmt.measure(day.snowfall_sum, units.snowfall)
+    digits = 0 if units.precipitation == "mm" else 1
+    if day.precipitation_sum is None or round(day.precipitation_sum, digits) == 0:
+        return ""
+    return fmt.measure(day.precipitation_sum, units.precipitation, digits)
 
 
 def high_tenths(days: Iterable[Day]) -> tuple[float, float] | None:
@@ -127,42 +346,10 @@ def high_tenths(days: Iterable[Day]) -> tuple[float, float] | None:
     return sum(lows) / len(known), sum(highs) / len(known)
 
 
-def _rain_text(days: Sequence[Day], chance: float | None, unit: str, fmt: Formatter) -> str:
-    """The chance of rain; the amount where only that is known."""
-    amount = mean(day.precipitation_sum for day in days)
-    if chance is not None:
-        return fmt.percent(chance)
-    return "" if amount is None else fmt.measure(amount, unit, 0 if unit == "mm" else 2)
-
-
-def _bar(
-    scale: Scale,
-    solid: tuple[float | None, float | None],
-    tenths: tuple[float, float] | None,
-    units: UnitsBody,
-) -> str:
-    """The bar from low to high; the dots of the high's range, and how pale it makes the bar."""
-    low, high = solid
-    if low is None or high is None:
-        return ""
-    start, length = scale.span(low, high)
-    text = f"--a:{start:g}%;--b:{length:g}%"
-    if tenths is None:
-        return text
-    start, length = scale.span(*tenths)
-    return f"{text};--c:{start:g}%;--d:{length:g}%;--f:{_paleness(tenths, units):g}"
-
-
-def _paleness(tenths: tuple[float, float], units: UnitsBody) -> float:
-    """0 for a range that is as good as known, up to `_PALEST`."""
-    kelvin = (tenths[1] - tenths[0]) / (1.8 if units.temperature == "°F" else 1)
-    return round(min(1.0, max(0.0, (kelvin - _FIRM) / (_VAGUE - _FIRM))) * _PALEST, 2)
-
-
 def _spoken(
     days: Sequence[Day], values: Sequence[str], span: str, rain: str, fmt: Formatter
 ) -> str:
-    """The day as one sentence; `values` are its high and low."""
+    """The row as one sentence; `values` are its high and low."""
     high, low = (value or fmt.gettext("not known") for value in values)
     facts = [days[0].summary] if len(days) == 1 and days[0].summary else []
     if span:
@@ -174,8 +361,9 @@ def _spoken(
     if rain and all(day.precipitation_probability is None for day in days):
         facts.append(fmt.gettext("rain {amount}").format(amount=rain))
     else:
-        chance = rain or fmt.gettext("not known")
-        facts.append(fmt.gettext("chance of rain {percent}").format(percent=chance))
+        chance = mean(day.precipitation_probability for day in days)
+        known = fmt.gettext("not known") if chance is None else fmt.percent(chance)
+        facts.append(fmt.gettext("chance of rain {percent}").format(percent=known))
     when = fmt.date_long(days[0].date)
     if len(days) > 1:
         when = fmt.dates(days[0].date, days[-1].date)
@@ -189,62 +377,44 @@ def _condition(days: Sequence[Day]) -> str | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class YearView:
-    """One year as it is shown."""
+class TypicalDay:
+    """What the template shows in place of rows: one day that stands for all.
 
-    year: str
-    high: str
-    dots: int
-    wet: str
+    Attributes:
+        span: of the bar, in per cent of the scale; None where it is not known.
+        drops: of ten, one for each wet day in ten; None where that is not known.
+        facts: pairs of a number and what it is.
+    """
+
     spoken: str
+    low: str
+    high: str
+    range: str
+    span: tuple[float, ...] | None
+    drops: int | None
+    facts: Sequence[tuple[str, str]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Years:
-    """The strip, and one line on its extremes."""
-
-    line: str
-    years: Sequence[YearView]
-    style: str
-
-
-def years(body: WeatherBody, fmt: Formatter) -> Years | None:
-    """The strip; None when there is no history."""
-    known = [
-        year
-        for year in body.history
-        if year.temperature_max_mean is not None and year.temperature_min_mean is not None
-    ]
+def _years(body: WeatherBody, fmt: Formatter) -> Fold | None:
+    """What the same dates were like in past years; None when there is no history."""
+    known = [year for year in body.history if year.temperature_max_mean is not None]
     if not known:
         return None
-    lows = [year.temperature_min_mean or 0.0 for year in known]
+    label = fmt.gettext("The last ten years")
+    if len(known) != 10:
+        label = fmt.gettext("Past years")
     highs = [year.temperature_max_mean or 0.0 for year in known]
-    scale = Scale.over([*lows, *highs])
-    rules = []
-    for number, (low, high) in enumerate(zip(lows, highs, strict=True)):
-        start, length = scale.span(low, high)
-        rules.append(f"#y{number}{{--a:{start:g}%;--b:{length:g}%}}")
-    views = [_year_view(year, high, fmt) for year, high in zip(known, highs, strict=True)]
-    return Years(line=_extremes(known, highs, fmt), years=views, style="".join(rules))
-
-
-def _year_view(year: YearBody, high: float, fmt: Formatter) -> YearView:
-    facts = [fmt.gettext("average high {temperature}").format(temperature=fmt.temperature(high))]
-    if year.wet_days is not None:
-        text = fmt.ngettext("{count} wet day", "{count} wet days", year.wet_days)
-        facts.append(text.format(count=year.wet_days))
-    few = year.wet_days is not None and year.wet_days <= MAX_DOTS
-    return YearView(
-        year=str(year.year),
-        high=fmt.temperature(high),
-        dots=year.wet_days or 0 if few else 0,
-        wet="" if few else ("–" if year.wet_days is None else str(year.wet_days)),
-        spoken=fmt.gettext("{date}: {facts}.").format(date=year.year, facts=fmt.join_list(facts)),
-    )
+    counted = [(year.wet_days, year.year) for year in known if year.wet_days is not None]
+    said = [_extremes(known, highs, fmt)]
+    if counted:
+        (few, dry_year), (many, wet_year) = min(counted), max(counted)
+        text = fmt.gettext("Wet days: from {low} ({low_year}) to {high} ({high_year}).")
+        said.append(text.format(low=few, low_year=dry_year, high=many, high_year=wet_year))
+    return Fold(label=label, sentences=said)
 
 
 def _extremes(known: Sequence[YearBody], highs: Sequence[float], fmt: Formatter) -> str:
-    """The coolest and the warmest year, each with its wet days."""
+    """The coolest and the warmest year."""
     cool, warm = (min(highs), max(highs))
     if round(cool) == round(warm):
         return fmt.gettext("Afternoons averaged {temperature} in each of them.").format(
@@ -259,72 +429,12 @@ def _extremes(known: Sequence[YearBody], highs: Sequence[float], fmt: Formatter)
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Group:
-    """Days of one kind.
-
-    Attributes:
-        label, detail: empty when there is one kind only.
-        first: the number of its first day on the page, by which the style block knows it.
-    """
-
-    kind: str
-    label: str
-    detail: str
-    first: int
-    days: Sequence[DayView]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Card:
-    """What the template shows."""
-
-    badge: str
-    lead: str
-    note: str
-    stale: str
-    groups: Sequence[Group]
-    columns: int
-    side: bool
-    weeks: bool
-    monthly: bool
-    ranges: bool
-    snow: bool
-    years: Years | None
-    style: str
-
-
-def card(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter, now: datetime) -> Card:
-    """The card of the whole stay, and of its near part when that alone is a forecast."""
-    near = _straddling(whole, near)
-    parts = _parts(whole, near)
-    days = [day for _, found in parts for day in found]
-    bounds = ("temperature_max", "temperature_min", "temperature_max_p10", "temperature_max_p90")
-    scale = Scale.over(getattr(day, name) for day in days for name in bounds)
-    groups: list[Group] = []
-    for kind, found in parts:
-        shown = day_views(found, scale, whole.units, fmt)
-        label, detail = _label(whole, kind, shown, fmt) if len(parts) > 1 else ("", "")
-        first = sum(len(group.days) for group in groups)
-        groups.append(Group(kind=kind, label=label, detail=detail, first=first, days=shown))
-    views = [view for group in groups for view in group.days]
-    ten = years(whole, fmt)
-    newest = near or whole
-    return Card(
-        badge=badge(whole, near, fmt) + age(newest, fmt, now),
-        lead=headline(whole, near, fmt),
-        note=note(whole, near, fmt),
-        stale=stale_line(newest, fmt) if newest.stale else "",
-        groups=groups,
-        columns=len(views) if len(views) <= MAX_COLUMNS else 7,
-        side=len(parts) > 1 and len(views) <= MAX_COLUMNS,
-        weeks=len(views) < len(days),
-        monthly=whole.basis.kind == "monthly_mean",
-        ranges=any(view.range for view in views),
-        snow=any((day.snowfall_sum or 0) > 0 for day in days),
-        years=ten,
-        style=_style(groups, views) + (ten.style if ten else ""),
-    )
+def _kind(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
+    """What kind of numbers these are; a forecast alone needs no word."""
+    if near is not None:
+        text = fmt.gettext("Forecast to {date}, then typical")
+        return text.format(date=fmt.day(near.stay.end))
+    return badge(whole, None, fmt) if whole.mode == "climatology" else ""
 
 
 def _straddling(whole: WeatherBody, near: WeatherBody | None) -> WeatherBody | None:
@@ -336,7 +446,7 @@ def brief(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter, now: dat
     """The same of a stay in few words: its days, else its weeks, else its months."""
     near = _straddling(whole, near)
     newest = near or whole
-    columns, caption = _brief_columns(_parts(whole, near), whole, fmt)
+    columns, caption = _brief_columns(_Days(whole, near, fmt))
     monthly = whole.basis.kind == "monthly_mean"
     last = near.days if near else whole.days if whole.mode == "forecast" else ()
     sure = _typical_range(whole.days, fmt) if whole.mode == "climatology" and not near else ""
@@ -353,49 +463,29 @@ def brief(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter, now: dat
     )
 
 
-def _brief_columns(
-    parts: Sequence[tuple[str, list[Day]]], whole: WeatherBody, fmt: Formatter
-) -> tuple[list[BriefColumn], str]:
+def _brief_columns(shown: _Days) -> tuple[list[BriefColumn], str]:
     """At most eight columns, and what they are averages of: days of one kind alone."""
+    fmt, caption = shown.fmt, ""
     label: Callable[[Formatter, date], str] = _weekday_and_day
-    caption = ""
-    steps = {kind: [[day] for day in days] for kind, days in parts}
+    steps = {kind: [[day] for day in days] for kind, days in shown.parts}
     if sum(map(len, steps.values())) > MAX_BRIEF_COLUMNS:
-        label, caption = (
-            Formatter.date_without_weekday,
-            fmt.gettext("Averages of weeks, from each date on."),
-        )
+        label = Formatter.date_without_weekday
+        caption = fmt.gettext("Averages of weeks, from each date on.")
         steps = {
-            kind: [days[n : n + WEEK] for n in range(0, len(days), WEEK)] for kind, days in parts
+            kind: [days[n : n + WEEK] for n in range(0, len(days), WEEK)]
+            for kind, days in shown.parts
         }
     if sum(map(len, steps.values())) > MAX_BRIEF_COLUMNS:
-        label, caption = (
-            Formatter.month,
-            fmt.gettext("Averages of the stay’s days in each month."),
-        )
-        steps = {kind: [list(few) for _, few in groupby(days, key=_month)] for kind, days in parts}
+        label, caption = Formatter.month, fmt.gettext("Averages of the stay’s days in each month.")
+        steps = {
+            kind: [list(few) for _, few in groupby(days, key=_month)] for kind, days in shown.parts
+        }
+    typical = "typical" if len(shown.parts) > 1 else ""
     return [
-        _brief_column(
-            days, label(fmt, days[0].date), whole, fmt, usual=len(parts) > 1 and kind == "typical"
-        )
+        shown.column(days, label(fmt, days[0].date), usual=kind == typical)
         for kind, several in steps.items()
         for days in several
     ], caption
-
-
-def _brief_column(
-    days: Sequence[Day], label: str, whole: WeatherBody, fmt: Formatter, *, usual: bool
-) -> BriefColumn:
-    shown = view(days, Scale(low=0, high=1), whole.units, fmt)  # without bars
-    rain = (f"drop{shown.drop}" if shown.chance else "", shown.chance or "–")
-    return BriefColumn(
-        label=label,
-        spoken=shown.spoken,
-        icon="" if whole.basis.kind == "monthly_mean" else shown.icon,
-        value=shown.high or "–",
-        quiet=[("", shown.low), rain] if shown.low else [rain],
-        usual=usual,
-    )
 
 
 def _weekday_and_day(fmt: Formatter, day: date) -> str:
@@ -414,26 +504,6 @@ def _parts(whole: WeatherBody, near: WeatherBody | None) -> list[tuple[str, list
     last = near.stay.end
     far = [day for day in whole.days if day.date > last]
     return [("forecast", list(near.days)), ("typical", far)]
-
-
-def _label(
-    whole: WeatherBody, kind: str, views: Sequence[DayView], fmt: Formatter
-) -> tuple[str, str]:
-    """What a group is called, and how far it reaches."""
-    if kind == "forecast":
-        last = fmt.day(views[-1].last)
-        return fmt.gettext("Forecast"), fmt.gettext("to {date}").format(date=last)
-    detail = fmt.gettext("from {date}").format(date=fmt.day(views[0].first))
-    if whole.basis.years:
-        detail += f", {fmt.years(whole.basis.years)}"
-    return fmt.gettext("Typical"), detail
-
-
-def _style(groups: Sequence[Group], views: Sequence[DayView]) -> str:
-    rules = [f"#w{number}{{{view.bar}}}" for number, view in enumerate(views) if view.bar]
-    if len(groups) > 1 and len(views) <= MAX_COLUMNS:
-        rules += [f".g{number}{{--k:{len(group.days)}}}" for number, group in enumerate(groups)]
-    return "".join(rules)
 
 
 def badge(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
@@ -464,6 +534,14 @@ def stale_line(body: WeatherBody, fmt: Formatter) -> str:
     return text.format(moment=fmt.moment(local))
 
 
+def stale_note(body: WeatherBody, fmt: Formatter) -> str:
+    """When a forecast that could not be renewed is from."""
+    if body.as_of is None or body.mode != "forecast":
+        return ""
+    local = body.as_of.astimezone(ZoneInfo(body.point.timezone))
+    return fmt.gettext("Forecast of {moment}").format(moment=fmt.moment(local))
+
+
 def headline(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
     """Return the stay's sentence; for a straddling stay the near part's and what is typical."""
     if near is None:
@@ -478,59 +556,6 @@ def headline(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> st
         date=fmt.day(far[0].date), high=fmt.temperature(high), low=fmt.temperature(low)
     )
     return fmt.join_sentences([first, second])
-
-
-def note(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
-    """Sun, rain, wind and spread in numbers."""
-    if near is not None:
-        text = fmt.gettext(
-            "The forecast reaches {date}; later days show what past years were like."
-        )
-        reach = text.format(date=fmt.date_short(near.stay.end))
-        return fmt.join_sentences([reach, _forecast_range(near.days, fmt)])
-    if whole.basis.kind == "monthly_mean":
-        averages = fmt.gettext("Long-term averages of the month; no daily records are at hand.")
-        return fmt.join_sentences([_rain(whole, fmt), averages])
-    said = [_sun(whole, fmt), _rain(whole, fmt)]
-    if whole.mode == "climatology":
-        said.append(_typical_range(whole.days, fmt))
-    else:
-        said += [_wind(whole, fmt), _uv(whole.days, fmt), _forecast_range(whole.days, fmt)]
-    return fmt.join_sentences(said)
-
-
-def _sun(body: WeatherBody, fmt: Formatter) -> str:
-    average = mean(day.sunshine_hours for day in body.days)
-    if average is None:
-        return ""
-    if not (hours := round(average)):
-        return fmt.gettext("Hardly any sun.")
-    text = fmt.ngettext(
-        "About {hours} hour of sun a day.", "About {hours} hours of sun a day.", hours
-    )
-    return text.format(hours=hours)
-
-
-def _rain(body: WeatherBody, fmt: Formatter) -> str:
-    total = body.summary.precipitation_total
-    if total is None:
-        return ""
-    unit = body.units.precipitation
-    digits = 0 if unit == "mm" else 1
-    if round(total, digits) == 0:
-        return fmt.gettext("Hardly any rain or snow in all.")
-    amount = fmt.measure(total, unit, digits)
-    if any((day.snowfall_sum or 0) > 0 for day in body.days) or _near_frost(body):
-        return fmt.gettext("{amount} of rain and melted snow in all.").format(amount=amount)
-    return fmt.gettext("{amount} of rain in all.").format(amount=amount)
-
-
-def _near_frost(body: WeatherBody) -> bool:
-    """Whether part of what falls may be snow although nothing says so."""
-    freezing = 0.0 if body.units.temperature == "°C" else 32.0
-    means = [day.temperature_mean for day in body.days if day.temperature_mean is not None]
-    unknown = all(day.snowfall_sum is None for day in body.days)
-    return unknown and bool(means) and min(means) < freezing + 2
 
 
 def _typical_range(days: Sequence[Day], fmt: Formatter) -> str:
@@ -549,18 +574,3 @@ def _forecast_range(days: Sequence[Day], fmt: Formatter) -> str:
         return ""
     text = fmt.gettext("High on {date}: {range}, 8 days in 10.")
     return text.format(date=fmt.day(days[-1].date), range=fmt.temperatures_in_words(*tenths))
-
-
-def _wind(body: WeatherBody, fmt: Formatter) -> str:
-    gusts = [(d.wind_gusts_max, d.date) for d in body.days if d.wind_gusts_max is not None]
-    if not gusts:
-        return ""
-    gust, when = max(gusts)
-    text = fmt.gettext("Strongest gusts on {date}, {speed}.")
-    speed = fmt.measure(gust, body.units.wind_speed)
-    return text.format(date=fmt.day(when), speed=speed)
-
-
-def _uv(days: Iterable[Day], fmt: Formatter) -> str:
-    highest = round(max((day.uv_index_max or 0.0 for day in days), default=0.0))
-    return "" if highest < 3 else fmt.gettext("UV index up to {index}.").format(index=highest)

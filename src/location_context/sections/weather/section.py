@@ -5,7 +5,7 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, time, timedelta
+from datetime import datetime, timedelta
 from typing import ClassVar, Self
 
 from location_context.errors import StorageError, UpstreamUnavailable
@@ -136,8 +136,7 @@ class Weather(section.Section[WeatherBody]):
         """As long as the source says, not past midnight at the point."""
         now = self._clock()
         ttl = max(series.ttl, timedelta(0)) if lasts else INCOMPLETE_TTL
-        tomorrow = query.point.today(now) + timedelta(days=1)
-        midnight = datetime.combine(tomorrow, time(), query.point.zone)
+        midnight = query.point.next_midnight(now)
         return min(now + ttl, midnight.astimezone(now.tzinfo))
 
     def providers(self) -> Sequence[contract.ProviderState]:
@@ -184,9 +183,7 @@ class Weather(section.Section[WeatherBody]):
         return language.gettext("forecast, typical")
 
     def card(self, body: WeatherBody, context: CardContext) -> Card:
-        view = card.card(body, _near(context), context.fmt, context.now)
-        template = "location_context.sections.weather:card.html"
-        return Card(template=template, view=view, style=view.style)
+        return card.card(body, _near(context), context.fmt, context.now)
 
     def brief(self, body: WeatherBody, context: CardContext) -> Brief:
         return card.brief(body, _near(context), context.fmt, context.now)

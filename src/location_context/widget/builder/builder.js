@@ -14,7 +14,9 @@
     const sections = data.getAll("sections").join();
     for (const name of ["was", "hex", "sections"]) data.delete(name);
     if (sections !== choices.dataset.all) data.set("sections", sections);
-    if (data.get("theme") === "light") data.delete("theme");
+    for (const [name, usual] of [["theme", "light"], ["font", "system"], ["radius", "14"]])
+      if (data.get(name) === usual) data.delete(name);
+    if (data.get("days")) for (const name of ["start", "end"]) data.delete(name);
     if (data.get("accent").toLowerCase() === hex.dataset.default) data.delete("accent");
     const pairs = [...data].filter(([name, value]) => value || /^(lat|lng|start|end)$/.test(name));
     return "?" + String(new URLSearchParams(pairs)).replaceAll("%2C", ",");

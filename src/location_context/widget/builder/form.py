@@ -2,8 +2,9 @@
 
 The address is the whole state, so that it can be bookmarked, shared and used without JavaScript. A
 name that was changed while the coordinates were not is searched for; the field `was` remembers the
-previous ones. A swatch goes before the hex field; without dates the stay is one week, a week from
-now. Each ticked section is a field `sections` of its own; a button `up` moves one before the last.
+previous ones. A swatch goes before the hex field. An address without dates is of the days from
+today; chosen dates begin with one week, a week from now. Each ticked section is a field `sections`
+of its own; a button `up` moves one before the last.
 """
 
 from collections import Counter
@@ -22,6 +23,7 @@ from location_context.gazetteer.gazetteer import City
 from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import SOURCE
 from location_context.parameters import (
+    DATES,
     DEFAULT_ACCENT,
     MAX_PLACE_LENGTH,
     POINT,
@@ -38,8 +40,10 @@ from location_context.widget.embedding import degrees
 SWATCHES = ("#0f766e", "#1d4ed8", "#7c3aed", "#be123c", "#b45309", "#1e3a5f")
 EXAMPLE_PLACE = {"place": "San Sebastián", "lat": "43.3183", "lng": "-1.9812"}
 FIELDS = (
-    "place", "lat", "lng", "start", "end", "theme", "accent", "units", "lang", "sections", "layout",
+    "place", "lat", "lng", "days", "start", "end", "theme", "accent", "units", "lang", "sections",
+    "layout", "background", "font", "radius", "title",
 )  # fmt: skip
+DEFAULT_DAYS = "7"  # so that a page without booking dates never shows a stay that is past
 WEEK = timedelta(days=7)
 MAX_PLACES = 6  # of a form
 MAX_MATCHES = 7  # of `/v1/places`
@@ -65,15 +69,14 @@ class PlaceSearch:
 class Form:
     """The fields as text; `parameters` if all are valid, else the first error and its field.
 
-    `strict` asks for code without style, for hosts whose policy refuses it; `mail` for that of an
-    e-mail.
+    `plain` asks for a frame without a script; `mail` for the code of an e-mail.
     """
 
     fields: dict[str, str]
     search: PlaceSearch
     today: date
     timezone: str = ""
-    strict: bool = False
+    plain: bool = False
     mail: bool = False
     parameters: Parameters | None = None
     error_field: str = ""
@@ -89,11 +92,13 @@ async def read(service: Service, query: bytes, fmt: Formatter) -> Form:
     fields["accent"] = fields["accent"] or raw.get("hex", "").strip() or DEFAULT_ACCENT
     if not raw.keys() & {"place", "lat", "lng"}:
         fields |= EXAMPLE_PLACE
+    if not raw.keys() & set(DATES):
+        fields["days"] = DEFAULT_DAYS
     search = await _search(service, fields, raw.get("was", ""))
     if search.places:
         fields |= place_fields(search.places[0])
     form = _validate(service, fields, search, fmt)
-    return replace(form, strict="strict" in raw, mail=raw.get("code") == "mail")
+    return replace(form, plain="plain" in raw, mail=raw.get("code") == "mail")
 
 
 def _sections(service: Service, pairs: Sequence[tuple[str, str]]) -> str:
@@ -142,7 +147,7 @@ def _validate(
         form = replace(form, timezone=point.timezone, today=point.today(service.clock()))
     except InvalidRequest:
         pass  # reported below, in the order of the fields
-    if not fields["start"] and not fields["end"]:
+    if not (fields["start"] or fields["end"]):
         fields |= {"start": str(form.today + WEEK), "end": str(form.today + 2 * WEEK)}
     try:
         names = [cached.name for cached in service.sections]
@@ -154,7 +159,9 @@ def _validate(
 
 
 def _query(fields: dict[str, str]) -> bytes:
-    return urlencode(fields).encode()
+    """The parameters; days from today go before chosen dates."""
+    left_out = {"start", "end"} if fields["days"] else set()
+    return urlencode({name: text for name, text in fields.items() if name not in left_out}).encode()
 
 
 def _field(error: InvalidRequest) -> str:

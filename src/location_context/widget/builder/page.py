@@ -25,7 +25,7 @@ from location_context.parameters import DEFAULT_ACCENT, Parameters
 from location_context.sections.cached_section import CachedSection
 from location_context.sections.contract import CC_BY, Query
 from location_context.service import Service, chosen
-from location_context.stay import Stay, horizon
+from location_context.stay import HORIZON_DAYS, Stay, horizon
 from location_context.upstream.deadline import Deadline
 from location_context.widget import embedding
 from location_context.widget.builder import form
@@ -33,6 +33,7 @@ from location_context.widget.colour import palette, variables
 from location_context.widget.render import digest, read_file, template_environment
 from location_context.widget.static_card import read_and_draw
 
+PHONE = 390  # px; a plain frame has the one height of a phone, at which it is highest
 MAX_EMPTY_PAGES = 32  # of 30 kB
 _PACKAGE = "location_context.widget.builder"
 _HIGHLIGHTED = re.compile(r'(</?(?:div|iframe|script)|(?<=height=")\d+)')
@@ -112,7 +113,8 @@ class Page:
         language = parameters.language
         assert language is not None
         point = service.gazetteer.point(parameters.lat, parameters.lng)
-        query = Query(point, parameters.stay, parameters.units, language, public=True)
+        stay = parameters.stay_from(point.today(service.clock()))
+        query = Query(point, stay, parameters.units, language, public=True)
         deadline = Deadline(request.arrived_at + service.settings.widget_deadline)
         card, _ = await read_and_draw(service, parameters, query, Formatter(language), deadline)
         code = embedding.mail_snippet(service.settings, parameters, card.text, card.height)
@@ -120,7 +122,7 @@ class Page:
 
     def _view(self, state: form.Form, fmt: Formatter) -> dict[str, Any]:
         parameters, fields, language = state.parameters, state.fields, fmt.language
-        stay = parameters.stay if parameters else None
+        stay = parameters.stay_from(state.today) if parameters else None
         sections = self._service.sections
         shown = chosen(sections, parameters.sections if parameters else ())
         not_past = [cached for cached in shown if not cached.section.answers_past]
@@ -139,7 +141,8 @@ class Page:
             if state.timezone
             else "",
             "nights": _nights(stay, fmt) if stay else "",
-            "mode": _mode(stay, state.today, fmt, absent) if stay else "",
+            "mode": _mode(stay, state.today, fmt, absent) if stay and not fields["days"] else "",
+            "days": range(1, HORIZON_DAYS + 1),
             "preview_sentences": _preview_sentences(fmt),
             "choices": _choices(sections, shown, fmt),
             "all_sections": ",".join(cached.name for cached in sections),
@@ -151,28 +154,28 @@ class Page:
             else [],
             "languages": _language_names(self._service.languages, parameters),
             "sections": [(cached.name, cached.section.summary(language)) for cached in sections],
-            "embed": _embed(self._service, parameters, language, state.strict)
+            "embed": _embed(self._service, parameters, language, state.plain)
             if parameters
             else None,
         }
 
 
 def _embed(
-    service: Service, parameters: Parameters, language: Language, strict: bool
+    service: Service, parameters: Parameters, language: Language, plain: bool
 ) -> dict[str, Any]:
-    """The two lines, in parts for their colours, and the preview."""
+    """The code, in parts for its colours, and the preview."""
     sections = chosen(service.sections, parameters.sections)
     title = embedding.title(sections, parameters.place, parameters.language or language)
-    reserved = embedding.reserved(service, parameters)
-    lines = [
-        embedding.snippet(service.settings, parameters, title, reserved, strict),
-        embedding.script(service.settings),
-    ]
+    height = embedding.reserved_height(service, parameters, PHONE)
+    lines = embedding.snippet(service.settings, parameters)
+    if plain:
+        given = f'width="100%" height="{height}" frameborder="0"'
+        lines = [embedding.iframe(service.settings, parameters, title, given)]
     return {
         "lines": [_HIGHLIGHTED.split(line) for line in lines],
         "preview": f"v1/pulse?{embedding.widget_query(parameters)}",
         "title": title,
-        "height": reserved.height,
+        "height": height,
         "sandbox": embedding.SANDBOX,
     }
 
@@ -225,7 +228,8 @@ def _style() -> str:
     """The style sheet, with the widget's colours for its default accent."""
     light, dark = (variables(DEFAULT_ACCENT, scheme) for scheme in ("light", "dark"))
     tag = palette(DEFAULT_ACCENT, "dark")["accent"]
-    colours = f":root{{{light}--tag:{tag}}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}"
+    code = f"--tag:{tag};--night:#12201e;--nightink:#eef4f2"
+    colours = f":root{{{light}{code}}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}"
     return colours + read_file(f"{_PACKAGE}:builder.css")
 
 

@@ -115,12 +115,12 @@ class Archives:
 
         `patience` is how many seconds to wait for what `fetch` is asked for in this cell just now.
         """
-        series = await self._load_stored(query)
-        if series is None:
-            cells = self._cells(query)
-            if others := [ended for ended, own in self._under_way.items() if own & cells]:
-                await asyncio.wait(others, timeout=patience)
-                series = await self._load_stored(query)
+        cells = self._cells(query)
+        others = [ended for ended, own in self._under_way.items() if own & cells]
+        series = await self._load_stored(query)  # meanwhile others may end
+        if series is None and others:
+            await asyncio.wait(others, timeout=patience)
+            series = await self._load_stored(query)
         return series
 
     async def _load_stored(self, query: Query) -> WeatherSeries | None:

@@ -1,0 +1,240 @@
+"""Stay: the card of the stay's days, joined of what the sections offer.
+
+One section's timeline gives the rows; moments of all sections stand in the row of their day, two at
+most, those that matter most: dangers, holidays, the sky, what has a time, what goes on for days.
+What does not fit is in a list behind a click, by day. Without rows (a typical stay, or no weather)
+the days on which something happens are listed instead. Days that are past are folded into one line.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from location_context.localisation.formatter import Formatter
+from location_context.sections.card import Card, Fact, Fold, Moment, Row, Timeline
+from location_context.stay import Stay
+
+IN_A_ROW, DATES_IN_VIEW, FACTS = 2, 6, 4
+KINDS = {"danger": 0, "holiday": 1, "sky": 2, "event": 3, "lasting": 4}
+_LINES_OF_ROW, _LINES_OF_MOMENT = 2.0, 1.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """A moment as it is written; `text` names the date where its row does not."""
+
+    section: str
+    moment: Moment
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A row, or a date of a list, with its moments; `more` says how many do not fit."""
+
+    label: str
+    note: str
+    moments: Sequence[Shown]
+    more: str
+    spoken: str = ""
+    row: Row | None = None
+    today: bool = False
+    apart: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StayCard:
+    """What the template shows."""
+
+    heading: str
+    badge: str
+    warning: tuple[str, str] | None
+    stops: Sequence[tuple[float, str]]
+    has_lead: bool
+    past: Sequence[Line]
+    past_label: str
+    rows: Sequence[Line]
+    weeks: bool
+    dated: Sequence[Line]
+    key: str
+    rest: Sequence[Line]
+    rest_label: str
+    folds: Sequence[Fold]
+
+    @property
+    def lines(self) -> float:
+        """How high it is, in lines of text."""
+        moments = sum(len(one.moments) for one in (*self.rows, *self.dated))
+        lead = 8.0 if self.has_lead else 0.0
+        return 5 + lead + _LINES_OF_ROW * len(self.rows) + _LINES_OF_MOMENT * moments
+
+
+_Offered = tuple[str, Moment]  # with the name of the section
+
+
+def facts(cards: Iterable[tuple[str, Card]]) -> list[tuple[str, Fact]]:
+    """The weightiest, each with the id of the card that says more."""
+    offered = [
+        (name if card.template and card.timeline is None else "stay", fact)
+        for name, card in cards
+        for fact in card.facts
+    ]
+    return sorted(offered, key=lambda one: -one[1].weight)[:FACTS]
+
+
+def joined(
+    cards: Sequence[tuple[str, Card]], dates: Stay, today: date, fmt: Formatter
+) -> StayCard | None:
+    """The card; None where no section offers anything for it."""
+    timeline = next((card.timeline for _, card in cards if card.timeline), None)
+    offered = [(name, moment) for name, card in cards for moment in card.moments]
+    folds = [fold for _, card in cards for fold in card.folds]
+    if timeline is None and not offered:
+        return None
+    joint = _Joint(dates, fmt, [])
+    rows = joint.rows(timeline, offered, today) if timeline and timeline.rows else []
+    past = [one for one in rows if one.row and one.row.last < today]
+    dated = [] if rows else joint.dated(offered)
+    left = joint.left
+    count = len(left)
+    label = fmt.ngettext("{count} more event", "{count} more events", count)
+    reach = (
+        (past[0].row.first, past[-1].row.last) if past and past[0].row and past[-1].row else None
+    )
+    return StayCard(
+        heading=timeline.heading if timeline else fmt.gettext("Your stay, day by day"),
+        badge=timeline.badge if timeline else "",
+        warning=timeline.warning if timeline else None,
+        stops=timeline.stops if timeline else (),
+        has_lead=any(card.timeline and card.template for _, card in cards),
+        past=past,
+        past_label=fmt.gettext("{dates}, past").format(dates=fmt.dates(*reach)) if reach else "",
+        rows=rows[len(past) :],
+        weeks=any(one.row and one.row.last > one.row.first and not one.row.typical for one in rows),
+        dated=dated,
+        key=timeline.key if timeline else "",
+        rest=_listed(left, dates, fmt),
+        rest_label=label.format(count=fmt.number(count)),
+        folds=folds,
+    )
+
+
+def _has_row(moment: Moment, timeline: Timeline | None) -> bool:
+    rows = timeline.rows if timeline else ()
+    return moment.day is not None and any(row.first <= moment.day <= row.last for row in rows)
+
+
+def _rank(one: _Offered) -> tuple[int, float]:
+    return KINDS[one[1].kind], -one[1].weight
+
+
+@dataclass
+class _Joint:
+    """Puts moments where they belong; `left` are those that do not fit."""
+
+    dates: Stay
+    fmt: Formatter
+    left: list[_Offered]
+
+    def rows(self, timeline: Timeline, offered: Sequence[_Offered], today: date) -> list[Line]:
+        """The rows with their moments."""
+        lines, fmt = list[Line](), self.fmt
+        for row in timeline.rows:
+            inside = [one for one in offered if one[1].day and row.first <= one[1].day <= row.last]
+            kept, more = self._two(inside)
+            is_today = row.first == today == row.last
+            label, note = _named(row, self.dates, fmt)
+            if is_today:
+                note = fmt.gettext("Today")
+            first = row.typical and bool(lines) and not (lines[-1].row or row).typical
+            lines.append(
+                Line(
+                    label=label,
+                    note=note,
+                    moments=[_shown(one, fmt, dated=row.first < row.last) for one in kept],
+                    more=more,
+                    spoken=f"{note}{fmt.comma}{row.spoken}" if note else row.spoken,
+                    row=row,
+                    today=is_today,
+                    apart=timeline.apart if first else "",
+                )
+            )
+        self.left += [one for one in offered if not _has_row(one[1], timeline)]
+        return lines
+
+    def dated(self, offered: Sequence[_Offered]) -> list[Line]:
+        """The dates on which most matters, where there are no rows."""
+        by_day = defaultdict[date, list[_Offered]](list)
+        for one in offered:
+            if one[1].day is None:
+                self.left.append(one)
+            else:
+                by_day[one[1].day].append(one)
+        ranked = sorted(by_day, key=lambda day: (min(map(_rank, by_day[day])), day))
+        lines = []
+        for day in sorted(by_day):
+            if day not in ranked[:DATES_IN_VIEW]:
+                self.left += by_day[day]
+                continue
+            kept, more = self._two(by_day[day])
+            shown = [_shown(one, self.fmt, dated=False) for one in kept]
+            label, note = _day(day, self.dates, self.fmt), _turn(day, self.dates, self.fmt)
+            lines.append(Line(label=label, note=note, moments=shown, more=more))
+        return lines
+
+    def _two(self, inside: Sequence[_Offered]) -> tuple[list[_Offered], str]:
+        """Those that matter most, and how many others there are."""
+        ranked = sorted(inside, key=_rank)
+        others = ranked[IN_A_ROW:]
+        self.left += others
+        text = self.fmt.gettext("+{count} more")
+        more = text.format(count=self.fmt.number(len(others))) if others else ""
+        return ranked[:IN_A_ROW], more
+
+
+def _named(row: Row, dates: Stay, fmt: Formatter) -> tuple[str, str]:
+    """What a row is called, and what stands below that."""
+    if row.first < row.last:
+        days = (row.last - row.first).days + 1
+        text = fmt.ngettext("{count} day", "{count} days", days).format(count=fmt.number(days))
+        return fmt.date_range_long(row.first, row.last), text
+    return fmt.day(row.first), _turn(row.first, dates, fmt)
+
+
+def _turn(day: date, dates: Stay, fmt: Formatter) -> str:
+    """Whether one arrives or leaves on a day."""
+    if dates.start == dates.end:
+        return ""
+    if day == dates.start:
+        return fmt.gettext("arrive")
+    return fmt.gettext("leave") if day == dates.end else ""
+
+
+def _shown(one: _Offered, fmt: Formatter, *, dated: bool) -> Shown:
+    section, moment = one
+    text = moment.text
+    if dated and moment.day:
+        day = fmt.day(moment.day)
+        text = f"{day}{fmt.comma}{text}" if text else day
+    return Shown(section=section, moment=moment, text=text)
+
+
+def _listed(left: Sequence[_Offered], dates: Stay, fmt: Formatter) -> list[Line]:
+    """What did not fit, by day, what lasts all the stay first."""
+    by_day = defaultdict[date | None, list[_Offered]](list)
+    for one in left:
+        by_day[one[1].day].append(one)
+    return [
+        Line(
+            label=_day(day, dates, fmt) if day else fmt.gettext("Whole stay"),
+            note="",
+            moments=[_shown(one, fmt, dated=False) for one in by_day[day]],
+            more="",
+        )
+        for day in sorted(by_day, key=lambda day: day or date.min)
+    ]
+
+
+def _day(day: date, dates: Stay, fmt: Formatter) -> str:
+    return fmt.day(day) if dates.days < 28 else fmt.date_short(day)
