@@ -6,12 +6,12 @@ from datetime import date, timedelta
 import msgspec
 import pytest
 
-from location_context.sections.card import Brief, Card, PlainCard
+from location_context.sections.card import PlainCard
 from location_context.sections.contract import NotApplicable
 from tests.widget.full_app import EXTREMES, FORECAST, LANGUAGES, STAY, STRADDLING
 from tests.widget.test_page import Parsed, hash_of, words_of
 
-TALLEST, MOST_BYTES = 720, 7_168
+TALLEST, MOST_BYTES = 720, 8_960
 KINDS = {
     "near": FORECAST,
     "both": STRADDLING,
@@ -31,7 +31,7 @@ LAID_OUT = """(widths) => widths.map((width) => {
   const edge = page.getBoundingClientRect();
   const outside = [...page.querySelectorAll("h1,h2,p,b,a,li,span:not(.vh),svg")].filter((one) => {
     const box = one.getBoundingClientRect();
-    return !one.closest("details,.vh") && (box.left < edge.left || box.right > edge.right + .5);
+    return one.getClientRects().length && !one.closest("details,.vh") && (box.left < edge.left || box.right > edge.right + .5);
   });
   const cut = [...page.querySelectorAll("*")].filter((one) =>
     !one.closest(".vh") && /auto|scroll|hidden/.test(getComputedStyle(one).overflow));
@@ -59,7 +59,12 @@ def long_names(full):
 
     def programme(query):
         body = made_events(query)
-        rows = [msgspec.structs.replace(one, title=LONG_TITLE) for one in body.events]
+        rows = [
+            one
+            if one.category == "public_holiday"
+            else msgspec.structs.replace(one, title=LONG_TITLE)
+            for one in body.events
+        ]
         return msgspec.structs.replace(body, events=rows)
 
     guide.make, events.make = restaurants, programme
@@ -68,11 +73,11 @@ def long_names(full):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_it_comes_in_seven_kilobytes_with_all_sections(full, language):
+def test_it_comes_in_nine_kilobytes_with_all_sections(full, language):
     for kind, given in KINDS.items():
         answer = compact(full, given, {"Accept-Encoding": "br"}, lang=language, theme="auto")
         assert int(answer.headers["content-length"]) <= MOST_BYTES, kind
-        assert len(re.findall(r'<section class="card', answer.text)) == 4
+        assert len(re.findall(r'<section class="sec', answer.text)) == 3  # days, sky, tables
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -121,12 +126,12 @@ def test_its_links_lead_out_and_one_leads_to_the_full_widget(full):
 
 def test_every_source_is_named_and_every_notice_stands_whole_below(full):
     whole, low = full.get(lang="en").text, compact(full, lang="en").text
-    notices = (
-        whole.partition("<footer")[2].partition('<div class="in">')[2].partition("<p>Times")[0]
+    notices, below = (
+        text.partition("<footer")[2].partition('<div class="in">')[2].partition("</details>")[0]
+        for text in (whole, low)
     )
-    below = low.partition("</summary>")[2].partition("</details>")[0]
     assert words_of(below).split() == words_of(notices).split()
-    named = low.partition("<footer>")[2].partition("<details")[0]
+    named = low.partition("<footer")[2].partition("<details")[0]
     for name in ("Open-Meteo", "Copernicus DEM", "OpenStreetMap", "Sample guide 2026, not current"):
         assert name in words_of(named)
 
@@ -167,41 +172,50 @@ def test_discovery_leads_to_the_same_layout(full):
     assert "layout=compact" in full.http.get(link).json()["html"]
 
 
-def test_forecast_days_and_usual_ones_are_told_apart(full):
+def rows_of(text):
+    days = text.partition('<ol class="days')[2].partition("</ol>")[0]
+    return re.findall(r'<div class="row"', days)
+
+
+def test_typical_days_are_marked_beside_those_of_a_forecast(full):
     text = compact(full, STRADDLING, lang="en").text
-    assert len(re.findall(r"<li><span class=\"vh\">[^<]+: [^<]*high", text)) == 4
-    assert len(re.findall(r'<li class="usual">', text)) == 4
-    assert "Forecast, then typical" in words_of(text)
+    assert len(rows_of(text)) == 5  # four of the forecast; the rest is one of its kind
+    assert len(re.findall(r'<li class="\s*typ">', text)) == 1
+    assert "Forecast to" in words_of(text)
 
 
-@pytest.mark.parametrize(
-    ("days", "columns"), [(1, 1), (8, 8), (9, 2), (40, 6), (56, 8), (57, 3), (92, 4)]
-)
-def test_a_long_stay_has_its_weeks_and_a_longer_one_its_months(full, days, columns):
+@pytest.mark.parametrize(("days", "rows"), [(1, 0), (10, 0), (11, 2), (35, 5), (36, 4), (92, 4)])
+def test_a_long_stay_has_its_weeks_and_says_where_the_rest_is(full, days, rows):
+    """Up to ten typical days are facts and dates; of weeks there is room for five."""
     end = date(2027, 8, 7) + timedelta(days=days - 1)
     text = compact(full, {**STAY, "end": f"{end}"}, lang="en").text
-    row = text.partition('<ol class="cols">')[2].partition("</ol>")[0]
-    assert row.count("<li") == columns
-    assert ("Averages of weeks" in text) == (8 < days <= 56)
-    assert ("in each month" in text) == (days > 56)
+    assert len(rows_of(text)) == rows
+    assert ("on the full page" in text) == (days > 35)
+    assert ('<ul class="dated">' in text) == (rows == 0)
 
 
 def test_the_best_restaurants_and_a_holiday_are_among_what_is_shown(full):
     said = words_of(compact(full, lang="en").text)
-    for name in ("Goizargi", "Ataria 1899", "Kresala", "Assumption Day", "Aste Nagusia"):
+    for name in ("Goizargi", "Ataria 1899", "Kresala", "Assumption Day"):
         assert name in said
     assert "Three stars" in compact(full, lang="en").text
 
 
 def test_a_section_without_an_answer_is_left_out(full):
-    events = full.sample("events")
-    make, events.make = events.make, lambda _: NotApplicable(reason="no_events", message="None.")
+    guide = full.sample("guide")
+    make, guide.make = guide.make, lambda _: NotApplicable(reason="no_guide_loaded", message="-")
     try:
         text = compact(full, lat="43.9").text
     finally:
-        events.make = make
-    assert 'aria-labelledby="h-events"' not in text
-    assert 'class="pair"' not in text
+        guide.make = make
+    assert 'aria-labelledby="h-astronomy"' in text
+    assert 'aria-labelledby="h-guide"' not in text
+
+
+def test_a_title_of_three_lines_gives_way_to_one_that_fits(full, long_names):
+    text = compact(full, {**FORECAST, **long_names}, lang="en").text
+    assert LONG_TITLE not in text
+    assert LONG_NAME in text
 
 
 def test_axe_finds_nothing(full, open_page):
@@ -213,13 +227,8 @@ def test_axe_finds_nothing(full, open_page):
         assert watched.elsewhere(full.url) == []
 
 
-def test_a_section_that_says_no_more_is_brief_as_its_card_is():
+def test_a_plain_card_is_brief_by_itself():
     plain = PlainCard(heading="Air", lead="Good air.", facts=[("Mon", "good"), ("Tue", "fair")])
-    brief = Brief.of_card("Air quality", plain.card(), None)
+    brief = plain.card().brief
     assert (brief.heading, brief.lead) == ("Air", "Good air.")
-    assert [(item.name, *item.details) for item in brief.items] == [
-        ("good", "Mon"),
-        ("fair", "Tue"),
-    ]
-    other = Brief.of_card("Air quality", Card(template="x:y", view=plain), None)
-    assert other == brief
+    assert [(item.name, item.note) for item in brief.items] == [("good", "Mon"), ("fair", "Tue")]

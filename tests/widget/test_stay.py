@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from location_context.sections.card import Card, Fact, Moment, Row, Timeline
 from location_context.stay import Stay
-from location_context.widget.stay import IN_A_ROW, KINDS, facts, joined
+from location_context.widget.stay import FULL, KINDS, facts, joined
 from tests.widget.queries import WORDS
 
 START = date(2026, 11, 26)
@@ -48,7 +48,7 @@ def test_every_moment_stands_in_its_row_or_in_the_list_once(found, lengths):
     assert sorted(map(id, shown)) == sorted(map(id, found))
     assert stay.rest_label.startswith(str(sum(len(line.moments) for line in stay.rest)))
     for line in lines:
-        assert len(line.moments) <= IN_A_ROW
+        assert len(line.moments) <= FULL.moments
         for one in line.moments:
             if line.row:
                 assert line.row.first <= one.moment.day <= line.row.last
@@ -60,7 +60,7 @@ def test_what_matters_most_stands_in_the_row(found):
     (line,) = stay.rows
     ranks = [(KINDS[one.kind], -one.weight) for one in found if one.day]
     assert [(KINDS[one.moment.kind], -one.moment.weight) for one in line.moments] == sorted(ranks)[
-        :IN_A_ROW
+        : FULL.moments
     ]
     left = len(ranks) - len(line.moments)
     assert line.more == (f"+{left} more" if left else "")

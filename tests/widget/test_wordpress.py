@@ -112,7 +112,7 @@ def test_where_the_full_widget_is_too_tall_the_compact_one_is_whole(full, open_p
         until(watched.page, "document.querySelector('blockquote').style.display === 'none'")
         until(frame, "Math.abs(innerHeight - document.getElementById('w').clientHeight) < 1")
         assert frame.evaluate("innerWidth === document.documentElement.clientWidth")
-        assert frame.evaluate("document.querySelectorAll('section.card').length") == 4
+        assert frame.evaluate("document.querySelectorAll('section.sec').length") == 3
         assert watched.complaints == []
 
 

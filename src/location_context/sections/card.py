@@ -1,15 +1,16 @@
-"""Card: a section's part of the widget, whole or brief, before it is drawn.
+"""Card: a section's part of the widget before it is drawn.
 
 A card offers facts for the top of the page and dated moments for its days, which the page joins
 with those of other sections; besides, or instead, it is drawn by a template of its own or the plain
-one. One section, the weather, offers the rows of the days themselves. A `Brief` has no template:
-the compact layout and the static card draw it from a sentence, a row of columns and a few items.
+one. One section, the weather, offers the rows of the days themselves. The compact page and the
+static card show the same facts and days, and of each section its `Brief`: two sentences, or a few
+lines.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, Literal, Self
+from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 from location_context.localisation.formatter import Formatter
@@ -136,6 +137,50 @@ class Fold:
 
 
 @dataclass(frozen=True, kw_only=True)
+class BriefItem:
+    """Something with a name, such as a restaurant, on one line.
+
+    Attributes:
+        name: what it is called.
+        note: what is known of it, quiet; left out where there is no room.
+        url: a page about it, http or https; empty for none.
+        icon, icons: one of the widget's icons (`widget/icons`), and how often it stands.
+        spoken: what the icon says, for those who listen.
+        end, end_icon: a few words at the end of the line, such as `12 min`, and their icon.
+        end_spoken: the same in words, such as `12 min on foot`.
+    """
+
+    name: str
+    note: str = ""
+    url: str = ""
+    icon: str = ""
+    icons: int = 1
+    spoken: str = ""
+    end: str = ""
+    end_icon: str = ""
+    end_spoken: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Brief:
+    """What a section says on the compact page and the static card, beside facts and days.
+
+    Attributes:
+        heading: a word or two, for those who listen.
+        lead: one sentence for the guest.
+        remark: a quiet sentence below it.
+        drawing: SVG shapes in a view box of 32 by 32 around its centre, beside the sentences.
+        items: in the order in which they are read.
+    """
+
+    heading: str
+    lead: str = ""
+    remark: str = ""
+    drawing: str = ""
+    items: Sequence[BriefItem] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Card:
     """A section's part of the widget.
 
@@ -149,6 +194,7 @@ class Card:
         lines: how many lines of text it is high, by which the page chooses between columns.
         facts, moments, folds: what the page joins with those of other sections.
         timeline: the days themselves; of several the first is shown.
+        brief: what small pictures of the stay show besides; None for nothing.
     """
 
     template: str = ""
@@ -159,6 +205,7 @@ class Card:
     moments: Sequence[Moment] = ()
     folds: Sequence[Fold] = ()
     timeline: Timeline | None = None
+    brief: Brief | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,93 +224,9 @@ class PlainCard:
 
     def card(self) -> Card:
         """The card with the template of this package."""
-        return Card(template="location_context.widget:plain_card.html", view=self)
-
-
-@dataclass(frozen=True, kw_only=True)
-class BriefColumn:
-    """A step of the stay in the row of a brief: a day, a week, a month.
-
-    Attributes:
-        label: what stands above, such as `Sat 7`; it may take two lines.
-        spoken: all of it as a sentence, for those who listen.
-        icon: one of the widget's icons (`widget/icons`), empty for none.
-        value: the number that counts, such as the high.
-        quiet: what stands below it in turn: an icon, or none, and a text.
-        usual: whether it shows what is usual, beside columns that show a forecast.
-    """
-
-    label: str
-    spoken: str
-    icon: str = ""
-    value: str = ""
-    quiet: Sequence[tuple[str, str]] = ()
-    usual: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class BriefItem:
-    """Something with a name, such as a restaurant.
-
-    Attributes:
-        name: what it is called.
-        details: what is known of it, quiet, the most important first: those that fit are shown.
-        url: a page about it, http or https; empty for none.
-        icon: one of the widget's icons (`widget/icons`), empty for none.
-        icons: how often the icon stands, such as three stars.
-        spoken: what the icon says, for those who listen.
-        weight: where there is not room for all, those of the least weight are left out; of equal
-            ones the last.
-    """
-
-    name: str
-    details: Sequence[str] = ()
-    url: str = ""
-    icon: str = ""
-    icons: int = 1
-    spoken: str = ""
-    weight: float = 0.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Brief:
-    """What a section says where there is little room.
-
-    Attributes:
-        heading: the title, a word or two.
-        note: beside it, quiet: what kind of data it is, or how many there are in all.
-        lead: one sentence for the guest; empty where the items say it.
-        remark: a quiet sentence below it, such as how sure the numbers are.
-        columns: at most eight, side by side.
-        caption: what the columns are, where that is not plain.
-        items: in the order in which they are read.
-    """
-
-    heading: str
-    note: str = ""
-    lead: str = ""
-    remark: str = ""
-    columns: Sequence[BriefColumn] = ()
-    caption: str = ""
-    items: Sequence[BriefItem] = ()
-
-    @property
-    def is_list(self) -> bool:
-        """Whether it is items alone, which stand beside those of another one."""
-        return bool(self.items) and not (self.lead or self.columns)
-
-    @classmethod
-    def of_card(cls, heading: str, card: Card | None, body: contract.Applicable) -> Self:
-        """What a card says: of a plain one all, of another its view's `lead`, else plain fields."""
-        view = card.view if card else None
-        if isinstance(view, PlainCard):
-            heading, lead, pairs = view.heading, view.lead, view.facts
-        else:
-            said = getattr(view, "lead", "")
-            lead = said if isinstance(said, str) else ""
-            pairs = () if lead else facts(body)
-        items = [BriefItem(name=value, details=[label]) for label, value in pairs]
-        return cls(heading=heading, lead=lead, items=items)
+        items = [BriefItem(name=value, note=label) for label, value in self.facts]
+        brief = Brief(heading=self.heading, lead=self.lead, items=items)
+        return Card(template="location_context.widget:plain_card.html", view=self, brief=brief)
 
 
 def facts(body: contract.Applicable) -> list[tuple[str, str]]:

@@ -19,7 +19,7 @@ import msgspec
 
 from location_context.localisation.language import Language
 from location_context.sections import contract
-from location_context.sections.card import Brief, Card, CardContext, PlainCard, facts
+from location_context.sections.card import Card, CardContext, PlainCard, facts
 from location_context.settings import Settings, read_table
 from location_context.stay import Clock
 from location_context.upstream.client import ProviderClient
@@ -275,15 +275,6 @@ class Section(ABC, Generic[Body]):
         """Its card in the widget; None for none. By default a plain one with the body's facts."""
         heading = context.fmt.capitalise(self.label(context.fmt.language))
         return PlainCard(heading=heading, facts=facts(body)).card()
-
-    def brief(self, body: Body, context: CardContext) -> Brief | None:
-        """What it says in the compact layout and on the static card; None for nothing.
-
-        By default what its card says: heading, sentence and facts of a plain card, the `lead` of
-        another card's view.
-        """
-        heading = context.fmt.capitalise(self.label(context.fmt.language))
-        return Brief.of_card(heading, self.card(body, context), body)
 
     def rows(self, body: Body) -> int | None:
         """How many rows its card shows, by which its height is reserved; None if it has no list."""

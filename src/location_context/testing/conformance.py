@@ -324,9 +324,8 @@ def _check_looks(section: Section[Any], body: Applicable, trial: _Trial) -> None
         try:
             _check_label(section, language, trial)
             context = CardContext(fmt=fmt, now=trial.clock())
-            if brief := section.brief(body, context):
-                renderer.brief(section.name, brief, fmt)
             if card := section.card(body, context):
+                renderer.brief(section.name, card, fmt)
                 content = Content(
                     title=section.name, cards=[renderer.card(section.name, card, fmt)]
                 )

@@ -11,12 +11,11 @@ become links where they occur in it; a name that does not occur is put before it
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta
 from functools import cached_property, lru_cache
-from itertools import groupby
-from typing import Any, TypeVar
+from typing import Any
 
 import structlog
 from markupsafe import Markup
@@ -26,7 +25,7 @@ from location_context.localisation.formatter import Formatter
 from location_context.parameters import Parameters
 from location_context.point import Point, distance_km
 from location_context.sections.cached_section import CachedSection
-from location_context.sections.card import Brief, Card, CardContext, Fact
+from location_context.sections.card import Card, CardContext, Fact
 from location_context.sections.contract import Applicable, Attribution, Query, SectionResult
 from location_context.sections.section import Section
 from location_context.service import Service, read_all
@@ -34,7 +33,6 @@ from location_context.stay import Stay, horizon
 from location_context.upstream.deadline import Deadline
 from location_context.widget.stay import StayCard
 
-T = TypeVar("T")
 MAX_CITY_DISTANCE = 25.0  # km; a city farther away does not name the point
 
 
@@ -121,25 +119,14 @@ class RenderedCard:
         name: of the section.
         icons: the names of those in it, in order.
         style: its part of the page's style block.
-        half: whether it stands beside another such one on a compact page.
-        card: what it offers besides, on a full page.
+        card: what it offers besides.
     """
 
     name: str
     html: Markup
     icons: Sequence[str]
     style: str
-    half: bool = False
     card: Card | None = None
-
-
-def _rows(cards: Sequence[RenderedCard]) -> list[list[RenderedCard]]:
-    """The cards by row; neighbours of half the width are in one."""
-    rows = list[list[RenderedCard]]()
-    for is_half, neighbours in groupby(cards, key=lambda card: card.half):
-        row = list(neighbours)
-        rows += [row] if is_half else [[card] for card in row]
-    return rows
 
 
 def page_data(results: SectionResults) -> dict[str, str]:
@@ -154,30 +141,13 @@ def card(
     section: Section[Any], results: SectionResults, fmt: Formatter, now: datetime
 ) -> Card | None:
     """The section's card; None if it has none or fails, so that the others are still shown."""
-    return _made(section, section.card, results, fmt, now)
-
-
-def brief(
-    section: Section[Any], results: SectionResults, fmt: Formatter, now: datetime
-) -> Brief | None:
-    """The same of the section in few words."""
-    return _made(section, section.brief, results, fmt, now)
-
-
-def _made(
-    section: Section[Any],
-    make: Callable[[Any, CardContext], T | None],
-    results: SectionResults,
-    fmt: Formatter,
-    now: datetime,
-) -> T | None:
     forecast_part = results.forecast_part(section)
     result = results.by_section[section]
     body = result.body if result else forecast_part
     if not isinstance(body, Applicable):
         return None
     try:
-        return make(body, CardContext(fmt=fmt, now=now, forecast_part=forecast_part))
+        return section.card(body, CardContext(fmt=fmt, now=now, forecast_part=forecast_part))
     except Exception:  # noqa: BLE001  one broken card must not blank the guest's page
         structlog.get_logger().exception("card_failed", section=section.name)
         return None
@@ -376,11 +346,6 @@ class Content:
     problem: ErrorView | None = None
     discovery: Markup | str = ""
     data: Mapping[str, str] = field(default_factory=dict)  # for a parent page that asks
-
-    @property
-    def rows(self) -> list[list[RenderedCard]]:
-        """The cards as they stand on a compact page."""
-        return _rows(self.cards)
 
     @property
     def has_lone(self) -> bool:

@@ -36,7 +36,7 @@ from location_context.sections.contract import Query
 from location_context.sections.section import Section
 from location_context.service import Service, chosen
 from location_context.upstream.deadline import Deadline
-from location_context.widget import content, embedding, oembed, text_width
+from location_context.widget import content, embedding, oembed
 from location_context.widget import stay as stay_card
 from location_context.widget.builder import page as builder
 from location_context.widget.render import Appearance, Page, Renderer
@@ -193,11 +193,12 @@ class Widget:
         rendered = [card for card in cards if card]
         offered = [(card.name, card.card) for card in rendered if card.card]
         today = query.point.today(service.clock())
+        room = stay_card.COMPACT if parameters.layout == "compact" else stay_card.FULL
         shown = content.Content(
             title=title,
             header=content.header(parameters, query.dates, query.point, service.gazetteer, fmt),
             facts=stay_card.facts(offered),
-            stay=stay_card.joined(offered, query.dates, today, fmt),
+            stay=stay_card.joined(offered, query.dates, today, fmt, room),
             cards=rendered,
             whole=embedding.full_address(service.settings, parameters)
             if parameters.layout == "compact"
@@ -226,23 +227,12 @@ class Widget:
         key = (section.name, digests, fmt.language.tag, parameters.layout == "compact", today)
         if digests and (held := self._cards.get(key)):
             return held
-        render = self._render_brief if parameters.layout == "compact" else self._render_card
-        rendered = render(section, results, fmt)
+        card = content.card(section, results, fmt, self._service.clock())
+        render = self._renderer.brief if parameters.layout == "compact" else self._renderer.card
+        rendered = render(section.name, card, fmt) if card else None
         if digests and rendered:
             self._cards.put(key, rendered)
         return rendered
-
-    def _render_card(
-        self, section: Section[Any], results: content.SectionResults, fmt: Formatter
-    ) -> content.RenderedCard | None:
-        card = content.card(section, results, fmt, self._service.clock())
-        return self._renderer.card(section.name, card, fmt) if card else None
-
-    def _render_brief(
-        self, section: Section[Any], results: content.SectionResults, fmt: Formatter
-    ) -> content.RenderedCard | None:
-        brief = content.brief(section, results, fmt, self._service.clock())
-        return self._renderer.brief(section.name, text_width.fitting(brief), fmt) if brief else None
 
 
 def _response(page: Page, status: int, language: Language, headers: Mapping[str, str]) -> Response:

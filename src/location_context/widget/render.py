@@ -20,10 +20,11 @@ from markupsafe import Markup, escape
 
 from location_context.localisation.formatter import Formatter
 from location_context.parameters import DEFAULT_RADIUS, Background, Font, Parameters, Shown, Theme
-from location_context.sections.card import Brief, Card
+from location_context.sections.card import Card
 from location_context.widget.colour import variables
 from location_context.widget.content import Content, RenderedCard
 from location_context.widget.static_card import StaticCard, svg_style
+from location_context.widget.text_width import fitting
 
 _PACKAGE = "location_context.widget"
 _FONTS: Mapping[Font, str] = {  # what a visitor's system has; nothing is loaded
@@ -101,8 +102,8 @@ class Renderer:
     def __init__(self, hosts: Sequence[str] = ()) -> None:
         self._ancestors = " ".join(("'self'", *hosts)) if hosts else "*"
         self._styles = {
-            "full": read_unindented(f"{_PACKAGE}:style.css"),
-            "compact": read_unindented(f"{_PACKAGE}:compact.css"),
+            layout: read_unindented(f"{_PACKAGE}:style.css", f"{_PACKAGE}:{layout}.css")
+            for layout in ("full", "compact")
         }
         self._script = read_unindented(f"{_PACKAGE}:resize.js")
         self._script_digest = digest(self._script)
@@ -125,10 +126,14 @@ class Renderer:
         drawn = self._card(name, template, fmt, card.style, card=card.view)
         return replace(drawn, card=card)
 
-    def brief(self, name: str, brief: Brief, fmt: Formatter) -> RenderedCard:
+    def brief(self, name: str, card: Card, fmt: Formatter) -> RenderedCard:
         """The section's part of any compact page in this language."""
-        card = self._card(name, self._brief, fmt, "", brief=brief)
-        return replace(card, half=brief.is_list)
+        if not card.brief:
+            return RenderedCard(name, Markup(""), (), "", card=card)
+        drawing = Markup(card.brief.drawing)  # noqa: S704  a section's own shapes
+        brief = replace(card.brief, items=fitting(card.brief.items))
+        drawn = self._card(name, self._brief, fmt, "", brief=brief, drawing=drawing)
+        return replace(drawn, card=card)
 
     def _card(
         self, name: str, template: Template, fmt: Formatter, style: str, **view: Any
@@ -262,7 +267,7 @@ def read_file(name: str) -> str:
     return resources.files(package).joinpath(*path.split("/")).read_text("utf-8")
 
 
-def read_unindented(name: str) -> str:
-    """The text of a package's file without indents and without lines that are a `//` comment."""
-    lines = (line.strip() for line in read_file(name).splitlines())
+def read_unindented(*names: str) -> str:
+    """The text of a package's files without indents and without lines that are a `//` comment."""
+    lines = (line.strip() for name in names for line in read_file(name).splitlines())
     return "\n".join(line for line in lines if not line.startswith("//"))

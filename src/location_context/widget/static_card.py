@@ -1,4 +1,4 @@
-"""StaticCard: what sections say in brief as one SVG, for e-mail and previews that show no page.
+"""StaticCard: the compact page as one SVG, for e-mail and previews that show no page.
 
 It is 600 px wide and as tall as its content. Lines are broken here, for the widest common font, so
 that no text leaves its place in another. Colours stand in one style block, icons once as symbols;
@@ -9,31 +9,47 @@ and `desc` hold all of it as text, from which `alt` is taken.
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 
 from markupsafe import escape
 
 from location_context.localisation.formatter import Formatter
 from location_context.parameters import Parameters, Theme
-from location_context.sections.card import Brief, BriefColumn, BriefItem
+from location_context.sections.card import Brief, BriefItem, Fact, Row
 from location_context.sections.contract import Query
 from location_context.service import Service, chosen
 from location_context.upstream.deadline import Deadline
 from location_context.widget import content
 from location_context.widget.colour import Scheme, palette
 from location_context.widget.content import ErrorView, Header, SectionResults
-from location_context.widget.text_width import DOT, fitting, lines, width
+from location_context.widget.stay import COMPACT, Line, Shown, StayCard, facts, joined
+from location_context.widget.text_width import DOT, SMALL, lines, width
 
-WIDTH, MARGIN, GUTTER = 600, 24, 24  # px
+WIDTH, MARGIN, GUTTER = 600, 24, 14  # px
 INNER = WIDTH - 2 * MARGIN
 HALF = (INNER - GUTTER) / 2
 LEADING = 1.35
-ICON, SMALL_ICON = 26, 13
+ICON, SMALL_ICON, MOON = 26, 15, 30
+BAR = 76  # px, the whole scale
+NARROWEST = 120  # px for what happens on a day, beside its row
 _FONT = '-apple-system,"Segoe UI",Roboto,"Noto Sans","Liberation Sans",Arial,sans-serif'
 STYLES = {  # of texts: size in px, weight and colour
-    "p": (22, 600, "ink"), "d": (14, 400, "ink2"), "q": (12, 400, "ink3"), "h": (13, 600, "ink2"),
-    "l": (16, 600, "ink"), "n": (14, 600, "ink"), "t": (12, 600, "accent"),
+    "h": (22, 600, "ink"), "d": (14, 400, "ink2"), "q": (12, 400, "ink3"), "l": (16, 600, "ink"),
+    "n": (14, 600, "ink"), "m": (SMALL, 600, "ink"), "t": (12, 600, "accent"),
+    "r": (14, 400, "rain"), "rb": (14, 600, "rain"), "u": (14, 600, "warnink"),
 }  # fmt: skip
+_TONES = {"accent": "accent", "rain": "rain", "sun": "suntext", "dusk": "dusk", "quiet": "ink2"}
+_RAIN = ("d", "r", "rb")  # styles by how likely it is
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """What a static card shows of a stay."""
+
+    header: Header
+    facts: Sequence[Fact]
+    days: StayCard | None
+    briefs: Sequence[Brief]
+    sources: Sequence[str]
 
 
 @dataclass
@@ -47,12 +63,17 @@ class StaticCard:
     drawn: list[str] = field(default_factory=list)
     used: dict[str, None] = field(default_factory=dict)
 
-    def line(self, text: str, style: str, x: float = MARGIN, anchor: str = "") -> None:
-        """One line whose top is `y`."""
+    def line(
+        self, text: str, style: str, x: float = MARGIN, anchor: str = "", note: str = ""
+    ) -> None:
+        """One line whose top is `y`, with a quiet note after it."""
+        if not text:
+            return
         size = STYLES[style][0]
         classes = f"{style} {anchor}".rstrip()
         at = f'x="{self._mirrored(x):g}" y="{self.y + size * 1.02:g}"'
-        self.drawn.append(f'<text class="{classes}" {at}>{escape(text)}</text>')
+        more = f' <tspan class="q">{escape(note)}</tspan>' if note else ""
+        self.drawn.append(f'<text class="{classes}" {at}>{escape(text)}{more}</text>')
 
     def paragraph(
         self, text: str, style: str, most: float = INNER, x: float = MARGIN, anchor: str = ""
@@ -63,43 +84,193 @@ class StaticCard:
             self.line(line, style, x, anchor)
             self.y += size * LEADING
 
-    def icon(self, name: str, x: float, size: float) -> None:
+    def icon(self, name: str, x: float, size: float = SMALL_ICON, tone: str = "quiet") -> None:
+        """One of the widget's icons whose top is `y`."""
         if name:
             self.used[name] = None
             left = min(self._mirrored(x), self._mirrored(x + size))
             place = f'x="{left:g}" y="{self.y:g}" width="{size}" height="{size}"'
-            kind = "i" if size == SMALL_ICON else "i w"
-            self.drawn.append(f'<use href="#{name}" class="{kind}" {place}/>')
+            kind = "w" if size == ICON else f"i-{tone}"
+            self.drawn.append(f'<use href="#{name}" class="i {kind}" {place}/>')
 
     def rule(self, x: float = MARGIN, length: float = INNER) -> None:
         ends = sorted((self._mirrored(x), self._mirrored(x + length)))
-        self.drawn.append(f'<path class="r" d="M{ends[0]:g} {self.y:g}H{ends[1]:g}"/>')
+        self.drawn.append(f'<path class="r0" d="M{ends[0]:g} {self.y:g}H{ends[1]:g}"/>')
 
     def _mirrored(self, x: float) -> float:
         return WIDTH - x if self.fmt.language.direction == "rtl" else x
 
-    def draw(self, header: Header, briefs: Sequence[Brief], sources: Iterable[str]) -> None:
-        """A stay."""
-        fmt = self.fmt
-        self.title, self.text = header.place, text_of(header, briefs, fmt)
-        self.paragraph(header.place, "p")
+    def draw(self, stay: Picture) -> None:
+        """A stay, from its place to the sources."""
+        self.title, self.text = stay.header.place, text_of(stay, self.fmt)
+        self.paragraph(stay.header.place, "h")
         self.y += 2
-        self.paragraph(DOT.join(one for one in (header.dates, header.nights) if one), "d")
-        self.paragraph(header.zone, "q")
-        for is_list, some in groupby(briefs, key=lambda brief: brief.is_list):
-            row, step = list(some), 2 if is_list else 1
-            for place in range(0, len(row), step):
-                self._row(row[place : place + step])
-        if names := fmt.comma.join(sources):
-            self.y += 8
-            self.rule()
-            self.y += 8
-            label = fmt.gettext("Sources:")
-            self.paragraph(f"{label} {names}", "q")
+        self.paragraph(DOT.join(one for one in (stay.header.dates, stay.header.nights) if one), "d")
+        if stay.facts:
+            self._part()
+            self._facts(stay.facts)
+        if stay.days and (stay.days.rows or stay.days.dated):
+            self._part()
+            self._days(stay.days)
+        for brief in stay.briefs:
+            self._part()
+            self._brief(brief)
+        if stay.sources:
+            self._part()
+            label = self.fmt.gettext("Sources:")
+            self.paragraph(f"{label} {self.fmt.comma.join(stay.sources)}", "q")
+
+    def _part(self) -> None:
+        self.y += 9
+        self.rule()
+        self.y += 9
+
+    def _facts(self, facts: Sequence[Fact]) -> None:
+        """Two beside each other: an icon and a value, and what that is."""
+        for place in range(0, len(facts), 2):
+            top = below = self.y
+            for column, fact in enumerate(facts[place : place + 2]):
+                self.y, x = top, MARGIN + column * (HALF + GUTTER)
+                self.y += 3
+                self.icon(fact.icon, x, tone=fact.tone)
+                self.y -= 3
+                start = SMALL_ICON + 8 if fact.icon else 0
+                self.paragraph(fact.value, "l", HALF - start, x + start)
+                self.paragraph(fact.caption, "q", HALF, x)
+                below = max(below, self.y)
+            self.y = below + (6 if place + 2 < len(facts) else 0)
+
+    def _days(self, days: StayCard) -> None:
+        if days.badge:
+            self.paragraph(days.badge, "t")
+            self.y += 4
+        if days.warning:
+            self.paragraph(days.warning[0], "u")
+            self.paragraph(days.warning[1], "q")
+            self.y += 6
+        if days.rows:
+            self._rows(days)
+            self.paragraph(days.beyond, "q")
+            return
+        room = max(width(one.label, STYLES["n"][0], bold=True) for one in days.dated) + 14
+        for one in days.dated:
+            top = self.y
+            self.paragraph(one.label, "n", room)
+            below, self.y = self.y, top
+            self._moments(one.moments, MARGIN + room, INNER - room)
+            self.y = max(self.y, below) + 4
+
+    def _rows(self, days: StayCard) -> None:
+        """A line for each row: its day, icon, low, bar, high and rain, and what happens then."""
+        rows = [(line, line.row) for line in days.rows if line.row]
+
+        def widest(texts: Iterable[str], style: str) -> float:
+            size, weight, _ = STYLES[style]
+            return max(width(text, size, bold=weight > 400) for text in texts)
+
+        before = ICON + 6  # which a label may take where there is no icon
+        label = 8 + max(
+            width(line.label, STYLES["n"][0], bold=True) - (0 if row.icon else before)
+            for line, row in rows
+        )
+        icon = MARGIN + label
+        low = icon + before + widest((row.low for _, row in rows), "d")
+        bar, high = low + 10, low + BAR + 20
+        rain = high + widest((row.high for _, row in rows), "l") + 6
+        rain += widest((row.rain for _, row in rows), "rb")
+        self._scale(days, bar)
+        for line, row in rows:
+            top, self.y = self.y, self.y + 4
+            room = label + (0 if row.icon else before)
+            self.paragraph(line.label, "n", room)
+            self.paragraph(line.note, "q", room)
+            below, self.y = self.y, top
+            self.icon(row.icon, icon, ICON)
+            self.y = top + 4
+            self.line(row.low, "d", low, "e")
+            self.line(row.high, "l" if not row.typical else "d", high)
+            self.line(row.rain, _RAIN[row.wet], rain, "e")
+            self._bar(row, bar)
+            self.y = top + 3
+            start = rain + 14
+            if WIDTH - MARGIN - start < NARROWEST:
+                self.y, start = max(below, top + ICON), icon
+            self._moments(line.moments, start, WIDTH - MARGIN - start)
+            self.y = max(self.y, below, top + ICON) + 4
+
+    def _scale(self, days: StayCard, left: float) -> None:
+        """The colours of all bars, which stand below one another."""
+        ends = f'x1="{self._mirrored(left):g}" x2="{self._mirrored(left + BAR):g}"'
+        stops = "".join(
+            f'<stop offset="{at:g}%" stop-color="{colour}"/>' for at, colour in days.stops
+        )
+        self.drawn.append(
+            f'<linearGradient id="scale" gradientUnits="userSpaceOnUse" {ends}>{stops}'
+            "</linearGradient>"
+        )
+
+    def _bar(self, row: Row, left: float) -> None:
+        """The bar: from the low to the high's tenth percentile, to the high, to the ninetieth."""
+        if row.span is None:
+            return
+        y, (low, p10, high, p90) = self.y + 10, row.span
+        bars = (("o", low, p90), ("s", low, high), ("c", low, p10))
+        for kind, begin, end in (("k", 0.0, 100.0), *bars):
+            x = [self._mirrored(left + BAR * share / 100) for share in (begin, end)]
+            self.drawn.append(f'<path class="b {kind}" d="M{min(x):g} {y:g}H{max(x):g}"/>')
+
+    def _moments(self, moments: Sequence[Shown], x: float, most: float) -> None:
+        """An icon, the title, and after it or below it the rest."""
+        for one in moments:
+            self.y += 1
+            self.icon(one.moment.icon, x)
+            start = SMALL_ICON + 6 if one.moment.icon else 0
+            self._flowing(one.moment.title, one.text, x + start, most - start, "m")
+
+    def _flowing(self, name: str, note: str, x: float, most: float, style: str) -> None:
+        """A name in lines, and a quiet note in what is left of the last of them, or below."""
+        size = STYLES[style][0]
+        *before, last = lines(name, size, most, bold=True) or [""]
+        for line in before:
+            self.line(line, style, x)
+            self.y += size * LEADING
+        # a name in two directions that is broken would take the note into its own
+        alone = not before or self.fmt.language.direction == "ltr"
+        beside = note and alone and width(f"{last} {note}", size, bold=True) <= most
+        self.line(last, style, x, note=note if beside else "")
+        self.y += size * LEADING
+        if note and not beside:
+            self.paragraph(note, "q", most, x)
+
+    def _brief(self, brief: Brief) -> None:
+        """Two sentences beside a drawing, or lines of items."""
+        x = float(MARGIN)
+        if brief.drawing and brief.lead:
+            middle = self._mirrored(x + MOON / 2), self.y + MOON / 2 + 2
+            place = f"translate({middle[0]:g} {middle[1]:g}) scale({MOON / 32:g})"
+            self.drawn.append(f'<g class="moon" transform="{place}">{brief.drawing}</g>')
+            x += MOON + 12
+        self.paragraph(brief.lead, "n", WIDTH - MARGIN - x, x)
+        self.paragraph(brief.remark, "q", WIDTH - MARGIN - x, x)
+        before = max((one.icons for one in brief.items if one.icon), default=0) * (SMALL_ICON + 1)
+        for item in brief.items:
+            self.y += 2
+            self._item(item, before + 8 if before else 0)
+
+    def _item(self, item: BriefItem, before: float) -> None:
+        """Icons, the name with its note, and the way there at the end of the line."""
+        for place in range(item.icons if item.icon else 0):
+            self.icon(item.icon, MARGIN + place * (SMALL_ICON + 1), tone="accent")
+        end = width(item.end, STYLES["d"][0])
+        if item.end:
+            self.line(item.end, "d", WIDTH - MARGIN, "e")
+            self.icon(item.end_icon, WIDTH - MARGIN - end - SMALL_ICON - 4)
+        most = INNER - before - end - SMALL_ICON - 16
+        self._flowing(item.name, item.note, MARGIN + before, most, "n")
 
     def draw_error(self, view: ErrorView) -> None:
         self.title, self.text = view.label, view.sentence
-        self.paragraph(view.label, "h")
+        self.paragraph(view.label, "d")
         self.y += 4
         self.paragraph(view.sentence, "l")
         self.drawn.append(f"<!-- {escape(view.comment)} -->")
@@ -112,7 +283,7 @@ class StaticCard:
     def svg(self, style: str, icons: Mapping[str, tuple[str, str]]) -> str:
         """All of it with this style; `icons` are view box and shapes by name."""
         height, language = self.height, self.fmt.language
-        box = f'<rect class="c" x=".5" y=".5" width="{WIDTH - 1}" height="{height - 1}" rx="14"/>'
+        box = f'<rect class="c0" x=".5" y=".5" width="{WIDTH - 1}" height="{height - 1}" rx="14"/>'
         symbols = "".join(
             f'<symbol id="{name}" viewBox="{icons[name][0]}">{icons[name][1]}</symbol>'
             for name in self.used
@@ -125,93 +296,6 @@ class StaticCard:
             f"<style>{style}</style>{symbols}{box}{''.join(self.drawn)}</svg>"
         )
 
-    def _row(self, row: Sequence[Brief]) -> None:
-        """One brief, or two lists side by side."""
-        self.y += 8
-        top = below = self.y
-        most = HALF if len(row) > 1 else INNER
-        for place, brief in enumerate(row):
-            self.y = top
-            x = MARGIN + place * (HALF + GUTTER)
-            self.rule(x, most)
-            self.y += 9
-            self._brief(brief, x, most)
-            below = max(below, self.y)
-        self.y = below
-
-    def _brief(self, brief: Brief, x: float, most: float) -> None:
-        size = STYLES["h"][0]
-        room = most - width(brief.heading, size, bold=True) - 12
-        beside = brief.note and width(brief.note, STYLES["t"][0], bold=True) <= room
-        if beside:
-            self.line(brief.note, "q" if brief.is_list else "t", x + most, "e")
-        self.paragraph(brief.heading, "h", most, x)
-        if brief.note and not beside:
-            self.paragraph(brief.note, "t", most, x)
-        self.y += 2
-        self.paragraph(brief.lead, "l", most, x)
-        self.paragraph(brief.remark, "q", most, x)
-        if brief.columns:
-            self._columns(brief.columns, x, most)
-            self.paragraph(brief.caption, "q", most, x)
-        for item in fitting(brief).items:
-            self.y += 2
-            self._item(item, x, most)
-
-    def _columns(self, columns: Sequence[BriefColumn], x: float, most: float) -> None:
-        """The columns in rows: labels, icons, values, and what stands below each."""
-        step = most / len(columns)
-        middles = [x + step * (place + 0.5) for place in range(len(columns))]
-        self.y += 6
-        if any(column.usual for column in columns):
-            for place, column in enumerate(columns):
-                start = x + step * place + 1
-                kind = "us" if column.usual else "fo"
-                ends = sorted((self._mirrored(start), self._mirrored(start + step - 3)))
-                self.drawn.append(f'<path class="{kind}" d="M{ends[0]:g} {self.y:g}H{ends[1]:g}"/>')
-            self.y += 6
-        self.y = max(
-            self._column_text(c.label, "q", m, step) for c, m in zip(columns, middles, strict=True)
-        )
-        if any(column.icon for column in columns):
-            for column, middle in zip(columns, middles, strict=True):
-                self.icon(column.icon, middle - ICON / 2, ICON)
-            self.y += ICON + 3
-        self.y = max(
-            self._column_text(c.value, "l", m, step) for c, m in zip(columns, middles, strict=True)
-        )
-        for number in range(max(len(column.quiet) for column in columns)):
-            for column, middle in zip(columns, middles, strict=True):
-                if number < len(column.quiet):
-                    name, text = column.quiet[number]
-                    room = (SMALL_ICON + 2) / 2 if name else 0
-                    long = width(text, STYLES["q"][0]) + 2 * room > step
-                    if name and not long:
-                        start = middle - width(text, STYLES["q"][0]) / 2 - room
-                        self.icon(name, start, SMALL_ICON)
-                    self.line(text, "q", middle + (0 if long else room), "m")
-            self.y += STYLES["q"][0] * LEADING
-        self.y += 2
-
-    def _column_text(self, text: str, style: str, middle: float, step: float) -> float:
-        """Draw it under `y`, and give what is below."""
-        top = self.y
-        self.paragraph(text, style, step - 2, middle, "m")
-        self.y, below = top, self.y
-        return below
-
-    def _item(self, item: BriefItem, x: float, most: float) -> None:
-        """The name, and below it icons and details."""
-        self.paragraph(item.name, "n", most, x)
-        details, start = DOT.join(item.details), x
-        if item.icon:
-            for _ in range(item.icons):
-                self.icon(item.icon, start, SMALL_ICON)
-                start += SMALL_ICON + 1
-            start += 4
-        self.paragraph(details, "q", most - (start - x), start)
-        self.y += 0 if details else STYLES["q"][0] * LEADING * bool(item.icon)
-
 
 async def read_and_draw(
     service: Service, parameters: Parameters, query: Query, fmt: Formatter, deadline: Deadline
@@ -220,44 +304,64 @@ async def read_and_draw(
     sections = chosen(service.sections, parameters.sections)
     read = (content.read(service, one, query, deadline) for one in sections)
     results = content.joined(await asyncio.gather(*read))
-    header = content.header(parameters, query.dates, query.point, service.gazetteer, fmt)
     now = service.clock()
     footer = content.footer(results, query.point, fmt, now)
-    briefs = (content.brief(one, results, fmt, now) for one in results.by_section)
+    made = ((one.name, content.card(one, results, fmt, now)) for one in results.by_section)
+    cards = [(name, card) for name, card in made if card]
+    picture = Picture(
+        header=content.header(parameters, query.dates, query.point, service.gazetteer, fmt),
+        facts=[fact for _, fact in facts(cards)],
+        days=joined(cards, query.dates, query.point.today(now), fmt, COMPACT),
+        briefs=[card.brief for _, card in cards if card.brief],
+        sources=[part.text for _, parts in footer.names for part in parts] if footer else [],
+    )
     card = StaticCard(fmt)
-    names = [part.text for _, parts in footer.names for part in parts] if footer else []
-    card.draw(header, [brief for brief in briefs if brief], names)
+    card.draw(picture)
     return card, results
 
 
-def text_of(header: Header, briefs: Sequence[Brief], fmt: Formatter) -> str:
-    """All of the card as text."""
-    said = [f"{header.place}{fmt.comma}{header.dates}."]
-    for brief in briefs:
-        items = (_item_text(item, fmt) for item in fitting(brief).items)
-        columns = (column.spoken for column in brief.columns)
-        listed = "; ".join(items)
-        parts = [brief.lead, brief.remark, *columns, f"{listed}." if listed else ""]
+def text_of(stay: Picture, fmt: Formatter) -> str:
+    """All of a stay as text."""
+    said = [f"{stay.header.place}{fmt.comma}{stay.header.dates}."]
+    pairs = [f"{one.value} ({one.caption})" for one in stay.facts]
+    said += [f"{'; '.join(pairs)}."] if pairs else []
+    if stay.days:
+        said += [*(stay.days.warning or ())]
+        said += [_line_text(one, fmt) for one in stay.days.rows or stay.days.dated]
+    for brief in stay.briefs:
+        items = "; ".join(_item_text(item, fmt) for item in brief.items)
+        parts = [brief.lead, brief.remark, items]
+        sentences = [part if part.endswith(".") else f"{part}." for part in parts if part]
         heading = fmt.gettext("{section}:").format(section=brief.heading)
-        said.append(f"{heading}{fmt.word_separator}{fmt.join_sentences(parts)}")
+        said.append(f"{heading}{fmt.word_separator}{fmt.join_sentences(sentences)}")
     return fmt.join_sentences(said).replace("\u2060", "")
 
 
+def _line_text(line: Line, fmt: Formatter) -> str:
+    moments = [fmt.comma.join(filter(None, (one.moment.title, one.text))) for one in line.moments]
+    happens = f"{'; '.join(moments)}." if moments else ""
+    if line.spoken:
+        return fmt.join_sentences([line.spoken, happens])
+    label = fmt.gettext("{section}:").format(section=line.label)
+    return f"{label}{fmt.word_separator}{happens}"
+
+
 def _item_text(item: BriefItem, fmt: Formatter) -> str:
-    details = [one for one in (item.spoken, *item.details) if one]
+    details = [one for one in (item.spoken, item.end_spoken or item.end, item.note) if one]
     return f"{item.name} ({fmt.comma.join(details).rstrip('.')})" if details else item.name
 
 
 def svg_style(theme: Theme, accent: str) -> str:
     """The style block of a static card."""
     shapes = (
-        f"text{{font-family:{_FONT};white-space:pre}}"
-        ".m{text-anchor:middle}.e{text-anchor:end}"
-        ".i{fill:none;stroke-width:1.5;stroke-linecap:round;stroke-linejoin:round}"
+        f"text{{font-family:{_FONT};white-space:pre}}.e{{text-anchor:end}}"
+        ".i{fill:none;stroke:currentColor;stroke-width:1.5;"
+        "stroke-linecap:round;stroke-linejoin:round}"
         ".w{stroke-width:1.6}.f{stroke-width:1.3}.n{fill:currentColor}"
-        ".fo,.us{stroke-width:2}.us{stroke-dasharray:5 3}"
+        ".b{fill:none;stroke:url(#scale);stroke-width:8;stroke-linecap:round}"
+        ".k{stroke-width:2}.o{opacity:.28}.s{opacity:.6}"
     ) + "".join(
-        f"text.{name}{{font-size:{size}px;font-weight:{weight}}}"
+        f"text.{name},tspan.{name}{{font-size:{size}px;font-weight:{weight}}}"
         for name, (size, weight, _) in STYLES.items()
     )
     if theme == "auto":
@@ -269,12 +373,13 @@ def svg_style(theme: Theme, accent: str) -> str:
 
 def _colours(accent: str, scheme: Scheme) -> str:
     colours = palette(accent, scheme)
-    texts = "".join(f"text.{name}{{fill:{colours[one]}}}" for name, (*_, one) in STYLES.items())
+    texts = "".join(
+        f"text.{name},tspan.{name}{{fill:{colours[one]}}}" for name, (*_, one) in STYLES.items()
+    )
+    tones = "".join(f".i-{name}{{color:{colours[one]}}}" for name, one in _TONES.items())
     return (
-        f"{texts}.c{{fill:{colours['surface']};stroke:{colours['line']}}}"
-        f".r{{stroke:{colours['line']}}}"
-        f".fo{{stroke:{colours['fill']}}}.us{{stroke:{colours['edge']}}}"
-        f".i{{stroke:{colours['accent']};color:{colours['accent']}}}"
-        f".w{{stroke:{colours['ink']};color:{colours['ink']}}}.a{{stroke:{colours['sun']}}}"
-        f".p{{stroke:{colours['rain']}}}"
+        f"{texts}{tones}.c0{{fill:{colours['surface']};stroke:{colours['line']}}}"
+        f".r0,.k{{stroke:{colours['line']}}}.w{{color:{colours['ink']}}}"
+        f".a{{stroke:{colours['sun']}}}.p{{stroke:{colours['rain']}}}"
+        f".moon circle{{fill:{colours['moond']}}}.moon path{{fill:{colours['moonl']}}}"
     )

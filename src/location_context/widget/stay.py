@@ -1,9 +1,10 @@
 """Stay: the card of the stay's days, joined of what the sections offer.
 
-One section's timeline gives the rows; moments of all sections stand in the row of their day, two at
-most, those that matter most: dangers, holidays, the sky, what has a time, what goes on for days.
-What does not fit is in a list behind a click, by day. Without rows (a typical stay, or no weather)
-the days on which something happens are listed instead. Days that are past are folded into one line.
+One section's timeline gives the rows; moments of all sections stand in the row of their day, those
+that matter most: dangers, holidays, the sky, what has a time, what goes on for days. What does not
+fit is in a list behind a click, by day. Without rows (a typical stay, or no weather) the days on
+which something happens are listed instead. Days that are past are folded into one line. A layout
+says how much of this it has room for.
 """
 
 from collections import defaultdict
@@ -14,10 +15,27 @@ from datetime import date
 from location_context.localisation.formatter import Formatter
 from location_context.sections.card import Card, Fact, Fold, Moment, Row, Timeline
 from location_context.stay import Stay
+from location_context.widget.text_width import DOT, SMALL, lines
 
-IN_A_ROW, DATES_IN_VIEW, FACTS = 2, 6, 4
+FACTS = 4
 KINDS = {"danger": 0, "holiday": 1, "sky": 2, "event": 3, "lasting": 4}
 _LINES_OF_ROW, _LINES_OF_MOMENT = 2.0, 1.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Room:
+    """How much a layout shows: moments of a row, dates where there are no rows, rows at most.
+
+    `width` is that of a moment in px, which then takes two lines at most; 0: it may wrap freely.
+    """
+
+    moments: int = 2
+    dates: int = 6
+    rows: int = 100
+    width: float = 0.0
+
+
+FULL, COMPACT = Room(), Room(moments=1, dates=5, rows=7, width=178)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +73,7 @@ class StayCard:
     past: Sequence[Line]
     past_label: str
     rows: Sequence[Line]
+    beyond: str
     weeks: bool
     dated: Sequence[Line]
     key: str
@@ -84,7 +103,7 @@ def facts(cards: Iterable[tuple[str, Card]]) -> list[tuple[str, Fact]]:
 
 
 def joined(
-    cards: Sequence[tuple[str, Card]], dates: Stay, today: date, fmt: Formatter
+    cards: Sequence[tuple[str, Card]], dates: Stay, today: date, fmt: Formatter, room: Room = FULL
 ) -> StayCard | None:
     """The card; None where no section offers anything for it."""
     timeline = next((card.timeline for _, card in cards if card.timeline), None)
@@ -92,32 +111,45 @@ def joined(
     folds = [fold for _, card in cards for fold in card.folds]
     if timeline is None and not offered:
         return None
-    joint = _Joint(dates, fmt, [])
+    joint = _Joint(dates, fmt, room, [])
     rows = joint.rows(timeline, offered, today) if timeline and timeline.rows else []
     past = [one for one in rows if one.row and one.row.last < today]
+    ahead = rows[len(past) :]
+    weeks = any(one.row and one.row.last > one.row.first and not one.row.typical for one in rows)
+    most = room.rows - weeks - (bool(timeline.warning) + bool(timeline.badge) if timeline else 0)
+    if len(ahead) > most:
+        most -= 1  # a line says that there are more
     dated = [] if rows else joint.dated(offered)
     left = joint.left
-    count = len(left)
+    count, by_day = len(left), fmt.gettext("Your stay, day by day")
     label = fmt.ngettext("{count} more event", "{count} more events", count)
     reach = (
         (past[0].row.first, past[-1].row.last) if past and past[0].row and past[-1].row else None
     )
     return StayCard(
-        heading=timeline.heading if timeline else fmt.gettext("Your stay, day by day"),
+        heading=timeline.heading if timeline and (rows or room is FULL) else by_day,
         badge=timeline.badge if timeline else "",
         warning=timeline.warning if timeline else None,
         stops=timeline.stops if timeline else (),
         has_lead=any(card.timeline and card.template for _, card in cards),
         past=past,
         past_label=fmt.gettext("{dates}, past").format(dates=fmt.dates(*reach)) if reach else "",
-        rows=rows[len(past) :],
-        weeks=any(one.row and one.row.last > one.row.first and not one.row.typical for one in rows),
+        rows=ahead[:most],
+        beyond=_beyond(ahead[most:], dates, fmt),
+        weeks=weeks,
         dated=dated,
         key=timeline.key if timeline else "",
         rest=_listed(left, dates, fmt),
         rest_label=label.format(count=fmt.number(count)),
         folds=folds,
     )
+
+
+def _beyond(rest: Sequence[Line], dates: Stay, fmt: Formatter) -> str:
+    """Where the rows are that a layout has no room for."""
+    if not rest:
+        return ""
+    return fmt.gettext("To {date} on the full page").format(date=_day(dates.end, dates, fmt))
 
 
 def _has_row(moment: Moment, timeline: Timeline | None) -> bool:
@@ -135,6 +167,7 @@ class _Joint:
 
     dates: Stay
     fmt: Formatter
+    room: Room
     left: list[_Offered]
 
     def rows(self, timeline: Timeline, offered: Sequence[_Offered], today: date) -> list[Line]:
@@ -142,7 +175,7 @@ class _Joint:
         lines, fmt = list[Line](), self.fmt
         for row in timeline.rows:
             inside = [one for one in offered if one[1].day and row.first <= one[1].day <= row.last]
-            kept, more = self._two(inside)
+            kept, more = self._weightiest(inside)
             is_today = row.first == today == row.last
             label, note = _named(row, self.dates, fmt)
             if is_today:
@@ -152,7 +185,7 @@ class _Joint:
                 Line(
                     label=label,
                     note=note,
-                    moments=[_shown(one, fmt, dated=row.first < row.last) for one in kept],
+                    moments=[self._shown(one, dated=row.first < row.last) for one in kept],
                     more=more,
                     spoken=f"{note}{fmt.comma}{row.spoken}" if note else row.spoken,
                     row=row,
@@ -174,23 +207,39 @@ class _Joint:
         ranked = sorted(by_day, key=lambda day: (min(map(_rank, by_day[day])), day))
         lines = []
         for day in sorted(by_day):
-            if day not in ranked[:DATES_IN_VIEW]:
+            if day not in ranked[: self.room.dates]:
                 self.left += by_day[day]
                 continue
-            kept, more = self._two(by_day[day])
-            shown = [_shown(one, self.fmt, dated=False) for one in kept]
+            kept, more = self._weightiest(by_day[day])
+            shown = [self._shown(one, dated=False) for one in kept]
             label, note = _day(day, self.dates, self.fmt), _turn(day, self.dates, self.fmt)
             lines.append(Line(label=label, note=note, moments=shown, more=more))
         return lines
 
-    def _two(self, inside: Sequence[_Offered]) -> tuple[list[_Offered], str]:
+    def _weightiest(self, inside: Sequence[_Offered]) -> tuple[list[_Offered], str]:
         """Those that matter most, and how many others there are."""
-        ranked = sorted(inside, key=_rank)
-        others = ranked[IN_A_ROW:]
+        ranked = [one for one in sorted(inside, key=_rank) if self._fits(one[1].title)]
+        others = ranked[self.room.moments :]
         self.left += others
         text = self.fmt.gettext("+{count} more")
-        more = text.format(count=self.fmt.number(len(others))) if others else ""
-        return ranked[:IN_A_ROW], more
+        more = text.format(count=self.fmt.number(len(others)))
+        if not others or self.room is not FULL:
+            more = ""
+        return ranked[: self.room.moments], more
+
+    def _fits(self, text: str) -> bool:
+        return not self.room.width or len(lines(text, SMALL, self.room.width, bold=True)) <= 2
+
+    def _shown(self, one: _Offered, *, dated: bool) -> Shown:
+        """The moment with as much of its text as there is room for."""
+        section, moment = one
+        parts = moment.text.split(DOT) if moment.text else []
+        if dated and moment.day:
+            day = self.fmt.day(moment.day)
+            parts[:1] = [self.fmt.comma.join([day, *parts[:1]])]
+        while parts and not self._fits(f"{moment.title} {DOT.join(parts)}"):
+            parts.pop()
+        return Shown(section=section, moment=moment, text=DOT.join(parts))
 
 
 def _named(row: Row, dates: Stay, fmt: Formatter) -> tuple[str, str]:
@@ -211,15 +260,6 @@ def _turn(day: date, dates: Stay, fmt: Formatter) -> str:
     return fmt.gettext("leave") if day == dates.end else ""
 
 
-def _shown(one: _Offered, fmt: Formatter, *, dated: bool) -> Shown:
-    section, moment = one
-    text = moment.text
-    if dated and moment.day:
-        day = fmt.day(moment.day)
-        text = f"{day}{fmt.comma}{text}" if text else day
-    return Shown(section=section, moment=moment, text=text)
-
-
 def _listed(left: Sequence[_Offered], dates: Stay, fmt: Formatter) -> list[Line]:
     """What did not fit, by day, what lasts all the stay first."""
     by_day = defaultdict[date | None, list[_Offered]](list)
@@ -229,7 +269,7 @@ def _listed(left: Sequence[_Offered], dates: Stay, fmt: Formatter) -> list[Line]
         Line(
             label=_day(day, dates, fmt) if day else fmt.gettext("Whole stay"),
             note="",
-            moments=[_shown(one, fmt, dated=False) for one in by_day[day]],
+            moments=[Shown(section=name, moment=one, text=one.text) for name, one in by_day[day]],
             more="",
         )
         for day in sorted(by_day, key=lambda day: day or date.min)

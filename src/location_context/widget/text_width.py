@@ -7,15 +7,16 @@ not before a mark that closes; other scripts break at blanks, and a word that is
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from location_context.sections.card import Brief, BriefItem
+from location_context.sections.card import BriefItem
 
 DOT = "\u00a0· "
-# of a compact page of 500 px: what a section's items may take, and sizes in px
-MAX_HALF_LINES, MAX_WHOLE_LINES = 7, 2
-HALF_WIDTH, WHOLE_WIDTH, NAME_SIZE, DETAIL_SIZE = 214, 458, 14, 12
+SMALL = 13  # px, the letters of a moment on a compact page
+# of a compact page of 500 px: the letters and the room of a name, and lines of all items
+NAME, NAME_ROOM, ITEM_LINES = 14, 300, 5
 _BOLD = 1.13  # as wide as regular letters
 _NARROW, _MEDIUM, _WIDE = "iIjl.,:;'|!·’‘ ", 'ftr()[]-/"“”*', "mwWM%@—…ŒÆ"
 _ARABIC = 0.6  # letters are joined; the wide ones are balanced by narrow ones
@@ -90,35 +91,14 @@ def _pieces(text: str) -> list[str]:
     return pieces
 
 
-def fitting(brief: Brief) -> Brief:
-    """The brief with as many items and details as a compact page of 500 px has room for."""
-    chosen, used = list[int](), 0
-    half = brief.is_list
-    items = [_within_a_line(item) if half else item for item in brief.items]
-    for place in sorted(range(len(items)), key=lambda place: -items[place].weight):
-        used += _lines(items[place], half=half)
-        if chosen and used > (MAX_HALF_LINES if half else MAX_WHOLE_LINES):
+def fitting(items: Sequence[BriefItem]) -> list[BriefItem]:
+    """As many items as a compact page has room for; a note goes before an item does."""
+    chosen, used = list[BriefItem](), 0
+    for item in items:
+        name = lines(item.name, NAME, NAME_ROOM, bold=True)
+        whole = lines(f"{item.name} {item.note}", NAME, NAME_ROOM, bold=True)
+        used += len(name)
+        if chosen and used > ITEM_LINES:
             break
-        chosen.append(place)
-    return replace(brief, items=[items[place] for place in sorted(chosen)])
-
-
-def _within_a_line(item: BriefItem) -> BriefItem:
-    """The item with the first of its details, and those that stand beside it."""
-    room = HALF_WIDTH - item.icons * NAME_SIZE
-    fits = [
-        count
-        for count in range(len(item.details), 1, -1)
-        if len(lines(DOT.join(item.details[:count]), DETAIL_SIZE, room)) == 1
-    ]
-    return replace(item, details=item.details[: fits[0] if fits else 1])
-
-
-def _lines(item: BriefItem, *, half: bool) -> int:
-    """How many lines an item takes: its details below its name, or after it."""
-    details = DOT.join(item.details)
-    if half:
-        name = lines(item.name, NAME_SIZE, HALF_WIDTH, bold=True)
-        room = HALF_WIDTH - item.icons * NAME_SIZE
-        return len(name) + len(lines(details, DETAIL_SIZE, room))
-    return len(lines(f"{item.name} {details}", NAME_SIZE, WHOLE_WIDTH - NAME_SIZE))
+        chosen.append(item if len(whole) == len(name) else replace(item, note=""))
+    return chosen

@@ -15,11 +15,10 @@ from location_context.sections.astronomy.drawing import SunPath, lit_part, sun_p
 from location_context.sections.astronomy.highlight_views import highlight_views
 from location_context.sections.astronomy.response import AstronomyBody, Day, Planet
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris
-from location_context.sections.card import Brief, BriefItem, Card, Fact, Moment
+from location_context.sections.card import Brief, Card, Fact, Moment
 
 TEMPLATE = "location_context.sections.astronomy:card.html"
-LITTLE_MOON = 0.25
-LITTLE_DRIFT, TOLD_DRIFT = 20, 10  # minutes of sunset: one time stands for all; worth a word
+TOLD_DRIFT = 10  # minutes of sunset worth a word
 NIGHTS_AT_MOST = 35
 MONTH = 28  # days in which a weekday with its number names one date
 FAINTEST = 1.5  # magnitude: as bright as the brightest score of stars
@@ -66,59 +65,9 @@ def _twilight(day: Day) -> tuple[datetime, datetime] | None:
     return (dawn, dusk) if dawn and dusk and dawn < dusk else None
 
 
-def lead(body: AstronomyBody, fmt: Formatter) -> str:
-    """One sentence, true of every day of the stay."""
-    days = body.days
-    if change := _change(days, fmt):
-        return change
-    if days[0].sun.status == "polar_day":
-        return fmt.gettext("The Sun does not set during this stay.")
-    if days[0].sun.status == "polar_night":
-        return fmt.gettext("The Sun does not rise during this stay; {nights}.").format(
-            nights=_nights(days, fmt)
-        )
-    sunsets = sorted((day.sun.sunset for day in days if day.sun.sunset), key=_minutes)
-    text, times = fmt.gettext("{duration} of daylight; {nights}."), dict[str, str]()
-    if sunsets and _minutes(sunsets[-1]) - _minutes(sunsets[0]) > LITTLE_DRIFT:
-        text = fmt.gettext("{duration} of daylight, sunset from {first} to {last}; {nights}.")
-        times = {"first": fmt.time(sunsets[0]), "last": fmt.time(sunsets[-1])}
-    elif sunsets:
-        text = fmt.gettext("{duration} of daylight, sunset near {time}; {nights}.")
-        times = {"time": fmt.time(sunsets[len(sunsets) // 2])}
-    return text.format(duration=_daylight(days, fmt), nights=_nights(days, fmt), **times)
-
-
 def _minutes(sunset: datetime) -> int:
     """Of the local clock after noon, so that a sunset after midnight is a late one."""
     return (sunset.hour * 60 + sunset.minute - 720) % 1440
-
-
-def _daylight(days: Sequence[Day], fmt: Formatter) -> str:
-    """To the hour when the stay's days all round to it, else hours and minutes from to."""
-    hours = [round(day.sun.day_length_seconds / 3600) for day in days]
-    if min(hours) < max(hours):
-        text = fmt.ngettext("{low} to {high} hour", "{low} to {high} hours", max(hours))
-        return text.format(low=min(hours), high=max(hours))
-    return fmt.ngettext("{hours} hour", "{hours} hours", hours[0]).format(hours=hours[0])
-
-
-def _nights(days: Sequence[Day], fmt: Formatter) -> str:
-    """How dark the nights of the stay are, not the last date's."""
-    nights = days[:-1] or days
-    hours = [day.night.dark_hours for day in nights]
-    if max(hours) < 0.05:
-        if all(_never_dark(day) for day in nights):
-            return fmt.gettext("the nights are never fully dark")
-        return fmt.gettext("the Moon or twilight lights every night")
-    if min(hours) > 2 and all(day.moon.illumination <= LITTLE_MOON for day in nights):
-        return fmt.gettext("dark nights with little Moon")
-    most = max(1, round(max(hours)))
-    text = fmt.ngettext(
-        "up to {hours} hour of dark, moonless sky a night",
-        "up to {hours} hours of dark, moonless sky a night",
-        most,
-    )
-    return text.format(hours=most)
 
 
 def _never_dark(day: Day) -> bool:
@@ -294,8 +243,25 @@ def card(body: AstronomyBody, ephemeris: Ephemeris, fmt: Formatter, today: date)
         planets=planet_views(nights, fmt),
     )
     return Card(
-        template=TEMPLATE, view=view, lines=13, moments=found, facts=_facts(days[0], found, fmt)
+        template=TEMPLATE,
+        view=view,
+        lines=13,
+        moments=found,
+        facts=_facts(days[0], found, fmt),
+        brief=_brief(view, fmt),
     )
+
+
+def _brief(view: View, fmt: Formatter) -> Brief:
+    """The sentence on the Sun, and the best night with its Moon."""
+    night, title, text = view.best or (None, "", "")
+    remark = f"{title}\u00a0· {text}" if night else ""
+    drawing = ""
+    if night:
+        lit = f'<path d="{night.lit}" transform="rotate({night.turn})"/>' if night.lit else ""
+        drawing = f'<circle r="15"/>{lit}'
+    heading = fmt.gettext("Sun and night sky")
+    return Brief(heading=heading, lead=view.light, remark=remark, drawing=drawing)
 
 
 def moments(body: AstronomyBody, fmt: Formatter) -> list[Moment]:
@@ -348,15 +314,3 @@ def _times(day: Day, fmt: Formatter) -> list[tuple[str, str]]:
             found.append((fmt.time(sun.solar_noon), fmt.gettext("brightest")))
         return [*found, (fmt.time(span[1]), fmt.gettext("last light"))]
     return []
-
-
-def brief(body: AstronomyBody, fmt: Formatter) -> Brief:
-    """The sentence and the highlights, the weightiest of them first to stay."""
-    return Brief(
-        heading=fmt.gettext("Sky"),
-        lead=lead(body, fmt),
-        items=[
-            BriefItem(name=one.title, details=[one.text], icon=one.icon, weight=one.weight)
-            for one in highlight_views(body, fmt)
-        ],
-    )

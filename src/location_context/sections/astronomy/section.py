@@ -21,7 +21,7 @@ from location_context.sections.astronomy.highlights.highlights import Highlights
 from location_context.sections.astronomy.response import AstronomyBody
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris, months_between
 from location_context.sections.astronomy.sky.local_days import LocalDay, local_days
-from location_context.sections.card import Brief, Card, CardContext
+from location_context.sections.card import Card, CardContext
 from location_context.sections.units import Measure
 from location_context.stay import Clock
 from location_context.upstream.deadline import Deadline
@@ -119,9 +119,6 @@ class Astronomy(section.Section[AstronomyBody]):
     def card(self, body: AstronomyBody, context: CardContext) -> Card:
         today = context.today(body.point.timezone)
         return card.card(body, self._ephemeris, context.fmt, today)
-
-    def brief(self, body: AstronomyBody, context: CardContext) -> Brief:
-        return card.brief(body, context.fmt)
 
     def text(self, body: AstronomyBody) -> Iterator[str | section.TextTable]:
         """A line for each day, then the highlights."""

@@ -3,12 +3,10 @@
 from datetime import date, datetime
 
 from location_context.localisation.formatter import Formatter
-from location_context.sections.card import Brief, BriefItem, Card, Fact, Moment
+from location_context.sections.card import Card, Fact, Moment
 from location_context.sections.events.response import Event, EventsBody
 
 MONTH = 28  # days in which a weekday with its number names one date
-HOLIDAY_WEIGHT, STAY_WEIGHT = 300, 200  # in a brief; above every rank
-
 
 _Placed = tuple[date | None, Event]  # by the date it is listed under; None: the whole stay
 
@@ -42,7 +40,9 @@ def _holidays(body: EventsBody, fmt: Formatter, today: date) -> Fact | None:
     left = {day: one for day, one in sorted(days.items()) if day >= today}
     if not left:
         return None
-    dates = fmt.join_list([fmt.day(day) for day in left])
+    is_long = (body.stay.end - body.stay.start).days >= MONTH
+    name = fmt.date_short if is_long else fmt.day
+    dates = fmt.join_list([name(day) for day in left])
     value, caption = dates, fmt.gettext("{title}: shops may close")
     title = fmt.bidi_isolate(next(iter(left.values())).title)
     if len(left) > 1:
@@ -69,32 +69,6 @@ def _placed(body: EventsBody) -> list[_Placed]:
 def _is_sure_holiday(event: Event) -> bool:
     """Whether it is a public holiday that the point's region is known to observe."""
     return event.category == "public_holiday" and not event.uncertain
-
-
-def brief(body: EventsBody, fmt: Formatter) -> Brief:
-    """Holidays first, then what lasts throughout, then what ranks highest; read by date."""
-    placed = _placed(body)
-    total = len(placed) + sum(body.omitted.values())
-    items = [_brief_item(event, day, body, fmt) for day, event in placed]
-    note = fmt.gettext("{count} in all").format(count=fmt.number(total))
-    return Brief(heading=fmt.gettext("Events"), note=note, items=items)
-
-
-def _brief_item(event: Event, day: date | None, body: EventsBody, fmt: Formatter) -> BriefItem:
-    holiday = _is_sure_holiday(event)
-    name_of_day = fmt.day if (body.stay.end - body.stay.start).days < MONTH else fmt.date_short
-    when = fmt.gettext("Whole stay") if day is None else name_of_day(day)
-    times = [_status(event, fmt)] if day is None else _when(event, body, fmt)
-    venue = fmt.bidi_isolate(event.venue.name or "") if event.venue else ""
-    where = venue if venue and not holiday else category_name(event, fmt)
-    weight = STAY_WEIGHT if day is None else event.rank or 0
-    return BriefItem(
-        name=fmt.bidi_isolate(event.title),
-        details=[text for text in (when, *times, where, _doubt(event, fmt)) if text],
-        url=event.url or "",
-        icon=event.category,
-        weight=HOLIDAY_WEIGHT if holiday else weight,
-    )
 
 
 def covers_stay(event: Event, body: EventsBody) -> bool:

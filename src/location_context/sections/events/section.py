@@ -14,7 +14,7 @@ import structlog
 from location_context.localisation.language import Language
 from location_context.sections import contract, registry, section
 from location_context.sections.addresses import web_address
-from location_context.sections.card import Brief, Card, CardContext
+from location_context.sections.card import Card, CardContext
 from location_context.sections.events import card
 from location_context.sections.events.fields import MAX_TITLE_LENGTH, single_line
 from location_context.sections.events.imports.importer import Feeds
@@ -186,9 +186,6 @@ class Events(section.Section[EventsBody]):
 
     def card(self, body: EventsBody, context: CardContext) -> Card:
         return card.card(body, context.fmt, context.today(body.point.timezone))
-
-    def brief(self, body: EventsBody, context: CardContext) -> Brief:
-        return card.brief(body, context.fmt)
 
     def rows(self, body: EventsBody) -> int:
         return len(body.events)

@@ -22,6 +22,8 @@ Shown: TypeAlias = tuple[TierBody, list[RestaurantBody]]  # a tier, and those of
 class View:
     """What the template shows: the tiers in view, and `more` after a click.
 
+    `wide_label` stands in place of `more_label` where the map is in view.
+
     `numbers` are those of the restaurants in view, by id: on the map they stand for them.
     """
 
@@ -31,6 +33,7 @@ class View:
     numbers: Mapping[str, int]
     more: Sequence[Shown]
     more_label: str
+    wide_label: str
     footnote: str
 
     @staticmethod
@@ -54,12 +57,13 @@ def card(body: GuideBody, fmt: Formatter) -> Card:
     in_view = [one for _, found in shown for one in found]
     more = sum(len(found) for _, found in rest)
     drawing, label = drawn(body, in_view, fmt), fmt.gettext("Where they are")
+    wide = label
+    if more:
+        label = wide = fmt.ngettext("{count} more restaurant", "{count} more restaurants", more)
     if more and drawing:
         label = fmt.ngettext(
             "Map and {count} more restaurant", "Map and {count} more restaurants", more
         )
-    elif more:
-        label = fmt.ngettext("{count} more restaurant", "{count} more restaurants", more)
     view = View(
         map=drawing,
         whereabouts=whereabouts(body, fmt),
@@ -67,10 +71,17 @@ def card(body: GuideBody, fmt: Formatter) -> Card:
         numbers={one.id: number for number, one in enumerate(in_view, 1)},
         more=[one for one in rest if one[1]],
         more_label=label.format(count=fmt.number(more)),
+        wide_label=wide.format(count=fmt.number(more)),
         footnote=_footnote(body, fmt),
     )
     lines = 4 + 2.4 * len(in_view) + (9 if drawing else 0)
-    return Card(template=TEMPLATE, view=view, lines=lines, facts=[_fact(body, fmt)])
+    return Card(
+        template=TEMPLATE,
+        view=view,
+        lines=lines,
+        facts=[_fact(body, fmt)],
+        brief=_brief(tiers, fmt),
+    )
 
 
 def _fact(body: GuideBody, fmt: Formatter) -> Fact:
@@ -165,27 +176,21 @@ def _footnote(body: GuideBody, fmt: Formatter) -> str:
     return fmt.join_sentences([said, listed, distances])
 
 
-def brief(body: GuideBody, fmt: Formatter) -> Brief:
-    """Return the nearest of each tier first, then the second ones, as far as there is room."""
-    tiers = _by_tier(body)
-    counts = _in_view([len(found) for _, found in tiers])
+def _brief(tiers: Sequence[Shown], fmt: Formatter) -> Brief:
+    """The nearest of each tier."""
     items = [
-        _brief_item(one, fmt, -turn)
-        for (_, found), count in zip(tiers, counts, strict=True)
-        for turn, one in enumerate(found[:count])
+        BriefItem(
+            name=fmt.bidi_isolate(one.name),
+            note=fmt.bidi_isolate(", ".join(one.cuisine)),
+            url=one.url or one.website or "",
+            icon="star" if one.stars else one.tier,
+            icons=one.stars or 1,
+            spoken=one.label,
+            end=fmt.minutes(one.travel.minutes),
+            end_icon=one.travel.kind,
+            end_spoken=View.spoken_way(one, fmt),
+        )
+        for _, found in tiers
+        for one in found[:1]
     ]
-    note = fmt.gettext("{count} in all").format(count=fmt.number(body.total))
-    return Brief(heading=fmt.gettext("Restaurants"), note=note, items=items)
-
-
-def _brief_item(one: RestaurantBody, fmt: Formatter, weight: int) -> BriefItem:
-    cuisine = fmt.bidi_isolate(", ".join(one.cuisine))
-    return BriefItem(
-        name=fmt.bidi_isolate(one.name),
-        details=[text for text in (View.spoken_way(one, fmt), cuisine) if text],
-        url=one.url or one.website or "",
-        icon="star" if one.stars else one.tier,
-        icons=one.stars or 1,
-        spoken=one.label,
-        weight=weight,
-    )
+    return Brief(heading=fmt.gettext("Restaurants"), items=items)

@@ -16,7 +16,7 @@ import structlog
 from location_context.errors import StorageError, UpstreamUnavailable
 from location_context.localisation.language import Language
 from location_context.sections import contract, section
-from location_context.sections.card import Brief, Card, CardContext
+from location_context.sections.card import Card, CardContext
 from location_context.sections.guide import card
 from location_context.sections.guide.presenter import Presenter, to_text
 from location_context.sections.guide.records import GuideStore, GuideVersion
@@ -233,9 +233,6 @@ class Guide(section.Section[GuideBody]):
 
     def card(self, body: GuideBody, context: CardContext) -> Card:
         return card.card(body, context.fmt)
-
-    def brief(self, body: GuideBody, context: CardContext) -> Brief:
-        return card.brief(body, context.fmt)
 
     def rows(self, body: GuideBody) -> int:
         """Restaurants in view, and the heading of each tier."""

@@ -8,18 +8,16 @@ the temperature itself, the same on every page.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import Self
 from zoneinfo import ZoneInfo
 
 from location_context.localisation.formatter import Formatter
 from location_context.sections.card import (
-    Brief,
-    BriefColumn,
     Card,
     Fact,
     Fold,
@@ -36,11 +34,9 @@ from location_context.sections.weather.warning import Danger, dangers
 
 TEMPLATE = "location_context.sections.weather:card.html"
 MAX_DAYS = 10  # with a row each; beyond, by weeks
-MAX_BRIEF_COLUMNS = 8
 WEEK = 7
 ALIKE, RUN = 2.0, 3  # kelvin within which so many typical days are one row
 COLOURED, BOLD = 20, 50  # percent of chance
-_DROP_LEVELS = (20, 40, 65)  # percent of chance for one, two and three drops
 _COLOURS = (  # °C, sRGB
     (-25, (116, 89, 200)), (-10, (75, 99, 207)), (0, (44, 132, 211)), (8, (37, 152, 180)),
     (14, (79, 159, 128)), (19, (178, 138, 36)), (25, (208, 119, 31)), (31, (212, 95, 43)),
@@ -305,23 +301,6 @@ class _Days:
             facts=facts,
         )
 
-    def column(self, days: Sequence[Day], label: str, *, usual: bool) -> BriefColumn:
-        """The step of a brief."""
-        shown = self._row(days)
-        chance = mean(day.precipitation_probability for day in days)
-        text = shown.rain if chance is None else self.fmt.percent(chance)
-        drops = sum((chance or 0) >= level for level in _DROP_LEVELS)
-        wet = (f"drop{drops}" if text else "", text or "–")
-        monthly = self.whole.basis.kind == "monthly_mean"
-        return BriefColumn(
-            label=label,
-            spoken=shown.spoken,
-            icon="" if monthly else _condition(days) or "unknown",
-            value=shown.high or "–",
-            quiet=[("", shown.low), wet] if shown.low else [wet],
-            usual=usual,
-        )
-
 
 def _amount(day: Day, units: UnitsBody, fmt: Formatter) -> str:
     """What falls, as snow where that is known; nothing where it rounds to none."""
@@ -434,66 +413,17 @@ def _kind(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
     if near is not None:
         text = fmt.gettext("Forecast to {date}, then typical")
         return text.format(date=fmt.day(near.stay.end))
-    return badge(whole, None, fmt) if whole.mode == "climatology" else ""
+    years = whole.basis.years
+    if whole.mode == "forecast":
+        return ""
+    if whole.basis.kind == "monthly_mean" or not years:
+        return fmt.gettext("Monthly average")
+    return fmt.gettext("Typical · {years}").format(years=fmt.years(years))
 
 
 def _straddling(whole: WeatherBody, near: WeatherBody | None) -> WeatherBody | None:
     """The near part if it alone is a forecast."""
     return near if near and near.mode == "forecast" and whole.mode == "climatology" else None
-
-
-def brief(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter, now: datetime) -> Brief:
-    """The same of a stay in few words: its days, else its weeks, else its months."""
-    near = _straddling(whole, near)
-    newest = near or whole
-    columns, caption = _brief_columns(_Days(whole, near, fmt))
-    monthly = whole.basis.kind == "monthly_mean"
-    last = near.days if near else whole.days if whole.mode == "forecast" else ()
-    sure = _typical_range(whole.days, fmt) if whole.mode == "climatology" and not near else ""
-    remark = stale_line(newest, fmt) if newest.stale else sure or _forecast_range(last, fmt)
-    if monthly and not newest.stale:
-        remark = fmt.gettext("Long-term averages of the month; no daily records are at hand.")
-    return Brief(
-        heading=fmt.gettext("Weather"),
-        note=badge(whole, near, fmt) + age(newest, fmt, now),
-        lead=headline(whole, near, fmt),
-        remark=remark,
-        columns=columns,
-        caption=caption,
-    )
-
-
-def _brief_columns(shown: _Days) -> tuple[list[BriefColumn], str]:
-    """At most eight columns, and what they are averages of: days of one kind alone."""
-    fmt, caption = shown.fmt, ""
-    label: Callable[[Formatter, date], str] = _weekday_and_day
-    steps = {kind: [[day] for day in days] for kind, days in shown.parts}
-    if sum(map(len, steps.values())) > MAX_BRIEF_COLUMNS:
-        label = Formatter.date_without_weekday
-        caption = fmt.gettext("Averages of weeks, from each date on.")
-        steps = {
-            kind: [days[n : n + WEEK] for n in range(0, len(days), WEEK)]
-            for kind, days in shown.parts
-        }
-    if sum(map(len, steps.values())) > MAX_BRIEF_COLUMNS:
-        label, caption = Formatter.month, fmt.gettext("Averages of the stay’s days in each month.")
-        steps = {
-            kind: [list(few) for _, few in groupby(days, key=_month)] for kind, days in shown.parts
-        }
-    typical = "typical" if len(shown.parts) > 1 else ""
-    return [
-        shown.column(days, label(fmt, days[0].date), usual=kind == typical)
-        for kind, several in steps.items()
-        for days in several
-    ], caption
-
-
-def _weekday_and_day(fmt: Formatter, day: date) -> str:
-    return f"{fmt.weekday(day)} {day.day}"
-
-
-def _month(day: Day) -> tuple[int, int]:
-    return day.date.year, day.date.month
 
 
 def _parts(whole: WeatherBody, near: WeatherBody | None) -> list[tuple[str, list[Day]]]:
@@ -504,34 +434,6 @@ def _parts(whole: WeatherBody, near: WeatherBody | None) -> list[tuple[str, list
     last = near.stay.end
     far = [day for day in whole.days if day.date > last]
     return [("forecast", list(near.days)), ("typical", far)]
-
-
-def badge(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
-    """What kind of numbers these are; "typical" is never called a forecast."""
-    if near is not None:
-        return fmt.gettext("Forecast, then typical")
-    if whole.mode == "forecast":
-        return fmt.gettext("Forecast")
-    years = whole.basis.years
-    if whole.basis.kind == "monthly_mean" or not years:
-        return fmt.gettext("Monthly average")
-    return fmt.gettext("Typical · {years}").format(years=fmt.years(years))
-
-
-def age(body: WeatherBody, fmt: Formatter, now: datetime) -> str:
-    """How old a stale answer is, to follow the badge."""
-    if not body.stale or body.as_of is None or body.mode != "forecast":
-        return ""
-    hours = max(1, round((now - body.as_of).total_seconds() / 3600))
-    return " · " + fmt.gettext("{hours} h old").format(hours=hours)
-
-
-def stale_line(body: WeatherBody, fmt: Formatter) -> str:
-    if body.as_of is None or body.mode != "forecast":
-        return fmt.gettext("The newest data could not be fetched.")
-    local = body.as_of.astimezone(ZoneInfo(body.point.timezone))
-    text = fmt.gettext("The newest forecast could not be fetched; this one is from {moment}.")
-    return text.format(moment=fmt.moment(local))
 
 
 def stale_note(body: WeatherBody, fmt: Formatter) -> str:
@@ -556,21 +458,3 @@ def headline(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> st
         date=fmt.day(far[0].date), high=fmt.temperature(high), low=fmt.temperature(low)
     )
     return fmt.join_sentences([first, second])
-
-
-def _typical_range(days: Sequence[Day], fmt: Formatter) -> str:
-    """Where the highs lie, on the mean of the days."""
-    tenths = high_tenths(days)
-    if tenths is None or round(tenths[0]) == round(tenths[1]):
-        return ""
-    text = fmt.gettext("Highs of {range}, 8 days in 10.")
-    return text.format(range=fmt.temperatures_in_words(*tenths))
-
-
-def _forecast_range(days: Sequence[Day], fmt: Formatter) -> str:
-    """Where the high of the last day lies, of which the least is known."""
-    tenths = high_tenths(days[-1:])
-    if tenths is None:
-        return ""
-    text = fmt.gettext("High on {date}: {range}, 8 days in 10.")
-    return text.format(date=fmt.day(days[-1].date), range=fmt.temperatures_in_words(*tenths))

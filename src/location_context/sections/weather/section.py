@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 from location_context.errors import StorageError, UpstreamUnavailable
 from location_context.localisation.language import Language
 from location_context.sections import contract, registry, section
-from location_context.sections.card import Brief, Card, CardContext
+from location_context.sections.card import Card, CardContext
 from location_context.sections.weather import card, climatology, summary_text
 from location_context.sections.weather.accuracy import page as accuracy_page
 from location_context.sections.weather.accuracy.recorder import Recorder
@@ -184,9 +184,6 @@ class Weather(section.Section[WeatherBody]):
 
     def card(self, body: WeatherBody, context: CardContext) -> Card:
         return card.card(body, _near(context), context.fmt, context.now)
-
-    def brief(self, body: WeatherBody, context: CardContext) -> Brief:
-        return card.brief(body, _near(context), context.fmt, context.now)
 
     def page_data(self, bodies: Sequence[WeatherBody]) -> Mapping[str, str]:
         """Which weather the page shows: its kinds in order, and why it is less than was due."""
