@@ -10,6 +10,7 @@ from location_context.sections.contract import SectionResult
 
 INCOMPLETE_MAX_AGE = AWAITING_MAX_AGE = 60  # seconds
 SPENT_MAX_AGE = 900  # of what is better once a budget is free again
+LATE_MAX_AGE = 3  # seconds, less than a page waits until it asks again for what was on its way
 INCOMPLETE_KEPT, SPENT_KEPT = 5.0, 60.0  # seconds for which we give it again without asking anew
 RENEWED_WITHIN = 5  # seconds in which what is given a last time is read anew
 SHARED_MAX_AGE = 3600  # of what a CDN may hold longer than a browser, which nobody can empty
@@ -26,6 +27,7 @@ class Freshness:
         scope: `private` for answers behind a key, `public` for the widget.
         awaits: what is fetched behind the parts that will soon be given anew.
         shared_until: likewise in a shared cache, that is a CDN.
+        late: whether it is a page that asks once more by itself for what is on its way.
     """
 
     fresh_until: float
@@ -34,6 +36,7 @@ class Freshness:
     scope: Literal["private", "public"]
     awaits: tuple[Future[None], ...] = ()
     shared_until: float = 0.0
+    late: bool = False
 
     @classmethod
     def of(
@@ -71,6 +74,7 @@ class Freshness:
         if self.complete:
             return self.fresh_until
         until = now + (SPENT_KEPT if self.is_cacheable else INCOMPLETE_KEPT)
+        until = now + LATE_MAX_AGE if self.late else until
         return min(until, self.fresh_until) if self.fresh_until > now else until
 
     def seconds_left(self, now: float) -> int:
@@ -80,8 +84,12 @@ class Freshness:
     def cache_control(self, seconds_left: int) -> str:
         """The header for a client; a minute for what is incomplete or will be better soon.
 
+        A page that asks once more by itself is not held until then.
+
         What lacks only what a spent budget kept back, a quarter of an hour.
         """
+        if self.late:
+            return f"{self.scope}, max-age={LATE_MAX_AGE}"
         if not self.is_cacheable:
             return f"{self.scope}, max-age={INCOMPLETE_MAX_AGE}"
         most = seconds_left if self.complete else SPENT_MAX_AGE

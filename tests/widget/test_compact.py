@@ -31,7 +31,8 @@ LAID_OUT = """(widths) => widths.map((width) => {
   const edge = page.getBoundingClientRect();
   const outside = [...page.querySelectorAll("h1,h2,p,b,a,li,span:not(.vh),svg")].filter((one) => {
     const box = one.getBoundingClientRect();
-    return one.getClientRects().length && !one.closest("details,.vh") && (box.left < edge.left || box.right > edge.right + .5);
+    return one.getClientRects().length && !one.closest("details,.vh") &&
+      (box.left < edge.left || box.right > edge.right + .5);
   });
   const cut = [...page.querySelectorAll("*")].filter((one) =>
     !one.closest(".vh") && /auto|scroll|hidden/.test(getComputedStyle(one).overflow));

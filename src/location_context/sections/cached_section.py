@@ -123,6 +123,11 @@ class CachedSection:
         """
         return self._failed_at is not None and self._clock() < self._failed_at + FAILURE_TTL
 
+    def is_reading(self, query: Query) -> bool:
+        """True while a read is under way that such a caller would join."""
+        key = _key(query if self.dated else replace(query, stay=None))
+        return self._cache.is_fetching(key, public=query.public)
+
     def peek(self, query: Query) -> SectionResult | None:
         """The result cached for a query, fresh or not; nothing is read for it."""
         entry = self._cache.peek(_key(query if self.dated else replace(query, stay=None)))

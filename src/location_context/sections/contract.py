@@ -328,6 +328,13 @@ class SectionResult:
         return lasts(self.lacks)
 
     @property
+    def is_late(self) -> bool:
+        """True while something better is on its way."""
+        body = self.body
+        reason = body.degraded_reason if isinstance(body, Applicable) else self.lacks
+        return reason == "late" or self.awaits is not None
+
+    @property
     def superseded(self) -> bool:
         """Whether what it awaited has come, or failed."""
         return self.awaits is not None and self.awaits.done()

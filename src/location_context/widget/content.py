@@ -40,11 +40,13 @@ MAX_CITY_DISTANCE = 25.0  # km; a city farther away does not name the point
 class SectionResults:
     """Results by section in display order, None for a section without an answer.
 
-    `forecast_parts` are those for the days within the horizon when the stay crosses it.
+    `forecast_parts` are those for the days within the horizon when the stay crosses it. `late` is
+    true while something that is missing is on its way.
     """
 
     by_section: Mapping[Section[Any], SectionResult | None]
     forecast_parts: Mapping[Section[Any], SectionResult | None]
+    late: bool = False
 
     def forecast_part(self, section: Section[Any]) -> Applicable | None:
         """The section's answer for the days within the horizon, if it was read for them."""
@@ -88,8 +90,12 @@ async def read(
     whole, parts = await asyncio.gather(
         read_all([cached], query, deadline), read_all(split, part_query or query, deadline)
     )
+    found = (whole[cached.name], *parts.values())
+    late = cached.is_reading(query) if None in found else False
     return SectionResults(
-        {cached.section: whole[cached.name]}, {one.section: parts[one.name] for one in split}
+        {cached.section: whole[cached.name]},
+        {one.section: parts[one.name] for one in split},
+        late or any(one.is_late for one in found if one),
     )
 
 
@@ -97,10 +103,12 @@ def joined(several: Iterable[SectionResults]) -> SectionResults:
     """The results of all sections, in the order given."""
     by_section = dict[Section[Any], SectionResult | None]()
     forecast_parts = dict[Section[Any], SectionResult | None]()
+    late = False
     for one in several:
         by_section |= one.by_section
         forecast_parts |= one.forecast_parts
-    return SectionResults(by_section, forecast_parts)
+        late |= one.late
+    return SectionResults(by_section, forecast_parts, late)
 
 
 def _forecast_part_query(query: Query, now: datetime) -> Query | None:
@@ -333,7 +341,10 @@ class ErrorView:
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """What a page shows; `whole` is the address of the full widget, for a compact one."""
+    """What a page shows; `whole` is the address of the full widget, for a compact one.
+
+    A page that is `late` asks once more by itself for what was on its way.
+    """
 
     title: str
     header: Header | None = None
@@ -341,6 +352,7 @@ class Content:
     stay: StayCard | None = None
     cards: Sequence[RenderedCard] = ()
     whole: str = ""
+    late: bool = False
     sentence: str = ""
     footer: Footer | None = None
     problem: ErrorView | None = None

@@ -118,7 +118,7 @@ class Widget:
         modes = (getattr(body, "mode", None) for body in results.bodies)
         request.mode = next((mode for mode in modes if mode), None)
         request.cache = query.read_as
-        request.freshness = Freshness.of(results.all, "public")
+        request.freshness = replace(Freshness.of(results.all, "public"), late=results.late)
         if parameters.days:
             midnight = point.next_midnight(now).timestamp()
             request.freshness = request.freshness.until(midnight)
@@ -203,6 +203,7 @@ class Widget:
             whole=embedding.full_address(service.settings, parameters)
             if parameters.layout == "compact"
             else "",
+            late=results.late,
             sentence="" if rendered else fmt.gettext("There is nothing to show for these dates."),
             footer=content.footer(results, query.point, fmt, service.clock()),
             data=content.page_data(results),

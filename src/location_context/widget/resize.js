@@ -17,8 +17,12 @@
     if (to) parent.postMessage({ type: "pulse:jump", version: 1, top: to.getBoundingClientRect().top + scrollY }, "*");
     else parent.postMessage({ type: "pulse:open", version: 1, section, id, url: link.href }, "*");
   });
-  if (parent === window) return;
+  // What was on its way when the page was made is asked for once more, unless a guest has opened a list.
   const root = document.documentElement, page = document.getElementById("w");
+  const again = () => document.querySelector("[open]") || location.reload();
+  const [visit] = performance.getEntriesByType("navigation");
+  if ("late" in page.dataset && visit.type !== "reload") setTimeout(again, 4000);
+  if (parent === window) return;
   let sent = 0, patience;
   // WordPress gives its frames a secret, knows their messages by it and says when it is ready
   const [, secret] = location.hash.match(/^#\?secret=([a-zA-Z0-9]+)$/) || [];
