@@ -73,10 +73,8 @@ _ELEVATION = select(schema.point_heights.c.metres).where(
 class SqlGuideStore:
     """The `GuideStore` in the database."""
 
-    def __init__(self, database: Database, keep: int = KEPT_VERSIONS) -> None:
-        """`keep`: so many of the newest versions are kept."""
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._keep = keep
         self.damaged: Sequence[str] = ()
 
     async def active(self) -> GuideVersion | None:
@@ -117,23 +115,10 @@ class SqlGuideStore:
             )
             connection.execute(update(guide_versions).values(active=False))
             _insert(connection, version, restaurants)
-            connection.execute(delete(guide_versions).where(_superseded(version, self._keep)))
+            connection.execute(delete(guide_versions).where(_superseded(version)))
             return version
 
         return await self._database.write(work, patience=None)
-
-    async def prune(self) -> int:
-        """Delete the versions that are no longer kept; return how many."""
-
-        def work(connection: Connection) -> int:
-            self._lock(connection)
-            active = _active(connection)
-            if active is None:
-                return 0
-            old = delete(guide_versions).where(_superseded(active, self._keep))
-            return connection.execute(old).rowcount
-
-        return await self._database.write(work)
 
     async def rollback(self) -> GuideVersion:
         """Make the version active that the active one replaced.
@@ -184,10 +169,10 @@ def _insert(
         connection.execute(insert(guide_restaurants), rows)
 
 
-def _superseded(active: GuideVersion, keep: int) -> ColumnElement[bool]:
+def _superseded(active: GuideVersion) -> ColumnElement[bool]:
     """Versions that are no longer kept: never the active one, nor the one before it."""
     number = guide_versions.c.number
-    return and_(number <= active.number - keep, number != (active.replaces or 0))
+    return and_(number <= active.number - KEPT_VERSIONS, number != (active.replaces or 0))
 
 
 def _decode_rows(rows: Iterable[Any]) -> tuple[list[Restaurant], list[str]]:
@@ -230,10 +215,6 @@ class SqlCacheStore:
     async def save(self, answers: Sequence[CacheRecord], now: datetime) -> None:
         rows = [msgspec.structs.asdict(answer) for answer in answers]
         await self._database.execute((_OLD_ANSWERS, {"now": now}), (self._insert, rows))
-
-    async def prune(self, now: datetime) -> int:
-        """Delete the answers that have expired; return how many."""
-        return await self._database.execute((_OLD_ANSWERS, {"now": now}))
 
 
 class SqlClimateStore:
