@@ -41,13 +41,12 @@ class SqlApiKeyStore:
         self.damaged: Sequence[str] = ()
 
     async def version(self) -> str:
-        rows = await self._database.reserved_rows(_GET_VERSION)
-        return rows[0][0] if rows else ""
+        return await self._database.scalar(_GET_VERSION) or ""
 
     async def all(self) -> Sequence[ApiKey]:
         self.damaged = ()
         try:
-            return [_key(row) for row in await self._database.reserved_rows(_ALL_KEYS)]
+            return [_key(row) for row in await self._database.rows(_ALL_KEYS)]
         except (StorageError, ValueError, TypeError):
             if not self._database.is_sqlite:  # columns of PostgreSQL hold what they are made for
                 raise
