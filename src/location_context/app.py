@@ -116,7 +116,7 @@ async def open_service(
             authenticator=authenticator,
             hosts=hosts,
             proxies=TrustedProxies(settings.trusted_proxies),
-            work=[hosts.run, retention.run],
+            work=[authenticator.run, hosts.run, retention.run],
             measured=Measured(
                 calls=client.calls,
                 unwritten=context.unwritten,

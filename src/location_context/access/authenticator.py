@@ -105,9 +105,14 @@ class Authenticator:
         """Read the keys, so that no request waits for it."""
         await self._key_cache.prepare()
 
-    async def awaited(self) -> str | None:
+    async def run(self) -> None:
+        """Follow the keys in the database until cancelled."""
+        await self._key_cache.run()
+
+    @property
+    def awaited(self) -> str | None:
         """What must come before keys can be checked: `keys` or `database`; None if they can."""
-        return await self._key_cache.awaited()
+        return self._key_cache.awaited
 
     def warnings(self) -> list[str]:
         """Sentences for the operator."""
@@ -174,16 +179,16 @@ class Authenticator:
         if not is_well_formed(secret):
             raise InvalidApiKey(_NOT_RECOGNISED)
         key_digest = digest(self._pepper, secret)
-        key = await self._key_cache.find(key_digest) or await self._find_new(key_digest, client)
+        key = self._key_cache.find(key_digest) or await self._find_new(key_digest, client)
         if (status := key.status(self._clock())) != "active":
             raise InvalidApiKey(f"{_NOT_RECOGNISED[:-1]}: it is {status}.")
         self._digests.put(headers[0], key_digest)
         return key
 
     def _verified(self, headers: Sequence[bytes]) -> ApiKey | None:
-        """The key that was verified with this header before, if it was read a moment ago."""
+        """The key that was verified with this header before, if it is active still."""
         key_digest = self._digests.get(headers[0]) if len(headers) == 1 else None
-        key = self._key_cache.recent(key_digest) if key_digest else None
+        key = self._key_cache.find(key_digest) if key_digest else None
         if key is not None and (key.expires_at or key.revoked_at):
             return key if key.status(self._clock()) == "active" else None
         return key

@@ -233,7 +233,11 @@ class Database:
         work: Callable[[Connection], T],
         patience: float | None,
     ) -> T:
-        running = asyncio.get_running_loop().run_in_executor(threads, self._transact, job, work)
+        loop = asyncio.get_running_loop()
+        running = loop.run_in_executor(threads, self._transact, job, work)
+        if patience is not None:  # by a timer, since the caller may go before
+            cutting = loop.call_later(patience, job.cut)
+            running.add_done_callback(lambda _: cutting.cancel())
         self._jobs.add(job)
         self._idle.clear()
         running.add_done_callback(lambda done: self._on_done(job, done))
@@ -244,7 +248,6 @@ class Database:
                 await asyncio.wait({running})
             raise
         if not running.done():
-            job.cut()
             raise StorageError(
                 f"The database {self._label} cannot be used: no answer within {patience:g} s."
             )
