@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from location_context.access.address import ClientPseudonymiser
-from location_context.access.authenticator import Authenticator, FailedAuthLimiter
+from location_context.access.authenticator import Authenticator
 from location_context.access.key_cache import ApiKeyCache
 from location_context.access.keys import ApiKeys, mint
 from location_context.access.quota import MemoryCounter
@@ -33,7 +33,6 @@ class House:
             pepper=PEPPER,
             counter=counter,
             pseudonymiser=ClientPseudonymiser(counter, self.clock),
-            failed_auth=FailedAuthLimiter(now=self.clock.seconds),
             clock=self.clock,
             widget_per_minute=120,
         )

@@ -15,7 +15,7 @@ import msgspec
 from sqlalchemy import Row, func, select
 
 from location_context.access.address import ClientPseudonymiser
-from location_context.access.authenticator import Authenticator, FailedAuthLimiter
+from location_context.access.authenticator import Authenticator
 from location_context.access.key_cache import ApiKeyCache
 from location_context.access.keys import ApiKey, ApiKeys
 from location_context.access.pepper import open_pepper
@@ -152,7 +152,6 @@ async def open_authenticator(
             pepper=pepper,
             counter=counter,
             pseudonymiser=ClientPseudonymiser(counter, clock),
-            failed_auth=FailedAuthLimiter(),
             clock=clock,
             widget_per_minute=settings.widget_per_minute,
         )
