@@ -241,13 +241,7 @@ class ProviderClient:
             raise errors.ProviderBackoff(self.name, "too many calls wait for their turn")
         if not self.breaker.allows():  # before anything is spent
             raise self._breaker_backoff()
-        spent = False
-        try:
-            spent = await self.host.spend(units, public=public)
-        finally:
-            if not spent:  # refused, or cancelled while it waited
-                self.breaker.return_probe()
-        if not spent:
+        if not await self.host.spend(units, public=public):
             self.host.refused += self.breaker.state == "closed"
             raise errors.ProviderBudgetSpent(self.name, "the budget of calls is spent")
 

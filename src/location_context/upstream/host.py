@@ -231,8 +231,8 @@ class Breaker:
     """Stops asking a provider that does not answer, and finds out when it is back.
 
     Closed until `threshold` failures in a row. Open for `pause` seconds, doubling up to `longest`;
-    then one caller probes (half open) and its outcome closes or reopens. Times are on the monotonic
-    clock.
+    then one caller in each `pause` may probe (half open), and its outcome closes or reopens. Times
+    are on the monotonic clock.
     """
 
     threshold: int = 3
@@ -241,7 +241,6 @@ class Breaker:
     _failures: int = field(default=0, init=False)
     _opened: int = field(default=0, init=False)
     _until: float = field(default=0.0, init=False)
-    _probing: float = field(default=0.0, init=False)
 
     @property
     def state(self) -> State:
@@ -250,25 +249,19 @@ class Breaker:
         return "open" if time.monotonic() < self._until else "half_open"
 
     def allows(self) -> bool:
-        """Whether a call may be made now; in the half-open state one caller at a time may."""
-        if self.state != "half_open":
-            return self.state == "closed"
-        if time.monotonic() < self._probing:
-            return False
-        self._probing = time.monotonic() + self.pause
-        return True
-
-    def return_probe(self) -> None:
-        """Let another caller probe, since the one that was allowed to made no call."""
-        self._probing = 0.0
+        """Return whether a call may be made now; a probe keeps the others away for a pause."""
+        state = self.state
+        if state == "half_open":
+            self._until = time.monotonic() + self.pause
+        return state != "open"
 
     def retry_in(self) -> float:
         """Seconds until the next probe may be made."""
-        return max(0.0, max(self._until, self._probing) - time.monotonic())
+        return max(0.0, self._until - time.monotonic())
 
     def succeed(self) -> None:
         self._failures = self._opened = 0
-        self._until = self._probing = 0.0
+        self._until = 0.0
 
     def fail(self) -> None:
         """A call failed."""
@@ -279,4 +272,3 @@ class Breaker:
     def _open(self) -> None:
         self._until = time.monotonic() + min(self.longest, self.pause * 2**self._opened)
         self._opened = min(self._opened + 1, 16)
-        self._probing = 0.0
