@@ -153,7 +153,7 @@ async def measured(server: str, given: argparse.Namespace) -> Mapping[str, Mappi
                 found[f"{kind} {name}"] = took
             async with await Database.open(settings) as database:
                 began = time.monotonic()
-                await Retention(database, settings).prune()
+                await Retention(database).prune()
                 found[f"{kind} retention"] = {"ms": (time.monotonic() - began) * 1000}
     return found
 

@@ -25,7 +25,7 @@ from location_context.sections.weather.retrieval.archive_repository import Archi
 from location_context.sections.weather.retrieval.archives import ArchiveQuery, Archives
 from location_context.settings import Settings
 from location_context.stay import Stay
-from location_context.upstream.http import http_client
+from location_context.upstream.http import HttpClient
 from location_context.upstream.shared_cache import SharedCache
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -65,7 +65,7 @@ def timed(work) -> float:  # noqa: ANN001  any callable
 async def measure() -> dict[str, float]:
     """The quickest of each in milliseconds (others had to share the machine), and their ratio."""
     query = Query(POINT, STAY, "metric", Languages({}).english)
-    async with http_client("benchmark") as client:
+    async with HttpClient("benchmark") as client:
         archive = OpenMeteoArchive(SectionContext(Settings(), lambda: NOW, client))
         repository = ArchiveRepository(NoStore(), lambda: NOW)
         shared = SharedCache(None, lambda: NOW)

@@ -38,7 +38,7 @@ from location_context.storage.redis import RedisLink
 from location_context.storage.retention import Retention
 from location_context.storage.shared import RedisSharedStore
 from location_context.upstream.host import Hosts
-from location_context.upstream.http import http_client
+from location_context.upstream.http import HttpClient
 from location_context.web import drain, logs
 from location_context.web.admission import Admission
 from location_context.web.application import Application, json_routes
@@ -94,7 +94,7 @@ async def open_service(
             open_authenticator(settings, database, clock, redis)
         )
         hosts = open_hosts(database, worker.processes)
-        client = await stack.enter_async_context(http_client(settings.user_agent))
+        client = await stack.enter_async_context(HttpClient(settings.user_agent))
         store = None if redis is None else RedisSharedStore(redis)
         stores, retention = _stores(database), Retention(database, clock)
         context = SectionContext(settings, clock, client, stores, hosts, shared=store)
@@ -116,7 +116,7 @@ async def open_service(
             authenticator=authenticator,
             hosts=hosts,
             proxies=TrustedProxies(settings.trusted_proxies),
-            work=[hosts.run, retention.run],
+            work=[authenticator.run, hosts.run, retention.run],
             measured=Measured(
                 calls=client.calls,
                 unwritten=context.unwritten,

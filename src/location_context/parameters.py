@@ -11,7 +11,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
 from urllib.parse import unquote_to_bytes
@@ -149,16 +149,6 @@ def _date(name: str, text: str) -> date:
     )
 
 
-def _choice(accepted: tuple[T, ...], error: type[errors.InvalidRequest]) -> Callable[[str, str], T]:
-    def check(name: str, text: str) -> T:
-        for one in accepted:
-            if text == one:
-                return one
-        raise error(f"{name} is {shown(text)}; accepted: {', '.join(map(str, accepted))}.")
-
-    return check
-
-
 def _place(_: str, text: str) -> str | None:
     """The name to show, without control and direction-override characters."""
     if len(text) > MAX_PLACE_LENGTH:
@@ -207,6 +197,27 @@ def _coordinate(
     )
 
 
+def _choice(
+    name: str, accepted: tuple[T, ...], error: type[errors.InvalidRequest], description: str
+) -> Parameter[T]:
+    """Return a parameter with a few words to choose from, the first of them by default."""
+
+    def check(name: str, text: str) -> T:
+        for one in accepted:
+            if text == one:
+                return one
+        raise error(f"{name} is {shown(text)}; accepted: {', '.join(map(str, accepted))}.")
+
+    return Parameter(
+        name=name,
+        check=check,
+        schema={"type": "string", "enum": list(accepted), "default": accepted[0]},
+        description=description,
+        example=accepted[0],
+        default=accepted[0],
+    )
+
+
 def _date_parameter(name: str, which: str, example: str) -> Parameter[date]:
     return Parameter(
         name=name,
@@ -231,13 +242,11 @@ DAYS = Parameter(
     "many dates, so that a page without booking dates always shows the days ahead.",
     example=7,
 )
-UNITS: Parameter[UnitSystem] = Parameter(
-    name="units",
-    check=_choice(UNIT_SYSTEMS, errors.InvalidUnits),
-    schema={"type": "string", "enum": list(UNIT_SYSTEMS), "default": "metric"},
-    description="Units of every number in the answer; `units` in the answer names them.",
-    example="metric",
-    default="metric",
+UNITS = _choice(
+    "units",
+    UNIT_SYSTEMS,
+    errors.InvalidUnits,
+    "Units of every number in the answer; `units` in the answer names them.",
 )
 LANG = Parameter(
     name="lang",
@@ -261,13 +270,11 @@ PLACE = Parameter(
     description=f"Display name of the place, at most {MAX_PLACE_LENGTH} characters.",
     example="Paris",
 )
-THEME: Parameter[Theme] = Parameter(
-    name="theme",
-    check=_choice(THEMES, errors.InvalidTheme),
-    schema={"type": "string", "enum": list(THEMES), "default": "light"},
-    description="`auto` follows the visitor's system.",
-    example="light",
-    default="light",
+THEME = _choice(
+    "theme",
+    THEMES,
+    errors.InvalidTheme,
+    "`auto` follows the visitor's system.",
 )
 ACCENT = Parameter(
     name="accent",
@@ -291,28 +298,26 @@ SECTIONS = Parameter(
     example="weather,guide",
     default="",
 )
-LAYOUT: Parameter[Layout | None] = Parameter(
-    name="layout",
-    check=_choice(LAYOUTS, errors.InvalidLayout),
-    schema={"type": "string", "enum": list(LAYOUTS), "default": "full"},
-    description="`compact` is a card of at most 720 px at a width of 500 px.",
-    example="full",
+LAYOUT = replace(
+    _choice(
+        "layout",
+        LAYOUTS,
+        errors.InvalidLayout,
+        "`compact` is a card of at most 720 px at a width of 500 px.",
+    ),
+    default=None,  # which is told apart from `full`
 )
-BACKGROUND: Parameter[Background] = Parameter(
-    name="background",
-    check=_choice(BACKGROUNDS, errors.InvalidBackground),
-    schema={"type": "string", "enum": list(BACKGROUNDS), "default": "surface"},
-    description="`none` lets the page behind the widget show between its cards.",
-    example="surface",
-    default="surface",
+BACKGROUND = _choice(
+    "background",
+    BACKGROUNDS,
+    errors.InvalidBackground,
+    "`none` lets the page behind the widget show between its cards.",
 )
-FONT: Parameter[Font] = Parameter(
-    name="font",
-    check=_choice(FONTS, errors.InvalidFont),
-    schema={"type": "string", "enum": list(FONTS), "default": "system"},
-    description="The kind of letters, of those the visitor's system has.",
-    example="system",
-    default="system",
+FONT = _choice(
+    "font",
+    FONTS,
+    errors.InvalidFont,
+    "The kind of letters, of those the visitor's system has.",
 )
 RADIUS = Parameter(
     name="radius",
@@ -322,13 +327,11 @@ RADIUS = Parameter(
     example=DEFAULT_RADIUS,
     default=DEFAULT_RADIUS,
 )
-TITLE: Parameter[Shown] = Parameter(
-    name="title",
-    check=_choice(TITLES, errors.InvalidTitle),
-    schema={"type": "string", "enum": list(TITLES), "default": "show"},
-    description="`none` leaves out place and dates, for a page that names them itself.",
-    example="show",
-    default="show",
+TITLE = _choice(
+    "title",
+    TITLES,
+    errors.InvalidTitle,
+    "`none` leaves out place and dates, for a page that names them itself.",
 )
 PARAMETERS: tuple[Parameter[Any], ...] = (
     LAT, LNG, START, END, DAYS, UNITS, LANG, PLACE, THEME, ACCENT, SECTIONS, LAYOUT,

@@ -116,7 +116,7 @@ def prune_and_die(_: Connection, folder: str, url: str, cells: int) -> None:
 
     async def life() -> None:
         settings = _settings(folder, url)
-        await Retention(await Database.open(settings), MovedClock()).pass_if_due()
+        await Retention(await Database.open(settings), MovedClock()).prune()
 
     event.listen(Engine, "after_cursor_execute", count)
     asyncio.run(life())

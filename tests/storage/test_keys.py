@@ -1,7 +1,5 @@
 """API keys in the database, on SQLite and PostgreSQL."""
 
-import asyncio
-import threading
 from datetime import timedelta, timezone
 
 import pytest
@@ -10,7 +8,7 @@ from location_context.access.keys import ApiKey
 from location_context.errors import StorageError
 from location_context.settings import Settings
 from location_context.storage.access import SqlApiKeyStore
-from location_context.storage.database import THREADS, Database
+from location_context.storage.database import Database
 from tests.moved_clock import NOON
 
 pytestmark = pytest.mark.anyio
@@ -38,22 +36,6 @@ async def test_a_key_comes_back_as_it_was_kept(database: Database) -> None:
     [kept] = await store.all()
     assert kept == record(1)
     assert kept.created_at.utcoffset() == timedelta(0)
-
-
-async def test_keys_are_read_while_every_other_connection_is_taken(database: Database) -> None:
-    store, ended = SqlApiKeyStore(database), threading.Event()
-    await store.add(record(1))
-    others = [
-        asyncio.create_task(database.read(lambda _: ended.wait()))
-        for _ in range(max(THREADS.values()))
-    ]
-    try:
-        async with asyncio.timeout(3):  # others would wait for as long as these
-            assert await store.version()
-            assert await store.all() == [record(1)]
-    finally:
-        ended.set()
-        await asyncio.gather(*others)
 
 
 async def test_every_change_gives_the_version_a_new_value(database: Database) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from location_context.access.key_cache import ApiKeyCache
+from location_context.access.key_cache import READ_SECONDS, ApiKeyCache
 from location_context.errors import StorageError
 from location_context.settings import Secret, Settings
 from location_context.storage.access import SqlApiKeyStore
@@ -22,7 +22,6 @@ from location_context.storage.database import Database
 from location_context.storage.datasets import SqlClimateStore
 from tests.conftest import ROOT
 from tests.databases import administer, missing
-from tests.moved_clock import MovedClock
 from tests.storage.proxy import Proxy
 from tests.storage.subprocess_targets import a_key
 from tests.storage.test_retention import months
@@ -71,19 +70,18 @@ async def test_a_postgresql_that_falls_silent_holds_nobody_longer_than_its_patie
     async with Proxy(postgresql_settings.database) as proxy:
         settings = Settings(data_dir=tmp_path, database_url=Secret(proxy.url))
         database = await Database.open(settings)
-        clock = MovedClock()
-        keyring = ApiKeyCache(SqlApiKeyStore(database), now=clock.seconds)
+        key_cache = ApiKeyCache(SqlApiKeyStore(database))
         await SqlApiKeyStore(database).add(a_key("known"))
-        known = await keyring.find(a_key("known").digest)
+        assert await key_cache.refresh()
+        known = key_cache.find(a_key("known").digest)
         proxy.freeze()
-        clock.advance(3)
         began = time.monotonic()
-        assert await keyring.find(a_key("known").digest) == known
-        assert time.monotonic() - began < 2
+        assert not await key_cache.refresh()
+        assert time.monotonic() - began < READ_SECONDS + 1
+        assert key_cache.find(a_key("known").digest) == known
         proxy.thaw()
-        clock.advance(3)
         await SqlApiKeyStore(database).add(a_key("later"))
-        assert await keyring.find(a_key("later").digest) is not None
+        assert await key_cache.find_new(a_key("later").digest, slowed=False) is not None
         await database.close()
 
 

@@ -1,4 +1,4 @@
-"""Retention: what is no longer kept goes once a day, by one process; its room is used again."""
+"""Retention: what is no longer kept goes; its room is used again."""
 
 import asyncio
 from datetime import UTC, date, datetime, timedelta
@@ -13,13 +13,11 @@ from location_context.sections.weather.records import MonthRow
 from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
 from location_context.settings import Settings
 from location_context.storage.database import Database
-from location_context.storage.datasets import SqlCacheStore, SqlClimateStore, SqlGuideStore
+from location_context.storage.datasets import SqlClimateStore
 from location_context.storage.events import SqlEventStore
-from location_context.storage.retention import PASS_EVERY, Deleted, Retention
-from location_context.upstream.cached import CacheRecord
+from location_context.storage.retention import Deleted, Retention
 from tests.logs import captured_logs
 from tests.moved_clock import NOON, MovedClock
-from tests.sections.guide.samples import PROVENANCE, restaurant
 from tests.storage.subprocess_targets import child, plain, prune_and_die
 
 pytestmark = pytest.mark.anyio
@@ -110,47 +108,16 @@ async def test_events_go_once_they_are_past_for_the_days_that_are_kept(
     assert [calendar.rows for calendar in await store.calendars()] == [len(left)]
 
 
-async def test_superseded_versions_and_expired_answers_go_and_what_serves_stays(
+async def test_a_pass_is_logged_with_its_counts_and_a_second_one_finds_nothing(
     database: Database, database_settings: Settings
 ) -> None:
-    guides, answers = SqlGuideStore(database, keep=100), SqlCacheStore(database)
-    for number in range(9):
-        await guides.replace(PROVENANCE, [restaurant(number)], NOON)
-    for hours in (-1, 1):
-        many = [
-            CacheRecord("p", f"{hours}/{n}", NOON + timedelta(hours=hours), b"x")
-            for n in range(700)
-        ]
-        await answers.save(many, NOON - timedelta(days=1))
-    deleted = await Retention(database, MovedClock()).prune()
-    assert deleted == Deleted(guide_versions=4, answers=700)
-    assert [version.number for version in await guides.versions()] == [9, 8, 7, 6, 5]
-    assert await answers.load("p", "1/3", NOON) == b"x"
-
-
-async def test_a_pass_is_due_once_a_day_for_one_process_and_is_logged_with_its_counts(
-    database: Database, database_settings: Settings
-) -> None:
-    clock = MovedClock()
     await SqlClimateStore(database).save(months("old", datetime(2000, 1, 1, tzinfo=UTC), years=1))
-    processes = [Retention(database, clock) for _ in range(4)]
     with captured_logs() as lines:
-        passed = await asyncio.gather(*(one.pass_if_due() for one in processes))
-    assert [one for one in passed if one is not None] == [Deleted(climate_months=12)]
-    (line,) = lines
-    assert (line["event"], line["climate_months"], line["events"]) == ("retention_done", 12, 0)
-    clock.advance(PASS_EVERY.total_seconds() - 60)
-    assert [await one.pass_if_due() for one in processes] == [None] * 4
-    clock.advance(120)
-    assert await processes[2].pass_if_due() == Deleted()
-
-
-async def test_a_clock_that_was_a_year_ahead_does_not_end_retention(
-    database: Database, database_settings: Settings
-) -> None:
-    clock = MovedClock(NOON + timedelta(365))
-    await Retention(database, clock).pass_if_due()
-    assert await Retention(database, MovedClock()).pass_if_due() == Deleted()
+        assert await Retention(database, MovedClock()).prune() == Deleted(climate_months=12)
+        assert await Retention(database, MovedClock()).prune() == Deleted()
+    assert [(line["event"], line["climate_months"]) for line in lines] == [
+        ("retention_done", 12), ("retention_done", 0),
+    ]  # fmt: skip
 
 
 async def test_a_pass_that_is_killed_leaves_whole_cells_and_another_process_goes_on(
@@ -165,10 +132,7 @@ async def test_a_pass_that_is_killed_leaves_whole_cells_and_another_process_goes
     left = await kept_cells(database)
     assert 0 < len(left) < 20
     assert (await store.extent())[0] == 12 * len(left)
-    clock = MovedClock()
-    assert await Retention(database, clock).pass_if_due() is None  # its lease
-    clock.advance(3601)
-    deleted = await Retention(database, clock).pass_if_due()
+    deleted = await Retention(database, MovedClock()).prune()
     assert deleted == Deleted(climate_months=12 * len(left))
 
 

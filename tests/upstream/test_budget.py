@@ -1,12 +1,10 @@
 """Budget: no stretch of a window's length ever holds more than its limit."""
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from location_context.upstream.budget import DAY, MINUTE, SECOND, Budget
+from location_context.upstream.budget import DAY, MINUTE, Budget
 
 calls = st.lists(
     st.tuples(st.floats(0, 30), st.floats(0.1, 20), st.booleans()), min_size=1, max_size=200
@@ -108,25 +106,6 @@ def test_a_small_limit_leaves_public_traffic_what_one_answer_costs():
     assert [public_part(limit) for limit in (480.0, 150.0, 100.0)] == [240.0, 100.0, 100.0]
 
 
-@given(st.lists(st.floats(0, 0.4), max_size=60))
-def test_a_pace_keeps_calls_apart_whoever_makes_them(waits):
-    now = [1_800_000_000.0]
-    budget, taken = Budget({SECOND: 4}, lambda: now[0]), list[float]()
-    for number, wait in enumerate(waits):
-        now[0] += wait
-        pause = budget.pause(1, public=False)
-        assert pause is not None
-        if budget.take(1, public=bool(number % 2)):
-            assert pause == 0
-            taken.append(now[0])
-        else:
-            now[0] += pause
-            assert budget.take(1)
-            taken.append(now[0])
-    assert all(later - before >= 0.25 - 1e-6 for before, later in pairwise(taken))
-    assert budget.states() == []
-
-
 def test_a_clock_that_is_set_back_neither_frees_nor_locks_a_budget():
     now = [100_000.0]
     budget = Budget({MINUTE: 10.0}, lambda: now[0])
@@ -151,8 +130,7 @@ def test_it_is_logged_once_a_window_that_it_is_spent_and_its_public_half_apart()
 
 
 def test_units_given_back_may_be_spent_again():
-    budget = Budget({MINUTE: 10.0, SECOND: 5}, lambda: 0.0)
+    budget = Budget({MINUTE: 10.0}, lambda: 0.0)
     assert budget.take(10)
     budget.give_back(10)
     assert [one.used for one in budget.states()] == [0]
-    assert budget.pause(1, public=False) == pytest.approx(0.2, abs=0.01)  # the pace is kept

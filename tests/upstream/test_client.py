@@ -24,7 +24,7 @@ from location_context.stay import system_clock
 from location_context.upstream.budget import DAY, HOUR, Budget
 from location_context.upstream.client import ClientLimits, ProviderClient
 from location_context.upstream.host import Breaker, Host, Hosts
-from location_context.upstream.http import Backoff, http_client
+from location_context.upstream.http import Backoff, HttpClient
 from tests.fakes.server import Answered, StandIn
 from tests.logs import captured_logs
 from tests.moved_clock import MovedClock
@@ -35,7 +35,7 @@ SECRET = "k3y-that-must-not-show"
 
 @pytest.fixture
 async def client():
-    async with http_client("location-context/test (a@b.example)") as opened:
+    async with HttpClient("location-context/test (a@b.example)") as opened:
         yield opened
 
 
@@ -254,16 +254,6 @@ async def test_a_connection_that_was_never_made_costs_nothing(client, public):
     assert host.budget.total == 0
 
 
-async def test_a_spent_budget_does_not_use_up_the_probe(client, standin):
-    provider = upstream(client, standin.url, host=Host(Budget({DAY: 10})), breaker=Breaker(pause=0))
-    for _ in range(3):
-        provider.breaker.fail()
-    with pytest.raises(ProviderBackoff, match="budget"):
-        await ask(provider, units=11)
-    await ask(provider, units=1)
-    assert provider.breaker.state == "closed"
-
-
 async def test_half_open_calls_beside_the_probe_spend_nothing(client, standin):
     standin.respond = Crowd(standin, 0.1).respond
     host = Host(Budget({DAY: 100}))
@@ -271,32 +261,6 @@ async def test_half_open_calls_beside_the_probe_spend_nothing(client, standin):
     results = await asyncio.gather(*(ask(provider) for _ in range(4)), return_exceptions=True)
     assert [isinstance(result, ProviderBackoff) for result in results].count(True) == 3
     assert [one.used for one in host.budgets()] == [1]
-
-
-class StalledLedger:
-    """A ledger that does not answer."""
-
-    def __init__(self) -> None:
-        self.asked = asyncio.Event()
-
-    async def take(self, budget: Budget, units: float, *, public: bool) -> bool:
-        self.asked.set()
-        await asyncio.Event().wait()
-        return False
-
-    async def refresh(self, budget: Budget) -> None:
-        pass
-
-
-async def test_a_caller_cancelled_before_its_probe_leaves_the_probe_to_the_next(client, standin):
-    ledger = StalledLedger()
-    host = Host(Budget({DAY: 100}), ledger=ledger)
-    provider = upstream(client, standin.url, host=host, breaker=half_open())
-    call = asyncio.ensure_future(ask(provider))
-    await ledger.asked.wait()
-    call.cancel()
-    await asyncio.gather(call, return_exceptions=True)
-    assert provider.breaker.allows()
 
 
 def half_open() -> Breaker:

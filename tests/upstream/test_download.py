@@ -13,7 +13,7 @@ from location_context.errors import (
     ProviderUnreachable,
 )
 from location_context.upstream.download import download, is_public
-from location_context.upstream.http import http_client
+from location_context.upstream.http import HttpClient
 from tests.fakes.server import Answered, StandIn
 
 pytestmark = pytest.mark.anyio
@@ -21,7 +21,7 @@ MEGABYTE = 1_000_000
 
 
 async def _get(url: str, *, allow_private: bool = True, **given):
-    async with http_client("test") as client:
+    async with HttpClient("test") as client:
         return await download(
             client, url, allow_private=allow_private, max_bytes=given.pop("most", MEGABYTE), **given
         )

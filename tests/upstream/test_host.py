@@ -1,10 +1,12 @@
 """Slots: no more calls at once than a host takes, and some of them for keyed traffic."""
 
 import asyncio
+import time
 
 import pytest
 
-from location_context.upstream.host import Hosts, Slots
+from location_context.upstream.budget import SECOND
+from location_context.upstream.host import MAX_TURN_SECONDS, Hosts, Pace, Slots
 
 pytestmark = pytest.mark.anyio
 
@@ -73,3 +75,19 @@ async def test_workers_divide_the_slots_of_a_host(workers, held):
     crowd = Crowd(host._slots)
     assert await crowd.come(9, public=False) == held
     await crowd.go()
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+async def test_calls_are_spaced_by_the_part_of_the_pace_that_a_process_has(processes):
+    host = Hosts(processes=processes).get("host", {SECOND: 40.0})
+    began = time.monotonic()
+    assert await asyncio.gather(*(host.spend(3, public=False) for _ in range(4))) == [True] * 4
+    assert time.monotonic() - began >= 3 * 0.025 * processes - 0.002
+    assert not host.budgets()
+
+
+async def test_a_host_whose_next_turn_is_far_away_is_crowded():
+    pace = Pace(MAX_TURN_SECONDS + 1)
+    assert not pace.is_crowded
+    await pace.wait()
+    assert pace.is_crowded

@@ -10,7 +10,7 @@ from location_context.errors import ProviderResponseInvalid, ProviderUnreachable
 from location_context.stay import system_clock
 from location_context.upstream.client import ClientLimits, ProviderClient
 from location_context.upstream.download import download
-from location_context.upstream.http import http_client
+from location_context.upstream.http import HttpClient
 from tests.fakes.server import Answered, StandIn
 
 pytestmark = pytest.mark.anyio
@@ -48,14 +48,14 @@ async def endless(head: bytes, again: bytes):
 
 
 async def ask(url: str) -> object:
-    async with http_client("test") as client:
+    async with HttpClient("test") as client:
         limits = ClientLimits(timeout=60, max_bytes=MEGABYTE)
         provider = ProviderClient("provider", url, client, system_clock, limits=limits)
         return await provider.get_json({}, lambda body: body)
 
 
 async def fetch(url: str) -> object:
-    async with http_client("test") as client:
+    async with HttpClient("test") as client:
         found = await download(client, url, allow_private=True, max_bytes=MEGABYTE, timeout=60)
         return found.body
 
@@ -132,7 +132,7 @@ async def test_after_a_packed_answer_its_connection_is_used_again(head):
         writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async with server, http_client("test") as client:
+    async with server, HttpClient("test") as client:
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/x"
         provider = ProviderClient("provider", url, client, system_clock)
         for _ in range(3):
@@ -157,7 +157,7 @@ async def test_no_proxy_of_the_environment_is_asked_and_no_cookie_is_sent_back(m
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     cookie = Answered({"ok": True}, headers={"Set-Cookie": "visitor=1"})
     with StandIn(lambda _: cookie).running() as server:
-        async with http_client("test") as client:
+        async with HttpClient("test") as client:
             for _ in range(2):
                 await client.get(server.url + "/x", "provider", MEGABYTE)
     assert ["cookie" in asked.headers for asked in server.asked] == [False, False]
@@ -166,7 +166,7 @@ async def test_no_proxy_of_the_environment_is_asked_and_no_cookie_is_sent_back(m
 async def test_a_redirect_is_given_and_not_followed():
     leading = Answered(status=302, headers={"Location": "/elsewhere"})
     with StandIn(lambda _: leading).running() as server:
-        async with http_client("test") as client:
+        async with HttpClient("test") as client:
             response = await client.get(server.url + "/x", "provider", MEGABYTE)
     assert (response.status, response.headers["location"]) == (302, "/elsewhere")
     assert len(server.asked) == 1
@@ -179,7 +179,7 @@ async def test_a_connection_that_the_server_has_closed_fails_no_call():
         writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async with server, http_client("test") as client:
+    async with server, HttpClient("test") as client:
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/x"
         provider = ProviderClient("provider", url, client, system_clock)
         for _ in range(4):
@@ -188,7 +188,7 @@ async def test_a_connection_that_the_server_has_closed_fails_no_call():
 
 async def test_what_is_asked_for_is_the_query_as_it_was_written():
     with StandIn(lambda _: Answered({})).running() as server:
-        async with http_client("test") as client:
+        async with HttpClient("test") as client:
             provider = ProviderClient("provider", server.url, client, system_clock)
             given = {"daily": "a,b", "apikey": "a+b/c=%&d", "name": "München ,"}
             await provider.get_json(given, lambda body: body)

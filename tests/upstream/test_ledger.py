@@ -124,14 +124,6 @@ async def test_a_process_learns_what_others_spent_and_gave_back(database: Databa
     assert not await one.spend(1, public=False)
 
 
-async def test_calls_wait_for_the_pace_that_all_share(database: Database) -> None:
-    hosts = [host(database, {1.0: 20.0}) for _ in range(2)]
-    began = time.monotonic()
-    given = await asyncio.gather(*(hosts[n % 2].spend(1, public=False) for n in range(6)))
-    assert given == [True] * 6
-    assert time.monotonic() - began >= 5 * 0.05 - 0.002
-
-
 async def test_without_limits_nothing_is_asked_of_the_database(database: Database) -> None:
     free = host(database, {})
     await database.close()
@@ -147,10 +139,6 @@ async def test_rows_go_once_they_have_left_their_windows(database: Database) -> 
     assert await delete_old(database, time.time() + 2 * MINUTE) == 1
     rows = await database.rows(text("SELECT seconds, units, public_units FROM provider_units"))
     assert rows == [(HOUR, 3.0, 3.0)]
-
-
-async def test_a_pace_without_a_limit_worth_the_name_is_counted_too(database: Database) -> None:
-    assert await host(database, {1.0: 1e9}).spend(1, public=False)
 
 
 async def test_a_clock_that_was_ahead_frees_nothing(sqlite_settings: Settings) -> None:

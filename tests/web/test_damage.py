@@ -1,4 +1,4 @@
-"""A damaged row costs what it holds and nothing else, and the operator is told."""
+"""A damaged row costs its key or its section and nothing else, and the operator is told."""
 
 import contextlib
 import io
@@ -78,7 +78,9 @@ def test_keys_and_doctor_tell_of_a_damaged_row_without_a_trace(house) -> None:
 @pytest.mark.parametrize(
     "record", ["'{'", "'{\"id\": 7}'", "cast(x'ff' as text)", "x'00'", "''"], ids=repr
 )
-def test_a_damaged_guide_record_is_left_out_and_the_rest_serves(house, record: str) -> None:
+def test_a_damaged_guide_record_is_told_of_and_leaves_the_other_sections_alone(
+    house, record: str
+) -> None:
     folder, whole, _ = house
     change(
         folder,
@@ -87,9 +89,10 @@ def test_a_damaged_guide_record_is_left_out_and_the_rest_serves(house, record: s
     )
     with serve(settings(folder)) as served:
         client = Client(served, whole)
-        assert client.get("/v1/pulse/guide", STAY).json()["applicable"] is True
+        assert client.get("/v1/pulse/astronomy", STAY).status_code == 200
+        assert client.get("/v1/pulse/guide", STAY).status_code == 503
         told = client.get("/v1/status", key=None).json()
-    assert any("1 records of the restaurant guide are damaged" in n for n in told["notices"])
+    assert any("The restaurant guide cannot be followed" in notice for notice in told["notices"])
 
 
 def test_a_guide_whose_provenance_is_damaged_leaves_the_other_sections_alone(house) -> None:

@@ -4,57 +4,24 @@ What counts: a request is counted once it is authenticated, and refunded when it
 So 200, 304, 400 and HEAD count; 404 and 405 never come here; 401 and 429 are not counted.
 """
 
-import math
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from location_context.access.address import ClientPseudonymiser
 from location_context.access.key_cache import ApiKeyCache
 from location_context.access.keys import ApiKey, digest, is_well_formed
-from location_context.access.quota import Counter, Limit, Limits, RateLimitResult
+from location_context.access.quota import Counter, Limit, Limits, MemoryCounter, RateLimitResult
 from location_context.errors import InvalidApiKey, MissingApiKey, RateLimitExceeded
 from location_context.lru import LRUCache
 from location_context.stay import Clock
 
 MAX_WARNINGS = 5  # damaged keys that are named one by one
 MAX_CACHED_DIGESTS = 10_000  # 3 MB
+MAX_SLOWED = 10_000  # addresses whose unknown keys are counted
+UNKNOWN_KEYS = Limits(Limit("minute", 20, 60))  # of an address; a known key passes whatever it did
 _WIDGET = "widget:"  # before the pseudonym, so that it is not the id of a key
 _NOT_RECOGNISED = "The provided API key is not recognised."
 _FORM = "`Authorization: Bearer <api-key>`"
 _MISSING = f"The API key is missing: send it in the header, as {_FORM}."
-
-
-class FailedAuthLimiter:
-    """Slows down addresses that try unknown keys: `burst` attempts, then one every `seconds`.
-
-    Only unknown keys count; a known key passes whatever its address did before. At most `addresses`
-    are remembered.
-    """
-
-    def __init__(
-        self,
-        burst: int = 20,
-        seconds: float = 3.0,
-        addresses: int = 10_000,
-        now: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._burst = burst
-        self._seconds = seconds
-        self._now = now
-        self._full_at = LRUCache[str, float](addresses)
-
-    def attempt(self, address: str) -> int:
-        """Use up one attempt; 0 when there was one, else the seconds until there is one."""
-        now = self._now()
-        full_at = max(now, self._full_at.get(address) or now)
-        wait = full_at + self._seconds - (now + self._burst * self._seconds)
-        if wait <= 0:
-            full_at += self._seconds
-        self._full_at.put(address, full_at)
-        return max(0, math.ceil(wait))
-
-    def __len__(self) -> int:
-        return len(self._full_at)
 
 
 class Authenticator:
@@ -71,7 +38,6 @@ class Authenticator:
         pepper: bytes,
         counter: Counter,
         pseudonymiser: ClientPseudonymiser,
-        failed_auth: FailedAuthLimiter,
         clock: Clock,
         widget_per_minute: int,
     ) -> None:
@@ -79,7 +45,7 @@ class Authenticator:
         self._pepper = pepper
         self._counter = counter
         self._pseudonymiser = pseudonymiser
-        self._failed_auth = failed_auth
+        self._unknown_keys = MemoryCounter(clock, MAX_SLOWED)
         self._clock = clock
         self._widget_limits = Limits(Limit("minute", widget_per_minute, 60))
         # by the header that was sent, of keys that work; an HMAC takes as long as all the rest
@@ -105,9 +71,14 @@ class Authenticator:
         """Read the keys, so that no request waits for it."""
         await self._key_cache.prepare()
 
-    async def awaited(self) -> str | None:
+    async def run(self) -> None:
+        """Follow the keys in the database until cancelled."""
+        await self._key_cache.run()
+
+    @property
+    def awaited(self) -> str | None:
         """What must come before keys can be checked: `keys` or `database`; None if they can."""
-        return await self._key_cache.awaited()
+        return self._key_cache.awaited
 
     def warnings(self) -> list[str]:
         """Sentences for the operator."""
@@ -174,28 +145,31 @@ class Authenticator:
         if not is_well_formed(secret):
             raise InvalidApiKey(_NOT_RECOGNISED)
         key_digest = digest(self._pepper, secret)
-        key = await self._key_cache.find(key_digest) or await self._find_new(key_digest, client)
+        key = self._key_cache.find(key_digest) or await self._find_new(key_digest, client)
         if (status := key.status(self._clock())) != "active":
             raise InvalidApiKey(f"{_NOT_RECOGNISED[:-1]}: it is {status}.")
         self._digests.put(headers[0], key_digest)
         return key
 
     def _verified(self, headers: Sequence[bytes]) -> ApiKey | None:
-        """The key that was verified with this header before, if it was read a moment ago."""
+        """The key that was verified with this header before, if it is active still."""
         key_digest = self._digests.get(headers[0]) if len(headers) == 1 else None
-        key = self._key_cache.recent(key_digest) if key_digest else None
+        key = self._key_cache.find(key_digest) if key_digest else None
         if key is not None and (key.expires_at or key.revoked_at):
             return key if key.status(self._clock()) == "active" else None
         return key
 
     async def _find_new(self, key_digest: bytes, client: str) -> ApiKey:
         """A key made a moment ago; clients that try unknown ones are slowed down."""
-        wait = self._failed_auth.attempt(await self._pseudonymiser.pseudonym(client))
-        if key := await self._key_cache.find_new(key_digest, slowed=wait > 0):
+        subject = await self._pseudonymiser.pseudonym(client)
+        tried = self._unknown_keys.consume_nowait(subject, UNKNOWN_KEYS)
+        if key := await self._key_cache.find_new(key_digest, slowed=not tried.allowed):
             return key
-        if wait:
+        if not tried.allowed:
             self.refusals["unknown_keys"] += 1
-            raise RateLimitExceeded("Too many unknown API keys from this address.", wait)
+            raise RateLimitExceeded(
+                "Too many unknown API keys from this address.", tried.retry_after
+            )
         raise InvalidApiKey(_NOT_RECOGNISED)
 
 

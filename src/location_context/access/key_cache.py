@@ -1,11 +1,10 @@
 """ApiKeyCache: every key in memory, a few seconds old at most, so that requests need no look-up.
 
-The store is asked for its version at most every two seconds, and read again only when that has
-changed: a key that is revoked anywhere stops here within five seconds. A key that is not known is
-looked for again, since it may be new; concurrent requests share one look-up. While the store does
-not answer, the cached keys stay valid for a while: nobody can revoke a key then either. A request
-whose key is not among them waits for the store, but for no longer than the first seconds in which
-it fails: so a moment costs nobody an error, and an outage holds no requests.
+One task asks the store for its version every second, and reads the keys again when that
+has changed: a key that is revoked anywhere stops here within five seconds. While the store does not
+answer, the cached keys stay valid for a minute: nobody can revoke a key then either. A key that is
+not known is looked for in the store, since it may be new. Concurrent requests share that look-up;
+they wait for a store that has begun to fail, and not for one that has failed for some seconds.
 """
 
 import asyncio
@@ -18,12 +17,11 @@ import structlog
 from location_context.access.keys import ApiKey, KeyStore
 from location_context.errors import ServiceOverloaded, StorageError
 
-REFRESH_SECONDS = 2.0
-MAX_AGE_SECONDS = 4.5  # a revoked key must stop within five seconds
-SLOWED_REFRESH_SECONDS = 0.05  # twenty look-ups a second for all slowed clients
-READ_TIMEOUT = 1.0  # for which a request waits whose key is known
-RETRY_SECONDS = 2.0  # after a reading began that has failed, or goes on still
-RETRY_SOON_SECONDS = 0.1  # while requests wait for the store
+REFRESH_SECONDS = 1.0
+READ_SECONDS = 2.0  # of a reading, which is then given up: the next one is still in time
+HOLD_SECONDS = 60.0  # for which keys are valid while the store does not answer
+SLOWED_SECONDS = 0.05  # twenty look-ups a second for all slowed clients
+RETRY_SECONDS = 0.1  # while requests wait for the store
 PATIENCE_SECONDS = 4.0  # of them; with a section's deadline it is less than a proxy's time-out
 START_PATIENCE_SECONDS = 30.0
 
@@ -33,142 +31,96 @@ class ApiKeyCache:
 
     Attributes:
         damaged: the ids of keys whose record cannot be read.
-        read_at: when the store last told these keys.
+        read_at: when the reading began that brought these keys.
     """
 
-    def __init__(
-        self,
-        store: KeyStore,
-        now: Callable[[], float] = time.monotonic,
-        *,
-        hold: float = 60.0,
-        patience: float = PATIENCE_SECONDS,
-    ) -> None:
-        """`hold`: seconds for which keys are valid while the store does not answer.
-
-        `patience`: seconds of a failure for which requests wait that need the store.
-        """
+    def __init__(self, store: KeyStore, now: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         self._now = now
-        self._hold = hold
-        self._patience = patience
         self._keys: Mapping[bytes, ApiKey] = {}
         self.damaged: Sequence[str] = ()
         self._version: str | None = None
         self.read_at = float("-inf")
-        self._reading: asyncio.Task[None] | None = None
-        self._tried_at = float("-inf")  # when it began, or the last one, if that has failed
-        self._failed_at = float("inf")  # since when the store has failed
+        self._failing_since = float("inf")
+        self._reading = asyncio.Lock()
+        self._failures = 0
 
     async def prepare(self) -> None:
         """Read the keys before the first request; a store that fails is asked again for a while."""
         with suppress(TimeoutError):
             async with asyncio.timeout(START_PATIENCE_SECONDS):
-                await self._try_read(self._now())
-                while self._failing:
-                    await asyncio.sleep(RETRY_SOON_SECONDS)
-                    await self._try_read(self._now())
+                while not await self.refresh():  # noqa: ASYNC110  the store tells nobody
+                    await asyncio.sleep(RETRY_SECONDS)
+
+    async def run(self) -> None:
+        """Follow the store until cancelled."""
+        while True:
+            await asyncio.sleep(REFRESH_SECONDS)
+            await self.refresh()
+
+    async def refresh(self) -> bool:
+        """Read the keys as they are now; return whether the store answered."""
+        return await self._read_since(float("inf"))
 
     @property
     def age(self) -> float:
-        """Seconds since the store told these keys."""
+        """Seconds since the store had these keys; infinite before the first reading."""
         return self._now() - self.read_at
 
-    def recent(self, digest: bytes) -> ApiKey | None:
-        """The key with this digest, if the store told it a moment ago."""
-        return self._keys.get(digest) if self.age < REFRESH_SECONDS else None
-
-    async def find(self, digest: bytes) -> ApiKey | None:
-        """The key with this digest, as it was in the store at most five seconds ago.
-
-        Raises:
-            ServiceOverloaded: the store has not answered for `hold` seconds.
-        """
-        if self.age > self._hold:
-            await self._insist(self._now() - REFRESH_SECONDS)
-        elif not self._is_being_refreshed():
-            await self._refresh(self._now() - REFRESH_SECONDS)
-        return self._keys.get(digest)
-
-    async def find_new(self, digest: bytes, *, slowed: bool) -> ApiKey | None:
-        """The key with this digest, as it is in the store now; for slowed clients, a moment ago.
-
-        Raises:
-            ServiceOverloaded: the store does not answer.
-        """
-        await self._insist(self._now() - (SLOWED_REFRESH_SECONDS if slowed else 0.0))
-        return self._keys.get(digest)
-
-    def _is_being_refreshed(self) -> bool:
-        """Whether another request is reading, and the cache is recent enough until then."""
-        return (
-            self._reading is not None
-            and self._now() - self._tried_at < RETRY_SECONDS
-            and (self._failing or self.age < MAX_AGE_SECONDS)
-        )
-
     @property
-    def _failing(self) -> bool:
-        return self._failed_at < float("inf")
-
-    async def awaited(self) -> str | None:
+    def awaited(self) -> str | None:
         """What must come before keys can be checked: the `keys`, or the `database` again."""
-        await self._refresh(self._now() - REFRESH_SECONDS)
-        if self.age <= self._hold:
+        if self.age <= HOLD_SECONDS:
             return None
         return "keys" if self._version is None else "database"
 
-    async def _insist(self, since: float) -> None:
-        """Make sure the cache was read at `since` or later, trying again while patience lasts.
+    def find(self, digest: bytes) -> ApiKey | None:
+        """Return the key with this digest, as it was in the store at most five seconds ago.
+
+        Raises:
+            ServiceOverloaded: the store has not answered for a minute.
+        """
+        if self.age > HOLD_SECONDS:
+            raise _overloaded()
+        return self._keys.get(digest)
+
+    async def find_new(self, digest: bytes, *, slowed: bool) -> ApiKey | None:
+        """Return the key as it is in the store now; for slowed clients, as it was a moment ago.
 
         Raises:
             ServiceOverloaded: the store does not answer.
         """
-        await self._refresh(since)
-        if self.read_at >= since:
-            return
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self._failed_at + self._patience - self._now()):
-                while self.read_at < since:
-                    await asyncio.sleep(RETRY_SOON_SECONDS)
-                    await self._refresh(since, RETRY_SOON_SECONDS)
-        if self.read_at < since:
-            raise ServiceOverloaded("API keys cannot be checked at this moment.", retry_after=2)
+        since = self._now() - (SLOWED_SECONDS if slowed else 0.0)
+        while self._now() - self._failing_since < PATIENCE_SECONDS:
+            if await self._read_since(since):
+                return self._keys.get(digest)
+            await asyncio.sleep(RETRY_SECONDS)
+        raise _overloaded()
 
-    async def _refresh(self, since: float, retry: float = RETRY_SECONDS) -> None:
-        """Make sure the cache was read at `since` or later, as far as the store answers in time."""
-        while self.read_at < since and (reading := self._under_way(retry)) is not None:
-            await asyncio.wait([reading], timeout=READ_TIMEOUT)
-            if not reading.done():
-                if not self._failing:
-                    self._fail("late")
-                return
+    async def _read_since(self, since: float) -> bool:
+        """Make sure the keys were read at `since` or later, by one caller for all who wait.
 
-    def _under_way(self, retry: float) -> asyncio.Task[None] | None:
-        """The reading, begun if need be; None until `retry` seconds after one that failed."""
-        now = self._now()
-        if now - self._tried_at < (RETRY_SECONDS if self._reading else retry):
-            return self._reading
-        if self._reading is not None:
-            self._fail("given up")
-            self._reading.cancel()  # not awaited: closing a silent connection takes seconds
-        self._tried_at = now
-        self._reading = asyncio.create_task(self._try_read(now))
-        return self._reading
-
-    async def _try_read(self, began: float) -> None:
-        try:
-            await self._read()
-            self.read_at, self._tried_at, self._failed_at = began, float("-inf"), float("inf")
-        except StorageError as error:
-            self._fail(error.message)
-        finally:
-            if self._reading is asyncio.current_task():
-                self._reading = None
-
-    def _fail(self, why: str) -> None:
-        self._failed_at = min(self._failed_at, self._now())
-        structlog.get_logger().warning("keys_not_read", why=why)
+        Returns:
+            False if the store failed, here or for the caller that this one waited for.
+        """
+        failures = self._failures
+        async with self._reading:
+            if self.read_at >= since:
+                return True
+            if self._failures != failures:
+                return False
+            began = self._now()
+            try:
+                async with asyncio.timeout(READ_SECONDS):
+                    await self._read()
+            except (StorageError, TimeoutError) as error:
+                self._failures += 1
+                self._failing_since = min(self._failing_since, began)
+                why = error.message if isinstance(error, StorageError) else "late"
+                structlog.get_logger().warning("keys_not_read", why=why)
+                return False
+            self.read_at, self._failing_since = began, float("inf")
+            return True
 
     async def _read(self) -> None:
         version = await self._store.version()
@@ -180,6 +132,10 @@ class ApiKeyCache:
             self._version, self.damaged = version, tuple(self._store.damaged)
             if self.damaged:
                 structlog.get_logger().error("key_records_damaged", key_ids=self.damaged)
+
+
+def _overloaded() -> ServiceOverloaded:
+    return ServiceOverloaded("API keys cannot be checked at this moment.", retry_after=2)
 
 
 def _log_changes(before: Mapping[bytes, ApiKey], now: Mapping[bytes, ApiKey]) -> None:

@@ -36,7 +36,7 @@ from location_context.storage.database import Database
 from location_context.storage.shared import memory
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.download import download
-from location_context.upstream.http import http_client, server_time
+from location_context.upstream.http import HttpClient, server_time
 from location_context.web.status import status
 
 Outcome = Literal["ok", "info", "warning", "failed"]
@@ -309,7 +309,7 @@ def _write_error(folder: Path) -> OSError | None:
 async def _clock(settings: Settings, now: Clock) -> Finding:
     """Whether the clock agrees with a provider's; without one, that no file is from the future."""
     urls = (settings.forecast_url, settings.met_norway_url, settings.open_holidays_url)
-    async with http_client(settings.user_agent) as client:
+    async with HttpClient(settings.user_agent) as client:
         times = await asyncio.gather(*(server_time(client, url) for url in urls if url))
     if provider_time := next(filter(None, times), None):
         return _clock_finding(now() - provider_time, "a provider's", exactly=True)
@@ -354,7 +354,7 @@ async def _running_server(address: str, user_agent: str, known: Collection[str])
     """Whether a server answers at this address, and its warnings except the known ones."""
     url = f"{address.rstrip('/')}/v1/status"
     try:
-        async with http_client(user_agent) as client:
+        async with HttpClient(user_agent) as client:
             answer = await download(
                 client, url, allow_private=True, max_bytes=1_000_000, timeout=_STATUS_TIMEOUT
             )

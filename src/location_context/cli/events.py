@@ -19,7 +19,7 @@ from location_context.sections.events.response import Category
 from location_context.stay import system_clock
 from location_context.storage.database import Database
 from location_context.storage.events import SqlEventStore
-from location_context.upstream.http import http_client
+from location_context.upstream.http import HttpClient
 
 events = typer.Typer(
     add_completion=False, help="Import your own events and manage feeds.", no_args_is_help=True
@@ -115,7 +115,7 @@ def _run(work: Callable[[importer.Feeds], Awaitable[T]]) -> T:
         settings = console.settings()
         async with (
             await Database.open(settings) as database,
-            http_client(settings.user_agent) as client,
+            HttpClient(settings.user_agent) as client,
         ):
             feeds = importer.Feeds(settings, system_clock, client, SqlEventStore(database))
             return await work(feeds)

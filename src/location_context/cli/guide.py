@@ -19,7 +19,7 @@ from location_context.sections.guide.records import GuideVersion
 from location_context.stay import system_clock
 from location_context.storage.database import Database
 from location_context.storage.datasets import SqlGuideStore
-from location_context.upstream.http import http_client
+from location_context.upstream.http import HttpClient
 
 guide = typer.Typer(
     add_completion=False,
@@ -123,7 +123,7 @@ async def _import(
 ) -> reading.ImportReport:
     """Import the sample, the file or address, or without one Wikidata."""
     settings = console.settings()
-    async with http_client(settings.user_agent) as client:
+    async with HttpClient(settings.user_agent) as client:
         datasets = importer.Importer(guides, system_clock, reading.read_in_sandbox)
         if sample:
             _, report = await importer.import_sample(datasets)

@@ -39,7 +39,7 @@ from location_context.stay import system_clock
 from location_context.storage.database import Database
 from location_context.storage.datasets import SqlClimateStore
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.http import http_client
+from location_context.upstream.http import HttpClient
 
 MAX_CONCURRENT = 4
 READ_TIMEOUT = 60.0  # seconds for one place
@@ -242,7 +242,7 @@ async def _build(places: list[tuple[float, float]]) -> BuildReport:
     points = [gazetteer.point(lat, lng) for lat, lng in places]
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(await Database.open(settings))
-        client = await stack.enter_async_context(http_client(settings.user_agent))
+        client = await stack.enter_async_context(HttpClient(settings.user_agent))
         hosts = open_hosts(database)
         archive = OpenMeteoArchive(SectionContext(settings, system_clock, client, hosts=hosts))
         if not archive.client.configured:

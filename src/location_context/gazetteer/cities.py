@@ -178,11 +178,6 @@ def search_key(text: str) -> str:
     return " ".join(plain.split())
 
 
-def search_keys(name: str) -> set[str]:
-    """The search keys of a name; "Donostia / San Sebastián" has three."""
-    return {search_key(part) for part in (name, *name.split(" / "))}
-
-
 def _piece(text: NDArray[np.uint8], ends: NDArray[np.uint32], number: int) -> bytes:
     begin = ends[number - 1] if number else 0
     return text[begin : ends[number]].tobytes()

@@ -265,17 +265,9 @@ class Formatter:
             return text.replace(",", "")  # as CLDR writes a single date there
         return text
 
-    def date_range(self, start: date, end: date) -> str:
-        """`8–15` within a month, else with the months' names."""
-        within = (start.year, start.month) == (end.year, end.month)
-        return self._days(start, end, "d" if within else "MMMd")
-
     def date_range_long(self, start: date, end: date) -> str:
         """`8–15 Aug`, for what is spoken."""
-        return self._days(start, end, "MMMd")
-
-    def _days(self, start: date, end: date, skeleton: str) -> str:
-        text = _interval(self.language, start, end, skeleton)
+        text = _interval(self.language, start, end, "MMMd")
         return non_breaking(text).replace("–", EN_DASH)
 
     def time(self, moment: datetime) -> str:

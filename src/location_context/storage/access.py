@@ -15,7 +15,7 @@ import msgspec
 from sqlalchemy import Row, func, select
 
 from location_context.access.address import ClientPseudonymiser
-from location_context.access.authenticator import Authenticator, FailedAuthLimiter
+from location_context.access.authenticator import Authenticator
 from location_context.access.key_cache import ApiKeyCache
 from location_context.access.keys import ApiKey, ApiKeys
 from location_context.access.pepper import open_pepper
@@ -41,13 +41,12 @@ class SqlApiKeyStore:
         self.damaged: Sequence[str] = ()
 
     async def version(self) -> str:
-        rows = await self._database.reserved_rows(_GET_VERSION)
-        return rows[0][0] if rows else ""
+        return await self._database.scalar(_GET_VERSION) or ""
 
     async def all(self) -> Sequence[ApiKey]:
         self.damaged = ()
         try:
-            return [_key(row) for row in await self._database.reserved_rows(_ALL_KEYS)]
+            return [_key(row) for row in await self._database.rows(_ALL_KEYS)]
         except (StorageError, ValueError, TypeError):
             if not self._database.is_sqlite:  # columns of PostgreSQL hold what they are made for
                 raise
@@ -153,7 +152,6 @@ async def open_authenticator(
             pepper=pepper,
             counter=counter,
             pseudonymiser=ClientPseudonymiser(counter, clock),
-            failed_auth=FailedAuthLimiter(),
             clock=clock,
             widget_per_minute=settings.widget_per_minute,
         )

@@ -39,9 +39,8 @@ from location_context.storage.sqlite import WriteLock, read_only_url, sqlite_eng
 MIGRATION_LOCK = 7_236_001  # advisory lock that a replica holds while it migrates
 THREADS = {"sqlite": 4, "postgresql": 10}  # each with a connection of its own
 KEPT = 5  # connections to PostgreSQL that stay open when idle
-RESERVED = 2  # threads for the keys: one, and another while the first waits for a silent server
-PATIENCE = 60.0  # seconds after which a silent PostgreSQL is given up
-RESERVED_PATIENCE = 5.0
+PATIENCE = 60.0  # seconds after which a PostgreSQL is given up that is silent about a write
+READ_PATIENCE = 10.0  # seconds for a query; the largest, of all forecasts as given, take one
 CLOSE_TIMEOUT = 2.0  # seconds to wait for connections in use
 T = TypeVar("T")
 Statement = tuple[Executable, Mapping[str, Any] | Sequence[Mapping[str, Any]]]
@@ -79,7 +78,6 @@ class Database:
         self._path = path
         self._lock = WriteLock(path.with_name(path.name + ".lock")) if path else None
         self._threads = ThreadPoolExecutor(THREADS[engine.dialect.name], "database")
-        self._reserved = ThreadPoolExecutor(RESERVED, "database-keys")
         self._writer = ThreadPoolExecutor(1, "database-writer") if path else self._threads
         self._jobs = set[_Job]()
         self._idle = asyncio.Event()
@@ -143,12 +141,12 @@ class Database:
         path = Path(url.database or "").absolute()
         with translate_database_errors(str(path)):
             path.parent.mkdir(parents=True, exist_ok=True)
-        engine = sqlite_engine(read_only_url(path), THREADS["sqlite"] + RESERVED + 1)
+        engine = sqlite_engine(read_only_url(path), THREADS["sqlite"] + 1)
         return cls(str(path), engine, path)
 
     def connections(self) -> tuple[int, int]:
         """Return how many are in use, and how many there may be; SQLite has no such bound (0)."""
-        return len(self._jobs), 0 if self.is_sqlite else THREADS["postgresql"] + RESERVED
+        return len(self._jobs), 0 if self.is_sqlite else THREADS["postgresql"]
 
     @property
     def is_sqlite(self) -> bool:
@@ -177,7 +175,7 @@ class Database:
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Return what `work` makes of a connection that reads one consistent state."""
-        return await self._run(self._threads, _Job(writes=False), work)
+        return await self._run(self._threads, _Job(writes=False), work, READ_PATIENCE)
 
     async def write(
         self,
@@ -199,18 +197,11 @@ class Database:
 
         A query that is made once, with parameters, takes a third of one that is made each time.
         """
-        return await self._run(
-            self._threads, _Job(writes=None), lambda given: given.execute(query, values).all()
-        )
+        return await self._query(lambda given: given.execute(query, values).all(), READ_PATIENCE)
 
-    async def reserved_rows(self, query: Executable) -> Sequence[Row[Any]]:
-        """Return all rows of one query, however many others wait for a connection."""
-        return await self._run(
-            self._reserved,
-            _Job(writes=None),
-            lambda given: given.execute(query).all(),
-            RESERVED_PATIENCE,
-        )
+    async def _query(self, work: Callable[[Connection], T], patience: float | None) -> T:
+        """Return what `work` makes of a connection outside of a transaction."""
+        return await self._run(self._threads, _Job(writes=None), work, patience)
 
     async def scalars(self, query: Executable, **values: Any) -> Sequence[Any]:
         """Return the first column of one query."""
@@ -240,9 +231,13 @@ class Database:
         threads: ThreadPoolExecutor,
         job: _Job,
         work: Callable[[Connection], T],
-        patience: float | None = PATIENCE,
+        patience: float | None,
     ) -> T:
-        running = asyncio.get_running_loop().run_in_executor(threads, self._transact, job, work)
+        loop = asyncio.get_running_loop()
+        running = loop.run_in_executor(threads, self._transact, job, work)
+        if patience is not None:  # by a timer, since the caller may go before
+            cutting = loop.call_later(patience, job.cut)
+            running.add_done_callback(lambda _: cutting.cancel())
         self._jobs.add(job)
         self._idle.clear()
         running.add_done_callback(lambda done: self._on_done(job, done))
@@ -253,7 +248,6 @@ class Database:
                 await asyncio.wait({running})
             raise
         if not running.done():
-            job.cut()
             raise StorageError(
                 f"The database {self._label} cannot be used: no answer within {patience:g} s."
             )
@@ -324,7 +318,8 @@ class Database:
             StorageError: the database is damaged or not there.
         """
         query = "PRAGMA quick_check(1)" if self.is_sqlite else "SELECT 'ok'"
-        if (result := await self.scalar(text(query))) != "ok":
+        result = await self._query(lambda given: given.scalar(text(query)), patience=None)
+        if result != "ok":
             raise StorageError(
                 f"The database {self._label} is damaged: restore a copy of it, or move it away to "
                 f"start afresh. SQLite says: {result}"
@@ -343,7 +338,7 @@ class Database:
                 await self._idle.wait()
         for job in list(self._jobs):
             job.cut()
-        for threads in (self._threads, self._reserved, self._writer):
+        for threads in (self._threads, self._writer):
             threads.shutdown(wait=False)
         await asyncio.to_thread(self._engine.dispose)
 
@@ -381,7 +376,7 @@ def postgresql_engine(url: URL) -> Engine:
         return create_engine(
             url.set(drivername="postgresql+psycopg"),
             pool_size=KEPT,
-            max_overflow=THREADS["postgresql"] + RESERVED - KEPT,
+            max_overflow=THREADS["postgresql"] - KEPT,
             pool_timeout=5,
             pool_pre_ping=True,
             execution_options={"preserve_rowcount": True},  # of an INSERT that may do nothing

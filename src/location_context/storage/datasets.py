@@ -7,15 +7,14 @@ of one `save` or none. What providers answered is kept until it expires.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
-from typing import Any, cast
+from typing import Any, TypeVar
 
 import msgspec
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    LargeBinary,
     and_,
     bindparam,
     delete,
@@ -25,7 +24,6 @@ from sqlalchemy import (
     text,
     update,
 )
-from sqlalchemy import cast as sql_cast
 
 from location_context.errors import DAMAGED, OperatorError, StorageError
 from location_context.sections.guide.records import GuideVersion, Provenance, Restaurant
@@ -46,6 +44,7 @@ _CELLS_AT_ONCE = 5  # deleted in one transaction; a cell has 120 months
 KEPT_VERSIONS = 5  # of the guide: the newest, and the one to roll back to
 IMPORT_LOCK = 7_236_002  # advisory lock that one import at a time holds on PostgreSQL
 
+T = TypeVar("T")
 _restaurant = msgspec.json.Decoder(Restaurant)
 _provenance = msgspec.json.Decoder(Provenance)
 _ANSWER = select(schema.provider_answers.c.data).where(
@@ -73,11 +72,8 @@ _ELEVATION = select(schema.point_heights.c.metres).where(
 class SqlGuideStore:
     """The `GuideStore` in the database."""
 
-    def __init__(self, database: Database, keep: int = KEPT_VERSIONS) -> None:
-        """`keep`: so many of the newest versions are kept."""
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._keep = keep
-        self.damaged: Sequence[str] = ()
 
     async def active(self) -> GuideVersion | None:
         return await self._database.read(_active)
@@ -89,14 +85,13 @@ class SqlGuideStore:
 
     async def load(self, number: int) -> list[Restaurant]:
         """The restaurants of a version; empty when it is gone."""
-        table, record = guide_restaurants.c, cast("Any", guide_restaurants.c.record)
-        if self._database.is_sqlite:  # as bytes: one text that is not UTF-8 would fail them all
-            record = sql_cast(record, LargeBinary)
-        query = select(table.id, record).where(table.version == number)
+        table = guide_restaurants.c
+        query = select(table.id, table.record).where(table.version == number)
         rows = await self._database.rows(query)
         # in a thread, since a large guide takes long enough to be felt by requests
-        restaurants, self.damaged = await asyncio.to_thread(_decode_rows, rows)
-        return restaurants
+        return await asyncio.to_thread(
+            lambda: [_decode(_restaurant, row.record, f"restaurant {row.id}") for row in rows]
+        )
 
     async def replace(
         self, provenance: Provenance, restaurants: Sequence[Restaurant], imported_at: datetime
@@ -117,23 +112,10 @@ class SqlGuideStore:
             )
             connection.execute(update(guide_versions).values(active=False))
             _insert(connection, version, restaurants)
-            connection.execute(delete(guide_versions).where(_superseded(version, self._keep)))
+            connection.execute(delete(guide_versions).where(_superseded(version)))
             return version
 
         return await self._database.write(work, patience=None)
-
-    async def prune(self) -> int:
-        """Delete the versions that are no longer kept; return how many."""
-
-        def work(connection: Connection) -> int:
-            self._lock(connection)
-            active = _active(connection)
-            if active is None:
-                return 0
-            old = delete(guide_versions).where(_superseded(active, self._keep))
-            return connection.execute(old).rowcount
-
-        return await self._database.write(work)
 
     async def rollback(self) -> GuideVersion:
         """Make the version active that the active one replaced.
@@ -184,33 +166,32 @@ def _insert(
         connection.execute(insert(guide_restaurants), rows)
 
 
-def _superseded(active: GuideVersion, keep: int) -> ColumnElement[bool]:
+def _superseded(active: GuideVersion) -> ColumnElement[bool]:
     """Versions that are no longer kept: never the active one, nor the one before it."""
     number = guide_versions.c.number
-    return and_(number <= active.number - keep, number != (active.replaces or 0))
-
-
-def _decode_rows(rows: Iterable[Any]) -> tuple[list[Restaurant], list[str]]:
-    """The restaurants, and the ids of the records that are damaged."""
-    restaurants, damaged = [], []
-    for key, record in rows:
-        try:
-            restaurants.append(_restaurant.decode(record))
-        except (*DAMAGED, TypeError):
-            damaged.append(key)
-    return restaurants, damaged
+    return and_(number <= active.number - KEPT_VERSIONS, number != (active.replaces or 0))
 
 
 def _version(row: Any) -> GuideVersion:
     values = row._asdict()
+    name = f"guide version {values['number']}"
+    return GuideVersion(
+        **{**values, "provenance": _decode(_provenance, values["provenance"], name)}
+    )
+
+
+def _decode(decoder: msgspec.json.Decoder[T], record: Any, name: str) -> T:
+    """Return what a record holds.
+
+    Raises:
+        StorageError: it is damaged.
+    """
     try:
-        provenance = _provenance.decode(values["provenance"])
+        return decoder.decode(record)
     except (*DAMAGED, TypeError):
         raise StorageError(
-            f"The record of guide version {values['number']} is damaged: import the guide again, "
-            "or restore a backup."
+            f"The record of {name} is damaged: import the guide again, or restore a backup."
         ) from None
-    return GuideVersion(**{**values, "provenance": provenance})
 
 
 class SqlCacheStore:
@@ -230,10 +211,6 @@ class SqlCacheStore:
     async def save(self, answers: Sequence[CacheRecord], now: datetime) -> None:
         rows = [msgspec.structs.asdict(answer) for answer in answers]
         await self._database.execute((_OLD_ANSWERS, {"now": now}), (self._insert, rows))
-
-    async def prune(self, now: datetime) -> int:
-        """Delete the answers that have expired; return how many."""
-        return await self._database.execute((_OLD_ANSWERS, {"now": now}))
 
 
 class SqlClimateStore:

@@ -7,9 +7,9 @@ needs. Events of a whole country share a cell of their own, below 0.
 
 import asyncio
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date, datetime
-from typing import Any
+from functools import partial
 
 import msgspec
 from sqlalchemy import Connection, and_, bindparam, delete, insert, or_, select, update
@@ -23,7 +23,7 @@ from location_context.storage.schema import event_calendars, events
 _BAND = 0.25  # degrees of latitude
 _MAX_COLUMNS = 10_000  # more than cells in any band
 _KM_PER_DEGREE = 111.195
-BATCH_ROWS, PRUNED_ROWS = 2000, 5000  # written and deleted at once
+BATCH_ROWS = 2000  # written at once
 
 _NEARBY = (
     select(events.c.record)
@@ -33,9 +33,6 @@ _NEARBY = (
         events.c.first_day <= bindparam("end"),
     )
     .limit(bindparam("most"))
-)
-_THIS = delete(events).where(
-    *(column == bindparam(f"its_{column.name}") for column in events.primary_key.columns)
 )
 _event = msgspec.json.Decoder(ProviderEvent)
 _calendar = msgspec.json.Decoder(Calendar)
@@ -114,39 +111,24 @@ class SqlEventStore:
         return None
 
     async def prune(self, before: date) -> int:
-        """Delete events that ended before a day; return how many."""
-        count, key = 0, events.primary_key.columns
-        past = select(*key).where(events.c.last_day < before).limit(PRUNED_ROWS)
-        while found := await self._database.rows(past):
-            keys = [
-                {f"its_{name}": value for name, value in row._asdict().items()} for row in found
-            ]
-            count += await self._database.write(
-                lambda connection: _delete_rows(connection, keys)  # noqa: B023  awaited at once
-            )
+        """Delete events that ended before a day, a calendar at a time; return how many."""
+        count = 0
+        for calendar in await self.calendars():
+            count += await self._database.write(partial(_prune, calendar.id, before))
         return count
 
 
-def _delete_rows(connection: Connection, keys: Sequence[Mapping[str, Any]]) -> int:
-    """Delete events by their keys, and count them off their calendars; return how many.
-
-    Each calendar is locked first, as an import does, so that neither waits for the other.
-    """
-    total = 0
-    for calendar_id in sorted({key["its_calendar"] for key in keys}):
-        is_it = event_calendars.c.id == calendar_id
-        held = select(event_calendars.c.record).where(is_it).with_for_update()
-        record = connection.scalar(held)
-        if record is None:
-            continue
-        of_it = [key for key in keys if key["its_calendar"] == calendar_id]
-        count = connection.execute(_THIS, of_it).rowcount
+def _prune(calendar_id: str, before: date, connection: Connection) -> int:
+    """Delete past events of a calendar and count them off it, locked as an import locks it."""
+    is_it = event_calendars.c.id == calendar_id
+    record = connection.scalar(select(event_calendars.c.record).where(is_it).with_for_update())
+    past = delete(events).where(events.c.calendar == calendar_id, events.c.last_day < before)
+    count = connection.execute(past).rowcount
+    if record and count:
         calendar = _calendar.decode(record)
         left = msgspec.structs.replace(calendar, rows=max(0, calendar.rows - count))
-        changed = update(event_calendars).where(is_it)
-        connection.execute(changed.values(record=msgspec.json.encode(left).decode()))
-        total += count
-    return total
+        connection.execute(update(event_calendars).where(is_it).values(**_calendar_row(left)))
+    return count
 
 
 def _delete(connection: Connection, calendar_id: str) -> bool:

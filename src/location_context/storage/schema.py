@@ -1,11 +1,12 @@
 """Every table, in one metadata, and the schema's version: held, needed, and the way there.
 
-The stores query the tables; the migrations create the same ones (a test compares them).
+The stores query the tables. A new database gets them as they are here; an old one is migrated to
+the same ones (a test compares them).
 """
 
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from sqlalchemy import (
@@ -70,7 +71,7 @@ def pending(revision: str | None) -> list[str]:
 
 
 def upgrade(connection: Connection) -> None:
-    """Migrate within the caller's transaction.
+    """Make a new database's tables, or migrate those of an old one, in the caller's transaction.
 
     Raises:
         OperatorError: the schema is that of a newer version.
@@ -79,9 +80,13 @@ def upgrade(connection: Connection) -> None:
     if revision not in {None, BEFORE_FIRST, *_revisions()}:
         require_usable(connection)
         return
-    if revision == BEFORE_FIRST:
-        convert(connection)
-    _alembic("upgrade", connection, "head")
+    if revision is None:
+        metadata.create_all(connection)
+        _alembic("stamp", connection)
+    else:
+        if revision == BEFORE_FIRST:
+            convert(connection)
+        _alembic("upgrade", connection)
     name = metadata_kv.c.name
     connection.execute(delete(metadata_kv).where(name == OLDEST_USABLE))
     connection.execute(insert(metadata_kv), {"name": OLDEST_USABLE, "value": _usable_from()})
@@ -172,13 +177,14 @@ def _usable_from() -> str:
     return max(str(getattr(one.module, "usable_from", one.revision)) for one in scripts)
 
 
-def _alembic(direction: str, connection: Connection, target: str) -> None:
+def _alembic(step: Literal["stamp", "upgrade"], connection: Connection) -> None:
+    """Note that the schema is the newest one, or apply every migration up to it."""
     # imported here: it costs a start 0.1 s and 10 MB, and only a migration needs it
     from alembic import command  # noqa: PLC0415  large, and rare
 
     config = _config()
     config.attributes["connection"] = connection
-    getattr(command, direction)(config, target)
+    getattr(command, step)(config, "head")
 
 
 def _config() -> Any:

@@ -47,7 +47,7 @@ from location_context.settings.parsers import variable
 from location_context.stay import Clock, Stay, system_clock
 from location_context.testing.server import FAULTS, FakeResponse, FakeServer, Fault, Respond
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.http import http_client
+from location_context.upstream.http import HttpClient
 from location_context.widget.content import Content
 from location_context.widget.render import Appearance, Renderer
 
@@ -80,7 +80,7 @@ class _Trial:
             settings = Settings.read(environ)
             if fault:
                 server.respond = lambda request: fault(self.respond(request))
-            async with http_client(settings.user_agent) as client:
+            async with HttpClient(settings.user_agent) as client:
                 yield SectionContext(settings, self.clock, client, environ=environ), server
 
     def query(self, *, dated: bool = True) -> Query:

@@ -15,7 +15,6 @@ from location_context.settings.parsers import WINDOWS
 
 SECOND, MINUTE, HOUR, DAY, MONTH = WINDOWS.values()
 BUCKETS = 60  # per window
-MAX_PACE = 1e6  # calls a second; the number of a bucket of a faster one would overflow
 _NAMES = {seconds: name for name, seconds in WINDOWS.items()}
 
 
@@ -55,17 +54,15 @@ class WindowState:
 class Window:
     """Units spent in the last `seconds`.
 
-    A limit by the second is a pace: one call in each part of it. Of any other, public traffic may
-    spend half, or what one answer costs (`least`) where that is more.
+    Public traffic may spend half of the limit, or what one answer costs (`least`) where that is
+    more.
     """
 
     def __init__(self, seconds: float, limit: float, least: float) -> None:
         self.name = _NAMES.get(seconds, f"{seconds:g} s")
-        self.is_pace = seconds < MINUTE
-        pace = seconds / min(max(1.0, limit), MAX_PACE)
-        self.seconds = pace if self.is_pace else seconds
-        self.limit = 1.0 if self.is_pace else limit
-        self.public_limit = limit if self.is_pace else max(limit / 2, min(limit, least))
+        self.seconds = seconds
+        self.limit = limit
+        self.public_limit = max(limit / 2, min(limit, least))
         self.buckets: dict[int, tuple[float, float]] = {}
         self._logged_until = [0.0, 0.0]
 
@@ -102,14 +99,12 @@ class Window:
 
     def allows(self, spent: tuple[float, float], units: float, *, public: bool) -> bool:
         """Return whether units may be spent on top of those already spent."""
-        units = 1.0 if self.is_pace else units
         if spent[0] + units > self.limit:
             return False
         return not public or spent[1] + units <= self.public_limit
 
     def row(self, now: float, units: float, *, public: bool) -> SpentUnits:
         """Return units that are spent now."""
-        units = 1.0 if self.is_pace else units
         return SpentUnits(self.seconds, self.bucket(now), units, units if public else 0.0)
 
     def should_log(self, now: float, *, public: bool) -> bool:
@@ -122,7 +117,7 @@ class Window:
     def wait(self, now: float, units: float, *, public: bool = False) -> float:
         """Return the seconds until so many of the oldest units have left that `units` fit."""
         limit, used = self.part(public=public)
-        units, free = 1.0 if self.is_pace else min(units, limit), limit - used
+        units, free = min(units, limit), limit - used
         if free >= units:
             return 0.0
         for number in sorted(self.buckets):
@@ -197,22 +192,14 @@ class Budget:
         return [window.row(now, units, public=public) for window in self.windows]
 
     def give_back(self, units: float, *, public: bool = False) -> list[SpentUnits]:
-        """Count back units that were spent for a call that was not made; return them as rows.
-
-        A pace has none: the call was tried.
-        """
-        now = self.now()
-        self.total -= units
-        paid = [window for window in self.windows if not window.is_pace]
-        rows = [window.row(now, -units, public=public) for window in paid]
-        self.add(rows)
-        return rows
+        """Count back units that were spent for a call that was not made; return them as rows."""
+        return self.spend(-units, public=public)
 
     def refuse(self, units: float, *, public: bool) -> None:
         """Note which windows refuse the units, for the log."""
         now = self._current()
         for one in self.windows:
-            refuses = not one.is_pace and not one.allows(one.spent, units, public=public)
+            refuses = not one.allows(one.spent, units, public=public)
             if refuses and one.should_log(now, public=public):
                 self.to_log.append((one.name, public))
 
@@ -230,19 +217,10 @@ class Budget:
             spent = held[0] + row.units, held[1] + row.public_units
             windows[row.seconds].buckets[row.bucket] = spent
 
-    def pause(self, units: float, *, public: bool) -> float | None:
-        """Return the seconds until the pace allows a call; None where another window refuses it."""
-        now = self._current()
-        refusing = [one for one in self.windows if not one.allows(one.spent, units, public=public)]
-        if not all(one.is_pace for one in refusing):
-            return None
-        return max((one.wait(now, units) for one in refusing), default=0.0)
-
     def spent_share(self) -> float:
         """Return how much is spent of the window that has the least left, from 0 to 1."""
         self._current()
-        parts = (one.spent[0] / one.limit for one in self.windows if not one.is_pace)
-        return max(parts, default=0.0)
+        return max((one.spent[0] / one.limit for one in self.windows), default=0.0)
 
     def wait(self, units: float) -> float:
         """Return the seconds until `units` may be spent, or a whole window's; 0 if they may now."""
@@ -252,15 +230,14 @@ class Budget:
     def span(self, units: float) -> float:
         """Return about how many seconds pass until so many units, of several windows, are spent."""
         self._current()
-        return max((one.span(units) for one in self.windows if not one.is_pace), default=0.0)
+        return max((one.span(units) for one in self.windows), default=0.0)
 
     def states(self, units: float = 1.0, *, public: bool = False) -> list[WindowState]:
-        """Return each window but a pace, or public traffic's part, and when `units` are free."""
+        """Return each window, or public traffic's part of it, and when `units` are free."""
         now = self._current()
         return [
             WindowState(one.name, *one.part(public=public), one.wait(now, units, public=public))
             for one in self.windows
-            if not one.is_pace
         ]
 
 

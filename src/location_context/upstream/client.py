@@ -237,18 +237,12 @@ class ProviderClient:
 
     async def _admit(self, units: float, *, public: bool) -> None:
         self._check_available()  # it may have changed while the call waited for its slot
+        if self.host.is_crowded:
+            raise errors.ProviderBackoff(self.name, "too many calls wait for their turn")
         if not self.breaker.allows():  # before anything is spent
             raise self._breaker_backoff()
-        spent = False
-        try:
-            spent = await self.host.spend(units, public=public)
-        finally:
-            if not spent:  # refused, or cancelled while it waited
-                self.breaker.return_probe()
-        if not spent:
+        if not await self.host.spend(units, public=public):
             self.host.refused += self.breaker.state == "closed"
-            if self.host.budget.pause(units, public=public) is not None:
-                raise errors.ProviderBackoff(self.name, "too many calls wait for their turn")
             raise errors.ProviderBudgetSpent(self.name, "the budget of calls is spent")
 
     def _breaker_backoff(self) -> errors.ProviderBackoff:

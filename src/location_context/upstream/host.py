@@ -2,8 +2,8 @@
 
 Units spent (`Budget`), calls in flight (`Slots`) and the time it asked to be left alone belong to
 the host: every `ProviderClient` that asks it, of whatever section, shares one `Host`, which `Hosts`
-hands out by name. Calls are counted within this process, which has its part of the host's limit.
-Units are counted in the database by all processes that share it (`storage.budgets`).
+hands out by name. Calls at once and their pace are kept by this process, which has its part of the
+host's limits. Units are counted in the database by all processes that share it (`storage.budgets`).
 """
 
 import asyncio
@@ -16,9 +16,9 @@ from typing import Literal
 
 import structlog
 
-from location_context.upstream.budget import Budget, Ledger, WindowState
+from location_context.upstream.budget import SECOND, Budget, Ledger, WindowState
 
-_MAX_PACE_SECONDS = 5.0  # for which a call waits for its turn
+MAX_TURN_SECONDS = 5.0  # for which a call waits for its turn
 REFRESH_SECONDS = 2.0  # at which a server reads what other processes spent
 State = Literal["closed", "open", "half_open"]
 
@@ -44,6 +44,25 @@ class Slots:
             yield
 
 
+class Pace:
+    """Keeps the calls of this process at least `seconds` apart."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._next_at = 0.0
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether the next turn is too far away to wait for it."""
+        return self._next_at - time.monotonic() > MAX_TURN_SECONDS
+
+    async def wait(self) -> None:
+        """Wait for the next turn, and take it."""
+        turn = max(time.monotonic(), self._next_at)
+        self._next_at = turn + self._seconds
+        await asyncio.sleep(turn - time.monotonic())
+
+
 class Host:
     """One provider's machines as its terms count them."""
 
@@ -54,10 +73,12 @@ class Host:
         *,
         name: str = "",
         ledger: Ledger | None = None,
+        pace: Pace | None = None,
     ) -> None:
         """`budget` in the provider's units; `slots` for calls in flight; None is without limit.
 
-        Without a `ledger` the budget is counted in this process.
+        `pace` spaces the calls that the budget allows. Without a `ledger` the budget is counted in
+        this process.
         """
         self.name = name
         self.budget = budget or Budget({})
@@ -65,22 +86,25 @@ class Host:
         self._ledger = ledger
         self.backoff_until: datetime | None = None
         self._slots = slots
+        self._pace = pace
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether too many calls wait for their turn."""
+        return self._pace is not None and self._pace.is_crowded
 
     async def spend(self, units: float, *, public: bool) -> bool:
-        """Take units out of the budget, at the provider's pace; False where it does not allow it.
+        """Take units out of the budget, then wait for a turn; False where it does not allow them.
 
         Limits are checked where they are counted, in a transaction of the database.
         """
         if not self.budget.windows:
             self.budget.total += units
-            return True
-        until = time.monotonic() + _MAX_PACE_SECONDS
-        while not await self._take(units, public=public):
-            pause = self.budget.pause(units, public=public)
-            if pause is None or time.monotonic() + pause > until:
-                self._log_spent(units)
-                return False
-            await asyncio.sleep(pause)
+        elif not await self._take(units, public=public):
+            self._log_spent(units)
+            return False
+        if self._pace:
+            await self._pace.wait()
         return True
 
     async def give_back(self, units: float, *, public: bool) -> None:
@@ -178,16 +202,20 @@ class Hosts:
 
         Args:
             name: a word for file names and Redis keys, such as `open_meteo`.
-            limits: units by the length of their window in seconds, as `Budget` takes them.
+            limits: units by the length of their window in seconds, as `Budget` takes them; those
+                of a second are a pace, whatever a call costs.
             share: our part of them, where others count apart.
             least: units that one answer may cost, as `Budget` takes them.
             at_once: calls in flight, over all workers; None is without limit.
         """
         if name not in self._hosts:
             slots = None if at_once is None else Slots(max(1, at_once // self._processes))
-            budget = Budget(limits, self._now, share=share, least=least)
+            windows = {seconds: limit for seconds, limit in limits.items() if seconds != SECOND}
+            budget = Budget(windows, self._now, share=share, least=least)
+            rate = limits.get(SECOND)
+            pace = Pace(self._processes / (rate * share)) if rate else None
             ledger = self._make_ledger(name)
-            self._hosts[name] = Host(budget, slots, name=name, ledger=ledger)
+            self._hosts[name] = Host(budget, slots, name=name, ledger=ledger, pace=pace)
         return self._hosts[name]
 
     async def run(self) -> None:
@@ -203,8 +231,8 @@ class Breaker:
     """Stops asking a provider that does not answer, and finds out when it is back.
 
     Closed until `threshold` failures in a row. Open for `pause` seconds, doubling up to `longest`;
-    then one caller probes (half open) and its outcome closes or reopens. Times are on the monotonic
-    clock.
+    then one caller in each `pause` may probe (half open), and its outcome closes or reopens. Times
+    are on the monotonic clock.
     """
 
     threshold: int = 3
@@ -213,7 +241,6 @@ class Breaker:
     _failures: int = field(default=0, init=False)
     _opened: int = field(default=0, init=False)
     _until: float = field(default=0.0, init=False)
-    _probing: float = field(default=0.0, init=False)
 
     @property
     def state(self) -> State:
@@ -222,25 +249,19 @@ class Breaker:
         return "open" if time.monotonic() < self._until else "half_open"
 
     def allows(self) -> bool:
-        """Whether a call may be made now; in the half-open state one caller at a time may."""
-        if self.state != "half_open":
-            return self.state == "closed"
-        if time.monotonic() < self._probing:
-            return False
-        self._probing = time.monotonic() + self.pause
-        return True
-
-    def return_probe(self) -> None:
-        """Let another caller probe, since the one that was allowed to made no call."""
-        self._probing = 0.0
+        """Return whether a call may be made now; a probe keeps the others away for a pause."""
+        state = self.state
+        if state == "half_open":
+            self._until = time.monotonic() + self.pause
+        return state != "open"
 
     def retry_in(self) -> float:
         """Seconds until the next probe may be made."""
-        return max(0.0, max(self._until, self._probing) - time.monotonic())
+        return max(0.0, self._until - time.monotonic())
 
     def succeed(self) -> None:
         self._failures = self._opened = 0
-        self._until = self._probing = 0.0
+        self._until = 0.0
 
     def fail(self) -> None:
         """A call failed."""
@@ -251,4 +272,3 @@ class Breaker:
     def _open(self) -> None:
         self._until = time.monotonic() + min(self.longest, self.pause * 2**self._opened)
         self._opened = min(self._opened + 1, 16)
-        self._probing = 0.0

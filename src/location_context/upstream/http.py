@@ -168,11 +168,6 @@ def _connections() -> Any:
     return Connections
 
 
-def http_client(user_agent: str) -> HttpClient:
-    """The client that all providers of a process share."""
-    return HttpClient(user_agent)
-
-
 async def server_time(client: HttpClient, url: str) -> datetime | None:
     """The `Date` header of this address's host, by its own clock; None where it has none.
 

@@ -118,13 +118,11 @@ class Meter:
         self._app = app
         self._metrics = {metric.name: _declared(metric, registry) for metric in METRICS}
         self._datasets = DatasetCache(service)
-        self._ready = False
 
     async def run(self) -> None:
         """Measure the delay of the event loop, and copy all values, until cancelled."""
         loop = asyncio.get_running_loop()
         while True:
-            await self._look()
             self.copy()
             for _ in range(COPY_EVERY):
                 due = loop.time() + DELAY_SECONDS
@@ -133,18 +131,13 @@ class Meter:
 
     async def refresh(self) -> None:
         """Copy all values as they are now, with those of the imported data."""
-        await self._look()
         self._set(datasets(await self._datasets.read() or {}))
         self.copy()
 
-    async def _look(self) -> None:
-        """See whether the service is ready, which takes waiting."""
-        state = await readiness(self._service, draining=self._app.draining)
-        self._ready = state.status == "ready"
-
     def copy(self) -> None:
         """Copy all values that are read without waiting."""
-        self._set(measured(self._service, self._app, ready=self._ready))
+        ready = readiness(self._service, draining=self._app.draining).status == "ready"
+        self._set(measured(self._service, self._app, ready=ready))
 
     def _set(self, samples: Iterable[Sample]) -> None:
         for name, labels, value in samples:

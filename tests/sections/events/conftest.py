@@ -20,7 +20,7 @@ from location_context.stay import Stay
 from location_context.storage.database import Database
 from location_context.storage.events import SqlEventStore
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.http import http_client
+from location_context.upstream.http import HttpClient
 
 NOW = datetime(2026, 11, 21, 8, tzinfo=UTC)
 
@@ -86,7 +86,7 @@ def opening(tmp_path: Path, gazetteer: Gazetteer) -> Callable[..., object]:
         settings = Settings(data_dir=tmp_path, **(off | given))
         database = await Database.open(settings)
         clock, store = MovableClock(), SqlEventStore(database)
-        async with http_client("test") as client:
+        async with HttpClient("test") as client:
             section = Events.build(SectionContext(settings, clock, client, {"events": store}))
             yield Opened(section, clock, store, gazetteer)
             await section.close()

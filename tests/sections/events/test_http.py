@@ -10,7 +10,7 @@ from location_context.sections.events.records import Calendar
 from location_context.settings import Secret, Settings
 from location_context.storage.database import Database
 from location_context.storage.events import SqlEventStore
-from location_context.upstream.http import http_client
+from location_context.upstream.http import HttpClient
 from tests.fakes import predicthq
 from tests.fakes.server import Answered, StandIn
 from tests.sections.events.conftest import MovableClock
@@ -26,7 +26,7 @@ TABLE = (
 
 async def _import(settings: Settings, clock: MovableClock, source: str) -> None:
     database = await Database.open(settings)
-    async with http_client("test") as client:
+    async with HttpClient("test") as client:
         feeds = Feeds(settings, clock, client, SqlEventStore(database))
         calendar = Calendar(id=calendar_id(source), kind="import", source=source,
                             timezone="Europe/Berlin")  # fmt: skip

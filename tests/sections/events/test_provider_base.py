@@ -15,7 +15,7 @@ from location_context.settings.parsers import Address
 from location_context.stay import Stay
 from location_context.testing import check_provider
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.http import http_client
+from location_context.upstream.http import HttpClient
 from tests.fakes.server import Answered, StandIn
 from tests.sections.events.conftest import MovableClock, _languages
 
@@ -73,7 +73,7 @@ def _context(tmp_path, clock, client, url: str) -> SectionContext:
 
 
 async def _results(tmp_path, url: str, *queries: Query):
-    async with http_client("test") as client:
+    async with HttpClient("test") as client:
         context = _context(tmp_path, MovableClock(), client, url)
         provider = Harbour.build(context)
         results = [await provider.fetch_events(query, Deadline.after(5)) for query in queries]
@@ -137,7 +137,7 @@ async def test_where_it_covers_nothing_or_has_no_address_it_is_not_asked(tmp_pat
 
 async def test_the_section_shows_its_events_with_its_notice_and_its_coverage(tmp_path, opening):
     with StandIn(lambda _: Answered({"data": {"items": [ROW]}})).running() as server:
-        async with opening() as opened, http_client("test") as client:
+        async with opening() as opened, HttpClient("test") as client:
             provider = Harbour.build(_context(tmp_path, opened.clock, client, server.url))
             opened.section._providers = (*opened.section._providers, provider)
             body = (await opened.read((48.8566, 2.3522), "2026-12-24", "2026-12-24")).body

@@ -25,7 +25,7 @@ from location_context.sections.section import SectionContext
 from location_context.settings import Settings
 from location_context.storage.datasets import SqlGuideStore
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.http import http_client
+from location_context.upstream.http import HttpClient
 from tests.moved_clock import NOON, MovedClock
 from tests.sections.guide.oracle import RANKS
 from tests.sections.guide.samples import PARIS, PROVENANCE, query, restaurant, scattered
@@ -38,7 +38,7 @@ OCEAN = Point(-45.0, -130.0, "Etc/GMT+9")
 
 @pytest.fixture
 async def guide(guides: SqlGuideStore) -> AsyncIterator[Guide]:
-    async with http_client("tests") as client:
+    async with HttpClient("tests") as client:
         yield Guide.build(SectionContext(Settings(), MovedClock(), client, {"guide": guides}))
 
 
@@ -249,7 +249,7 @@ async def test_a_database_that_fails_is_503_only_as_long_as_nothing_was_ever_loa
 ) -> None:
     await guides.replace(PROVENANCE, around(("one_star", 1)), NOON)
     faulty = Faulty(guides)
-    async with http_client("tests") as client:
+    async with HttpClient("tests") as client:
         guide = Guide.build(SectionContext(Settings(), MovedClock(), client, {"guide": faulty}))
         with pytest.raises(UpstreamUnavailable):
             await guide.read(query(), Deadline.after(4))

@@ -14,7 +14,7 @@ from location_context.sections.section import SectionContext
 from location_context.settings import Settings
 from location_context.storage.datasets import SqlGuideStore
 from location_context.upstream.deadline import Deadline
-from location_context.upstream.http import http_client
+from location_context.upstream.http import HttpClient
 from tests.fakes.server import Answered, Asked, StandIn
 from tests.moved_clock import NOON, MovedClock
 from tests.sections.guide.samples import PROVENANCE, query
@@ -54,7 +54,7 @@ class Osrm:
 async def guide_with(url: str, guides: SqlGuideStore) -> AsyncIterator[Guide]:
     rows = around(("three_star", 60), ("two_star", 20), ("one_star", 5), ("one_star", 1))
     await guides.replace(PROVENANCE, rows, NOON)
-    async with http_client("tests") as client:
+    async with HttpClient("tests") as client:
         settings, stores = Settings(osrm_url=url), {"guide": guides}
         yield Guide.build(SectionContext(settings, MovedClock(), client, stores))
 

@@ -20,7 +20,7 @@ from location_context.storage.database import Database
 from location_context.storage.datasets import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
-from location_context.upstream.http import http_client
+from location_context.upstream.http import HttpClient
 from tests.fakes.met_norway import PATH as MET_PATH
 from tests.fakes.met_norway import MetNorwayStandIn
 from tests.fakes.nasa_power import PATH as POWER_PATH
@@ -97,7 +97,7 @@ def weather_settings(fakes, tmp_path):
 async def world(clock, fakes, weather_settings):
     open_meteo, norway, power = fakes
     database = await Database.open(weather_settings)
-    async with http_client(weather_settings.user_agent) as client:
+    async with HttpClient(weather_settings.user_agent) as client:
         section = weather_section(
             weather_settings, clock, client, SqlClimateStore(database), Hosts()
         )

@@ -21,7 +21,7 @@ from location_context.stay import Stay
 from location_context.storage.database import Database
 from location_context.storage.datasets import SqlClimateStore
 from location_context.upstream.host import Hosts
-from location_context.upstream.http import http_client
+from location_context.upstream.http import HttpClient
 from tests.fakes.open_meteo import ARCHIVE, refused
 from tests.fakes.server import Answered
 from tests.sections.weather.conftest import query
@@ -39,7 +39,7 @@ async def builder(world):
         world.clock.advance(seconds)
         world.open_meteo.faults = {}
 
-    async with http_client("test") as client:
+    async with HttpClient("test") as client:
         hosts = Hosts()
         hosts.get("open_meteo", {}, at_once=None)  # without limits of ours
         context = SectionContext(world.settings, world.clock, client, hosts=hosts)

@@ -22,7 +22,7 @@ from location_context.sections.weather.providers.open_meteo import (
 )
 from location_context.sections.weather.records import ARCHIVE_FIELDS, Cell
 from location_context.settings import Settings
-from location_context.upstream.http import HttpResponse, http_client
+from location_context.upstream.http import HttpClient, HttpResponse
 from tests.fakes.server import Answered, StandIn
 
 pytestmark = pytest.mark.anyio
@@ -71,7 +71,7 @@ async def test_recorded_and_quoted_errors_are_understood(shared_data):
     today = date(2026, 10, 4)
     for _, body in recorded(shared_data, "errors/*400*.json"):
         with StandIn(lambda _, body=body: Answered(body, 400)).running() as standin:
-            async with http_client("test") as client:
+            async with HttpClient("test") as client:
                 settings = Settings(
                     open_meteo_forecast_url=standin.url, open_meteo_archive_url=standin.url
                 )
@@ -165,7 +165,7 @@ async def test_the_second_look_at_met_norway_is_conditional_and_never_before_exp
         return Answered(body["data"], 200, served)
 
     with StandIn(respond).running() as standin:
-        async with http_client("location-context/1 (a@b.example)") as client:
+        async with HttpClient("location-context/1 (a@b.example)") as client:
             settings = Settings(met_norway_url=standin.url + "/complete", contact="a@b.example")
             provider = MetNorway(SectionContext(settings, lambda: moment[0], client))
             cell = Cell(51.5, -0.1, "Europe/London")

@@ -9,7 +9,7 @@ from location_context.stay import Stay
 from location_context.storage.datasets import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
-from location_context.upstream.http import http_client
+from location_context.upstream.http import HttpClient
 from tests.fakes.open_meteo import ARCHIVE, ELEVATION, FORECAST
 from tests.fakes.server import Answered
 from tests.sections.weather.conftest import query, weather_section, write_grid
@@ -86,7 +86,7 @@ async def test_a_silent_first_provider_is_late(world):
 
 async def test_a_spent_budget_is_told_where_a_second_provider_answers(world):
     settings = msgspec.structs.replace(world.settings, open_meteo_budget=("1/day",))
-    async with http_client(settings.user_agent) as client:
+    async with HttpClient(settings.user_agent) as client:
         store = SqlClimateStore(world.database)
         section = weather_section(settings, world.clock, client, store, Hosts())
         for stay in (NEAR, FAR):

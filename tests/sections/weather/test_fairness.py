@@ -9,7 +9,7 @@ from location_context.stay import Stay
 from location_context.storage.datasets import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
-from location_context.upstream.http import http_client
+from location_context.upstream.http import HttpClient
 from tests.sections.weather.conftest import World, query, weather_section, write_grid
 from tests.sections.weather.test_open_meteo import paid, places
 
@@ -23,7 +23,7 @@ async def test_widgets_that_cannot_wait_cost_keyed_calls_no_forecast(world: Worl
     """Slow by 1.2 s, for widgets with 0.4 s and keyed calls with 20 s."""
     write_grid(world.settings.data_dir)
     world.open_meteo.slow_seconds = 1.2
-    async with http_client(world.settings.user_agent) as client:
+    async with HttpClient(world.settings.user_agent) as client:
         store = SqlClimateStore(world.database)
         section = weather_section(paid(world, contact=""), world.clock, client, store, Hosts())
         asked = places(20)
@@ -45,7 +45,7 @@ async def test_guests_at_new_places_cost_keyed_calls_no_forecast(world: World):
     """Four guests go on to the next new place at their deadline; the provider takes 1.2 s."""
     write_grid(world.settings.data_dir)
     world.open_meteo.slow_seconds = 1.2
-    async with http_client(world.settings.user_agent) as client:
+    async with HttpClient(world.settings.user_agent) as client:
         store = SqlClimateStore(world.database)
         section = weather_section(paid(world, contact=""), world.clock, client, store, Hosts())
         new = iter(places(400))
@@ -68,7 +68,7 @@ async def test_guests_at_new_places_cost_keyed_calls_no_forecast(world: World):
 
 async def test_a_source_that_was_overtaken_is_not_out_of_order(world: World):
     world.open_meteo.slow_seconds = 9.0
-    async with http_client(world.settings.user_agent) as client:
+    async with HttpClient(world.settings.user_agent) as client:
         store = SqlClimateStore(world.database)
         section = weather_section(paid(world), world.clock, client, store, Hosts())
         body = (await section.read(query(FAR), Deadline.after(8))).body

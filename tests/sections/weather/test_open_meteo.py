@@ -18,7 +18,7 @@ from location_context.stay import Stay
 from location_context.storage.datasets import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
-from location_context.upstream.http import http_client
+from location_context.upstream.http import HttpClient
 from tests.fakes import weather_truth
 from tests.fakes.open_meteo import ARCHIVE, ELEVATION, FORECAST, OpenMeteo, refused
 from tests.fakes.server import Answered, Asked
@@ -64,7 +64,7 @@ async def test_places_that_only_wait_their_turn_at_a_slow_host_cost_no_archive(w
 async def test_sections_that_share_the_hosts_share_calls_at_once_and_one_budget(world: World):
     world.open_meteo.slow_seconds = 0.02
     hosts, store = Hosts(), SqlClimateStore(world.database)
-    async with http_client("test") as client:
+    async with HttpClient("test") as client:
         # as issued: else an archive is asked behind the guests, and cut off at the end
         settings = msgspec.structs.replace(world.settings, calibrate_forecast=False)
         two = [weather_section(settings, world.clock, client, store, hosts) for _ in range(2)]
@@ -185,7 +185,7 @@ async def test_a_column_that_a_provider_leaves_out_is_null_and_no_fault(world: W
     world.open_meteo.server.respond = respond
     stay = NEAR if path == FORECAST else FAR
     counted = {"precipitation_probability"} if path == ARCHIVE else set()  # from the sums
-    async with http_client("test") as client:
+    async with HttpClient("test") as client:
         store = SqlClimateStore(world.database)
         section = weather_section(paid(world), world.clock, client, store, Hosts())
         for field, point in zip(FORECAST_FIELDS, places(len(FORECAST_FIELDS)), strict=True):
@@ -255,7 +255,7 @@ async def test_a_customer_has_no_budget_of_ours_unless_the_operator_sets_one(wor
 async def test_a_customer_reads_more_places_in_a_minute_than_free_access_has_units_for(
     world: World,
 ):
-    async with http_client("test") as client:
+    async with HttpClient("test") as client:
         store = SqlClimateStore(world.database)
         section = weather_section(paid(world), world.clock, client, store, Hosts())
         for point in places(10):  # a cold week of typical days costs about 66 units
@@ -266,7 +266,7 @@ async def test_a_customer_reads_more_places_in_a_minute_than_free_access_has_uni
 
 async def test_a_plan_without_the_archive_is_learned_once_and_power_answers(world: World):
     world.open_meteo.plan_has_archive = False
-    async with http_client("test") as client:
+    async with HttpClient("test") as client:
         store = SqlClimateStore(world.database)
         section = weather_section(paid(world), world.clock, client, store, Hosts())
         bodies = [

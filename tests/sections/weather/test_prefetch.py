@@ -24,7 +24,7 @@ from location_context.storage.redis import RedisLink
 from location_context.storage.shared import RedisSharedStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
-from location_context.upstream.http import HttpClient, http_client
+from location_context.upstream.http import HttpClient
 from tests.fakes.nasa_power import PATH as POWER
 from tests.fakes.open_meteo import ARCHIVE, FORECAST
 from tests.fakes.server import Answered, Asked
@@ -202,7 +202,7 @@ class Processes:
 
 @pytest.fixture
 async def processes(world: World, redis_url: str, redis_prefix: str) -> AsyncIterator[Processes]:
-    async with http_client("test") as one, http_client("test") as other:
+    async with HttpClient("test") as one, HttpClient("test") as other:
         links = [RedisLink(Secret(redis_url), redis_prefix, 60) for _ in range(2)]
         made = Processes(world, links, [one, other])
         yield made
@@ -297,7 +297,7 @@ async def test_half_of_a_budget_is_left_for_guests_who_wait_and_the_next_archive
     world: World,
 ):
     settings = msgspec.structs.replace(world.settings, open_meteo_budget=("90/day",))
-    async with http_client("test") as client:
+    async with HttpClient("test") as client:
         store = SqlClimateStore(world.database)
         section = weather_section(settings, world.clock, client, store, Hosts())
         while section.sources.archives.providers[0].client.host.budget.spent_share() <= 0.5:
@@ -314,7 +314,7 @@ async def test_half_of_a_budget_is_left_for_guests_who_wait_and_the_next_archive
 
 async def test_without_calibration_values_are_as_issued_and_no_archive_is_asked(world: World):
     settings = msgspec.structs.replace(world.settings, calibrate_forecast=False)
-    async with http_client("test") as client:
+    async with HttpClient("test") as client:
         store = SqlClimateStore(world.database)
         section = weather_section(settings, world.clock, client, store, Hosts())
         reading = await section.read(query(NEAR), Deadline.after(4))

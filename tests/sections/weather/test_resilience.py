@@ -15,7 +15,7 @@ from location_context.stay import Stay
 from location_context.storage.datasets import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
-from location_context.upstream.http import http_client
+from location_context.upstream.http import HttpClient
 from tests.fakes.open_meteo import ARCHIVE, ELEVATION, FORECAST, refused
 from tests.fakes.server import Answered, Asked
 from tests.sections.weather.conftest import PARIS, query, weather_section, write_grid
@@ -55,7 +55,7 @@ async def test_with_everything_closed_the_fallback_grid_answers_at_once(
         data_dir=tmp_path, contact="a@b.example", open_meteo_forecast_url=closed,
         open_meteo_archive_url=closed, met_norway_url=closed, nasa_power_url=closed,
     )  # fmt: skip
-    async with http_client("test") as client:
+    async with HttpClient("test") as client:
         section = weather_section(settings, clock, client, SqlClimateStore(database), Hosts())
         with pytest.raises(UpstreamUnavailable):
             await section.read(query(stay), Deadline.after(4))
@@ -89,7 +89,7 @@ async def test_without_a_contact_met_norway_is_not_configured_and_never_asked(wo
         data_dir=world.settings.data_dir, open_meteo_forecast_url="", open_meteo_archive_url="",
         met_norway_url=world.settings.met_norway_url, nasa_power_url="",
     )  # fmt: skip
-    async with http_client("test") as client:
+    async with HttpClient("test") as client:
         section = weather_section(
             settings, world.clock, client, SqlClimateStore(world.database), Hosts()
         )
@@ -220,7 +220,7 @@ async def test_a_store_that_cannot_be_read_or_written_costs_nothing_but_requests
 
         save = touch = load_elevation = save_elevations = extent = load
 
-    async with http_client(world.settings.user_agent) as client:
+    async with HttpClient(world.settings.user_agent) as client:
         section = weather_section(world.settings, world.clock, client, Broken(), Hosts())
         for stay in (NEAR, FAR):
             reading = await section.read(query(stay), Deadline.after(4))
@@ -257,7 +257,7 @@ async def test_a_zone_the_provider_does_not_know_is_left_to_it(world):
 async def test_a_worker_spends_no_more_than_its_part_of_the_budget(world):
     write_grid(world.settings.data_dir)
     shared = msgspec.structs.replace(world.settings, budget_share=0.25)
-    async with http_client("test") as client:
+    async with HttpClient("test") as client:
         section = weather_section(
             shared, world.clock, client, SqlClimateStore(world.database), Hosts()
         )

@@ -16,7 +16,7 @@ from location_context.stay import Stay, horizon
 from location_context.storage.datasets import SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
-from location_context.upstream.http import http_client
+from location_context.upstream.http import HttpClient
 from tests.fakes import weather_truth
 from tests.fakes.open_meteo import ARCHIVE, ELEVATION, FORECAST
 from tests.sections.weather.conftest import PARIS, query, weather_section
@@ -145,7 +145,7 @@ async def test_what_was_fetched_is_held_after_a_restart(world):
     first = await world.read(query(FAR))
     await world.section.close()
     world.open_meteo.asked.clear()
-    async with http_client(world.settings.user_agent) as client:
+    async with HttpClient(world.settings.user_agent) as client:
         section = weather_section(
             world.settings, world.clock, client, SqlClimateStore(world.database), Hosts()
         )
@@ -280,7 +280,7 @@ async def test_a_valley_and_a_peak_in_one_cell_answer_the_same_in_both_orders(wo
     peak = Point(45.98, 7.66, "Europe/Zurich", "CH", "CH-VS")
     answers = []
     for order in ((valley, peak), (peak, valley)):
-        async with http_client("test") as client:
+        async with HttpClient("test") as client:
             store = _Forgetful()
             section = weather_section(world.settings, world.clock, client, store, Hosts())
             both = {
@@ -414,7 +414,7 @@ async def test_status_names_the_providers_and_the_archive_kept(world):
 
 
 async def test_free_access_is_noticed_only_on_the_free_hosts(world):
-    async with http_client("test") as client:
+    async with HttpClient("test") as client:
         free = weather_section(Settings(), world.clock, client, _Forgetful(), Hosts())
         assert "Open-Meteo free access: non-commercial use only" in free.warnings()
         settings = Settings(open_meteo_api_key=Secret("k"))
@@ -426,7 +426,7 @@ async def test_a_customers_key_goes_in_a_header_of_every_call_and_in_no_address(
     settings = msgspec.structs.replace(
         world.settings, open_meteo_api_key=type(world.settings.open_meteo_api_key)("k3y")
     )
-    async with http_client("test") as client:
+    async with HttpClient("test") as client:
         section = weather_section(settings, world.clock, client, _Forgetful(), Hosts())
         for stay in (NEAR, FAR):
             await section.read(query(stay), Deadline.after(4))

@@ -31,7 +31,7 @@ from location_context.storage.datasets import SqlClimateStore
 from location_context.storage.schema import climate_months
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
-from location_context.upstream.http import http_client
+from location_context.upstream.http import HttpClient
 from tests.fakes.open_meteo import ARCHIVE
 from tests.fakes.server import Answered
 from tests.moved_clock import MovedClock
@@ -155,7 +155,7 @@ async def test_a_month_fetched_before_its_days_were_final_is_fetched_again_later
 
 
 async def test_what_siblings_stored_is_seen_by_a_worker_that_found_nothing_before(world):
-    async with http_client(world.settings.user_agent) as client:
+    async with HttpClient(world.settings.user_agent) as client:
         hosts = Hosts()
         worker, sibling = (
             weather_section(

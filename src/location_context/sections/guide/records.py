@@ -72,11 +72,6 @@ class GuideVersion(msgspec.Struct, frozen=True, kw_only=True):
 class GuideStore(Protocol):
     """Keeps whole versions of the guide; at most one of them is active."""
 
-    @property
-    def damaged(self) -> Sequence[str]:
-        """The ids of the records that the last `load` could not read and left out."""
-        ...
-
     async def active(self) -> GuideVersion | None:
         """The version that is served; cheap, called every few seconds."""
         ...
@@ -86,7 +81,11 @@ class GuideStore(Protocol):
         ...
 
     async def load(self, number: int) -> list[Restaurant]:
-        """The restaurants of a version; empty when it is gone."""
+        """The restaurants of a version; empty when it is gone.
+
+        Raises:
+            StorageError: they cannot be read, or one of the records is damaged.
+        """
         ...
 
     async def replace(

@@ -29,16 +29,14 @@ from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
 MAX_RESTAURANTS = 50
 _TTL = timedelta(hours=1)
 _TTL_WITHOUT_GUIDE = timedelta(minutes=1)
-_MAX_LOGGED_IDS = 20  # in one line
 
 
 @dataclass(frozen=True, slots=True)
 class ActiveGuide:
-    """The version in use, its index, and the ids of records left out as damaged."""
+    """The version in use and its index."""
 
     version: GuideVersion
     index: RestaurantIndex
-    damaged: Sequence[str] = ()
 
 
 class Guide(section.Section[GuideBody]):
@@ -143,13 +141,10 @@ class Guide(section.Section[GuideBody]):
                 self._activate_version(None)
                 return True
             restaurants = await self._store.load(active.number)
-            damaged = tuple(self._store.damaged)
-            if len(restaurants) + len(damaged) != active.rows:
+            if len(restaurants) != active.rows:
                 return False  # it was replaced and removed in between: look again
-            if damaged:
-                structlog.get_logger().error("guide_records_damaged", ids=damaged[:_MAX_LOGGED_IDS])
             index = await asyncio.to_thread(RestaurantIndex, restaurants)
-            self._activate_version(ActiveGuide(active, index, damaged))
+            self._activate_version(ActiveGuide(active, index))
             return True
 
     def _activate_version(self, guide: ActiveGuide | None) -> None:
@@ -214,11 +209,6 @@ class Guide(section.Section[GuideBody]):
             return found
         if (guide := self._active) is None:
             return [*found, "No restaurant guide is loaded: location-context guide import FILE"]
-        if guide.damaged:
-            found.append(
-                f"{len(guide.damaged)} records of the restaurant guide are damaged and left out, "
-                f"such as {guide.damaged[0]}: import the guide again, or restore a backup"
-            )
         if guide.version.provenance.sample:
             year = guide.version.provenance.dated.year
             sentence = f"The sample guide of {year} serves; it is not current. "

@@ -15,7 +15,7 @@ from location_context.sections.weather.records import Cell
 from location_context.storage.database import Database
 from location_context.storage.datasets import SqlAccuracyStore
 from location_context.upstream.host import Hosts
-from location_context.upstream.http import http_client
+from location_context.upstream.http import HttpClient
 from tests.fakes import weather_truth
 from tests.fakes.open_meteo import ARCHIVE, OpenMeteo
 from tests.moved_clock import MovedClock
@@ -96,7 +96,7 @@ class Kept:
 @asynccontextmanager
 async def scorekeeping(clock, open_meteo, settings, database):
     """A scorekeeper over a database."""
-    async with http_client(settings.user_agent) as client:
+    async with HttpClient(settings.user_agent) as client:
         archive = OpenMeteoArchive(SectionContext(settings, clock, client, {}, Hosts()))
         made = Kept(clock, open_meteo, database, archive)
         made.keeper = made.another()

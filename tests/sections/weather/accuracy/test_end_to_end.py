@@ -14,7 +14,7 @@ from location_context.storage.database import Database
 from location_context.storage.datasets import SqlAccuracyStore, SqlClimateStore
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
-from location_context.upstream.http import http_client
+from location_context.upstream.http import HttpClient
 from tests.fakes.open_meteo import ARCHIVE, FORECAST
 from tests.sections.weather.conftest import PARIS, query, weather_section
 
@@ -57,7 +57,7 @@ async def scored(clock, fakes, weather_settings):
     settings = msgspec.structs.replace(weather_settings, met_norway_url="", nasa_power_url="")
     async with (
         await Database.open(settings) as database,
-        http_client(settings.user_agent) as client,
+        HttpClient(settings.user_agent) as client,
     ):
         store = SqlClimateStore(database)
         accuracy = SqlAccuracyStore(database)
