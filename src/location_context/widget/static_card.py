@@ -22,6 +22,7 @@ from location_context.upstream.deadline import Deadline
 from location_context.widget import content
 from location_context.widget.colour import Scheme, palette
 from location_context.widget.content import ErrorView, Header, SectionResults
+from location_context.widget.fonts import Typeface
 from location_context.widget.text_width import DOT, fitting, lines, width
 
 WIDTH, MARGIN, GUTTER = 600, 24, 24  # px
@@ -31,7 +32,7 @@ LEADING = 1.35
 ICON, SMALL_ICON = 26, 13
 _FONT = '-apple-system,"Segoe UI",Roboto,"Noto Sans","Liberation Sans",Arial,sans-serif'
 STYLES = {  # of texts: size in px, weight and colour
-    "p": (22, 600, "ink"), "d": (14, 400, "ink2"), "q": (12, 400, "ink3"), "h": (13, 600, "ink2"),
+    "b": (22, 600, "ink"), "d": (14, 400, "ink2"), "q": (12, 400, "ink3"), "h": (13, 600, "ink2"),
     "l": (16, 600, "ink"), "n": (14, 600, "ink"), "t": (12, 600, "accent"),
 }  # fmt: skip
 
@@ -41,6 +42,7 @@ class StaticCard:
     """Drawn from top to bottom; `x` is counted from where lines begin, which is right in Arabic."""
 
     fmt: Formatter
+    typeface: Typeface | None = None  # if it is to be drawn here, as a PNG
     y: float = 20.0
     title: str = ""
     text: str = ""
@@ -51,14 +53,17 @@ class StaticCard:
         """One line whose top is `y`."""
         size = STYLES[style][0]
         classes = f"{style} {anchor}".rstrip()
-        at = f'x="{self._mirrored(x):g}" y="{self.y + size * 1.02:g}"'
-        self.drawn.append(f'<text class="{classes}" {at}>{escape(text)}</text>')
+        below = round(2 * (self.y + size * 1.02)) / 2  # on a pixel's edge, where letters are sharp
+        at = f'x="{self._mirrored(x):g}" y="{below:g}"'
+        marked = self.typeface.marked(text) if self.typeface else escape(text)
+        self.drawn.append(f'<text class="{classes}" {at}>{marked}</text>')
 
     def paragraph(
         self, text: str, style: str, most: float = INNER, x: float = MARGIN, anchor: str = ""
     ) -> None:
         """As many lines as it takes; `y` is below them then."""
         size, weight, _ = STYLES[style]
+        text = self.typeface.drawable(text) if self.typeface else text
         for line in lines(text, size, most, bold=weight > 400):
             self.line(line, style, x, anchor)
             self.y += size * LEADING
@@ -82,7 +87,7 @@ class StaticCard:
         """A stay."""
         fmt = self.fmt
         self.title, self.text = header.place, text_of(header, briefs, fmt)
-        self.paragraph(header.place, "p")
+        self.paragraph(header.place, "b")
         self.y += 2
         self.paragraph(DOT.join(one for one in (header.dates, header.nights) if one), "d")
         self.paragraph(header.zone, "q")
@@ -214,17 +219,21 @@ class StaticCard:
 
 
 async def read_and_draw(
-    service: Service, parameters: Parameters, query: Query, fmt: Formatter, deadline: Deadline
+    service: Service,
+    parameters: Parameters,
+    query: Query,
+    deadline: Deadline,
+    typeface: Typeface | None = None,
 ) -> tuple[StaticCard, SectionResults]:
     """The card of a stay, and the results that it shows."""
-    sections = chosen(service.sections, parameters.sections)
+    fmt, sections = Formatter(query.language), chosen(service.sections, parameters.sections)
     read = (content.read(service, one, query, deadline) for one in sections)
     results = content.joined(await asyncio.gather(*read))
     header = content.header(parameters, query.dates, query.point, service.gazetteer, fmt)
     now = service.clock()
     footer = content.footer(results, query.point, fmt, now)
     briefs = (content.brief(one, results, fmt, now) for one in results.by_section)
-    card = StaticCard(fmt)
+    card = StaticCard(fmt, typeface)
     names = [part.text for _, parts in footer.names for part in parts] if footer else []
     card.draw(header, [brief for brief in briefs if brief], names)
     return card, results

@@ -116,7 +116,7 @@ class Page:
         stay = parameters.stay_from(point.today(service.clock()))
         query = Query(point, stay, parameters.units, language, public=True)
         deadline = Deadline(request.arrived_at + service.settings.widget_deadline)
-        card, _ = await read_and_draw(service, parameters, query, Formatter(language), deadline)
+        card, _ = await read_and_draw(service, parameters, query, deadline)
         code = embedding.mail_snippet(service.settings, parameters, card.text, card.height)
         return _HIGHLIGHTED_MAIL.split(code)
 
