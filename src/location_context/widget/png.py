@@ -35,7 +35,7 @@ class Picture:
     """A PNG and the digest that its ETag is made from."""
 
     body: bytes
-    policy: ClassVar[str] = "default-src 'none'; frame-ancestors *"
+    policy: ClassVar[str] = "default-src 'none'"
     media_type: ClassVar[str] = "image/png"
 
     @property
@@ -68,13 +68,12 @@ class Painter:
                 return language, typeface
         raise NotAvailable(NO_FONTS)
 
-    async def can_draw(self, language: Language) -> bool:
-        """Return whether a picture in a language comes in that language."""
+    async def typeface_of(self, language: Language | None) -> fonts.Typeface | None:
+        """Return the fonts of a language, None if a picture of it is not in that language."""
         try:
-            await self.typeface([language])
+            return (await self.typeface([language] if language else []))[1]
         except NotAvailable:
-            return False
-        return True
+            return None
 
     async def draw(self, svg: str, typeface: fonts.Typeface) -> Picture:
         """Return the picture of an SVG whose text was marked by a typeface."""

@@ -63,8 +63,9 @@ _ACCENT = re.compile(r"#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})")
 
 
 def routes(service: Service) -> list[Route]:
-    """Return the routes of the widget, its picture, the builder, the script and oEmbed."""
-    widget = Widget(service, Renderer(service.settings.embed_hosts))
+    """Return the routes of the widget, its pictures, the builder, the script and oEmbed."""
+    painter = Painter()
+    widget = Widget(service, Renderer(service.settings.embed_hosts), painter)
     sections = [cached.section for cached in service.sections]
     pages = [
         Route(path, widget.respond, sections=sections, error_response=widget.error_response)
@@ -72,7 +73,7 @@ def routes(service: Service) -> list[Route]:
     ]
     return [
         *pages,
-        *builder.routes(service),
+        *builder.routes(service, painter),
         *embedding.script_routes(),
         *oembed.routes(service),
     ]
@@ -81,10 +82,10 @@ def routes(service: Service) -> list[Route]:
 class Widget:
     """Answers requests for the widget."""
 
-    def __init__(self, service: Service, renderer: Renderer) -> None:
+    def __init__(self, service: Service, renderer: Renderer, painter: Painter) -> None:
         self._service = service
         self._renderer = renderer
-        self._painter = Painter()
+        self._painter = painter
         self._names = [cached.name for cached in service.sections]
         self._cards = LRUCache[Hashable, content.RenderedCard](
             MAX_CARDS_SIZE, lambda card: len(card.html)
