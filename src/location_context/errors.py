@@ -21,6 +21,7 @@ LocationContextError
 │   ├── RateLimitExceeded            429 rate_limit_error, rate_limit_exceeded
 │   └── ApiError                     api_error
 │       ├── InternalError            500 internal_error
+│       ├── NotAvailable             501 not_available (an extra is missing)
 │       ├── UpstreamUnavailable      503 upstream_unavailable
 │       └── ServiceOverloaded        503 service_overloaded
 ├── ProviderError                    an outside source failed; never shown to clients
@@ -282,6 +283,14 @@ class InternalError(ApiError):
     code = "internal_error"
     summary = "Something went wrong on our side."
     status = 500
+
+
+class NotAvailable(ApiError):
+    """The sentence names what the operator has to install."""
+
+    code = "not_available"
+    summary = "The server lacks an optional part, such as what draws /v1/pulse.png."
+    status = 501
 
 
 class UpstreamUnavailable(WithRetryAfter, ApiError):

@@ -30,6 +30,8 @@ MAX_BYTES = 8_000_000  # of one path; plain bodies are shared with the section's
 ENTRY_BYTES = 1500  # what an entry takes besides its body and its key
 MAX_KEY_BYTES = 2000  # of query and Accept-Language; what is longer is not kept
 
+PACKED_ALREADY = frozenset({b"image/png"})
+
 Key = tuple[bytes, str | None, bytes | None]  # query, coding, Accept-Language where it matters
 
 
@@ -49,7 +51,7 @@ class FinishedResponse:
         """Finish what the handler of `request` made; `now` in POSIX seconds."""
         headers, body = dict(response.raw_headers), bytes(response.body)
         coding = None
-        if len(body) >= MIN_COMPRESSED:
+        if len(body) >= MIN_COMPRESSED and headers[b"content-type"] not in PACKED_ALREADY:
             coding = choose_coding(request.given.get(b"accept-encoding", b""))
         digest = request.digest or hashlib.blake2b(body, digest_size=12).hexdigest()
         if coding:

@@ -45,7 +45,7 @@ from location_context.service import Service, chosen
 from location_context.settings import Settings
 from location_context.stay import horizon
 from location_context.widget.render import read_file, read_unindented
-from location_context.widget.static_card import WIDTH
+from location_context.widget.static_card import WIDTH, StaticCard
 
 SCRIPT_HEADERS = {
     "Cache-Control": "public, max-age=86400, stale-while-revalidate=60, stale-if-error=3600",
@@ -128,19 +128,21 @@ def snippet(settings: Settings, parameters: Parameters) -> list[str]:
     return [f"<div data-location-context{data}></div>", script(settings)]
 
 
-def mail_snippet(settings: Settings, parameters: Parameters, text: str, height: int) -> str:
-    """A link to the full widget around the static card, with the card's text; in px.
+def mail_snippet(settings: Settings, parameters: Parameters, card: StaticCard) -> str:
+    """A link to the full widget around the static card, with the card's text and size in px.
 
+    It shows a PNG if the card is one to be drawn here, else the SVG.
     `height:auto` keeps its shape on narrow screens, and its text whole where it is not shown.
     """
     assert parameters.language is not None, "mail programs' servers ask for no language"
     language = parameters.language
     direction = ' dir="rtl"' if language.direction == "rtl" else ""
     picture = widget_query(replace(parameters, layout=None))
+    kind = "png" if card.typeface else "svg"
     return (
         f'<a href="{escape(full_address(settings, parameters))}" lang="{language.tag}"{direction}>'
-        f'<img src="{escape(public_url(settings, f"/v1/pulse.svg?{picture}"))}" '
-        f'alt="{escape(text)}" width="{WIDTH}" height="{height}" '
+        f'<img src="{escape(public_url(settings, f"/v1/pulse.{kind}?{picture}"))}" '
+        f'alt="{escape(card.text)}" width="{WIDTH}" height="{card.height}" '
         'style="border:0;max-width:100%;height:auto"></a>'
     )
 

@@ -39,11 +39,13 @@ from location_context.upstream.deadline import Deadline
 from location_context.widget import content, embedding, oembed
 from location_context.widget import stay as stay_card
 from location_context.widget.builder import page as builder
+from location_context.widget.png import Painter, Picture
 from location_context.widget.render import Appearance, Page, Renderer
 from location_context.widget.static_card import StaticCard, read_and_draw
 
 PATH = "/v1/pulse"
 PICTURE_PATH = "/v1/pulse.svg"
+PNG_PATH = "/v1/pulse.png"
 MAX_CARDS_SIZE = 8_000_000  # characters: 400 pages
 MAX_REFUSALS = 64
 _ANY_ID = "req_" + "0" * 24
@@ -61,16 +63,17 @@ _ACCENT = re.compile(r"#([0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})")
 
 
 def routes(service: Service) -> list[Route]:
-    """Return the routes of the widget, its picture, the builder, the script and oEmbed."""
-    widget = Widget(service, Renderer(service.settings.embed_hosts))
+    """Return the routes of the widget, its pictures, the builder, the script and oEmbed."""
+    painter = Painter()
+    widget = Widget(service, Renderer(service.settings.embed_hosts), painter)
     sections = [cached.section for cached in service.sections]
     pages = [
         Route(path, widget.respond, sections=sections, error_response=widget.error_response)
-        for path in (PATH, PICTURE_PATH)
+        for path in (PATH, PICTURE_PATH, PNG_PATH)
     ]
     return [
         *pages,
-        *builder.routes(service),
+        *builder.routes(service, painter),
         *embedding.script_routes(),
         *oembed.routes(service),
     ]
@@ -79,9 +82,10 @@ def routes(service: Service) -> list[Route]:
 class Widget:
     """Answers requests for the widget."""
 
-    def __init__(self, service: Service, renderer: Renderer) -> None:
+    def __init__(self, service: Service, renderer: Renderer, painter: Painter) -> None:
         self._service = service
         self._renderer = renderer
+        self._painter = painter
         self._names = [cached.name for cached in service.sections]
         self._cards = LRUCache[Hashable, content.RenderedCard](
             MAX_CARDS_SIZE, lambda card: len(card.html)
@@ -98,6 +102,10 @@ class Widget:
         parameters = parse(request.query, WIDGET, service.languages, self._names)
         sections = chosen(service.sections, parameters.sections)
         language = parameters.language or service.languages.accept(request.accept_language)
+        typeface = None
+        if request.path == PNG_PATH:
+            wanted = (language, service.languages.english)
+            language, typeface = await self._painter.typeface(wanted)
         point = service.gazetteer.point(parameters.lat, parameters.lng)
         request.near = f"{point.lat:.1f},{point.lng:.1f}"
         now = service.clock()
@@ -105,9 +113,11 @@ class Widget:
         query = Query(point, stay, parameters.units, language, public=True)
         deadline = Deadline(request.arrived_at + service.settings.widget_deadline)
         fmt = Formatter(language)
-        if request.path == PICTURE_PATH:
-            card, results = await read_and_draw(service, parameters, query, fmt, deadline)
-            page = self._renderer.picture(card, Appearance.of(parameters))
+        page: Page | Picture
+        if request.path != PATH:
+            card, results = await read_and_draw(service, parameters, query, deadline, typeface)
+            drawn = self._renderer.picture(card, Appearance.of(parameters))
+            page = await self._painter.draw(drawn.html, typeface) if typeface else drawn
         else:
             found = await asyncio.gather(
                 *(self._read_and_render(one, query, deadline, fmt, parameters) for one in sections)
@@ -159,7 +169,7 @@ class Widget:
             comment=f"{error.code} {request_id}: {error.message}".replace("--", "- -"),
         )
         shown = content.Content(title=view.label, problem=view)
-        if path != PICTURE_PATH:
+        if path == PATH:
             return self._renderer.page(shown, fmt, appearance)
         card = StaticCard(fmt)
         card.draw_error(view)
@@ -236,7 +246,9 @@ class Widget:
         return rendered
 
 
-def _response(page: Page, status: int, language: Language, headers: Mapping[str, str]) -> Response:
+def _response(
+    page: Page | Picture, status: int, language: Language, headers: Mapping[str, str]
+) -> Response:
     common = {
         "Content-Language": language.tag,
         "Content-Security-Policy": page.policy,

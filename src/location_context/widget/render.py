@@ -178,8 +178,13 @@ class Renderer:
         return Page(html, policy)
 
     def picture(self, card: StaticCard, appearance: Appearance) -> Page:
-        """A static card as one SVG."""
-        style = svg_style(appearance.theme, appearance.accent)
+        """A static card as one SVG; a PNG that is drawn from it cannot follow a reader's theme."""
+        theme = appearance.theme
+        if card.typeface and theme == "auto":
+            theme = "light"
+        style = svg_style(theme, appearance.accent)
+        if card.typeface and card.typeface.rtl:
+            style += "text{text-anchor:end}.e{text-anchor:start}"  # as of lines from the left
         policy = f"default-src 'none'; style-src {digest(style)}; frame-ancestors {self._ancestors}"
         return Page(card.svg(style, self._icons), policy, "image/svg+xml")
 

@@ -21,6 +21,7 @@ from location_context.upstream.deadline import Deadline
 from location_context.widget import content
 from location_context.widget.colour import Scheme, palette
 from location_context.widget.content import ErrorView, Header, SectionResults
+from location_context.widget.fonts import Typeface
 from location_context.widget.stay import COMPACT, Line, Shown, StayCard, facts, joined
 from location_context.widget.text_width import DOT, SMALL, lines, width
 
@@ -42,7 +43,7 @@ _RAIN = ("d", "r", "rb")  # styles by how likely it is
 
 
 @dataclass(frozen=True, kw_only=True)
-class Picture:
+class CardContent:
     """What a static card shows of a stay."""
 
     header: Header
@@ -57,6 +58,7 @@ class StaticCard:
     """Drawn from top to bottom; `x` is counted from where lines begin, which is right in Arabic."""
 
     fmt: Formatter
+    typeface: Typeface | None = None  # if it is to be drawn here, as a PNG
     y: float = 20.0
     title: str = ""
     text: str = ""
@@ -71,15 +73,22 @@ class StaticCard:
             return
         size = STYLES[style][0]
         classes = f"{style} {anchor}".rstrip()
-        at = f'x="{self._mirrored(x):g}" y="{self.y + size * 1.02:g}"'
-        more = f' <tspan class="q">{escape(note)}</tspan>' if note else ""
-        self.drawn.append(f'<text class="{classes}" {at}>{escape(text)}{more}</text>')
+        below = round(2 * (self.y + size * 1.02)) / 2  # on a pixel's edge, where letters are sharp
+        at = f'x="{self._mirrored(x):g}" y="{below:g}"'
+        marked = self.typeface.marked if self.typeface else escape
+        more = f' <tspan class="q">{marked(note)}</tspan>' if note else ""
+        text = self._drawable(text)
+        self.drawn.append(f'<text class="{classes}" {at}>{marked(text)}{more}</text>')
+
+    def _drawable(self, text: str) -> str:
+        return self.typeface.drawable(text) if self.typeface else text
 
     def paragraph(
         self, text: str, style: str, most: float = INNER, x: float = MARGIN, anchor: str = ""
     ) -> None:
         """As many lines as it takes; `y` is below them then."""
         size, weight, _ = STYLES[style]
+        text = self._drawable(text)
         for line in lines(text, size, most, bold=weight > 400):
             self.line(line, style, x, anchor)
             self.y += size * LEADING
@@ -100,7 +109,7 @@ class StaticCard:
     def _mirrored(self, x: float) -> float:
         return WIDTH - x if self.fmt.language.direction == "rtl" else x
 
-    def draw(self, stay: Picture) -> None:
+    def draw(self, stay: CardContent) -> None:
         """A stay, from its place to the sources."""
         self.title, self.text = stay.header.place, text_of(stay, self.fmt)
         self.paragraph(stay.header.place, "h")
@@ -229,13 +238,15 @@ class StaticCard:
 
     def _flowing(self, name: str, note: str, x: float, most: float, style: str) -> None:
         """A name in lines, and a quiet note in what is left of the last of them, or below."""
-        size = STYLES[style][0]
+        size, name, note = STYLES[style][0], self._drawable(name), self._drawable(note)
         *before, last = lines(name, size, most, bold=True) or [""]
         for line in before:
             self.line(line, style, x)
             self.y += size * LEADING
-        # a name in two directions that is broken would take the note into its own
-        alone = not before or self.fmt.language.direction == "ltr"
+        # a name in two directions that is broken would take the note into its own, and so does
+        # what draws the PNG
+        is_whole = not before and not self.typeface
+        alone = is_whole or self.fmt.language.direction == "ltr"
         beside = note and alone and width(f"{last} {note}", size, bold=True) <= most
         self.line(last, style, x, note=note if beside else "")
         self.y += size * LEADING
@@ -298,29 +309,33 @@ class StaticCard:
 
 
 async def read_and_draw(
-    service: Service, parameters: Parameters, query: Query, fmt: Formatter, deadline: Deadline
+    service: Service,
+    parameters: Parameters,
+    query: Query,
+    deadline: Deadline,
+    typeface: Typeface | None = None,
 ) -> tuple[StaticCard, SectionResults]:
     """The card of a stay, and the results that it shows."""
-    sections = chosen(service.sections, parameters.sections)
+    fmt, sections = Formatter(query.language), chosen(service.sections, parameters.sections)
     read = (content.read(service, one, query, deadline) for one in sections)
     results = content.joined(await asyncio.gather(*read))
     now = service.clock()
     footer = content.footer(results, query.point, fmt, now)
     made = ((one.name, content.card(one, results, fmt, now)) for one in results.by_section)
     cards = [(name, card) for name, card in made if card]
-    picture = Picture(
+    shown = CardContent(
         header=content.header(parameters, query.dates, query.point, service.gazetteer, fmt),
         facts=[fact for _, fact in facts(cards)],
         days=joined(cards, query.dates, query.point.today(now), fmt, COMPACT),
         briefs=[card.brief for _, card in cards if card.brief],
         sources=[part.text for _, parts in footer.names for part in parts] if footer else [],
     )
-    card = StaticCard(fmt)
-    card.draw(picture)
+    card = StaticCard(fmt, typeface)
+    card.draw(shown)
     return card, results
 
 
-def text_of(stay: Picture, fmt: Formatter) -> str:
+def text_of(stay: CardContent, fmt: Formatter) -> str:
     """All of a stay as text."""
     said = [f"{stay.header.place}{fmt.comma}{stay.header.dates}."]
     pairs = [f"{one.value} ({one.caption})" for one in stay.facts]

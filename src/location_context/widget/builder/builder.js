@@ -29,7 +29,7 @@
       const answer = await fetch(address, { signal: asking.signal });
       if (!answer.ok) return;
       take(new DOMParser().parseFromString(await answer.text(), "text/html"));
-      history.replaceState(null, "", address);
+      history.replaceState(null, "", query());
     } catch (error) {
       if (error.name !== "AbortError") setTimeout(() => later(0, false), 3000);
     }
@@ -44,6 +44,13 @@
       const mine = field(input.id);
       if (input.hasAttribute("aria-invalid")) mine.setAttribute("aria-invalid", "true");
       else mine.removeAttribute("aria-invalid");
+    }
+    // Coordinates or a map's address that were pasted as a place have become the point
+    const read = page.getElementById("place");
+    if (read.dataset.pasted && read.dataset.pasted === place.value.trim()) {
+      for (const name of ["place", "lat", "lng"]) field(name).value = page.getElementById(name).value;
+      close();
+      typed = false;
     }
     if (field("code").querySelector("pre")) field("own").setAttribute("fill", page.getElementById("own").getAttribute("fill"));
     const without = !field("code").querySelector("pre");
@@ -175,6 +182,7 @@
     clearTimeout(looking);
     looking = setTimeout(search, 120);
     typed = true;
+    if (event.inputType === "insertFromPaste") later(0);
   });
   // The first search of all takes the server a moment: start it before the typing
   place.addEventListener("focus", () => ask(place.value).catch(() => {}), { once: true });

@@ -2,9 +2,10 @@
 
 The address is the whole state, so that it can be bookmarked, shared and used without JavaScript. A
 name that was changed while the coordinates were not is searched for; the field `was` remembers the
-previous ones. A swatch goes before the hex field. An address without dates is of the days from
-today; chosen dates begin with one week, a week from now. Each ticked section is a field `sections`
-of its own; a button `up` moves one before the last.
+previous ones. Coordinates or a map's address in place of the name become the point. A swatch goes
+before the hex field. An address without dates is of the days from today; chosen dates begin with
+one week, a week from now. Each ticked section is a field `sections` of its own; a button `up` moves
+one before the last.
 """
 
 from collections import Counter
@@ -34,6 +35,7 @@ from location_context.parameters import (
     parse,
 )
 from location_context.service import Service
+from location_context.widget.builder import pasted_point
 from location_context.widget.colour import ACCENT_RATIO, Scheme, contrast, palette
 from location_context.widget.embedding import degrees
 
@@ -69,7 +71,8 @@ class PlaceSearch:
 class Form:
     """The fields as text; `parameters` if all are valid, else the first error and its field.
 
-    `plain` asks for a frame without a script; `mail` for the code of an e-mail.
+    `plain` asks for a frame without a script; `mail` for the code of an e-mail; `pasted` is the
+    text in the place's field from which the point was read.
     """
 
     fields: dict[str, str]
@@ -78,6 +81,7 @@ class Form:
     timezone: str = ""
     plain: bool = False
     mail: bool = False
+    pasted: str = ""
     parameters: Parameters | None = None
     error_field: str = ""
     error: str = ""
@@ -94,10 +98,19 @@ async def read(service: Service, query: bytes, fmt: Formatter) -> Form:
         fields |= EXAMPLE_PLACE
     if not raw.keys() & set(DATES):
         fields["days"] = DEFAULT_DAYS
+    pasted = fields["place"]
+    if point := pasted_point.read(pasted):
+        lat, lng = degrees(point.lat), degrees(point.lng)
+        fields |= {"place": point.name[:MAX_PLACE_LENGTH], "lat": lat, "lng": lng}
+    elif pasted_point.is_link(pasted):
+        form = Form(fields=fields, search=PlaceSearch(), today=service.clock().date())
+        sentence = fmt.gettext("This link has no coordinates: open it and copy the long address.")
+        return replace(form, error_field="place", error=sentence)
     search = await _search(service, fields, raw.get("was", ""))
     if search.places:
         fields |= place_fields(search.places[0])
     form = _validate(service, fields, search, fmt)
+    form = replace(form, pasted=pasted if point else "")
     return replace(form, plain="plain" in raw, mail=raw.get("code") == "mail")
 
 
@@ -207,7 +220,13 @@ def places_routes(service: Service) -> list[Route]:
     async def respond(request: Exchange) -> Response:
         query = dict(decode(request.query))
         fmt = Formatter(service.languages.choose(query.get("lang") or SOURCE))
-        text = query.get("q", "").strip()[:MAX_PLACE_LENGTH]
+        text = query.get("q", "").strip()
+        if point := pasted_point.read(text):
+            detail = f"{degrees(point.lat)}, {degrees(point.lng)}"
+            pasted = [Place(name=point.name, detail=detail, lat=point.lat, lng=point.lng)]
+            body = msgspec.json.encode({"places": pasted, "summary": detail})
+            return Response(body, headers=PLACES_HEADERS, media_type="application/json")
+        text = text[:MAX_PLACE_LENGTH]
         search = service.gazetteer.search
         cities = await to_thread.run_sync(search, text, MAX_MATCHES) if text else []
         found = fmt.ngettext("{count} place found.", "{count} places found.", len(cities))

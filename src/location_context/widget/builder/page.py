@@ -30,6 +30,8 @@ from location_context.upstream.deadline import Deadline
 from location_context.widget import embedding
 from location_context.widget.builder import form
 from location_context.widget.colour import palette, variables
+from location_context.widget.fonts import Typeface
+from location_context.widget.png import Painter
 from location_context.widget.render import digest, read_file, template_environment
 from location_context.widget.static_card import read_and_draw
 
@@ -40,17 +42,17 @@ _HIGHLIGHTED = re.compile(r'(</?(?:div|iframe|script)|(?<=height=")\d+)')
 _HIGHLIGHTED_MAIL = re.compile(r"(</?(?:a|img)\b)")
 
 
-def routes(service: Service) -> list[Route]:
-    """`/` and the search of its form."""
-    page = Page(service)
+def routes(service: Service, painter: Painter) -> list[Route]:
+    """`/` and the search of its form; `painter` draws what the code for e-mails shows."""
+    page = Page(service, painter)
     return [Route("/", page.respond), *form.places_routes(service)]
 
 
 class Page:
     """The template with its style and script, and the policy that allows these two."""
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
+    def __init__(self, service: Service, painter: Painter) -> None:
+        self._service, self._painter = service, painter
         self._empty = LRUCache[tuple[str, float], bytes](MAX_EMPTY_PAGES)
         self._style, self._script = _style(), read_file(f"{_PACKAGE}:builder.js")
         self._policy = "; ".join(
@@ -103,11 +105,14 @@ class Page:
             state = replace(state, parameters=replace(state.parameters, language=language))
         view = self._view(state, fmt)
         if state.mail and state.parameters:
-            view["embed"]["lines"] = [await self._mail(request, state.parameters)]
+            view["png"] = typeface = await self._painter.typeface_of(state.parameters.language)
+            view["embed"]["lines"] = [await self._mail(request, state.parameters, typeface)]
         page = self._template.render(style=self._style, script=self._script, **view)
         return page.encode()
 
-    async def _mail(self, request: Exchange, parameters: Parameters) -> list[str]:
+    async def _mail(
+        self, request: Exchange, parameters: Parameters, typeface: Typeface | None
+    ) -> list[str]:
         """The code for an e-mail, in parts for its colours; it reads the sections for its text."""
         service = self._service
         language = parameters.language
@@ -116,8 +121,8 @@ class Page:
         stay = parameters.stay_from(point.today(service.clock()))
         query = Query(point, stay, parameters.units, language, public=True)
         deadline = Deadline(request.arrived_at + service.settings.widget_deadline)
-        card, _ = await read_and_draw(service, parameters, query, Formatter(language), deadline)
-        code = embedding.mail_snippet(service.settings, parameters, card.text, card.height)
+        card, _ = await read_and_draw(service, parameters, query, deadline, typeface)
+        code = embedding.mail_snippet(service.settings, parameters, card)
         return _HIGHLIGHTED_MAIL.split(code)
 
     def _view(self, state: form.Form, fmt: Formatter) -> dict[str, Any]:
@@ -135,6 +140,7 @@ class Page:
             "version": __version__,
             "places_licence": CC_BY,  # GeoNames'
             "form": state,
+            "png": None,
             "fields": fields,
             "was": form.encode_place(fields),
             "zone": fmt.gettext("{zone} time.").format(zone=state.timezone.replace("_", " "))

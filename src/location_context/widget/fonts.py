@@ -1,0 +1,117 @@
+"""Fonts: which fonts of this machine draw the text of a PNG, line by line.
+
+An SVG is drawn with the fonts of its reader, a PNG with those of this machine. Fonts are looked for
+by the names of their files, so that a picture does not depend on what else is installed. Each line
+is in the first font that has all of it: the renderer leaves boxes in lines of two fonts, or fails.
+Where no font has all of a line, it is written in Latin letters, so no text is lost. A language
+is drawn in English if no font has both its own letters and the Latin ones of names.
+"""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from string import ascii_letters
+
+from anyascii import anyascii
+from markupsafe import escape
+
+from location_context.localisation.language import Language
+
+FOLDERS = (
+    "/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts",
+    "/Library/Fonts", "~/Library/Fonts",
+)  # fmt: skip
+PACKAGES = "fonts-dejavu-core and fonts-noto-cjk"  # of Debian: every language of the service
+_FILES = (  # regular and bold, the preferred ones first
+    ("NotoSans-Regular", "NotoSans-Bold"),
+    ("DejaVuSans", "DejaVuSans-Bold"),
+    ("LiberationSans-Regular", "LiberationSans-Bold"),
+    ("Arial", "Arial Bold"),
+    ("NotoSansCJK-Regular", "NotoSansCJK-Bold"),
+    ("ipag",),
+    ("wqy-microhei",),
+)
+_ENDINGS = {".ttf", ".otf", ".ttc"}
+_FACES = {"ja": " JP", "zh": " SC"}  # of a collection: how a language's family ends
+
+
+@dataclass(frozen=True)
+class Font:
+    """A family, the files of its weights, and the code points that it has."""
+
+    family: str
+    files: tuple[str, ...]
+    letters: frozenset[int]
+
+    def has(self, text: str) -> bool:
+        """Return whether it draws all of a text; marks of control take no room."""
+        return all(ord(one) in self.letters or unicodedata.category(one) == "Cf" for one in text)
+
+
+@dataclass
+class Typeface:
+    """The fonts for one picture, that of its language first, and those used so far."""
+
+    fonts: Sequence[Font]
+    rtl: bool = False
+    used: dict[Font, None] = field(default_factory=dict)
+
+    def drawable(self, text: str) -> str:
+        """Return the text, with Latin letters where no font has all of it."""
+        if any(font.has(text) for font in self.fonts):
+            return text
+        return "".join(one if self.fonts[0].has(one) else anyascii(one) for one in text)
+
+    def marked(self, line: str) -> str:
+        """Return a drawable line as the content of an element `text`.
+
+        The renderer takes every line for one that begins on the left; an isolate says otherwise.
+        """
+        font = next((one for one in self.fonts if one.has(line)), self.fonts[0])
+        self.used[font] = None
+        shown = f"\u2067{line}\u2069" if self.rtl else line
+        return f'<tspan font-family="{escape(font.family)}">{escape(shown)}</tspan>'
+
+
+def find_fonts(folders: Sequence[str] = FOLDERS) -> Sequence[Font]:
+    """Return the fonts that are installed, the preferred ones first; it reads files."""
+    found = {
+        path.stem: path
+        for folder in folders
+        for path in sorted(Path(folder).expanduser().rglob("*"))
+        if path.suffix in _ENDINGS
+    }
+    families = ([found[name] for name in names if name in found] for names in _FILES)
+    return [font for files in families if files for font in _faces(files)]
+
+
+def typeface(fonts: Sequence[Font], language: Language) -> Typeface | None:
+    """Return the fonts for a language, None if none of them has its letters."""
+    letters, ending = _letters(language), _FACES.get(language.locale.language, "")
+    own = sorted(
+        (font for font in fonts if font.has(letters)),
+        key=lambda font: not font.family.endswith(ending),
+    )
+    if not own:
+        return None
+    others = [font for font in fonts if font is not own[0]]
+    return Typeface([own[0], *others], rtl=language.direction == "rtl")
+
+
+def _letters(language: Language) -> str:
+    """Return the letters of the language's name and of its days, and those of Latin names."""
+    locale = language.locale
+    words = (locale.get_display_name() or "", *locale.days["format"]["wide"].values())
+    return "".join(one for one in "".join(words) if one.isalpha()) + ascii_letters
+
+
+def _faces(files: Sequence[Path]) -> list[Font]:
+    """Return the faces of a family, of which a collection has several with the same letters."""
+    from fontTools.ttLib import TTCollection, TTFont  # noqa: PLC0415  of the extra `png`
+
+    is_collection = files[0].suffix == ".ttc"
+    faces = TTCollection(files[0], lazy=True).fonts if is_collection else [TTFont(files[0])]
+    letters = frozenset(faces[0].getBestCmap() or ())
+    names = dict.fromkeys(face["name"].getBestFamilyName() or "" for face in faces)
+    return [Font(name, tuple(map(str, files)), letters) for name in names if "Mono" not in name]

@@ -1,0 +1,117 @@
+"""Png: the static card as a PNG, for mail programs that show no SVG; the extra `png` draws it.
+
+Each is drawn in a process of its own, two at a time: see `rasterize`. The finished response is kept
+like that of the SVG, so that a mail to many guests is drawn once for as long as its data are fresh.
+"""
+
+import asyncio
+import hashlib
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import ClassVar
+
+from location_context.errors import NotAvailable, ServiceOverloaded
+from location_context.localisation.language import Language, Languages
+from location_context.widget import fonts
+
+MODULE = "location_context.widget.rasterize"
+AT_ONCE = 2
+TIMEOUT = 20.0  # seconds that one may take; half a second is usual
+NOT_INSTALLED = (
+    "Pictures as PNG are not available: the operator has to install them with "
+    "pip install 'location-context[png]'; /v1/pulse.svg is the same picture as SVG."
+)
+NO_FONTS = (
+    "Pictures as PNG are not available: no font is installed on the server; the operator has to "
+    f"install some, such as Debian's {fonts.PACKAGES}; /v1/pulse.svg is the same picture as SVG."
+)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A PNG and the digest that its ETag is made from."""
+
+    body: bytes
+    policy: ClassVar[str] = "default-src 'none'"
+    media_type: ClassVar[str] = "image/png"
+
+    @property
+    def digest(self) -> str:
+        return hashlib.blake2b(self.body, digest_size=12).hexdigest()
+
+
+class Painter:
+    """Draws static cards as PNG with the fonts in these folders."""
+
+    def __init__(self, folders: Sequence[str] = fonts.FOLDERS) -> None:
+        self._folders = folders
+        self._found: Sequence[fonts.Font] | None = None
+        self._finding = asyncio.Lock()
+        self._free = asyncio.Semaphore(AT_ONCE)
+
+    async def typeface(self, languages: Sequence[Language]) -> tuple[Language, fonts.Typeface]:
+        """Return the first language whose letters can be drawn, with its fonts.
+
+        Raises:
+            NotAvailable: the extra is not installed, or there is no font.
+        """
+        if not is_installed():
+            raise NotAvailable(NOT_INSTALLED)
+        async with self._finding:
+            if self._found is None:
+                self._found = await asyncio.to_thread(fonts.find_fonts, self._folders)
+        for language in languages:
+            if typeface := fonts.typeface(self._found, language):
+                return language, typeface
+        raise NotAvailable(NO_FONTS)
+
+    async def typeface_of(self, language: Language | None) -> fonts.Typeface | None:
+        """Return the fonts of a language, None if a picture of it is not in that language."""
+        try:
+            return (await self.typeface([language] if language else []))[1]
+        except NotAvailable:
+            return None
+
+    async def draw(self, svg: str, typeface: fonts.Typeface) -> Picture:
+        """Return the picture of an SVG whose text was marked by a typeface."""
+        files = [file for font in typeface.used for file in font.files]
+        command = [sys.executable, "-m", MODULE, *files]
+        async with self._free:
+            try:
+                done = await asyncio.to_thread(
+                    subprocess.run,
+                    command,
+                    input=svg.encode(),
+                    capture_output=True,
+                    timeout=TIMEOUT,
+                    check=False,
+                )
+            except subprocess.TimeoutExpired:
+                raise ServiceOverloaded("Drawing the picture took too long.", 10) from None
+        if done.returncode:
+            last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+            raise RuntimeError(f"the picture could not be drawn: {last}")
+        return Picture(done.stdout)
+
+
+def is_installed() -> bool:
+    """Return whether the extra is there."""
+    return all(find_spec(name) for name in ("resvg_py", "PIL", "fontTools"))
+
+
+def missing_letters(languages: Languages, folders: Sequence[str] = fonts.FOLDERS) -> str:
+    """Return which languages cannot be drawn and what to install; empty if all can."""
+    found = fonts.find_fonts(folders)
+    chosen = [languages.choose(tag) for tag in languages.tags]
+    if not fonts.typeface(found, languages.english):
+        return f"No font for /v1/pulse.png: it answers 501. Install Debian's {fonts.PACKAGES}."
+    lacking = sorted(one.tag for one in chosen if not fonts.typeface(found, one))
+    if not lacking:
+        return ""
+    return (
+        f"No font has the letters of {', '.join(lacking)}: /v1/pulse.png answers in English "
+        f"there. Install Debian's {fonts.PACKAGES}."
+    )
