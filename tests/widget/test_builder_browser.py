@@ -170,7 +170,7 @@ def test_the_picture_of_an_e_mail_loads_with_its_size_or_as_wide_as_the_screen(
         assert natural == [2 * pixels for pixels in given]  # for sharp screens
         assert given[0] == 600
         assert box["width"] == min(600, screen - 16), "less the margin of a page"
-        assert abs(box["height"] - box["width"] * natural[1] / 600) < 1
+        assert abs(box["height"] - box["width"] * given[1] / 600) < 1
         assert there.evaluate(SIDEWAYS) <= 0
         assert watched.complaints == []
 
