@@ -148,8 +148,8 @@
       const option = document.createElement("li"), text = document.createElement("span"), more = document.createElement("small");
       option.id = "match-" + index;
       option.role = "option";
-      text.textContent = name;
-      more.textContent = detail;
+      text.textContent = name || detail;
+      more.textContent = name && detail;
       option.append(text, " ", more);
       option.addEventListener("pointerdown", (event) => event.preventDefault());
       option.addEventListener("click", () => pick(index));
