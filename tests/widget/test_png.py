@@ -171,6 +171,19 @@ def test_a_renderer_that_fails_is_an_internal_error_and_shows_nothing_of_the_ins
     assert "no_such_module" not in answer.text
 
 
+@pytest.mark.parametrize("font", FOUND, ids=[font.family for font in FOUND])
+def test_the_renderer_knows_each_family_by_the_name_that_lines_give(font):
+    line = fonts.Typeface([font]).marked("Aé")
+    svg = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="60" height="30"><style>.c{fill:#ffffff;'
+        "stroke:#dfe4e3}.b{fill:#131d1c;font-size:20px;font-weight:600}</style>"
+        f'<rect class="c" width="60" height="30"/><text class="b" x="5" y="20">{line}</text></svg>'
+    )
+    drawn = Image.open(io.BytesIO(rasterize.png(svg, font.files))).convert("RGB")
+    inked = drawn.point([255 * (value < 128) for value in range(256)] * 3).convert("L")
+    assert inked.histogram()[255] > 100, "text would vanish"
+
+
 def test_a_card_that_is_too_large_does_without_shades(monkeypatch):
     svg = (
         '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><style>.b{fill:#0f766e}'
