@@ -22,7 +22,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "api.md"
 ADDRESS = "http://127.0.0.1:8000"
 WIDTH = 110
 LANGUAGES = {"application/json": "json", "text/html": "html", "image/svg+xml": "xml",
-             "text/javascript": "js"}  # fmt: skip
+             "image/png": "text", "text/javascript": "js"}  # fmt: skip
 HEAD = """# API
 
 {description}

@@ -15,7 +15,9 @@ from pathlib import Path
 import pytest
 import redis
 
+from location_context.localisation.language import Languages
 from location_context.settings import Settings
+from location_context.widget import png
 from tests.databases import OwnRedis
 from tests.deploy.proxies import certificate
 from tests.fakes.server import Answered, StandIn
@@ -111,6 +113,12 @@ def test_doctor_blames_no_budget_for_providers_that_are_not_reached(tmp_path: Pa
         said = examine(tmp_path)
         for name in ("open_meteo_forecast", "open_meteo_archive", "nasa_power"):
             assert said[f"provider {name}"][1].startswith("the connection failed: check")
+
+
+def test_doctor_says_which_languages_the_pictures_lack(house: Path) -> None:
+    lacking = png.missing_letters(Languages.load())
+    fine = ("ok", "as SVG and PNG, with fonts for every language")
+    assert examine(house)["pictures"] == (("warning", lacking) if lacking else fine)
 
 
 def test_doctor_names_only_settings_that_exist(house: Path) -> None:

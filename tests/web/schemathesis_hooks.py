@@ -35,7 +35,7 @@ def map_query(ctx, query):
 @schemathesis.hook
 def before_call(ctx, case, kwargs):
     """Also for what `map_query` does not see: the document's examples and parameters left out."""
-    is_widget = case.path in {"/v1/pulse", "/v1/pulse.svg"}
+    is_widget = case.path in {"/v1/pulse", "/v1/pulse.svg", "/v1/pulse.png"}
     if is_widget and case.meta and case.meta.generation.mode.is_positive:
         case.query = with_dates_or_days(case.query)
 

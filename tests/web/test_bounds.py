@@ -38,7 +38,7 @@ def test_long_headers_and_queries_of_strangers_stay_in_no_memory(
         text = f"{number}" + "a" * LONG
         headers = {"Accept-Encoding": "br", **({} if name == "query" else {name: text})}
         given = {**STAY, "x": text[: LONG // 2] if name == "query" else ""}
-        for path in ("/v1/pulse", "/v1/pulse.svg", "/v1/pulse/tides"):
+        for path in ("/v1/pulse", "/v1/pulse.svg", "/v1/pulse.png", "/v1/pulse/tides"):
             HTTP.get(generous.served.url + path, params=given, headers=headers)
 
     ask(0)

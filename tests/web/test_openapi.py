@@ -21,6 +21,7 @@ IDENTIFIER = re.compile(r"[A-Z][A-Z0-9_]*")
 UNSEEN = {
     *(
         "method_not_allowed",
+        "not_available",
         "invalid_place",
         "invalid_theme",
         "invalid_accent",

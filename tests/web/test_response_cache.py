@@ -110,7 +110,7 @@ def test_freshness_counts_down_and_what_is_over_is_read_anew(own: Client, clock,
 @pytest.mark.parametrize(
     ("lacking", "seconds"), [("provider_unavailable", 5), ("budget_spent", 60)]
 )
-@pytest.mark.parametrize("path", [TIDES, WIDGET, "/v1/pulse.svg"])
+@pytest.mark.parametrize("path", [TIDES, WIDGET, "/v1/pulse.svg", "/v1/pulse.png"])
 def test_an_incomplete_answer_is_given_again_until_asking_anew_may_help(  # noqa: PLR0917  fixtures
     own: Client, clock, tides: Changing, path, lacking, seconds
 ) -> None:

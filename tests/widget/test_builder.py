@@ -12,10 +12,12 @@ import pytest
 
 from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Languages
+from location_context.widget import png
 from location_context.widget.builder import form
 from tests.widget.full_app import LANGUAGES
 from tests.widget.live_app import DONOSTIA
 
+LANGUAGES_OF_ALL = Languages.load()
 CODE = re.compile(r"<pre[^>]*><code>(.*?)</code></pre>", re.DOTALL)
 
 WITHIN = "Within the 16-day forecast."
@@ -54,7 +56,10 @@ def test_the_first_visit_shows_the_week_from_today_which_never_is_past(site):
     assert values(text)["place"] == "San Sebastián"
     assert 'data-days="7"' in code(text)
     assert hint(text, "dates") == "The stay begins today, every day anew."
-    assert hint(text, "place") == "Pick a place or type a point. Europe/Madrid time."
+    assert (
+        hint(text, "place")
+        == "Pick a place, or paste coordinates or the address of a map. Europe/Madrid time."
+    )
 
 
 def test_chosen_dates_begin_with_a_week_that_begins_in_a_week(site):
@@ -135,10 +140,64 @@ def test_the_code_for_an_e_mail_has_the_pictures_own_text_and_size_in_the_page_s
     assert link["lang"] == language
     assert link.get("dir", "ltr") == ("rtl" if language == "ar" else "ltr")
     assert parse_qs(urlsplit(link["href"]).query)["lang"] == [language]
-    shown = ET.fromstring(site.get(picture["src"].removeprefix(site.url)).content)
+    drawn_here = png.missing_letters(LANGUAGES_OF_ALL).find(f" {language}") < 0
+    address = picture["src"].removeprefix(site.url)
+    assert address.startswith(f"/v1/pulse.{'png' if drawn_here else 'svg'}?")
+    shown = ET.fromstring(site.get(address.replace(".png", ".svg")).content)
     assert picture["alt"] == shown.find("{http://www.w3.org/2000/svg}desc").text
     assert "Río & “Sol”" in picture["alt"]
     assert (picture["width"], picture["height"]) == (shown.get("width"), shown.get("height"))
+
+
+def test_without_the_extra_the_e_mail_has_the_svg_and_the_page_says_what_is_not_shown(
+    site, monkeypatch
+):
+    with_png = page(site, code="mail", **DONOSTIA)
+    assert "that every mail program shows" in with_png
+    assert "<code>/v1/pulse.svg</code>" in with_png
+    monkeypatch.setattr(png, "is_installed", lambda: False)
+    _, picture = mail(site, **DONOSTIA)
+    assert picture["src"].startswith(f"{site.url}/v1/pulse.svg?")
+    assert "Gmail and Outlook show the text alone." in page(site, code="mail", **DONOSTIA)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("43.3183, -1.9812", ""),
+        ("https://www.openstreetmap.org/#map=15/43.3183/-1.9812", ""),
+        (
+            "https://www.google.com/maps/place/Hotel+Mar%C3%ADa/@1,2,17z/data=!3d43.31832!4d-1.98121",
+            "Hotel María",
+        ),
+    ],
+)
+def test_coordinates_or_a_map_s_address_as_place_become_the_point(site, text, name):
+    was = "40,3,San Sebastián"
+    shown = page(site, place=text, lat="40", lng="3", was=was, days="3")
+    assert values(shown) | {"place": name, "lat": "43.3183", "lng": "-1.9812"} == values(shown)
+    assert 'data-lat="43.3183" data-lng="-1.9812"' in code(shown)
+    assert html.escape(f'data-pasted="{text}"', quote=False) in shown
+
+
+def test_a_link_without_coordinates_says_to_open_it(site):
+    text = page(site, place="https://maps.app.goo.gl/Ab1Cd2Ef3", lat="40", lng="3")
+    assert hint(text, "place") == (
+        "This link has no coordinates: open it and copy the long address."
+    )
+    assert code(text) == ""
+    assert values(text)["place"] == "https://maps.app.goo.gl/Ab1Cd2Ef3"
+
+
+def test_coordinates_out_of_range_are_marked(site):
+    assert hint(page(site, place="99.5, 200.1"), "place") == "A number from -90 to 90."
+
+
+def test_the_search_offers_the_point_of_coordinates_and_links(site):
+    for text in ("43.3183, -1.9812", "https://maps.apple.com/?ll=43.3183,-1.9812"):
+        assert site.get("/v1/places", q=text).json()["places"] == [
+            {"name": "", "detail": "43.3183, -1.9812", "lat": 43.3183, "lng": -1.9812}
+        ]
 
 
 def test_the_e_mail_links_to_the_full_widget_of_the_same_stay(site):
@@ -148,7 +207,7 @@ def test_the_e_mail_links_to_the_full_widget_of_the_same_stay(site):
     address = urlsplit(link["href"])
     assert f"{address.scheme}://{address.netloc}" == site.url
     assert address.path == "/v1/pulse"
-    assert picture["src"] == f"{site.url}/v1/pulse.svg?{address.query}"
+    assert picture["src"] == f"{site.url}/v1/pulse.png?{address.query}"
     sent = {name: value for name, (value,) in parse_qs(address.query).items()}
     assert sent == {**DONOSTIA, **chosen, "sections": "guide,weather"}
     assert site.get("/v1/pulse?" + address.query).status_code == 200

@@ -60,12 +60,13 @@ def test_seven_nights_with_all_sections_come_in_the_first_flight(full, given, la
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_longest_stay_is_a_page_as_small_as_the_builder_says(full, language):
+@pytest.mark.parametrize("theme", ["light", "dark", "auto"])
+@pytest.mark.parametrize("given", [STAY, FORECAST, STRADDLING], ids=["typical", "forecast", "both"])
+def test_a_week_is_a_page_as_small_as_the_builder_says(full, given, theme, language):
     template = resources.files("location_context.widget.builder") / "builder.html"
     said = int(re.search(r">(\d+) KB<", template.read_text("utf-8"))[1])
-    stay = {**STAY, "end": str(date.fromisoformat(STAY["start"]) + timedelta(91))}
-    answer = full.get(stay, {"Accept-Encoding": "br"}, lang=language, theme="auto")
-    assert int(answer.headers["content-length"]) <= said * 1000
+    answer = full.get(given, {"Accept-Encoding": "br"}, lang=language, theme=theme)
+    assert int(answer.headers["content-length"]) <= said * 1024
 
 
 def test_the_policy_names_the_hash_of_the_one_style_and_the_one_script(full):

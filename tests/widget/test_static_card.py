@@ -9,7 +9,7 @@ import pytest
 from location_context.widget import text_width
 from location_context.widget.colour import contrast
 from tests.widget.browser import as_hex
-from tests.widget.full_app import EXTREMES, LANGUAGES, STAY
+from tests.widget.full_app import EXTREMES, FORECAST, LANGUAGES, STAY
 from tests.widget.test_compact import (
     HALF_OF_KINDS,
     KINDS,
@@ -137,6 +137,12 @@ def test_an_error_is_a_picture_with_the_same_status(full):
     assert "Wählen Sie die Daten Ihres Aufenthalts." in answer.text
     assert f"<!-- invalid_date_range {answer.headers['x-request-id']}: " in answer.text
     assert ET.fromstring(picture(full, theme="--><b>").content).tag == f"{SVG}svg"
+
+
+def test_no_text_has_an_edge_of_another_colour(full, open_page):
+    page = open_page(str(picture(full, FORECAST, lang="en").url)).page
+    strokes = "[...document.querySelectorAll('text')].map((one) => getComputedStyle(one).stroke)"
+    assert set(page.evaluate(strokes)) == {"none"}
 
 
 def test_what_comes_in_the_address_is_inert(full):

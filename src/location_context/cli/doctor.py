@@ -24,6 +24,7 @@ from location_context.access.pepper import open_pepper
 from location_context.app import open_redis, open_service
 from location_context.cli import console
 from location_context.errors import DAMAGED, LocationContextError
+from location_context.localisation.language import Languages
 from location_context.sections.contract import ProviderState, Query
 from location_context.sections.section import Section
 from location_context.sections.weather.fallback_grid import FallbackGrid
@@ -38,6 +39,7 @@ from location_context.upstream.deadline import Deadline
 from location_context.upstream.download import download
 from location_context.upstream.http import HttpClient, server_time
 from location_context.web.status import status
+from location_context.widget import png
 
 Outcome = Literal["ok", "info", "warning", "failed"]
 LOW_DISK_SPACE = 500_000_000  # bytes
@@ -197,6 +199,7 @@ async def _redis(settings: Settings) -> Finding:
 
 async def _service(settings: Settings) -> AsyncIterator[Finding]:
     async with open_service(settings) as service:
+        yield _pictures(service.languages)
         answered = await _read_sections(service)
         state = await status(service)
         for name, section in state.sections.items():
@@ -217,6 +220,16 @@ async def _service(settings: Settings) -> AsyncIterator[Finding]:
                 yield Finding(check, "warning" if info.required else "info", info.hint)
         for notice in state.notices:
             yield Finding("notice", "warning", notice)
+
+
+def _pictures(languages: Languages) -> Finding:
+    """Whether the picture for e-mails can be drawn, in every language."""
+    if not png.is_installed():
+        sentence = "as SVG alone; Gmail and Outlook need PNG: pip install 'location-context[png]'"
+        return Finding("pictures", "info", sentence)
+    if lacking := png.missing_letters(languages):
+        return Finding("pictures", "warning", lacking)
+    return Finding("pictures", "ok", "as SVG and PNG, with fonts for every language")
 
 
 def _provider(provider: ProviderState) -> Finding:

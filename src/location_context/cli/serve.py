@@ -226,9 +226,11 @@ async def _notices(settings: Settings) -> Sequence[str]:
     # imported here: the parent does without all that is imported by them
     from location_context.app import open_service  # noqa: PLC0415  see above
     from location_context.web.status import status  # noqa: PLC0415  see above
+    from location_context.widget import png  # noqa: PLC0415  see above
 
     async with open_service(settings, prepared=True) as service:
-        return (await status(service)).notices
+        lacking = png.missing_letters(service.languages) if png.is_installed() else ""
+        return [*(await status(service)).notices, *([lacking] if lacking else [])]
 
 
 def _check_port(host: str, port: int, advice: str) -> None:

@@ -82,7 +82,7 @@ def document(
     info["contact"]["url"] = f"{base}/v1/docs"
     document["servers"] = [{"url": base}]
     paths, shared = document["paths"], document["components"]
-    for path in ("/v1/pulse", "/v1/pulse.svg"):
+    for path in ("/v1/pulse", "/v1/pulse.svg", "/v1/pulse.png"):
         paths[path]["get"]["parameters"] = _widget_parameters()
     document["paths"] = {
         f"/v1/pulse/{section.name}": {"get": _operation(section, template["operation"])}

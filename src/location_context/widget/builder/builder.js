@@ -45,12 +45,13 @@
       if (input.hasAttribute("aria-invalid")) mine.setAttribute("aria-invalid", "true");
       else mine.removeAttribute("aria-invalid");
     }
-    // Coordinates or a map's address that were pasted as a place have become the point
+    // Coordinates or a map's address in the place's field have become the point; not while they are typed
     const read = page.getElementById("place");
-    if (read.dataset.pasted && read.dataset.pasted === place.value.trim()) {
+    if (!typed && read.dataset.pasted && read.dataset.pasted === place.value.trim()) {
       for (const name of ["place", "lat", "lng"]) field(name).value = page.getElementById(name).value;
+      clearTimeout(looking);
+      found += 1; // no search that is under way opens the list
       close();
-      typed = false;
     }
     if (field("code").querySelector("pre")) field("own").setAttribute("fill", page.getElementById("own").getAttribute("fill"));
     const without = !field("code").querySelector("pre");
@@ -147,8 +148,8 @@
       const option = document.createElement("li"), text = document.createElement("span"), more = document.createElement("small");
       option.id = "match-" + index;
       option.role = "option";
-      text.textContent = name;
-      more.textContent = detail;
+      text.textContent = name || detail;
+      more.textContent = name && detail;
       option.append(text, " ", more);
       option.addEventListener("pointerdown", (event) => event.preventDefault());
       option.addEventListener("click", () => pick(index));
@@ -181,8 +182,8 @@
     event.stopPropagation();
     clearTimeout(looking);
     looking = setTimeout(search, 120);
-    typed = true;
-    if (event.inputType === "insertFromPaste") later(0);
+    typed = event.inputType !== "insertFromPaste";
+    if (!typed) later(0);
   });
   // The first search of all takes the server a moment: start it before the typing
   place.addEventListener("focus", () => ask(place.value).catch(() => {}), { once: true });

@@ -26,11 +26,20 @@ _IN_A_LINK = [  # in this order
 ]
 _LINK = re.compile(r"[a-z][a-z0-9+.-]*://|geo:|(?:www|maps)\.|(?:goo\.gl|osm\.org)/", re.IGNORECASE)
 _NAME = re.compile(r"/maps/place/([^/@]+)/@")
-_ANGLE = (  # such as 43.3, -1.98, 43.3° N or 43°18'59"N; a sign or a letter, before or after
-    r"([NSEW])?\s*([+−-]?)(\d{1,3}(?:\.\d+)?)\s*°?"
-    r"(?:\s*(\d{1,2}(?:\.\d+)?)\s*['′’](?:\s*(\d{1,2}(?:\.\d+)?)\s*(?:[\"″”]|''))?)?\s*([NSEW])?"
-)
-_TWO_ANGLES = re.compile(rf"\(?\s*{_ANGLE}\s*[,;\s]\s*{_ANGLE}\s*\)?", re.IGNORECASE)
+
+
+def _angle(at: int) -> str:
+    """Return the pattern of one angle, with a sign or with a letter before or after it."""
+    return (
+        rf"(?:(?P<before{at}>[NSEW])\s*)?(?P<sign{at}>[+−-]?)(?P<whole{at}>\d{{1,3}}(?:\.\d+)?)\s*°?"
+        rf"(?:\s*(?P<minutes{at}>\d{{1,2}}(?:\.\d+)?)\s*['′’]"
+        rf"(?:\s*(?P<seconds{at}>\d{{1,2}}(?:\.\d+)?)\s*(?:[\"″”]|''))?)?"
+        rf"(?(before{at})|(?:\s*(?P<after{at}>[NSEW]))?)"
+    )
+
+
+# such as 43.3, -1.98 and 43.3° N 1.98° W and 43°18'59"N 1°58'52"W
+_TWO_ANGLES = re.compile(rf"\(?\s*{_angle(1)}\s*[,;\s]\s*{_angle(2)}\s*\)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -65,19 +74,16 @@ def read(text: str) -> PastedPoint | None:
     angles = _TWO_ANGLES.fullmatch(text)
     if angles is None or re.fullmatch(r"\d+ +\d+", text):
         return None  # two whole numbers with a blank are a name, or part of one
-    return _in_order(angles.groups()[:6], angles.groups()[6:])
+    one, other = _degrees(angles, 1), _degrees(angles, 2)
+    return PastedPoint(other, one) if _letter(angles, 1) in {"E", "W"} else PastedPoint(one, other)
 
 
-def _in_order(first: tuple[str | None, ...], second: tuple[str | None, ...]) -> PastedPoint:
-    """Return two angles as a point; letters may say that the longitude comes first."""
-    if (first[0] or first[5] or "N").upper() in {"E", "W"}:
-        first, second = second, first
-    return PastedPoint(_degrees(first), _degrees(second))
+def _letter(angles: re.Match[str], at: int) -> str:
+    return (angles[f"before{at}"] or angles[f"after{at}"] or "").upper()
 
 
-def _degrees(parts: tuple[str | None, ...]) -> float:
-    before, sign, whole, minutes, seconds, after = parts
-    degrees = float(whole or 0) + float(minutes or 0) / 60 + float(seconds or 0) / 3600
-    letter = (before or after or "").upper()
-    negative = sign not in {"", "+", None} or letter in {"S", "W"}
+def _degrees(angles: re.Match[str], at: int) -> float:
+    minutes, seconds = float(angles[f"minutes{at}"] or 0), float(angles[f"seconds{at}"] or 0)
+    degrees = float(angles[f"whole{at}"]) + minutes / 60 + seconds / 3600
+    negative = angles[f"sign{at}"] in {"-", "−"} or _letter(angles, at) in {"S", "W"}
     return -degrees if negative else degrees

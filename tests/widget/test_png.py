@@ -1,0 +1,197 @@
+"""/v1/pulse.png: the static card as mail programs show it, drawn with the fonts of this machine."""
+
+import asyncio
+import html
+import io
+import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx2
+import pytest
+from PIL import Image
+
+from location_context.localisation.language import Languages
+from location_context.widget import fonts, png, rasterize
+from location_context.widget.colour import palette
+from tests.widget.full_app import EXTREMES, LANGUAGES, STAY
+from tests.widget.test_compact import (
+    HALF_OF_KINDS,
+    KINDS,
+    long_names,  # noqa: F401  a fixture
+)
+
+MOST_BYTES = 60_000
+MARGIN = 2 * 8  # pixels that no text may reach
+LANGUAGES_OF_ALL = Languages.load()
+FOUND = fonts.find_fonts()
+
+
+def picture(full, given=STAY, headers=None, ending="png", **more) -> httpx2.Response:
+    query = httpx2.QueryParams({**given, **more})
+    return full.http.get(f"{full.url}/v1/pulse.{ending}?{query}", headers=headers)
+
+
+def opened(answer: httpx2.Response) -> Image.Image:
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"] == "image/png"
+    return Image.open(io.BytesIO(answer.content))
+
+
+def height_of_svg(full, given, **more) -> int:
+    answer = picture(full, given, ending="svg", **more)
+    return int(answer.text.partition('height="')[2].partition('"')[0])
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_stay_is_small_twice_the_size_and_keeps_its_margins(full, language):
+    for kind in KINDS if language in EXTREMES else HALF_OF_KINDS:
+        answer = picture(full, KINDS[kind], lang=language)
+        image = opened(answer)
+        assert len(answer.content) <= MOST_BYTES, kind
+        shown = answer.headers["content-language"]
+        assert image.size == (1200, 2 * height_of_svg(full, KINDS[kind], lang=shown))
+        drawn = image.convert("RGB")
+        for left in (MARGIN, 1200 - 2 * MARGIN):
+            strip = drawn.crop((left, 60, left + MARGIN, image.height - 60))
+            assert strip.getcolors() == [(MARGIN * (image.height - 120), (255, 255, 255))], kind
+
+
+def test_names_as_long_as_real_ones_are_small_too(full, long_names):  # noqa: F811
+    for kind in ("near", "both_month"):
+        for theme in ("light", "dark"):
+            given = {**KINDS[kind], **long_names}
+            answer = picture(full, given, lang="de", theme=theme)
+            opened(answer)
+            assert len(answer.content) <= MOST_BYTES, (kind, theme)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_colours_of_text_are_exactly_those_of_the_theme(full, theme):
+    image = opened(picture(full, theme=theme, lang="en")).convert("RGBA")
+    colours = {colour for _, colour in image.getcolors(1_000_000)}
+    used = palette("#0f766e", theme)
+    for name in ("surface", "ink", "ink2", "ink3", "accent", "line", "rain"):
+        assert (*bytes.fromhex(used[name][1:]), 255) in colours, name
+    assert image.getpixel((0, 0))[3] == 0, "corners let the mail's ground through"
+
+
+def test_it_is_cached_and_counted_like_the_svg_and_not_packed_again(full):
+    answer = picture(full, headers={"Accept-Encoding": "br"}, lang="en")
+    svg = picture(full, ending="svg", lang="en")
+    assert "content-encoding" not in answer.headers
+    assert answer.headers["cache-control"] == svg.headers["cache-control"]
+    assert answer.headers["content-security-policy"] == "default-src 'none'"
+    again = picture(full, headers={"If-None-Match": answer.headers["etag"]}, lang="en")
+    assert again.status_code == 304
+
+
+def test_an_error_is_the_picture_of_an_error_with_the_same_status(full):
+    answer = picture(full, lang="de", end="2027-08-01")
+    assert answer.status_code == 400
+    assert answer.headers["content-type"].startswith("image/svg+xml")
+    assert answer.headers["x-error-code"] == "invalid_date_range"
+
+
+def test_where_the_extra_is_missing_it_is_501_and_says_what_to_install(full, monkeypatch):
+    monkeypatch.setattr(png, "is_installed", lambda: False)
+    answer = picture(full, accent="#123456")
+    assert answer.status_code == 501
+    assert answer.headers["x-error-code"] == "not_available"
+    assert "pip install 'location-context[png]'" in html.unescape(answer.text)
+
+
+def test_what_comes_in_the_address_is_drawn_as_it_is(full):
+    evil = '</tspan></text><image href="/etc/passwd"/>&<b>"'
+    assert opened(picture(full, place=evil)).width == 1200
+
+
+def painter(folder: Path, *names: str) -> png.Painter:
+    """Draws with these of the fonts that are found."""
+    for font in FOUND:
+        for file in font.files if font.family in names else ():
+            shutil.copy(file, folder)
+    return png.Painter([str(folder)])
+
+
+def chosen(*tags: str):
+    return [LANGUAGES_OF_ALL.choose(tag) for tag in tags]
+
+
+def test_a_language_without_a_font_is_drawn_in_english_and_said(tmp_path):
+    draws = painter(tmp_path, "Liberation Sans")
+    language, _ = asyncio.run(draws.typeface(chosen("ja", "en")))
+    assert language.tag == "en"
+    assert asyncio.run(draws.typeface_of(chosen("ja")[0])) is None
+    said = png.missing_letters(LANGUAGES_OF_ALL, [str(tmp_path)])
+    assert said.startswith("No font has the letters of ar, ja, zh-Hans: /v1/pulse.png answers in")
+    assert fonts.PACKAGES in said
+
+
+def test_without_any_font_it_is_not_available_and_that_is_said(tmp_path):
+    with pytest.raises(png.NotAvailable, match="no font is installed"):
+        asyncio.run(png.Painter([str(tmp_path)]).typeface(chosen("ja", "en")))
+    assert "answers 501" in png.missing_letters(LANGUAGES_OF_ALL, [str(tmp_path)])
+
+
+def test_letters_that_no_font_has_are_written_in_latin_ones(tmp_path):
+    draws = painter(tmp_path, "Liberation Sans")
+    _, typeface = asyncio.run(draws.typeface(chosen("en")))
+    assert typeface.drawable("Café 東京") == "Café DongJing"
+    assert typeface.drawable("Café Москва") == "Café Москва"
+
+
+def test_a_line_of_two_scripts_is_in_one_font_that_has_both():
+    typeface = fonts.typeface(FOUND, chosen("en")[0])
+    assert typeface.marked("Hotel").startswith(f'<tspan font-family="{FOUND[0].family}">')
+    assert typeface.drawable("Hotel البحر") == "Hotel البحر"
+    assert typeface.marked("Hotel البحر").startswith('<tspan font-family="DejaVu Sans">')
+
+
+def test_the_server_answers_others_while_a_picture_is_drawn(full):
+    full.get(lang="en")
+    with ThreadPoolExecutor(1) as pool:
+        drawn = pool.submit(picture, full, accent="#abcdef")
+        waited = []
+        while not drawn.done():
+            before = time.monotonic()
+            assert full.http.get(f"{full.url}/v1/health").status_code == 200
+            waited.append(time.monotonic() - before)
+    assert drawn.result().status_code == 200
+    assert len(waited) > 2
+
+
+def test_a_renderer_that_fails_is_an_internal_error_and_shows_nothing_of_the_inside(
+    full, monkeypatch
+):
+    monkeypatch.setattr(png, "MODULE", "location_context.no_such_module")
+    answer = picture(full, accent="#654321")
+    assert answer.status_code == 500
+    assert "no_such_module" not in answer.text
+
+
+@pytest.mark.parametrize("font", FOUND, ids=[font.family for font in FOUND])
+def test_the_renderer_knows_each_family_by_the_name_that_lines_give(font):
+    line = fonts.Typeface([font]).marked("Aé")
+    svg = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="60" height="30"><style>.c{fill:#ffffff;'
+        "stroke:#dfe4e3}.b{fill:#131d1c;font-size:20px;font-weight:600}</style>"
+        f'<rect class="c" width="60" height="30"/><text class="b" x="5" y="20">{line}</text></svg>'
+    )
+    drawn = Image.open(io.BytesIO(rasterize.png(svg, font.files))).convert("RGB")
+    inked = drawn.point([255 * (value < 128) for value in range(256)] * 3).convert("L")
+    assert inked.histogram()[255] > 100, "text would vanish"
+
+
+def test_a_card_that_is_too_large_does_without_shades(monkeypatch):
+    svg = (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><style>.b{fill:#0f766e}'
+        '.c{fill:#ffffff;stroke:#dfe4e3}</style><rect class="c" width="9" height="9"/>'
+        '<circle class="b" cx="4" cy="4" r="3.3"/></svg>'
+    )
+    full_shades = Image.open(io.BytesIO(rasterize.png(svg, [])))
+    monkeypatch.setattr(rasterize, "MOST_BYTES", 1)
+    without = Image.open(io.BytesIO(rasterize.png(svg, [])))
+    assert len(without.convert("RGB").getcolors()) < len(full_shades.convert("RGB").getcolors())
+    assert without.size == (18, 18)
