@@ -121,7 +121,7 @@ class Astronomy(section.Section[AstronomyBody]):
         return card.card(body, self._ephemeris, context.fmt, today)
 
     def brief(self, body: AstronomyBody, context: CardContext) -> Brief:
-        return card.brief(body, context.fmt)
+        return card.brief(body, context.fmt, context.today(body.point.timezone))
 
     def text(self, body: AstronomyBody) -> Iterator[str | section.TextTable]:
         """A line for each day, then the highlights."""

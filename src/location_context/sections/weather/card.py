@@ -467,12 +467,11 @@ def brief(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter, now: dat
     near = _straddling(whole, near)
     newest, today = near or whole, now.astimezone(ZoneInfo(whole.point.timezone)).date()
     columns, caption = _brief_columns(_Days(whole, near, fmt))
-    monthly = whole.basis.kind == "monthly_mean"
     last = near.days if near else whole.days if whole.mode == "forecast" else ()
     sure = _typical_range(whole.days, fmt) if whole.mode == "climatology" and not near else ""
-    remark = stale_line(newest, fmt) if newest.stale else sure or _forecast_range(last, fmt)
-    if monthly and not newest.stale:
-        remark = fmt.gettext("Long-term averages of the month; no daily records are at hand.")
+    remark = sure or _forecast_range(last, fmt)
+    if newest.stale:
+        remark = stale_note(newest, fmt)
     return Brief(
         heading=fmt.gettext("Weather"),
         note=badge(whole, near, fmt) + age(newest, fmt, now),
@@ -544,14 +543,6 @@ def age(body: WeatherBody, fmt: Formatter, now: datetime) -> str:
         return ""
     hours = max(1, round((now - body.as_of).total_seconds() / 3600))
     return " · " + fmt.gettext("{hours} h old").format(hours=hours)
-
-
-def stale_line(body: WeatherBody, fmt: Formatter) -> str:
-    if body.as_of is None or body.mode != "forecast":
-        return fmt.gettext("The newest data could not be fetched.")
-    local = body.as_of.astimezone(ZoneInfo(body.point.timezone))
-    text = fmt.gettext("The newest forecast could not be fetched; this one is from {moment}.")
-    return text.format(moment=fmt.moment(local))
 
 
 def stale_note(body: WeatherBody, fmt: Formatter) -> str:
