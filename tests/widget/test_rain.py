@@ -72,10 +72,10 @@ def test_the_first_rule_that_fits_is_said(model, chances, words):
 @pytest.mark.parametrize(
     ("chances", "words"),
     [
-        ((5,), "Dry | 5% chance of rain"),
-        ((20,), "Probably dry | 20% chance of rain"),
-        ((40,), "Rain possible | 40% chance of rain"),
-        ((60,), "Rain on Sat 21 | 60% chance of rain"),
+        ((5,), "Dry | chance of rain 5%"),
+        ((20,), "Probably dry | chance of rain 20%"),
+        ((40,), "Rain possible | chance of rain 40%"),
+        ((60,), "Rain on Sat 21 | chance of rain 60%"),
         ((30, 30), "Rain possible | 51% chance of rain over the stay"),
     ],
 )
@@ -117,7 +117,7 @@ def test_the_mean_amount_of_typical_days_makes_no_day_wet(model):
 def test_days_that_are_past_count_in_no_sentence(model):
     days = days_of(model, (100, 100, 1, 1))
     assert said(days, TODAY + timedelta(2)) == "Dry | 2% chance of rain over 2 days"
-    assert said(days, TODAY + timedelta(3)) == "Dry | 1% chance of rain"
+    assert said(days, TODAY + timedelta(3)) == "Dry | chance of rain 1%"
     assert said(days, TODAY + timedelta(4)) is None
     typical = usual_rain(days, TODAY + timedelta(2), METRIC, WORDS)
     assert plain(typical) == "Hardly ever wet | at this time of year"

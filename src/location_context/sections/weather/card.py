@@ -29,7 +29,15 @@ from location_context.sections.card import (
 )
 from location_context.sections.contract import UnitsBody
 from location_context.sections.weather import summary_text
-from location_context.sections.weather.rain import RAIN, Rain, dry_rows, falls, rain, usual_rain
+from location_context.sections.weather.rain import (
+    RAIN,
+    Rain,
+    chance_of,
+    dry_rows,
+    falls,
+    rain,
+    usual_rain,
+)
 from location_context.sections.weather.response import Day, WeatherBody, YearBody
 from location_context.sections.weather.summary_text import mean
 from location_context.sections.weather.warning import Danger, dangers
@@ -281,12 +289,7 @@ class _Days:
             facts.append(text.format(amount=rain))
         else:
             percent = fmt.gettext("not known") if chance is None else fmt.percent(chance)
-            text = (
-                fmt.gettext("chance of rain {percent}"),
-                fmt.gettext("chance of rain or snow {percent}"),
-                fmt.gettext("chance of snow {percent}"),
-            )[kind]
-            facts.append(text.format(percent=percent))
+            facts.append(chance_of(kind, fmt).format(percent=percent))
         when = fmt.date_long(days[0].date)
         if len(days) > 1:
             when = fmt.dates(days[0].date, days[-1].date)

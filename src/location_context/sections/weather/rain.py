@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from location_context.localisation.formatter import EN_DASH, Formatter
+from location_context.localisation.formatter import EN_DASH, Formatter, Message
 from location_context.sections.contract import UnitsBody
 from location_context.sections.weather.response import Day
 from location_context.stay import horizon
@@ -118,18 +118,24 @@ def _over(chances: Sequence[float], kind: int, fmt: Formatter, *, whole: bool) -
     count = len(chances)
     text = (
         fmt.ngettext(
-            "{percent} chance of rain", "{percent} chance of rain over {count} days", count
+            "{percent} chance of rain over {count} day",
+            "{percent} chance of rain over {count} days",
+            count,
         ),
         fmt.ngettext(
-            "{percent} chance of rain or snow",
+            "{percent} chance of rain or snow over {count} day",
             "{percent} chance of rain or snow over {count} days",
             count,
         ),
         fmt.ngettext(
-            "{percent} chance of snow", "{percent} chance of snow over {count} days", count
+            "{percent} chance of snow over {count} day",
+            "{percent} chance of snow over {count} days",
+            count,
         ),
     )[kind]
-    if whole and count > 1:
+    if count == 1:
+        text = chance_of(kind, fmt)
+    elif whole:
         text = (
             fmt.gettext("{percent} chance of rain over the stay"),
             fmt.gettext("{percent} chance of rain or snow over the stay"),
@@ -137,6 +143,15 @@ def _over(chances: Sequence[float], kind: int, fmt: Formatter, *, whole: bool) -
         )[kind]
     percent = fmt.percent(100 * (1 - math.prod(1 - p for p in chances)))
     return text.format(percent=percent, count=fmt.number(count))
+
+
+def chance_of(kind: int, fmt: Formatter) -> Message:
+    """The message of the chance of one day."""
+    return (
+        fmt.gettext("chance of rain {percent}"),
+        fmt.gettext("chance of rain or snow {percent}"),
+        fmt.gettext("chance of snow {percent}"),
+    )[kind]
 
 
 def _one_day(known: Sequence[tuple[Day, float]], units: UnitsBody, fmt: Formatter) -> str:
