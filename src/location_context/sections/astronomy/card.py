@@ -18,8 +18,7 @@ from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 from location_context.sections.card import Brief, BriefItem, Card, Fact, Moment
 
 TEMPLATE = "location_context.sections.astronomy:card.html"
-LITTLE_MOON = 0.25
-LITTLE_DRIFT, TOLD_DRIFT = 20, 10  # minutes of sunset: one time stands for all; worth a word
+TOLD_DRIFT = 10  # minutes of sunset that are worth a word
 NIGHTS_AT_MOST = 35
 MONTH = 28  # days in which a weekday with its number names one date
 FAINTEST = 1.5  # magnitude: as bright as the brightest score of stars
@@ -66,58 +65,9 @@ def _twilight(day: Day) -> tuple[datetime, datetime] | None:
     return (dawn, dusk) if dawn and dusk and dawn < dusk else None
 
 
-def lead(days: Sequence[Day], fmt: Formatter) -> str:
-    """One sentence, true of every one of the days."""
-    if change := _change(days, fmt):
-        return change
-    if days[0].sun.status == "polar_day":
-        return fmt.gettext("The Sun does not set during this stay.")
-    if days[0].sun.status == "polar_night":
-        return fmt.gettext("The Sun does not rise during this stay; {nights}.").format(
-            nights=_nights(days, fmt)
-        )
-    sunsets = sorted((day.sun.sunset for day in days if day.sun.sunset), key=_minutes)
-    text, times = fmt.gettext("{duration} of daylight; {nights}."), dict[str, str]()
-    if sunsets and _minutes(sunsets[-1]) - _minutes(sunsets[0]) > LITTLE_DRIFT:
-        text = fmt.gettext("{duration} of daylight, sunset from {first} to {last}; {nights}.")
-        times = {"first": fmt.time(sunsets[0]), "last": fmt.time(sunsets[-1])}
-    elif sunsets:
-        text = fmt.gettext("{duration} of daylight, sunset near {time}; {nights}.")
-        times = {"time": fmt.time(sunsets[len(sunsets) // 2])}
-    return text.format(duration=_daylight(days, fmt), nights=_nights(days, fmt), **times)
-
-
 def _minutes(sunset: datetime) -> int:
     """Of the local clock after noon, so that a sunset after midnight is a late one."""
     return (sunset.hour * 60 + sunset.minute - 720) % 1440
-
-
-def _daylight(days: Sequence[Day], fmt: Formatter) -> str:
-    """To the hour when the stay's days all round to it, else hours and minutes from to."""
-    hours = [round(day.sun.day_length_seconds / 3600) for day in days]
-    if min(hours) < max(hours):
-        text = fmt.ngettext("{low} to {high} hour", "{low} to {high} hours", max(hours))
-        return text.format(low=min(hours), high=max(hours))
-    return fmt.ngettext("{hours} hour", "{hours} hours", hours[0]).format(hours=hours[0])
-
-
-def _nights(days: Sequence[Day], fmt: Formatter) -> str:
-    """How dark the nights of the stay are, not the last date's."""
-    nights = days[:-1] or days
-    hours = [day.night.dark_hours for day in nights]
-    if max(hours) < 0.05:
-        if all(_never_dark(day) for day in nights):
-            return fmt.gettext("the nights are never fully dark")
-        return fmt.gettext("the Moon or twilight lights every night")
-    if min(hours) > 2 and all(day.moon.illumination <= LITTLE_MOON for day in nights):
-        return fmt.gettext("dark nights with little Moon")
-    most = max(1, round(max(hours)))
-    text = fmt.ngettext(
-        "up to {hours} hour of dark, moonless sky a night",
-        "up to {hours} hours of dark, moonless sky a night",
-        most,
-    )
-    return text.format(hours=most)
 
 
 def _never_dark(day: Day) -> bool:
@@ -377,9 +327,10 @@ def _left(body: AstronomyBody, today: date) -> Sequence[Day]:
 
 def brief(body: AstronomyBody, fmt: Formatter, today: date) -> Brief:
     """The sentence and the highlights, the weightiest of them first to stay."""
+    said, sentence = light(_left(body, today), fmt), fmt.gettext("{sentence}.")
     return Brief(
         heading=fmt.gettext("Sky"),
-        lead=lead(_left(body, today), fmt),
+        lead=said if said.endswith((".", "。")) else sentence.format(sentence=said),
         items=[
             BriefItem(name=one.title, details=[one.text], icon=one.icon, weight=one.weight)
             for one in highlight_views(body, fmt, today)
