@@ -1,13 +1,15 @@
 """What chances of rain, amounts that nine days in ten stay below, and headlines of rain are worth.
 
 Used by `forecast_spread.py`. A headline is judged by the share of stays in which it comes true, for
-the stay text's own `rain_claim`. A chance is judged by its Brier score beside the issued chance and
+the section's own `claim`. A chance is judged by its Brier score beside the issued chance and
 the climatology's share of wet days; an amount by its coverage and by quantile loss, beside what the
 same distribution says of the climatology alone and the issued amount as it is.
 """
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -17,14 +19,17 @@ from benchmarks.forecast_pairs import Climate, Pairs
 from location_context.sections.weather import climatology
 from location_context.sections.weather.accuracy import report
 from location_context.sections.weather.calibration import Calibration
+from location_context.sections.weather.rain import Claim, claim
 from location_context.sections.weather.records import Floats
-from location_context.sections.weather.summary_text import SURE, rain_claim
 
 CHANCE, AMOUNT = "pop", "precip24"
 RELIABLE_DAYS = 7  # to which a chance may not lose to the issued one
 ROUNDING = 5e-4  # of a Brier skill
-STAY_DAYS = (2, 3, 4, 5, 7)
+STAY_DAYS = (1, 2, 3, 5, 7, 10)
+STAY_LEADS = ((0, 1), (2, 3), (4, 7), (8, 15))
+SURE = 0.7  # share of the stays said to be dry in which that comes true
 FEW = 20  # said of fewer stays, the share that came true is chance
+COUNTED_WITHIN = 1.5  # days by which a count may be off
 
 
 def at_wet_limit(pairs: Pairs, wet_mm: float) -> Pairs:
@@ -163,68 +168,59 @@ def _quantile_loss(said: Floats, observed: Floats) -> float:
 
 
 class HeadlineRow(NamedTuple):
-    """One line of the table: stays of so many days, of which the first lies so far ahead.
+    """One line of the table: how often a claim was made of stays of so many days, and came true.
 
     Attributes:
-        before: how often "dry throughout" was said, and came true, of chances all below 30 %.
-        dry: the same, as it is said.
-        daily: "rain every day".
+        first: the least and the greatest lead of the stays' first days.
     """
 
     source: str
+    claim: Claim
     days: int
-    lead: int
-    stays: int
-    before: tuple[int, int]
-    dry: tuple[int, int]
-    daily: tuple[int, int]
+    first: tuple[int, int]
+    said: int
+    true: int
 
     @property
     def verdict(self) -> str:
-        said, true = self.dry
-        if said == 0:
-            return "not said"
-        held = true >= SURE * said
-        return ("pass" if held else "FAIL dry throughout") if said >= FEW else "too few"
+        if "dry" not in self.claim:
+            return ""
+        held = self.true >= SURE * self.said
+        return ("pass" if held else "FAIL") if self.said >= FEW else "too few"
 
 
 def judge_headlines(pairs: Pairs, chance: Floats) -> Iterator[HeadlineRow]:
-    """The table of headlines, of stays whose days all have a chance of the same issue."""
+    """The table of headlines, of stays whose days all have a chance of the same issue.
+
+    "Dry", "Very likely dry" and "Probably dry" come true if no day is wet, "Mostly dry" if one day
+    is at most, a date if it is wet, "most days" if more than half are.
+    """
     for source in np.unique(pairs.source[np.isfinite(chance)]):
         rows = np.flatnonzero(np.isfinite(chance) & (pairs.source == source))
         columns = (pairs.station, pairs.issued.astype(str), pairs.lead.astype(int))
         keys = zip(*(column[rows].tolist() for column in columns), strict=True)
+        wet = (pairs.observed[rows] > 0).tolist()
         days = dict(
-            zip(
-                keys,
-                zip(np.round(chance[rows], 2).tolist(), pairs.observed[rows].tolist(), strict=True),
-                strict=True,
-            )
+            zip(keys, zip(np.round(chance[rows], 2).tolist(), wet, strict=True), strict=True)
         )
-        for length in STAY_DAYS:
-            for lead in range(int(pairs.lead[rows].max()) - length + 2):
-                stays = [
-                    [days[station, issued, lead + n] for n in range(length)]
-                    for station, issued, first in days
-                    if first == lead
-                    and all((station, issued, lead + n) in days for n in range(length))
-                ]
-                if stays:
-                    yield _headlines(str(source), lead, np.array(stays))
+        for length, band in product(STAY_DAYS, STAY_LEADS):
+            outcomes = defaultdict[Claim, list[bool]](list)
+            for station, issued, first in days:
+                stay = [days.get((station, issued, first + n)) for n in range(length)]
+                known = [one for one in stay if one is not None]
+                if band[0] <= first <= band[1] and len(known) == length:
+                    said = claim([p for p, _ in known], first + length - 1)
+                    outcomes[said].append(_is_true(said, known))
+            for said, came in sorted(outcomes.items()):
+                yield HeadlineRow(str(source), said, length, band, len(came), sum(came))
 
 
-def _headlines(source: str, lead: int, stays: Floats) -> HeadlineRow:
-    """Judge stays (stays x days x chance and outcome)."""
-    chances, wet = stays[..., 0], stays[..., 1] > 0
-    claims = np.array([rain_claim(row) for row in chances.tolist()])
-    dry, rainy = ~wet.any(axis=1), wet.all(axis=1)
-
-    def counted(said: np.ndarray, true: np.ndarray) -> tuple[int, int]:
-        return int(said.sum()), int((said & true).sum())
-
-    return HeadlineRow(
-        source, stays.shape[1], lead, len(stays),
-        counted(chances.max(axis=1) < 0.3, dry),
-        counted(claims == "dry", dry),
-        counted(claims == "daily", rainy),
-    )  # fmt: skip
+def _is_true(said: Claim, stay: Sequence[tuple[float, bool]]) -> bool:
+    fallen = sum(wet for _, wet in stay)
+    if said == "one_day":
+        return max(stay)[1]
+    if said == "most_days":
+        return 2 * fallen > len(stay)
+    if said == "counted":
+        return abs(fallen - sum(p for p, _ in stay)) < COUNTED_WITHIN
+    return said == "possible" or fallen <= (said == "mostly_dry")

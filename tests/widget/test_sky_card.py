@@ -218,3 +218,44 @@ def test_the_best_time_for_meteors_lies_within_one_dark_window(gazetteer, start)
 )
 def test_a_drift_of_sunset_is_told_from_ten_minutes_on(gazetteer, lat, start, nights, said):
     assert re.match(said, sky_of(gazetteer, lat, -1.98, start, nights).view.light)
+
+
+def test_clocks_change_at_the_time_that_is_announced(gazetteer):
+    """At three they go back to two; at two they go forward to three."""
+    for start, said in (("2026-10-24", "at 03:00"), ("2027-03-27", "at 02:00")):
+        moments = sky_of(gazetteer, 43.3, -1.98, start, 3).moments
+        assert [one.text for one in moments if one.icon == "clock"] == [said]
+
+
+def test_an_eclipse_after_midnight_is_of_the_night_that_began_before(gazetteer):
+    """28 August 2026: the Moon is deepest in shadow at 06:13 in San Sebastián."""
+    card = sky_of(gazetteer, 43.3, -1.98, "2026-08-26", 4)
+    (moment,) = [one for one in card.moments if one.icon == "lunar_eclipse"]
+    assert moment.day == date(2026, 8, 27)
+    assert WORDS.plain(moment.text) == "deepest at 06:12, night to Fri 28"
+    assert WORDS.plain(card.facts[0].caption) == "night of Thu 27 to Fri 28"
+
+
+def test_what_is_past_is_neither_fact_nor_highlight_of_a_stay_in_progress(gazetteer):
+    asked = query(gazetteer, 43.3, -1.98, "2026-08-10", 8)
+    body = read(Astronomy(EPHEMERIS, lambda: NOW), asked)
+    before, after = (
+        (sky.card(body, EPHEMERIS, WORDS, today), sky.brief(body, WORDS, today))
+        for today in (date(2026, 8, 10), date(2026, 8, 14))
+    )
+    assert "eclipse" in before[0].facts[0].value
+    assert "eclipse" not in " ".join(fact.value for fact in after[0].facts)
+    assert "Perseid meteors" in [one.name for one in before[1].items]
+    assert "Perseid meteors" not in [one.name for one in after[1].items]
+
+
+def test_the_rate_of_a_shower_is_what_is_seen_there_in_words(gazetteer):
+    def perseids(lat):
+        body = read(
+            Astronomy(EPHEMERIS, lambda: NOW), query(gazetteer, lat, -1.98, "2026-08-11", 4)
+        )
+        items = sky.brief(body, WORDS, date(2026, 8, 11)).items
+        return next(one.details[0] for one in items if one.name == "Perseid meteors")
+
+    assert perseids(43.3).endswith("Dozens of meteors an hour, no moonlight.")
+    assert perseids(-18.0).endswith("More than ten meteors an hour, no moonlight.")

@@ -214,7 +214,7 @@ async def test_an_answer_ends_with_what_is_unusual_of_it(world: World):
     warmer = body.summary.temperature_max_mean - sum(usual) / len(usual)
     assert f" About {warmer:.0f} °F warmer than usual for these dates." in body.summary.text
     words = Formatter(Languages.load().english)
-    assert words.plain(weather_card.headline(body, None, words)) == body.summary.text
+    assert words.plain(weather_card.headline(body, None, TODAY, words)) == body.summary.text
     rows = weather_card.card(body, None, words, NOW).timeline.rows
     assert all(row.span and row.span[0] < row.span[3] for row in rows)
 

@@ -384,7 +384,7 @@ async def test_imperial_units_are_converted_last(world):
 async def test_the_summary_is_the_cards_sentence_in_plain_characters(world, stay, tag):
     language = Languages.load().choose(tag)
     body = (await world.read(query(stay, language=language))).body
-    headline = weather_card.headline(body, None, Formatter(language))
+    headline = weather_card.headline(body, None, TODAY, Formatter(language))
     assert body.summary.text == headline.replace("\u00a0", " ").replace("\u2060", "")
     assert not set("\u00a0\u2060") & set(body.summary.text)
 

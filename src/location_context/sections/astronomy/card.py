@@ -12,13 +12,13 @@ from itertools import pairwise
 
 from location_context.localisation.formatter import Formatter
 from location_context.sections.astronomy.drawing import SunPath, lit_part, sun_path, turns
-from location_context.sections.astronomy.highlight_views import highlight_views
+from location_context.sections.astronomy.highlight_views import HighlightView, highlight_views
 from location_context.sections.astronomy.response import AstronomyBody, Day, Planet
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 from location_context.sections.card import Brief, Card, Fact, Moment
 
 TEMPLATE = "location_context.sections.astronomy:card.html"
-TOLD_DRIFT = 10  # minutes of sunset worth a word
+TOLD_DRIFT = 10  # minutes of sunset that are worth a word
 NIGHTS_AT_MOST = 35
 MONTH = 28  # days in which a weekday with its number names one date
 FAINTEST = 1.5  # magnitude: as bright as the brightest score of stars
@@ -132,19 +132,21 @@ def _no_window(day: Day, fmt: Formatter) -> str:
     return fmt.gettext("Moon up all night")
 
 
-def _best(nights: Sequence[Day], found: Sequence[Moment]) -> int | None:
+def _best(nights: Sequence[Day], found: Sequence[HighlightView]) -> int | None:
     """The night with most to see; None where none is dark for long."""
-    seen = {moment.day: moment.weight for moment in found if moment.icon == "meteor_shower"}
+    seen = {one.day: one.weight for one in found if one.icon == "meteor_shower"}
     hours = [night.night.dark_hours * (1 + seen.get(night.date, 0)) for night in nights]
     best = max(range(len(nights)), key=lambda n: hours[n])
     return best if nights[best].night.dark_hours >= FEWEST_HOURS else None
 
 
-def _best_text(night: Day, body: AstronomyBody, found: Sequence[Moment], fmt: Formatter) -> str:
+def _best_text(
+    night: Day, body: AstronomyBody, found: Sequence[HighlightView], fmt: Formatter
+) -> str:
     """When it is dark, and what there is to see then."""
     for one in found:
-        if one.icon == "meteor_shower" and one.day == night.date:
-            return f"{one.title}{fmt.comma}{one.text}"
+        if one.icon == "meteor_shower" and one.day == night.date and one.weight >= SEEN:
+            return f"{one.title}{fmt.comma}{one.short}"
     span = max(night.night.dark_windows, key=lambda one: one.end - one.start)
     text = fmt.gettext("Dark {times}, Moon down")
     if night.moon.illumination <= MOONLESS:
@@ -222,9 +224,9 @@ class View:
 
 def card(body: AstronomyBody, ephemeris: Ephemeris, fmt: Formatter, today: date) -> Card:
     """Return the card; the ephemeris tells how the Moon leans."""
-    days = [day for day in body.days if day.date >= today] or list(body.days[-1:])
+    days = _left(body, today)
     nights = days[:-1] or days
-    found = moments(body, fmt)
+    found = highlight_views(body, fmt, today, at_most=len(body.highlights))
     best = _best(nights, found)
     shown = nights[::7] if len(nights) > NIGHTS_AT_MOST else nights
     drawn = shown if best is None else [*shown, nights[best]]
@@ -246,7 +248,7 @@ def card(body: AstronomyBody, ephemeris: Ephemeris, fmt: Formatter, today: date)
         template=TEMPLATE,
         view=view,
         lines=13,
-        moments=found,
+        moments=moments(found, fmt),
         facts=_facts(days[0], found, fmt),
         brief=_brief(view, fmt),
     )
@@ -264,25 +266,34 @@ def _brief(view: View, fmt: Formatter) -> Brief:
     return Brief(heading=heading, lead=view.light, remark=remark, drawing=drawing)
 
 
-def moments(body: AstronomyBody, fmt: Formatter) -> list[Moment]:
+def moments(found: Sequence[HighlightView], fmt: Formatter) -> list[Moment]:
     """What there is to see, on its day; a night's on the day of its evening."""
     return [
         Moment(
-            day=one.day, title=one.title, text=one.short, icon=one.icon, kind="sky",
+            day=one.day,
+            title=one.title,
+            text=f"{one.short}{fmt.comma}{_night_to(one.to, fmt)}" if one.to else one.short,
+            icon=one.icon,
+            kind="sky",
             weight=one.weight,
         )
-        for one in highlight_views(body, fmt, at_most=len(body.highlights))
+        for one in found
         if one.weight >= SEEN
-    ]  # fmt: skip
+    ]
 
 
-def _facts(day: Day, found: Sequence[Moment], fmt: Formatter) -> list[Fact]:
+def _night_to(day: date, fmt: Formatter) -> str:
+    """Which night it is, in the row of its evening, of times after midnight."""
+    return fmt.gettext("night to {date}").format(date=fmt.day(day))
+
+
+def _facts(day: Day, found: Sequence[HighlightView], fmt: Formatter) -> list[Fact]:
     """Sunset or the polar light, and the rarest sight of the stay."""
     facts, sun = list[Fact](), day.sun
     rare = max(found, key=lambda one: one.weight, default=None)
-    if rare is not None and rare.day and rare.weight >= RARE:
+    if rare is not None and rare.weight >= RARE:
         night = fmt.gettext("night of {dates}").format(dates=_night_of(rare.day, fmt))
-        caption = night if rare.icon != "solar_eclipse" else rare.text
+        caption = night if rare.icon != "solar_eclipse" else rare.short
         facts.append(
             Fact(value=rare.title, caption=caption, icon=rare.icon, tone="dusk", weight=70)
         )
@@ -290,6 +301,12 @@ def _facts(day: Day, found: Sequence[Moment], fmt: Formatter) -> list[Fact]:
         caption = fmt.gettext("twilight; the Sun stays down")
         value = fmt.times(*span)
         facts.append(Fact(value=value, caption=caption, icon="sunset", tone="dusk", weight=60))
+    elif sun.status == "polar_night":
+        value, caption = fmt.gettext("Polar night"), fmt.gettext("the Sun stays down")
+        facts.append(Fact(value=value, caption=caption, icon="sunset", tone="dusk", weight=60))
+    elif sun.status == "polar_day":
+        value, caption = fmt.gettext("Midnight sun"), fmt.gettext("the Sun does not set")
+        facts.append(Fact(value=value, caption=caption, icon="sunset", tone="sun", weight=60))
     elif sun.sunset is not None:
         text = fmt.gettext("sunset, {duration} of daylight")
         hours = fmt.ngettext("{hours} hour", "{hours} hours", round(sun.day_length_seconds / 3600))
@@ -314,3 +331,8 @@ def _times(day: Day, fmt: Formatter) -> list[tuple[str, str]]:
             found.append((fmt.time(sun.solar_noon), fmt.gettext("brightest")))
         return [*found, (fmt.time(span[1]), fmt.gettext("last light"))]
     return []
+
+
+def _left(body: AstronomyBody, today: date) -> Sequence[Day]:
+    """The days that are not past; of a past stay the last."""
+    return [day for day in body.days if day.date >= today] or body.days[-1:]

@@ -6,14 +6,15 @@ They are ranked by what one sees: meteors an hour for showers, how much is cover
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
 from location_context.localisation.formatter import Formatter
 from location_context.sections.astronomy.highlights.highlights import LOST_TO_MOON
 from location_context.sections.astronomy.response import AstronomyBody, Details, Highlight
 
 AT_MOST = 3
-DOZENS = 24  # meteors an hour
+DOZENS, TEN = 24, 10  # meteors an hour
+EQUAL = 3600  # seconds by which day and night of an equinox may differ
 LITTLE_CHANGE = 1.0  # degrees of latitude within which all days are about equally long
 _QUARTERS = {"first_quarter", "last_quarter"}
 _SEASONS = {"march_equinox", "june_solstice", "september_equinox", "december_solstice"}
@@ -23,21 +24,30 @@ _LUNAR = {"total": 6, "partial": 5, "penumbral": 1}
 
 @dataclass(frozen=True, kw_only=True)
 class HighlightView:
-    """One highlight as it is shown; `short` is what its day's row says, `day` a night's evening."""
+    """One highlight as it is shown; `short` is for the row of its day, a night's is the evening's.
+
+    `to` is the date after midnight, where that is when it is best seen; else None.
+    """
 
     icon: str
     title: str
     text: str
     short: str
     day: date
+    to: date | None
     weight: int
 
 
 def highlight_views(
-    body: AstronomyBody, fmt: Formatter, at_most: int = AT_MOST
+    body: AstronomyBody, fmt: Formatter, today: date, at_most: int = AT_MOST
 ) -> list[HighlightView]:
-    """The weightiest, in time order; the Moon's quarters are none."""
-    named = [one for one in body.highlights if one.type not in _QUARTERS]
+    """The weightiest of the days that are left, in time order; the Moon's quarters are none."""
+    first = max(today, body.stay.start)
+    named = [
+        one
+        for one in body.highlights
+        if one.type not in _QUARTERS and first <= _day(one) <= body.stay.end
+    ]
     ranked = sorted(named, key=lambda one: -_weight(one))[:at_most]
     shown: Sequence[Highlight] = sorted(ranked, key=lambda one: one.at)
     return [_view(one, body, fmt) for one in shown]
@@ -50,11 +60,26 @@ def _view(one: Highlight, body: AstronomyBody, fmt: Formatter) -> HighlightView:
     if icon == "clock_change":
         icon = "clock"
     text = fmt.capitalise(_text(one, body, fmt))
-    day = (one.at - timedelta(hours=12)).date() if one.type == "meteor_shower" else one.at.date()
+    day, last = _day(one), one.at.date()
     return HighlightView(
         icon=icon, title=one.title, text=text, short=_short(one, body, fmt), day=day,
-        weight=_weight(one),
+        to=last if last > day and one.details else None, weight=_weight(one),
     )  # fmt: skip
+
+
+def _day(one: Highlight) -> date:
+    """Its date: of what is seen by night the evening's, of clocks the date before they change."""
+    if one.type in _SEASONS or one.type in {"solar_eclipse", "new_moon"}:
+        return one.at.date()
+    if one.type == "clock_change":
+        return _before_change(one).date()
+    return (one.at - timedelta(hours=12)).date()
+
+
+def _before_change(one: Highlight) -> datetime:
+    """The time that clocks show as they change, which is what is announced."""
+    shift = one.details.shift_minutes if one.details else 0
+    return one.at - timedelta(minutes=shift or 0)
 
 
 def _short(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
@@ -69,7 +94,7 @@ def _short(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
             text = fmt.gettext("dozens an hour, best {times}")
         return text.format(times=best)
     if one.type == "clock_change":
-        return fmt.gettext("at {time}").format(time=time)
+        return fmt.gettext("at {time}").format(time=fmt.time(_before_change(one)))
     if details.obscuration is not None:
         text = fmt.gettext("{percent} of the Sun covered at {time}")
         return text.format(percent=_share(details.obscuration, fmt), time=time)
@@ -110,10 +135,13 @@ def _fact(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
     """One fact of use about a phase or a season."""
     if one.type in {"june_solstice", "december_solstice"}:
         return _solstice(one, body, fmt)
-    return {
-        "new_moon": fmt.gettext("Nights without moonlight."),
-        "full_moon": fmt.gettext("The brightest night of the month."),
-    }.get(one.type, fmt.gettext("Day and night about equally long."))
+    if one.type == "new_moon":
+        return fmt.gettext("Nights without moonlight.")
+    if one.type == "full_moon":
+        return fmt.gettext("The brightest night of the month.")
+    sun = next(day.sun for day in body.days if day.date == one.at.date())
+    equal = abs(sun.day_length_seconds - 43200) <= EQUAL
+    return fmt.gettext("Day and night about equally long.") if equal else ""
 
 
 def _solstice(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
@@ -147,21 +175,22 @@ def _share(share: float, fmt: Formatter) -> str:
 
 
 def _shower(one: Highlight, details: Details, fmt: Formatter) -> str:
-    text = fmt.gettext(
-        "Night of {first} to {second}, best {times}. Up to {rate} meteors an hour, {moonlight}."
-    )
+    text = fmt.gettext("Night of {first} to {second}, best {times}.")
     light, moonlight = details.moonlight or 0.0, str(fmt.gettext("no moonlight"))
     if light >= 0.03:
         moonlight = fmt.gettext("Moon {percent} lit").format(percent=fmt.percent(100 * light))
-    start, end = details.start or one.at, details.end or one.at
-    first = (one.at - timedelta(hours=12)).date()  # a night begins on the date of its evening
-    return text.format(
+    start, end, first = details.start or one.at, details.end or one.at, _day(one)
+    night = text.format(
         first=fmt.day(first),
         second=fmt.day(first + timedelta(days=1)),
         times=fmt.times(start, end) if start < end else fmt.time(start),
-        rate=details.rate,
-        moonlight=moonlight,
     )
+    seen, many = _meteors(details), fmt.gettext("A few meteors an hour, {moonlight}.")
+    if seen >= TEN:
+        many = fmt.gettext("More than ten meteors an hour, {moonlight}.")
+    if seen >= DOZENS:
+        many = fmt.gettext("Dozens of meteors an hour, {moonlight}.")
+    return fmt.join_sentences([night, many.format(moonlight=moonlight)])
 
 
 def _clock(one: Highlight, details: Details, fmt: Formatter) -> str:
@@ -169,5 +198,5 @@ def _clock(one: Highlight, details: Details, fmt: Formatter) -> str:
     text = fmt.gettext("{date}, {time}: clocks go forward by {minutes}.")
     if shift < 0:
         text = fmt.gettext("{date}, {time}: clocks go back by {minutes}.")
-    date, time = fmt.day(one.at.date()), fmt.time(one.at)
-    return text.format(date=date, time=time, minutes=fmt.minutes(abs(shift)))
+    at = _before_change(one)
+    return text.format(date=fmt.day(at.date()), time=fmt.time(at), minutes=fmt.minutes(abs(shift)))

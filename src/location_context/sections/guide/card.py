@@ -169,7 +169,7 @@ def _footnote(body: GuideBody, fmt: Formatter) -> str:
     ).format(count=fmt.number(body.total))
     listed, distances = "", fmt.gettext("Straight-line distances.")
     if body.total > len(body.restaurants):
-        text = fmt.gettext("The nearest {count} of the highest tiers are listed.")
+        text = fmt.gettext("The top {count} are listed.")
         listed = text.format(count=len(body.restaurants))
     if any(one.travel.estimated for one in body.restaurants):
         distances = fmt.gettext("Straight-line distances, estimated times.")

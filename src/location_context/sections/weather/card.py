@@ -27,7 +27,15 @@ from location_context.sections.card import (
 )
 from location_context.sections.contract import UnitsBody
 from location_context.sections.weather import summary_text
-from location_context.sections.weather.rain import dry_rows, rain, usual_rain
+from location_context.sections.weather.rain import (
+    RAIN,
+    Rain,
+    chance_of,
+    dry_rows,
+    falls,
+    rain,
+    usual_rain,
+)
 from location_context.sections.weather.response import Day, WeatherBody, YearBody
 from location_context.sections.weather.summary_text import mean
 from location_context.sections.weather.warning import Danger, dangers
@@ -98,7 +106,7 @@ def card(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter, now: date
     found = dangers(shown.forecast, today, whole.units, fmt)
     return Card(
         template=TEMPLATE if shown.as_one else "",
-        view=shown.typical_day() if shown.as_one else None,
+        view=shown.typical_day(today) if shown.as_one else None,
         facts=shown.facts(today),
         moments=[
             Moment(day=one.day, title=one.short, icon=one.kind, kind="danger") for one in found
@@ -220,7 +228,7 @@ class _Days:
         return Row(
             first=days[0].date,
             last=days[-1].date,
-            spoken=_spoken(days, values, said, text, fmt),
+            spoken=self._spoken(days, values, said, text),
             icon=(_condition(days) or "unknown") if alone and not usual else "",
             low=values[1],
             high=values[0],
@@ -241,9 +249,11 @@ class _Days:
             digits = 0 if units.precipitation == "mm" else 2
             return ("" if amount is None else fmt.measure(amount, units.precipitation, digits)), ""
         if len(days) > 1 and not usual:
-            wet = sum((day.precipitation_probability or 0.0) for day in days) / 100
+            known = [d.precipitation_probability for d in days]
+            chances = [one / 100 for one in known if one is not None]
             text = fmt.gettext("{count} of {total} wet")
-            return text.format(count=fmt.number(round(wet)), total=fmt.number(len(days))), ""
+            wet, total = fmt.number(round(sum(chances))), fmt.number(len(chances))
+            return text.format(count=wet, total=total), ""
         if usual:
             share = fmt.gettext("{count} in {total}")
             tenths = fmt.number(round(chance / 10))
@@ -251,6 +261,35 @@ class _Days:
         if days[0].date in dry:
             return fmt.gettext("dry"), ""
         return fmt.percent(chance), _amount(days[0], units, fmt) if chance >= BOLD else ""
+
+    def _spoken(self, days: Sequence[Day], values: Sequence[str], span: str, rain: str) -> str:
+        """The row as one sentence; `values` are its high and low."""
+        fmt = self.fmt
+        high, low = (value or fmt.gettext("not known") for value in values)
+        facts = [days[0].summary] if len(days) == 1 and days[0].summary else []
+        if span:
+            text = fmt.gettext("high {temperature} ({range}, 8 days in 10)")
+            facts.append(text.format(temperature=high, range=span))
+        else:
+            facts.append(fmt.gettext("high {temperature}").format(temperature=high))
+        facts.append(fmt.gettext("low {temperature}").format(temperature=low))
+        known = [day.precipitation_probability for day in days]
+        weights = [1.0 if chance is None else chance for chance in known]
+        kind, chance = falls(zip(days, weights, strict=True), self.whole.units), mean(known)
+        if rain and chance is None:
+            text = (
+                fmt.gettext("rain {amount}"),
+                fmt.gettext("rain or snow {amount}"),
+                fmt.gettext("snow, as water, {amount}"),
+            )[kind]
+            facts.append(text.format(amount=rain))
+        else:
+            percent = fmt.gettext("not known") if chance is None else fmt.percent(chance)
+            facts.append(chance_of(kind, fmt).format(percent=percent))
+        when = fmt.date_long(days[0].date)
+        if len(days) > 1:
+            when = fmt.dates(days[0].date, days[-1].date)
+        return fmt.gettext("{date}: {facts}.").format(date=when, facts=fmt.join_list(facts))
 
     def facts(self, today: date) -> list[Fact]:
         """How warm it is and how wet, over the days that are left."""
@@ -271,22 +310,30 @@ class _Days:
             facts.append(
                 Fact(value=value, caption=caption, icon="temperature", tone="sun", weight=100)
             )
-        if said := rain(days, today, fmt) if self.forecast else usual_rain(days, fmt):
+        if said := self.said_rain(today):
             facts.append(
                 Fact(value=said.value, caption=said.caption, icon="drop3", tone="rain", weight=90)
             )
         return facts
 
-    def typical_day(self) -> "TypicalDay":
+    def said_rain(self, today: date) -> Rain | None:
+        """The rain of the days that are left, in the words of every page and picture."""
+        say = rain if self.forecast else usual_rain
+        return say(self.all, today, self.whole.units, self.fmt)
+
+    def typical_day(self, today: date) -> "TypicalDay":
         body, fmt, row = self.whole, self.fmt, self._row(self.whole.days)
         tenths = high_tenths(body.days)
         text = fmt.gettext("8 days in 10 reach {range}")
         chance = mean(day.precipitation_probability for day in body.days)
         facts = list[tuple[str, str]]()
-        if said := usual_rain(body.days, fmt):
+        if said := self.said_rain(today):
             facts.append((said.value, said.caption))
         elif row.rain:
-            facts.append((row.rain, fmt.gettext("of rain a day on average")))
+            what = fmt.gettext("of rain or snow a day on average")
+            if falls([(day, 1.0) for day in body.days], body.units) == RAIN:
+                what = fmt.gettext("of rain a day on average")
+            facts.append((row.rain, what))
         sun = mean(day.sunshine_hours for day in body.days)
         if sun is not None and round(sun):
             hours = fmt.ngettext("{hours} hour", "{hours} hours", round(sun))
@@ -323,30 +370,6 @@ def high_tenths(days: Iterable[Day]) -> tuple[float, float] | None:
         return None
     lows, highs = zip(*known, strict=True)
     return sum(lows) / len(known), sum(highs) / len(known)
-
-
-def _spoken(
-    days: Sequence[Day], values: Sequence[str], span: str, rain: str, fmt: Formatter
-) -> str:
-    """The row as one sentence; `values` are its high and low."""
-    high, low = (value or fmt.gettext("not known") for value in values)
-    facts = [days[0].summary] if len(days) == 1 and days[0].summary else []
-    if span:
-        text = fmt.gettext("high {temperature} ({range}, 8 days in 10)")
-        facts.append(text.format(temperature=high, range=span))
-    else:
-        facts.append(fmt.gettext("high {temperature}").format(temperature=high))
-    facts.append(fmt.gettext("low {temperature}").format(temperature=low))
-    if rain and all(day.precipitation_probability is None for day in days):
-        facts.append(fmt.gettext("rain {amount}").format(amount=rain))
-    else:
-        chance = mean(day.precipitation_probability for day in days)
-        known = fmt.gettext("not known") if chance is None else fmt.percent(chance)
-        facts.append(fmt.gettext("chance of rain {percent}").format(percent=known))
-    when = fmt.date_long(days[0].date)
-    if len(days) > 1:
-        when = fmt.dates(days[0].date, days[-1].date)
-    return fmt.gettext("{date}: {facts}.").format(date=when, facts=fmt.join_list(facts))
 
 
 def _condition(days: Sequence[Day]) -> str | None:
@@ -444,17 +467,17 @@ def stale_note(body: WeatherBody, fmt: Formatter) -> str:
     return fmt.gettext("Forecast of {moment}").format(moment=fmt.moment(local))
 
 
-def headline(whole: WeatherBody, near: WeatherBody | None, fmt: Formatter) -> str:
-    """Return the stay's sentence; for a straddling stay the near part's and what is typical."""
+def headline(whole: WeatherBody, near: WeatherBody | None, today: date, fmt: Formatter) -> str:
+    """Return the stay's sentences; for a straddling stay those of both its parts."""
     if near is None:
-        return summary_text.stay_text(whole, fmt)
-    first = summary_text.stay_text(near, fmt)
+        return summary_text.stay_text(whole, today, fmt)
+    said = [summary_text.warmth_text(near, today, fmt)]
     far = [day for day in whole.days if day.date > near.stay.end]
     high, low = mean(d.temperature_max for d in far), mean(d.temperature_min for d in far)
-    if high is None or low is None:
-        return first
-    text = fmt.gettext("From {date}, typically {high} by day and {low} at night.")
-    second = text.format(
-        date=fmt.day(far[0].date), high=fmt.temperature(high), low=fmt.temperature(low)
-    )
-    return fmt.join_sentences([first, second])
+    if high is not None and low is not None:
+        text = fmt.gettext("From {date}, typically {high} by day and {low} at night.")
+        high_text, low_text = fmt.temperature(high), fmt.temperature(low)
+        said.append(text.format(date=fmt.day(far[0].date), high=high_text, low=low_text))
+    if wetness := _Days(whole, near, fmt).said_rain(today):
+        said.append(wetness.sentence(fmt))
+    return fmt.join_sentences(said)

@@ -93,7 +93,7 @@ class Presenter:
             history=self._history(),
         )
         fmt = Formatter(self._query.language)
-        text = fmt.plain(stay_text(body, fmt))
+        text = fmt.plain(stay_text(body, self._today, fmt))
         summary = msgspec.structs.replace(body.summary, text=text)
         return msgspec.structs.replace(body, summary=summary)
 

@@ -1,24 +1,40 @@
-"""The rain of a stay in a few words: the chance of the whole stay, and what to expect of its days.
+"""The rain of a stay in a few words: the one rule for the answer, the page and the pictures.
 
-One function for the page, the compact card and the picture. Each day has a chance p; D is the
-product of all 1 − p, the chance of a dry stay, E the sum of p, the number of wet days to expect.
-Days count as independent, which is on the careful side: wet days come in spells. Of the rules the
-first that fits is said. Where snow falls on most of the wet days, the words are of snow.
+Each day has a chance p; D is the product of all 1 − p, the chance of a dry stay, E the sum of p,
+the number of wet days to expect. Days count as independent, which is on the careful side: wet days
+come in spells. The first rule that fits is said (`claim`); `benchmarks/forecast_spread.py` measures
+how often each comes true. Days that are past count in no sentence.
+
+A forecast day without a chance is wet where its amount says so; of such days, and where a day is
+unknown, wet days are only counted. What falls is rain, snow or either, by condition and
+temperature. "Mostly dry" needs three days: one wet day of two is not mostly dry.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Literal
 
-from location_context.localisation.formatter import EN_DASH, Formatter
+from location_context.localisation.formatter import EN_DASH, Formatter, Message
+from location_context.sections.contract import UnitsBody
 from location_context.sections.weather.response import Day
+from location_context.stay import horizon
 
+Claim = Literal[
+    "dry", "very_likely_dry", "probably_dry", "one_day", "possible", "mostly_dry", "most_days",
+    "counted",
+]  # fmt: skip
 NEAR_LEAD = 3  # days ahead up to which "dry" needs no "very likely"
 DRY, PROBABLY_DRY, MOSTLY_DRY = 0.90, 0.75, 0.40  # chances of a dry stay
 LIKELY, OTHERS_DRY = 0.50, 0.60  # of one wet day, and that all others are dry
 MOST_DAYS = 0.80  # mean chance of a day
 ROW_DRY = 0.05  # chance up to which a row may say "dry"
+WET_DAY = {"mm": 1.0, "inch": 0.04}  # the amount that makes a day wet if it has no chance
+RAIN, EITHER, SNOW = 0, 1, 2  # what falls, to choose a message by
+_LITTLE = 0.1  # share of snow, or of rain, that is not named
+_SNOW_BELOW, _RAIN_FROM = -2.0, 2.0  # °C, a day's mean; between them it may be either
+_RAINY = {"drizzle", "rain", "heavy_rain", "thunderstorm"}
 _SNOWY = {"snow", "heavy_snow"}
 
 
@@ -29,82 +45,142 @@ class Rain:
     value: str
     caption: str
 
-
-@dataclass(frozen=True)
-class _Chances:
-    """The chances of the days whose chance is known, 0 to 1."""
-
-    days: Sequence[Day]
-    of: Sequence[float]
-
-    @classmethod
-    def among(cls, days: Sequence[Day]) -> "_Chances":
-        known = [day for day in days if day.precipitation_probability is not None]
-        return cls(known, [(day.precipitation_probability or 0.0) / 100 for day in known])
-
-    @property
-    def dry(self) -> float:
-        return math.prod(1 - p for p in self.of)
-
-    @property
-    def wet_days(self) -> float:
-        return sum(self.of)
-
-    @property
-    def wettest(self) -> Day:
-        return max(zip(self.of, self.days, strict=True), key=lambda one: one[0])[1]
-
-    @property
-    def snowy(self) -> bool:
-        """Whether snow falls on most of the days that are rather wet."""
-        wet = [day for day, p in zip(self.days, self.of, strict=True) if p >= LIKELY]
-        snow = [day for day in wet if day.condition in _SNOWY]
-        return bool(wet) and 2 * len(snow) > len(wet)
+    def sentence(self, fmt: Formatter) -> str:
+        text = fmt.comma.join(part for part in (self.value, self.caption) if part)
+        return fmt.gettext("{sentence}.").format(sentence=text)
 
 
-def rain(days: Sequence[Day], today: date, fmt: Formatter) -> Rain | None:
-    """The rain of days that are forecast, or partly so; None where no chance is known."""
-    chances = _Chances.among(days)
-    if not chances.of:
+def claim(chances: Sequence[float], last: int) -> Claim:
+    """Return the first rule that fits chances of 0 to 1; the last day is `last` days ahead."""
+    dry, wet = math.prod(1 - p for p in chances), sum(chances)
+    if dry >= DRY:
+        return "dry" if last <= NEAR_LEAD else "very_likely_dry"
+    if dry >= PROBABLY_DRY:
+        return "probably_dry"
+    *others, highest = sorted(chances)
+    if highest >= LIKELY and math.prod(1 - p for p in others) >= OTHERS_DRY:
+        return "one_day"
+    if dry >= MOSTLY_DRY and wet < 1:
+        return "mostly_dry" if len(chances) > 2 else "possible"
+    return "most_days" if wet / len(chances) >= MOST_DAYS else "counted"
+
+
+def rain(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatter) -> Rain | None:
+    """The rain of a stay that is forecast, or partly so; None where nothing can be said."""
+    left = [day for day in days if day.date >= today]
+    pairs = [(day, _chance(day, today, units)) for day in left]
+    known = [(day, p) for day, p in pairs if p is not None]
+    if not known:
         return None
-    over = fmt.gettext("{percent} chance of rain over the stay")
-    if chances.snowy:
-        over = fmt.gettext("{percent} chance of snow over the stay")
-    percent = fmt.percent(100 * (1 - chances.dry))
-    if value := _dry(chances, today, fmt) or _one_day(chances, fmt):
-        return Rain(value=value, caption=over.format(percent=percent))
-    wet, snowy = chances.wet_days, chances.snowy
-    if chances.dry >= MOSTLY_DRY and wet < 1:
-        return Rain(value=fmt.gettext("Mostly dry"), caption=fmt.gettext("perhaps one wet day"))
-    value = _counted(wet, len(chances.of), snowy=snowy, fmt=fmt)
-    if wet / len(chances.of) >= MOST_DAYS:
-        value = fmt.gettext("Snow most days") if snowy else fmt.gettext("Rain most days")
-    worst = fmt.gettext("most likely on {date}")
-    return Rain(value=value, caption=worst.format(date=fmt.day(chances.wettest.date)))
+    chances, kind = [p for _, p in known], falls(known, units)
+    if any(day.precipitation_probability is None for day in left):
+        if round(sum(chances)) == 0:  # nothing is sure of amounts, or of some days only
+            return None
+        return Rain(value=_counted(chances, kind, fmt), caption=_likeliest(known, fmt))
+    said = claim(chances, (left[-1].date - today).days)
+    caption: str = _over(chances, kind, fmt, whole=len(left) == len(days))
+    if said == "mostly_dry":
+        caption = fmt.gettext("perhaps one wet day")
+    elif said in {"most_days", "counted"}:
+        caption = _likeliest(known, fmt) or caption
+    value = {
+        "dry": fmt.gettext("Dry"),
+        "very_likely_dry": fmt.gettext("Very likely dry"),
+        "probably_dry": fmt.gettext("Probably dry"),
+        "one_day": _one_day(known, units, fmt),
+        "possible": (
+            fmt.gettext("Rain possible"),
+            fmt.gettext("Rain or snow possible"),
+            fmt.gettext("Snow possible"),
+        )[kind],
+        "mostly_dry": fmt.gettext("Mostly dry"),
+        "most_days": (
+            fmt.gettext("Rain most days"),
+            fmt.gettext("Rain or snow most days"),
+            fmt.gettext("Snow most days"),
+        )[kind],
+        "counted": _counted(chances, kind, fmt),
+    }[said]
+    return Rain(value=value, caption=caption)
 
 
-def _dry(chances: _Chances, today: date, fmt: Formatter) -> str:
-    if chances.dry >= DRY:
-        if (chances.days[-1].date - today).days <= NEAR_LEAD:
-            return fmt.gettext("Dry")
-        return fmt.gettext("Very likely dry")
-    return fmt.gettext("Probably dry") if chances.dry >= PROBABLY_DRY else ""
+def _chance(day: Day, today: date, units: UnitsBody) -> float | None:
+    """The chance of a wet day, 0 to 1; of a forecast without one the amount decides."""
+    if day.precipitation_probability is not None:
+        return day.precipitation_probability / 100
+    if day.precipitation_sum is None or day.date > horizon(today):
+        return None
+    return float(day.precipitation_sum >= WET_DAY[units.precipitation])
 
 
-def _one_day(chances: _Chances, fmt: Formatter) -> str:
-    """The one day on which it is likely, where the others are rather dry."""
-    wettest = chances.wettest
-    others = math.prod(
-        1 - p for day, p in zip(chances.days, chances.of, strict=True) if day is not wettest
-    )
-    if max(chances.of) < LIKELY or others < OTHERS_DRY:
+def _over(chances: Sequence[float], kind: int, fmt: Formatter, *, whole: bool) -> str:
+    """The chance that it rains at all; `whole` is whether these are all days of the stay."""
+    count = len(chances)
+    text = (
+        fmt.ngettext(
+            "{percent} chance of rain over {count} day",
+            "{percent} chance of rain over {count} days",
+            count,
+        ),
+        fmt.ngettext(
+            "{percent} chance of rain or snow over {count} day",
+            "{percent} chance of rain or snow over {count} days",
+            count,
+        ),
+        fmt.ngettext(
+            "{percent} chance of snow over {count} day",
+            "{percent} chance of snow over {count} days",
+            count,
+        ),
+    )[kind]
+    if count == 1:
+        text = chance_of(kind, fmt)
+    elif whole:
+        text = (
+            fmt.gettext("{percent} chance of rain over the stay"),
+            fmt.gettext("{percent} chance of rain or snow over the stay"),
+            fmt.gettext("{percent} chance of snow over the stay"),
+        )[kind]
+    percent = fmt.percent(100 * (1 - math.prod(1 - p for p in chances)))
+    return text.format(percent=percent, count=fmt.number(count))
+
+
+def chance_of(kind: int, fmt: Formatter) -> Message:
+    """The message of the chance of one day."""
+    return (
+        fmt.gettext("chance of rain {percent}"),
+        fmt.gettext("chance of rain or snow {percent}"),
+        fmt.gettext("chance of snow {percent}"),
+    )[kind]
+
+
+def _one_day(known: Sequence[tuple[Day, float]], units: UnitsBody, fmt: Formatter) -> str:
+    """The one day on which it is likely, and what falls on it."""
+    wettest = max(known, key=lambda one: one[1])
+    text = (
+        fmt.gettext("Rain on {date}"),
+        fmt.gettext("Rain or snow on {date}"),
+        fmt.gettext("Snow on {date}"),
+    )[falls([wettest], units)]
+    return text.format(date=fmt.day(wettest[0].date))
+
+
+def _likeliest(known: Sequence[tuple[Day, float]], fmt: Formatter) -> str:
+    """The day, or both, of the highest chance; of more the one with the highest amount."""
+    highest = max(round(100 * p) for _, p in known)
+    days = [day for day, p in known if round(100 * p) == highest]
+    if len(days) <= 2:
+        dates = fmt.join_list([fmt.day(day.date) for day in days])
+        return fmt.gettext("most likely on {date}").format(date=dates)
+    *_, second, most = sorted(days, key=lambda day: day.precipitation_sum or 0.0)
+    if (second.precipitation_sum or 0.0) == (most.precipitation_sum or 0.0):
         return ""
-    text = fmt.gettext("Snow on {date}") if chances.snowy else fmt.gettext("Rain on {date}")
-    return text.format(date=fmt.day(wettest.date))
+    return fmt.gettext("wettest on {date}").format(date=fmt.day(most.date))
 
 
-def _counted(wet: float, count: int, *, snowy: bool, fmt: Formatter) -> str:
+def _counted(chances: Sequence[float], kind: int, fmt: Formatter) -> str:
     """How many of the days are wet, as a range where either number is as good."""
+    wet, count = sum(chances), len(chances)
     whole = math.floor(wet)
     if 0.25 <= wet - whole <= 0.75 and whole >= 1:
         high = min(count, whole + 1)
@@ -113,35 +189,68 @@ def _counted(wet: float, count: int, *, snowy: bool, fmt: Formatter) -> str:
         high = max(1, round(wet))
         number = fmt.number(high)
     text = fmt.ngettext("{number} wet day of {count}", "{number} wet days of {count}", high)
-    if snowy:
+    if kind == SNOW:
         text = fmt.ngettext("{number} snowy day of {count}", "{number} snowy days of {count}", high)
     return text.format(number=number, count=fmt.number(count))
 
 
-def usual_rain(days: Sequence[Day], fmt: Formatter) -> Rain | None:
+def usual_rain(days: Sequence[Day], today: date, units: UnitsBody, fmt: Formatter) -> Rain | None:
     """The rain of typical days, by wet days in ten; None where no chance is known."""
-    chances = _Chances.among(days)
-    if not chances.of:
+    known = [
+        (day, day.precipitation_probability / 100)
+        for day in days
+        if day.date >= today and day.precipitation_probability is not None
+    ]
+    if not known:
         return None
-    count = len(chances.of)
-    tenths, wet = round(10 * chances.wet_days / count), round(chances.wet_days)
+    count, expected = len(known), sum(p for _, p in known)
+    tenths, wet = round(10 * expected / count), round(expected)
     text = fmt.ngettext("{count} wet day in 10", "{count} wet days in 10", tenths)
-    value = text.format(count=fmt.number(tenths))
-    if not tenths:
-        value = fmt.gettext("Hardly ever wet")
-    mine = fmt.gettext("about {wet} of your {count}")
-    return Rain(
-        value=value,
-        caption=mine.format(wet=fmt.number(wet), count=fmt.number(count))
-        if count > 1
-        else fmt.gettext("at this time of year"),
-    )
+    if falls(known, units) == SNOW:
+        text = fmt.ngettext("{count} snowy day in 10", "{count} snowy days in 10", tenths)
+    value = text.format(count=fmt.number(tenths)) if tenths else fmt.gettext("Hardly ever wet")
+    caption: str = fmt.gettext("at this time of year")
+    if count > 1 and wet:
+        mine = fmt.gettext("about {wet} of your {count}")
+        caption = mine.format(wet=fmt.number(wet), count=fmt.number(count))
+    return Rain(value=value, caption=caption)
+
+
+def falls(known: Iterable[tuple[Day, float]], units: UnitsBody) -> int:
+    """Return `RAIN`, `SNOW` or `EITHER` of days, weighed by their chances; snow is not "wet"."""
+    pairs = list(known)
+    wet = sum(p for _, p in pairs)
+    snow = sum(p * _snow_share(day, units) for day, p in pairs)
+    if snow <= _LITTLE * wet:
+        return RAIN
+    return SNOW if snow >= (1 - _LITTLE) * wet else EITHER
+
+
+def _snow_share(day: Day, units: UnitsBody) -> float:
+    """How much of what falls is snow, from the condition and the day's mean temperature."""
+    if day.condition in _SNOWY:
+        return 1.0
+    if day.condition == "sleet":
+        return 0.5
+    middle, high, low = day.temperature_mean, day.temperature_max, day.temperature_min
+    if middle is None and high is not None and low is not None:
+        middle = (high + low) / 2
+    if middle is None:
+        return 0.0
+    celsius = (middle - 32) / 1.8 if units.temperature == "°F" else middle
+    if celsius < _SNOW_BELOW:  # an estimate is often colder than the forecast with its condition
+        return 1.0
+    return 0.5 if celsius < _RAIN_FROM and day.condition not in _RAINY else 0.0
 
 
 def dry_rows(days: Sequence[Day]) -> frozenset[date]:
     """The days whose row may say "dry": each almost surely, and probably all of them."""
-    chances = _Chances.among(days)
-    dry = [(p, day.date) for day, p in zip(chances.days, chances.of, strict=True) if p <= ROW_DRY]
-    if math.prod(1 - p for p, _ in dry) < PROBABLY_DRY:
+    dry = {
+        day.date: day.precipitation_probability / 100
+        for day in days
+        if day.precipitation_probability is not None
+        and day.precipitation_probability <= 100 * ROW_DRY
+    }
+    if math.prod(1 - p for p in dry.values()) < PROBABLY_DRY:
         return frozenset()
-    return frozenset(day for _, day in dry)
+    return frozenset(dry)

@@ -1,30 +1,21 @@
-"""The weather of a stay in words: one sentence for the answer and the card; lines for a terminal.
+"""The weather of a stay in words: plain sentences for the answer; lines for a terminal.
 
-The word for the warmth follows the mean of the highs, in °C. Of rain and snow nothing is stated
-flatly that is less likely than `SURE`: neither a dry stay, nor rain on every day, nor on a date.
-Days count as independent, which is on the careful side: wet days come in spells. All else is the
-expected number of wet days, with "about". `benchmarks/forecast_spread.py` measures both.
+The word for the warmth follows the mean of the highs, in °C; what is said of rain is `rain.py`'s.
 """
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal
+from datetime import date
 
-from location_context.localisation.formatter import NO_BREAK, Formatter, Message
+from location_context.localisation.formatter import NO_BREAK, Formatter
 from location_context.localisation.language import Language
 from location_context.sections.contract import UnitsBody
 from location_context.sections.section import UNKNOWN, TextTable
 from location_context.sections.weather.estimate import unusual
+from location_context.sections.weather.rain import rain, usual_rain
 from location_context.sections.weather.response import Condition, Day, WeatherBody
 
-Claim = Literal["dry", "mostly_dry", "dated", "counted", "daily"]
-SURE = 0.7  # probability from which something is said without "about"
-MAX_DATES_NAMED = 2
-WET_DAY = {"mm": 1.0, "inch": 0.04}  # the amount that makes a day wet if it has no chance
 ALL_YEARS = 10
-_SNOW_BELOW, _RAIN_FROM = -2.0, 2.0  # °C, a day's mean; between them it may be either
-_RAINY = {"drizzle", "rain", "heavy_rain", "thunderstorm"}
-_SNOWY = {"snow", "heavy_snow"}
 _TERMINAL = {  # the columns of the terminal's table by field: heading and kind of unit
     "temperature_max": ("max", "temperature"),
     "temperature_min": ("min", "temperature"),
@@ -35,43 +26,44 @@ _TERMINAL = {  # the columns of the terminal's table by field: heading and kind 
 }
 
 
-def stay_text(body: WeatherBody, fmt: Formatter) -> str:
-    """Return the stay in a sentence, and what is unusual of it or how few years it rests on.
-
-    The card shows it as it is, `summary.text` in plain characters.
-    """
+def stay_text(body: WeatherBody, today: date, fmt: Formatter) -> str:
+    """Return the days of a stay that are left in plain sentences: warmth, rain, what is unusual."""
     if body.mode == "forecast":
-        return fmt.join_sentences([_forecast(body, fmt), _departure(body, fmt)])
-    return fmt.join_sentences([_typical(body, fmt), _few_years(body, fmt)])
+        said = rain(body.days, today, body.units, fmt)
+        departure = "" if body.stay.start < today else _departure(body, fmt)
+    else:
+        said = usual_rain(body.days, today, body.units, fmt)
+        departure = _few_years(body, fmt)
+    wetness = said.sentence(fmt) if said else ""
+    return fmt.join_sentences([warmth_text(body, today, fmt), wetness, departure])
 
 
-def _forecast(body: WeatherBody, fmt: Formatter) -> str:
-    """Say how warm it is by day, and how wet."""
-    highs = [day.temperature_max for day in body.days if day.temperature_max is not None]
-    if not highs:
+def warmth_text(body: WeatherBody, today: date, fmt: Formatter) -> str:
+    """Say how warm the days are that are left, by day, and where they are typical also at night."""
+    left = [day for day in body.days if day.date >= today]
+    highs = [day.temperature_max for day in left if day.temperature_max is not None]
+    lows = [day.temperature_min for day in left if day.temperature_min is not None]
+    if body.mode == "forecast" and not highs:
         return fmt.gettext("Little is known of these dates yet.")
-    temperature = fmt.gettext("{warm}, {range} by day").format(
-        warm=warmth(sum(highs) / len(highs), body, fmt),
-        range=_degrees(fmt.temperatures(min(highs), max(highs)), body),
-    )
-    return _join(temperature, _rain(body, fmt), fmt)
-
-
-def _typical(body: WeatherBody, fmt: Formatter) -> str:
-    """Say what is typical by day, at night, and of rain."""
-    high, low = body.summary.temperature_max_mean, body.summary.temperature_min_mean
-    if body.basis.kind == "monthly_mean" or high is None or low is None:
-        return _monthly(body, fmt)
-    temperature = fmt.gettext("Typically {warm}, {high} by day and {low} at night").format(
+    if body.mode == "forecast":
+        text = fmt.gettext("{warm}, {range} by day").format(
+            warm=warmth(sum(highs) / len(highs), body, fmt),
+            range=_degrees(fmt.temperatures(min(highs), max(highs)), body),
+        )
+        return fmt.gettext("{sentence}.").format(sentence=text)
+    if body.basis.kind == "monthly_mean" or not highs or not lows:
+        return _monthly(left, body, fmt)
+    high, low = sum(highs) / len(highs), sum(lows) / len(lows)
+    text = fmt.gettext("Typically {warm}, {high} by day and {low} at night").format(
         warm=warmth(high, body, fmt, lower=True),
         high=_degrees(fmt.temperature(high), body),
         low=_degrees(fmt.temperature(low), body),
     )
-    return _join(temperature, _rain(body, fmt), fmt)
+    return fmt.gettext("{sentence}.").format(sentence=text)
 
 
-def _monthly(body: WeatherBody, fmt: Formatter) -> str:
-    middle = mean(day.temperature_mean for day in body.days)
+def _monthly(days: Sequence[Day], body: WeatherBody, fmt: Formatter) -> str:
+    middle = mean(day.temperature_mean for day in days)
     if middle is None:
         return fmt.gettext("Little is known of these dates.")
     text = fmt.gettext("About {temperature} on average, day and night, at this time of year.")
@@ -81,12 +73,6 @@ def _monthly(body: WeatherBody, fmt: Formatter) -> str:
 def _degrees(text: str, body: WeatherBody) -> str:
     """Name the scale of a temperature or a range: `24–28 °C`."""
     return text.replace("°", "") + NO_BREAK + body.units.temperature
-
-
-def _join(temperature: str, rain: str, fmt: Formatter) -> str:
-    if not rain:
-        return fmt.gettext("{sentence}.").format(sentence=temperature)
-    return fmt.gettext("{first}; {second}.").format(first=temperature, second=rain)
 
 
 def _departure(body: WeatherBody, fmt: Formatter) -> str:
@@ -138,125 +124,6 @@ def warmth(high: float, body: WeatherBody, fmt: Formatter, *, lower: bool = Fals
         (math.inf, fmt.gettext("Very hot"), fmt.gettext("very hot")),
     )
     return next(pair[lower] for limit, *pair in steps if celsius < limit)
-
-
-def rain_claim(chances: Sequence[float]) -> Claim:
-    """Return what the chances (0 to 1) of a stay's days allow to be said of rain.
-
-    `dry` and `daily` are true of the whole stay with at least the probability `SURE`, `dated` of
-    all dates from that chance on, if they are few and no further wet day is expected.
-    """
-    likely = [chance for chance in chances if chance >= SURE]
-    count = expected_days(chances)
-    if math.prod(1 - chance for chance in chances) >= SURE:
-        return "dry"
-    if math.prod(chances) >= SURE:
-        return "daily"
-    if count == 0:
-        return "mostly_dry"
-    if len(likely) == count <= MAX_DATES_NAMED and math.prod(likely) >= SURE:
-        return "dated"
-    return "counted"
-
-
-def expected_days(chances: Sequence[float]) -> int:
-    """Return the expected number of wet days, halves rounded up."""
-    return math.floor(sum(chances) + 0.5)
-
-
-def _rain(body: WeatherBody, fmt: Formatter) -> str:
-    """Say how wet it will be; nothing where too little is known."""
-    known = [(day, c) for day in body.days if (c := _chance(day, body.units)) is not None]
-    if not known:
-        return ""
-    chances = [chance for _, chance in known]
-    what = _what_falls(known, body.units)
-    if len(body.days) == 1:
-        text = (
-            fmt.gettext("chance of rain {percent}"),
-            fmt.gettext("chance of rain or snow {percent}"),
-            fmt.gettext("chance of snow {percent}"),
-        )[what]
-        return text.format(percent=fmt.percent(100 * chances[0]))
-    claim = rain_claim(chances)
-    if any(day.precipitation_probability is None for day in body.days):
-        claim = "counted"  # nothing is sure of amounts, or of some days only
-    if claim == "counted":
-        return _counted(what, expected_days(chances), len(known), fmt)
-    dates = [fmt.day(day.date) for day, chance in known if chance >= SURE]
-    return _claimed(claim, what, fmt).format(dates=fmt.join_list(dates))
-
-
-def _claimed(claim: Claim, what: int, fmt: Formatter) -> Message:
-    if claim == "dry":
-        return fmt.gettext("dry throughout")
-    if claim == "mostly_dry":
-        return fmt.gettext("mostly dry")
-    if claim == "daily":
-        return (
-            fmt.gettext("rain every day"),
-            fmt.gettext("rain or snow every day"),
-            fmt.gettext("snow every day"),
-        )[what]
-    return (
-        fmt.gettext("rain on {dates}"),
-        fmt.gettext("rain or snow on {dates}"),
-        fmt.gettext("snow on {dates}"),
-    )[what]
-
-
-def _counted(what: int, count: int, days: int, fmt: Formatter) -> str:
-    if count == 0:
-        return ""
-    text = (
-        fmt.ngettext(
-            "rain on about {count} of {days} days", "rain on about {count} of {days} days", count
-        ),
-        fmt.ngettext(
-            "rain or snow on about {count} of {days} days",
-            "rain or snow on about {count} of {days} days",
-            count,
-        ),
-        fmt.ngettext(
-            "snow on about {count} of {days} days", "snow on about {count} of {days} days", count
-        ),
-    )[what]
-    return text.format(count=fmt.number(count), days=days)
-
-
-def _chance(day: Day, units: UnitsBody) -> float | None:
-    """Return the chance of a wet day, 0 to 1; without one the amount decides."""
-    if day.precipitation_probability is not None:
-        return day.precipitation_probability / 100
-    if day.precipitation_sum is None:
-        return None
-    return float(day.precipitation_sum >= WET_DAY[units.precipitation])
-
-
-def _what_falls(known: Sequence[tuple[Day, float]], units: UnitsBody) -> int:
-    """Return 0 for rain, 2 for snow, 1 for either, weighed by the days' chances."""
-    wet = sum(chance for _, chance in known)
-    snow = sum(chance * _snow_share(day, units) for day, chance in known)
-    if snow <= 0.1 * wet:
-        return 0
-    return 2 if snow >= 0.9 * wet else 1
-
-
-def _snow_share(day: Day, units: UnitsBody) -> float:
-    """Return how much of what falls is snow, from the condition and the day's mean temperature."""
-    if day.condition in _SNOWY:
-        return 1.0
-    if day.condition == "sleet":
-        return 0.5
-    middle = day.temperature_mean
-    if middle is None:
-        middle = mean((day.temperature_max, day.temperature_min))
-    if middle is None:
-        return 0.0
-    celsius = _celsius(middle, units)
-    if celsius < _SNOW_BELOW:  # an estimate is often colder than the forecast with its condition
-        return 1.0
-    return 0.5 if celsius < _RAIN_FROM and day.condition not in _RAINY else 0.0
 
 
 def _celsius(value: float, units: UnitsBody) -> float:
