@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 
 from location_context.cli.serve import HTTP1_SETTINGS
+from location_context.localisation.language import Languages
+from location_context.widget import png
 from tests.databases import OwnRedis
 from tests.serving import serve
 from tests.web.commands import command, serving, starting, with_redis
@@ -302,6 +304,8 @@ def test_for_people_it_says_in_a_line_where_the_data_lies_and_ctrl_c_ends_it_cle
         served.signal(signal.SIGINT)
         printed = served.printed()
     assert f"Serving at http://127.0.0.1:{served.port}, data directory {folder}" in printed
+    # which is nothing where every language has its fonts
+    assert png.missing_letters(Languages.load()) in " ".join(printed.split())
     assert served.process.returncode == 0, printed
     assert "Traceback" not in printed
 
