@@ -157,7 +157,7 @@ LINES = {
     "gazetteer": 450,
     "localisation": 550,
     "sections": 1600,  # what all sections share
-    "sections/astronomy": 2650,
+    "sections/astronomy": 2700,
     "sections/events": 5300,
     "sections/guide": 2650,
     "sections/weather": 6800,

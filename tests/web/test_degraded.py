@@ -122,7 +122,8 @@ def test_an_answer_is_degraded_exactly_when_it_is_kept_for_a_shorter_time(
             schema = {**schema, "components": document["components"]}
             assert jsonschema_rs.is_valid(schema, body), section
         widget = HTTP.get(f"{client.served.url}/v1/pulse", params=NEAR)
-    assert (widget.headers["cache-control"] == "public, max-age=60") == (fault is not None)
+    short = {"public, max-age=60", "public, max-age=3"}  # the latter while an answer is on its way
+    assert (widget.headers["cache-control"] in short) == (fault is not None)
     if is_spent:
         assert widget.headers["cache-control"].startswith("public, max-age=900, ")
 

@@ -175,9 +175,9 @@ def test_a_renderer_that_fails_is_an_internal_error_and_shows_nothing_of_the_ins
 def test_the_renderer_knows_each_family_by_the_name_that_lines_give(font):
     line = fonts.Typeface([font]).marked("Aé")
     svg = (
-        '<svg xmlns="http://www.w3.org/2000/svg" width="60" height="30"><style>.c{fill:#ffffff;'
+        '<svg xmlns="http://www.w3.org/2000/svg" width="60" height="30"><style>.c0{fill:#ffffff;'
         "stroke:#dfe4e3}.b{fill:#131d1c;font-size:20px;font-weight:600}</style>"
-        f'<rect class="c" width="60" height="30"/><text class="b" x="5" y="20">{line}</text></svg>'
+        f'<rect class="c0" width="60" height="30"/><text class="b" x="5" y="20">{line}</text></svg>'
     )
     drawn = Image.open(io.BytesIO(rasterize.png(svg, font.files))).convert("RGB")
     inked = drawn.point([255 * (value < 128) for value in range(256)] * 3).convert("L")
@@ -187,7 +187,7 @@ def test_the_renderer_knows_each_family_by_the_name_that_lines_give(font):
 def test_a_card_that_is_too_large_does_without_shades(monkeypatch):
     svg = (
         '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><style>.b{fill:#0f766e}'
-        '.c{fill:#ffffff;stroke:#dfe4e3}</style><rect class="c" width="9" height="9"/>'
+        '.c0{fill:#ffffff;stroke:#dfe4e3}</style><rect class="c0" width="9" height="9"/>'
         '<circle class="b" cx="4" cy="4" r="3.3"/></svg>'
     )
     full_shades = Image.open(io.BytesIO(rasterize.png(svg, [])))

@@ -19,6 +19,7 @@ from location_context.sections.astronomy.drawing import (
     lit_part,
     turns,
 )
+from location_context.sections.astronomy.highlight_views import highlight_views
 from location_context.sections.astronomy.section import Astronomy
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 from location_context.sections.contract import PointBody
@@ -240,13 +241,12 @@ def test_what_is_past_is_neither_fact_nor_highlight_of_a_stay_in_progress(gazett
     asked = query(gazetteer, 43.3, -1.98, "2026-08-10", 8)
     body = read(Astronomy(EPHEMERIS, lambda: NOW), asked)
     before, after = (
-        (sky.card(body, EPHEMERIS, WORDS, today), sky.brief(body, WORDS, today))
-        for today in (date(2026, 8, 10), date(2026, 8, 14))
+        sky.card(body, EPHEMERIS, WORDS, today) for today in (date(2026, 8, 10), date(2026, 8, 14))
     )
-    assert "eclipse" in before[0].facts[0].value
-    assert "eclipse" not in " ".join(fact.value for fact in after[0].facts)
-    assert "Perseid meteors" in [one.name for one in before[1].items]
-    assert "Perseid meteors" not in [one.name for one in after[1].items]
+    assert "eclipse" in before.facts[0].value
+    assert "eclipse" not in " ".join(fact.value for fact in after.facts)
+    assert "Perseid meteors" in [one.title for one in before.moments]
+    assert "Perseid meteors" not in [one.title for one in after.moments]
 
 
 def test_the_rate_of_a_shower_is_what_is_seen_there_in_words(gazetteer):
@@ -254,8 +254,8 @@ def test_the_rate_of_a_shower_is_what_is_seen_there_in_words(gazetteer):
         body = read(
             Astronomy(EPHEMERIS, lambda: NOW), query(gazetteer, lat, -1.98, "2026-08-11", 4)
         )
-        items = sky.brief(body, WORDS, date(2026, 8, 11)).items
-        return next(one.details[0] for one in items if one.name == "Perseid meteors")
+        views = highlight_views(body, WORDS, date(2026, 8, 11))
+        return next(one.text for one in views if one.title == "Perseid meteors")
 
     assert perseids(43.3).endswith("Dozens of meteors an hour, no moonlight.")
     assert perseids(-18.0).endswith("More than ten meteors an hour, no moonlight.")

@@ -49,9 +49,9 @@ def png(svg: str, font_files: Sequence[str]) -> bytes:
         _CLEAR: _where(alpha, below=128),
     }
     made = b""
-    for shades in _SHADES:
+    for shades, bars in ((_SHADES[0], _BARS), (_SHADES[1], _BARS), (_SHADES[1], ())):
         shaded = [_mixed(ground, one, part) for one in colours for part in shades]
-        shaded += [_mixed(ground, one, part) for one in scale for part in _BARS]
+        shaded += [_mixed(ground, one, part) for one in scale for part in bars]
         made = _packed(opaque, places, [line, ground, *dict.fromkeys(shaded)][:_MOST_COLOURS])
         if len(made) <= MOST_BYTES:
             break

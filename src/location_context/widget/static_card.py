@@ -23,7 +23,7 @@ from location_context.widget.colour import Scheme, palette
 from location_context.widget.content import ErrorView, Header, SectionResults
 from location_context.widget.fonts import Typeface
 from location_context.widget.stay import COMPACT, Line, Shown, StayCard, facts, joined
-from location_context.widget.text_width import DOT, SMALL, lines, width
+from location_context.widget.text_width import DOT, SMALL, fitting, lines, width
 
 WIDTH, MARGIN, GUTTER = 600, 24, 14  # px
 INNER = WIDTH - 2 * MARGIN
@@ -243,10 +243,8 @@ class StaticCard:
         for line in before:
             self.line(line, style, x)
             self.y += size * LEADING
-        # a name in two directions that is broken would take the note into its own, and so does
-        # what draws the PNG
-        is_whole = not before and not self.typeface
-        alone = is_whole or self.fmt.language.direction == "ltr"
+        # from right to left, a name in Latin letters would take the note into its own direction
+        alone = self.fmt.language.direction == "ltr"
         beside = note and alone and width(f"{last} {note}", size, bold=True) <= most
         self.line(last, style, x, note=note if beside else "")
         self.y += size * LEADING
@@ -264,7 +262,7 @@ class StaticCard:
         self.paragraph(brief.lead, "n", WIDTH - MARGIN - x, x)
         self.paragraph(brief.remark, "q", WIDTH - MARGIN - x, x)
         before = max((one.icons for one in brief.items if one.icon), default=0) * (SMALL_ICON + 1)
-        for item in brief.items:
+        for item in fitting(brief.items):
             self.y += 2
             self._item(item, before + 8 if before else 0)
 
@@ -344,7 +342,7 @@ def text_of(stay: CardContent, fmt: Formatter) -> str:
         said += [*(stay.days.warning or ())]
         said += [_line_text(one, fmt) for one in stay.days.rows or stay.days.dated]
     for brief in stay.briefs:
-        items = "; ".join(_item_text(item, fmt) for item in brief.items)
+        items = "; ".join(_item_text(item, fmt) for item in fitting(brief.items))
         parts = [brief.lead, brief.remark, items]
         sentences = [part if part.endswith(".") else f"{part}." for part in parts if part]
         heading = fmt.gettext("{section}:").format(section=brief.heading)
