@@ -208,12 +208,17 @@ def database_settings(request: pytest.FixtureRequest) -> Settings:
     return request.getfixturevalue(f"{request.param}_settings")
 
 
+EMPTY_SCHEMA = (  # as PostgreSQL makes it, with the right of all roles to use it
+    "DROP SCHEMA public CASCADE; CREATE SCHEMA public; GRANT USAGE ON SCHEMA public TO PUBLIC"
+)
+
+
 def make_before_first(settings: Settings) -> None:
     """Fill a new database as the last schema before the first release left it."""
     script = Path(__file__).parent / "storage/before_first"
     if settings.database_url:
         with psycopg.connect(settings.database, autocommit=True) as connection:
-            connection.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+            connection.execute(EMPTY_SCHEMA)
             connection.execute((script / "postgresql.sql").read_text(encoding="utf-8"))
         return
     path = Path(settings.database.removeprefix("sqlite:///"))

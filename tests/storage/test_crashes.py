@@ -15,6 +15,7 @@ from location_context.storage import schema
 from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.database import Database
 from location_context.storage.sqlite import WriteLock
+from tests.databases import EMPTY_SCHEMA
 from tests.storage.subprocess_targets import child, migrate_and_die, open_once, plain, write_keys
 
 pytestmark = pytest.mark.anyio
@@ -87,9 +88,8 @@ async def no_schema(database_settings: Settings) -> Settings:
     """A database without anything in it."""
     if database_settings.database_url:
         database = await Database.open(database_settings)
-        await database.execute(
-            (text("DROP SCHEMA public CASCADE"), {}), (text("CREATE SCHEMA public"), {})
-        )
+        for statement in EMPTY_SCHEMA.split("; "):
+            await database.execute((text(statement), {}))
         await database.close()
     return database_settings
 
