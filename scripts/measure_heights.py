@@ -8,23 +8,12 @@ Usage: python scripts/measure_heights.py
 """
 
 import json
-import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import sync_playwright
+from stays import sampled
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
-
-from tests.moved_clock import MovedClock  # noqa: E402  the path comes first
-from tests.serving import free_port, serve  # noqa: E402
-from tests.widget.browser import chromium_path  # noqa: E402
-from tests.widget.samples.sections import sample_sections  # noqa: E402
-
-from location_context.settings import Settings  # noqa: E402
-
 OUT = ROOT / "src" / "location_context" / "widget" / "heights.json"
 # on both sides of every change of the layout
 WIDTHS = (280, 320, 390, 431, 432, 500, 559, 560, 639, 640, 720, 879, 880, 1000, 1200)
@@ -52,23 +41,12 @@ MEASURE = """(widths) => {
 
 
 def main() -> None:
-    clock, port = MovedClock(), free_port()
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        settings = Settings(
-            data_dir=Path(folder), public_url=f"http://127.0.0.1:{port}", log_level="error",
-            widget_per_minute=100_000,
-        )  # fmt: skip
-        browser = playwright.chromium.launch(
-            executable_path=chromium_path(),
-            args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
-        )
+    found: dict[str, list[dict[str, Any]]] = {}
+    with sampled() as (browser, url):
         page = browser.new_page(viewport={"width": 1300, "height": 800}, bypass_csp=True)
-        found: dict[str, list[dict[str, Any]]] = {}
-        with serve(settings, clock=clock, sections=sample_sections(clock), port=port) as served:
-            for name, stay in STAYS.items():
-                page.goto(f"{served.url}/v1/pulse?{stay}")
-                found[name] = page.evaluate(MEASURE, list(WIDTHS))
-        browser.close()
+        for name, stay in STAYS.items():
+            page.goto(f"{url}/v1/pulse?{stay}")
+            found[name] = page.evaluate(MEASURE, list(WIDTHS))
     OUT.write_text(layout(parts(found)))
     print(f"{OUT.relative_to(ROOT)}: {OUT.stat().st_size:,} bytes")
 

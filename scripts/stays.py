@@ -7,6 +7,8 @@ Usage: python scripts/stays.py [--pictures FOLDER] [name ...]
 
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from playwright.sync_api import Browser, sync_playwright
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.moved_clock import MovedClock  # noqa: E402  the path comes first
+from tests.moved_clock import NOON, MovedClock  # noqa: E402  the path comes first
 from tests.serving import free_port, serve  # noqa: E402
 from tests.widget.browser import chromium_path  # noqa: E402
 from tests.widget.samples.sections import sample_sections  # noqa: E402
@@ -49,8 +51,22 @@ def main(arguments: list[str]) -> None:
         folder = Path(arguments[at + 1])
         folder.mkdir(parents=True, exist_ok=True)
         del arguments[at : at + 2]
+    with sampled(NOW) as (browser, url):
+        print(f"{'':12}" + "".join(f"{width:>7}" for width in WIDTHS))
+        for name in arguments or STAYS:
+            address = f"{url}/v1/pulse?{STAYS[name]}"
+            print(f"{name:12}" + "".join(f"{one:7}" for one in heights(browser, address)))
+            if folder:
+                for width, theme in ((390, "light"), (1000, "light"), (390, "dark")):
+                    file = folder / f"{name}-{width}-{theme}.png"
+                    shoot(browser, f"{address}&theme={theme}", file, width)
+
+
+@contextmanager
+def sampled(now: datetime = NOON) -> Iterator[tuple[Browser, str]]:
+    """Serve the samples at a time that stands, beside a browser; give that and the address."""
+    clock, port = MovedClock(now), free_port()
     with tempfile.TemporaryDirectory() as data, sync_playwright() as playwright:
-        clock, port = MovedClock(NOW), free_port()
         settings = Settings(
             data_dir=Path(data), public_url=f"http://127.0.0.1:{port}", log_level="critical",
             widget_per_minute=100_000,
@@ -60,14 +76,7 @@ def main(arguments: list[str]) -> None:
             args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
         )
         with serve(settings, clock=clock, sections=sample_sections(clock), port=port) as served:
-            print(f"{'':12}" + "".join(f"{width:>7}" for width in WIDTHS))
-            for name in arguments or STAYS:
-                address = f"{served.url}/v1/pulse?{STAYS[name]}"
-                print(f"{name:12}" + "".join(f"{one:7}" for one in heights(browser, address)))
-                if folder:
-                    for width, theme in ((390, "light"), (1000, "light"), (390, "dark")):
-                        file = folder / f"{name}-{width}-{theme}.png"
-                        shoot(browser, f"{address}&theme={theme}", file, width)
+            yield browser, served.url
         browser.close()
 
 

@@ -19,7 +19,6 @@ from location_context.sections.astronomy.drawing import (
     lit_part,
     turns,
 )
-from location_context.sections.astronomy.highlight_views import highlight_views
 from location_context.sections.astronomy.section import Astronomy
 from location_context.sections.astronomy.sky.ephemeris import Ephemeris
 from location_context.sections.contract import PointBody
@@ -251,11 +250,18 @@ def test_what_is_past_is_neither_fact_nor_highlight_of_a_stay_in_progress(gazett
 
 def test_the_rate_of_a_shower_is_what_is_seen_there_in_words(gazetteer):
     def perseids(lat):
-        body = read(
-            Astronomy(EPHEMERIS, lambda: NOW), query(gazetteer, lat, -1.98, "2026-08-11", 4)
-        )
-        views = highlight_views(body, WORDS, date(2026, 8, 11))
-        return next(one.text for one in views if one.title == "Perseid meteors")
+        moments = sky_of(gazetteer, lat, -1.98, "2026-08-11", 4).moments
+        return next(one.text for one in moments if one.title == "Perseid meteors")
 
-    assert perseids(43.3).endswith("Dozens of meteors an hour, no moonlight.")
-    assert perseids(-18.0).endswith("More than ten meteors an hour, no moonlight.")
+    assert perseids(43.3).startswith("dozens an hour, best ")
+    assert perseids(-18.0).startswith("best ")
+
+
+def test_a_solar_eclipse_is_a_fact_with_its_date(gazetteer):
+    card = sky_of(gazetteer, 43.3, -1.98, "2026-08-10", 8)
+    assert WORDS.plain(card.facts[0].caption).startswith("Wed 12, ")
+
+
+def test_a_night_of_a_long_stay_is_named_with_its_month(gazetteer):
+    card = sky_of(gazetteer, 43.3, -1.98, "2027-06-01", 92)
+    assert re.fullmatch(r"Best night: \w+ \d+ \w+ to \w+ \d+ \w+", WORDS.plain(card.view.best[1]))

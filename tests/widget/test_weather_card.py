@@ -10,6 +10,7 @@ from location_context.localisation.language import Languages
 from location_context.sections.weather import card as weather_card
 from location_context.sections.weather import summary_text
 from location_context.sections.weather.response import Typical, YearBody
+from location_context.sections.weather.summary_text import stay_text
 from tests.widget.queries import NOW, WORDS, query
 from tests.widget.samples.weather import weather
 
@@ -20,19 +21,16 @@ def test_the_answer_says_rain_in_the_words_of_the_fact(gazetteer):
     for start in ("2026-11-22", "2027-08-07"):
         body = weather(query(gazetteer, start=start, days=8), NOW)
         fact = weather_card.card(body, None, WORDS, NOW).facts[1]
-        said = weather_card.headline(body, None, TODAY, WORDS)
+        said = stay_text(body, TODAY, WORDS)
         assert said.endswith(f". {fact.value}, {fact.caption}.")
 
 
-def test_a_straddling_stay_says_the_rain_of_all_its_days_in_both_forms(gazetteer):
+def test_a_straddling_stay_says_the_rain_of_all_its_days(gazetteer):
     whole = msgspec.structs.replace(
         weather(query(gazetteer, start="2026-12-03", days=9), NOW), mode="climatology"
     )
     near = weather(query(gazetteer, start="2026-12-03", days=4), NOW)
-    fact = weather_card.card(whole, near, WORDS, NOW).facts[1]
-    said = weather_card.headline(whole, near, TODAY, WORDS)
-    assert " of 9" in fact.value
-    assert said.endswith(f" at night. {fact.value}, {fact.caption}.")
+    assert " of 9" in weather_card.card(whole, near, WORDS, NOW).facts[1].value
 
 
 def test_the_sentence_of_a_stay_in_progress_is_of_the_days_that_are_left(gazetteer):
@@ -43,7 +41,7 @@ def test_the_sentence_of_a_stay_in_progress_is_of_the_days_that_are_left(gazette
         for day, high, chance in zip(body.days, highs, chances, strict=True)
     ]
     body = msgspec.structs.replace(body, days=shown)
-    said = weather_card.headline(body, None, shown[2].date, WORDS)
+    said = stay_text(body, shown[2].date, WORDS)
     assert WORDS.plain(said) == "Mild, 20–21 °C by day. Dry, 2% chance of rain over 2 days."
 
 
@@ -75,9 +73,7 @@ def unusually(gazetteer, highs, usual, years, fmt=WORDS, **asked):
         )
         for n, mean in enumerate(years)
     ]
-    return weather_card.headline(
-        msgspec.structs.replace(body, days=shown, history=history), None, TODAY, fmt
-    )
+    return stay_text(msgspec.structs.replace(body, days=shown, history=history), TODAY, fmt)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +110,7 @@ def test_the_word_for_warmth_does_not_depend_on_units(gazetteer, celsius, units)
 
 def test_what_is_typical_names_its_own_means(gazetteer):
     body = weather(query(gazetteer, start="2027-08-07"), NOW)
-    said = weather_card.headline(body, None, TODAY, WORDS)
+    said = stay_text(body, TODAY, WORDS)
     high, low = body.summary.temperature_max_mean, body.summary.temperature_min_mean
     wet = round(body.summary.expected_wet_days)
     high, low = (WORDS.temperature(value).replace("°", "\u00a0°C") for value in (high, low))

@@ -240,10 +240,6 @@ class Formatter:
         """`Wed 12 Aug`."""
         return non_breaking(_skeleton(self.language, day, "MMMEd"))
 
-    def date_without_weekday(self, day: date) -> str:
-        """`12 Aug`."""
-        return non_breaking(_skeleton(self.language, day, "MMMd"))
-
     def month(self, day: date) -> str:
         """`Aug`, standing alone."""
         return _date(self.language, day, "LLL")

@@ -16,6 +16,7 @@ from location_context.sections.weather.calibration import Z90, Calibration
 from location_context.sections.weather.providers.open_meteo import OpenMeteoArchive
 from location_context.sections.weather.records import FORECAST_FIELDS, Grid, WeatherSeries
 from location_context.sections.weather.response import YearBody
+from location_context.sections.weather.summary_text import stay_text
 from location_context.stay import Stay
 from tests.fakes.open_meteo import FORECAST
 from tests.fakes.server import Answered
@@ -214,7 +215,7 @@ async def test_an_answer_ends_with_what_is_unusual_of_it(world: World):
     warmer = body.summary.temperature_max_mean - sum(usual) / len(usual)
     assert f" About {warmer:.0f} °F warmer than usual for these dates." in body.summary.text
     words = Formatter(Languages.load().english)
-    assert words.plain(weather_card.headline(body, None, TODAY, words)) == body.summary.text
+    assert words.plain(stay_text(body, TODAY, words)) == body.summary.text
     rows = weather_card.card(body, None, words, NOW).timeline.rows
     assert all(row.span and row.span[0] < row.span[3] for row in rows)
 

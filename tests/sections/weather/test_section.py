@@ -9,8 +9,8 @@ import pytest
 from location_context.localisation.formatter import Formatter
 from location_context.localisation.language import Languages
 from location_context.point import Point
-from location_context.sections.weather import card as weather_card
 from location_context.sections.weather.response import WeatherBody
+from location_context.sections.weather.summary_text import stay_text
 from location_context.settings import Secret, Settings
 from location_context.stay import Stay, horizon
 from location_context.storage.datasets import SqlClimateStore
@@ -384,7 +384,7 @@ async def test_imperial_units_are_converted_last(world):
 async def test_the_summary_is_the_cards_sentence_in_plain_characters(world, stay, tag):
     language = Languages.load().choose(tag)
     body = (await world.read(query(stay, language=language))).body
-    headline = weather_card.headline(body, None, TODAY, Formatter(language))
+    headline = stay_text(body, TODAY, Formatter(language))
     assert body.summary.text == headline.replace("\u00a0", " ").replace("\u2060", "")
     assert not set("\u00a0\u2060") & set(body.summary.text)
 

@@ -104,25 +104,26 @@ class NightView:
     spoken: str
 
 
-def _night(day: Day, turn: int, fmt: Formatter) -> NightView:
+def _night(day: Day, turn: int, dates: str, fmt: Formatter) -> NightView:
     percent = fmt.percent(100 * day.moon.illumination)
     spans = [fmt.times(span.start, span.end) for span in day.night.dark_windows]
     dark = fmt.comma.join(spans) or _no_window(day, fmt)
     text = fmt.gettext("Night of {date}: Moon {percent} lit; dark with the Moon down: {window}.")
     return NightView(
-        dates=_night_of(day.date, fmt),
+        dates=dates,
         lit=lit_part(day.moon.phase_angle, day.moon.illumination),
         turn=turn,
         percent=percent,
         dark=dark,
-        spoken=text.format(date=_night_of(day.date, fmt), percent=percent, window=dark),
+        spoken=text.format(date=dates, percent=percent, window=dark),
     )
 
 
-def _night_of(evening: date, fmt: Formatter) -> str:
-    """A night by both its dates."""
+def _night_of(evening: date, days: Sequence[Day], fmt: Formatter) -> str:
+    """A night by both its dates, with their months in a stay that has several of a day's name."""
+    name = fmt.day if len(days) < MONTH else fmt.date_short
     text = fmt.gettext("{first} to {second}")
-    return text.format(first=fmt.day(evening), second=fmt.day(evening + timedelta(days=1)))
+    return text.format(first=name(evening), second=name(evening + timedelta(days=1)))
 
 
 def _no_window(day: Day, fmt: Formatter) -> str:
@@ -146,7 +147,7 @@ def _best_text(
     """When it is dark, and what there is to see then."""
     for one in found:
         if one.icon == "meteor_shower" and one.day == night.date and one.weight >= SEEN:
-            return f"{one.title}{fmt.comma}{one.short}"
+            return f"{one.title}{fmt.comma}{one.text}"
     span = max(night.night.dark_windows, key=lambda one: one.end - one.start)
     text = fmt.gettext("Dark {times}, Moon down")
     if night.moon.illumination <= MOONLESS:
@@ -226,12 +227,15 @@ def card(body: AstronomyBody, ephemeris: Ephemeris, fmt: Formatter, today: date)
     """Return the card; the ephemeris tells how the Moon leans."""
     days = _left(body, today)
     nights = days[:-1] or days
-    found = highlight_views(body, fmt, today, at_most=len(body.highlights))
+    found = highlight_views(body, fmt, today)
     best = _best(nights, found)
     shown = nights[::7] if len(nights) > NIGHTS_AT_MOST else nights
     drawn = shown if best is None else [*shown, nights[best]]
     leans = turns(ephemeris, body.point, [night.date for night in drawn])
-    views = [_night(night, turn, fmt) for night, turn in zip(drawn, leans, strict=True)]
+    views = [
+        _night(night, turn, _night_of(night.date, days, fmt), fmt)
+        for night, turn in zip(drawn, leans, strict=True)
+    ]
     chosen = None
     if best is not None:
         title = fmt.gettext("Best night: {dates}").format(dates=views[-1].dates)
@@ -249,7 +253,7 @@ def card(body: AstronomyBody, ephemeris: Ephemeris, fmt: Formatter, today: date)
         view=view,
         lines=13,
         moments=moments(found, fmt),
-        facts=_facts(days[0], found, fmt),
+        facts=_facts(days, found, fmt),
         brief=_brief(view, fmt),
     )
 
@@ -272,7 +276,7 @@ def moments(found: Sequence[HighlightView], fmt: Formatter) -> list[Moment]:
         Moment(
             day=one.day,
             title=one.title,
-            text=f"{one.short}{fmt.comma}{_night_to(one.to, fmt)}" if one.to else one.short,
+            text=f"{one.text}{fmt.comma}{_night_to(one.to, fmt)}" if one.to else one.text,
             icon=one.icon,
             kind="sky",
             weight=one.weight,
@@ -287,17 +291,19 @@ def _night_to(day: date, fmt: Formatter) -> str:
     return fmt.gettext("night to {date}").format(date=fmt.day(day))
 
 
-def _facts(day: Day, found: Sequence[HighlightView], fmt: Formatter) -> list[Fact]:
+def _facts(days: Sequence[Day], found: Sequence[HighlightView], fmt: Formatter) -> list[Fact]:
     """Sunset or the polar light, and the rarest sight of the stay."""
-    facts, sun = list[Fact](), day.sun
+    facts, sun = list[Fact](), days[0].sun
     rare = max(found, key=lambda one: one.weight, default=None)
     if rare is not None and rare.weight >= RARE:
-        night = fmt.gettext("night of {dates}").format(dates=_night_of(rare.day, fmt))
-        caption = night if rare.icon != "solar_eclipse" else rare.short
+        night = fmt.gettext("night of {dates}").format(dates=_night_of(rare.day, days, fmt))
+        name = fmt.day if len(days) < MONTH else fmt.date_short
+        by_day = f"{name(rare.day)}{fmt.comma}{rare.text}"
+        caption = by_day if rare.icon == "solar_eclipse" else night
         facts.append(
             Fact(value=rare.title, caption=caption, icon=rare.icon, tone="dusk", weight=70)
         )
-    if sun.status == "polar_night" and (span := _twilight(day)):
+    if sun.status == "polar_night" and (span := _twilight(days[0])):
         caption = fmt.gettext("twilight; the Sun stays down")
         value = fmt.times(*span)
         facts.append(Fact(value=value, caption=caption, icon="sunset", tone="dusk", weight=60))

@@ -1,10 +1,9 @@
-"""The highlights of the sky card: at most three, each with when it is and one fact of use.
+"""The highlights of the sky, each with its day and a few words of use.
 
 They are ranked by what one sees: meteors an hour for showers, how much is covered for eclipses.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
@@ -12,8 +11,7 @@ from location_context.localisation.formatter import Formatter
 from location_context.sections.astronomy.highlights.highlights import LOST_TO_MOON
 from location_context.sections.astronomy.response import AstronomyBody, Details, Highlight
 
-AT_MOST = 3
-DOZENS, TEN = 24, 10  # meteors an hour
+DOZENS = 24  # meteors an hour
 EQUAL = 3600  # seconds by which day and night of an equinox may differ
 LITTLE_CHANGE = 1.0  # degrees of latitude within which all days are about equally long
 _QUARTERS = {"first_quarter", "last_quarter"}
@@ -24,7 +22,7 @@ _LUNAR = {"total": 6, "partial": 5, "penumbral": 1}
 
 @dataclass(frozen=True, kw_only=True)
 class HighlightView:
-    """One highlight as it is shown; `short` is for the row of its day, a night's is the evening's.
+    """One highlight as it is shown in the row of its day; a night's is the evening's.
 
     `to` is the date after midnight, where that is when it is best seen; else None.
     """
@@ -32,25 +30,19 @@ class HighlightView:
     icon: str
     title: str
     text: str
-    short: str
     day: date
     to: date | None
     weight: int
 
 
-def highlight_views(
-    body: AstronomyBody, fmt: Formatter, today: date, at_most: int = AT_MOST
-) -> list[HighlightView]:
-    """The weightiest of the days that are left, in time order; the Moon's quarters are none."""
+def highlight_views(body: AstronomyBody, fmt: Formatter, today: date) -> list[HighlightView]:
+    """Return those of the days that are left, in time order; the Moon's quarters are none."""
     first = max(today, body.stay.start)
-    named = [
-        one
-        for one in body.highlights
+    return [
+        _view(one, body, fmt)
+        for one in sorted(body.highlights, key=lambda one: one.at)
         if one.type not in _QUARTERS and first <= _day(one) <= body.stay.end
     ]
-    ranked = sorted(named, key=lambda one: -_weight(one))[:at_most]
-    shown: Sequence[Highlight] = sorted(ranked, key=lambda one: one.at)
-    return [_view(one, body, fmt) for one in shown]
 
 
 def _view(one: Highlight, body: AstronomyBody, fmt: Formatter) -> HighlightView:
@@ -59,12 +51,15 @@ def _view(one: Highlight, body: AstronomyBody, fmt: Formatter) -> HighlightView:
         icon = "season"
     if icon == "clock_change":
         icon = "clock"
-    text = fmt.capitalise(_text(one, body, fmt))
     day, last = _day(one), one.at.date()
     return HighlightView(
-        icon=icon, title=one.title, text=text, short=_short(one, body, fmt), day=day,
-        to=last if last > day and one.details else None, weight=_weight(one),
-    )  # fmt: skip
+        icon=icon,
+        title=one.title,
+        text=_text(one, body, fmt),
+        day=day,
+        to=last if last > day and one.details else None,
+        weight=_weight(one),
+    )
 
 
 def _day(one: Highlight) -> date:
@@ -82,7 +77,7 @@ def _before_change(one: Highlight) -> datetime:
     return one.at - timedelta(minutes=shift or 0)
 
 
-def _short(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
+def _text(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
     details, time = one.details, fmt.time(one.at)
     if details is None:
         return _fact(one, body, fmt).rstrip(".。")
@@ -120,17 +115,6 @@ def _meteors(details: Details) -> float:
     return (details.rate or 0) * height * (1 - LOST_TO_MOON * (details.moonlight or 0.0))
 
 
-def _text(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
-    when = fmt.gettext("{date}, {time}.").format(date=fmt.day(one.at.date()), time=fmt.time(one.at))
-    if one.details is None:
-        return fmt.join_sentences([when, _fact(one, body, fmt)])
-    if one.type == "meteor_shower":
-        return _shower(one, one.details, fmt)
-    if one.type == "clock_change":
-        return _clock(one, one.details, fmt)
-    return _eclipse(one, one.details, fmt)
-
-
 def _fact(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
     """One fact of use about a phase or a season."""
     if one.type in {"june_solstice", "december_solstice"}:
@@ -154,17 +138,6 @@ def _solstice(one: Highlight, body: AstronomyBody, fmt: Formatter) -> str:
     return fmt.gettext("The shortest day of the year.")
 
 
-def _eclipse(one: Highlight, details: Details, fmt: Formatter) -> str:
-    first = fmt.day(one.at.date())
-    if details.start is not None and details.end is not None:
-        first += f", {fmt.times(details.start, details.end)}"
-    if details.obscuration is not None:
-        text = fmt.gettext("{when}. At {time} the Moon covers {percent} of the Sun.")
-        percent = _share(details.obscuration, fmt)
-        return text.format(when=first, time=fmt.time(one.at), percent=percent)
-    return fmt.gettext("{when}. Deepest at {time}.").format(when=first, time=fmt.time(one.at))
-
-
 def _share(share: float, fmt: Formatter) -> str:
     """A share in per cent, with a decimal near the whole: 99.7 % is not 100 %."""
     percent = 100 * share
@@ -172,31 +145,3 @@ def _share(share: float, fmt: Formatter) -> str:
         whole = fmt.percent(99)
         return whole.replace(fmt.number(99), fmt.number(min(percent, 99.9), 1))
     return fmt.percent(percent)
-
-
-def _shower(one: Highlight, details: Details, fmt: Formatter) -> str:
-    text = fmt.gettext("Night of {first} to {second}, best {times}.")
-    light, moonlight = details.moonlight or 0.0, str(fmt.gettext("no moonlight"))
-    if light >= 0.03:
-        moonlight = fmt.gettext("Moon {percent} lit").format(percent=fmt.percent(100 * light))
-    start, end, first = details.start or one.at, details.end or one.at, _day(one)
-    night = text.format(
-        first=fmt.day(first),
-        second=fmt.day(first + timedelta(days=1)),
-        times=fmt.times(start, end) if start < end else fmt.time(start),
-    )
-    seen, many = _meteors(details), fmt.gettext("A few meteors an hour, {moonlight}.")
-    if seen >= TEN:
-        many = fmt.gettext("More than ten meteors an hour, {moonlight}.")
-    if seen >= DOZENS:
-        many = fmt.gettext("Dozens of meteors an hour, {moonlight}.")
-    return fmt.join_sentences([night, many.format(moonlight=moonlight)])
-
-
-def _clock(one: Highlight, details: Details, fmt: Formatter) -> str:
-    shift = details.shift_minutes or 0
-    text = fmt.gettext("{date}, {time}: clocks go forward by {minutes}.")
-    if shift < 0:
-        text = fmt.gettext("{date}, {time}: clocks go back by {minutes}.")
-    at = _before_change(one)
-    return text.format(date=fmt.day(at.date()), time=fmt.time(at), minutes=fmt.minutes(abs(shift)))

@@ -26,7 +26,6 @@ from location_context.sections.card import (
     Timeline,
 )
 from location_context.sections.contract import UnitsBody
-from location_context.sections.weather import summary_text
 from location_context.sections.weather.rain import (
     RAIN,
     Rain,
@@ -327,6 +326,8 @@ class _Days:
         text = fmt.gettext("8 days in 10 reach {range}")
         chance = mean(day.precipitation_probability for day in body.days)
         facts = list[tuple[str, str]]()
+        if row.high and not row.low:
+            facts.append((row.high, fmt.gettext("on average, day and night")))
         if said := self.said_rain(today):
             facts.append((said.value, said.caption))
         elif row.rain:
@@ -465,19 +466,3 @@ def stale_note(body: WeatherBody, fmt: Formatter) -> str:
         return ""
     local = body.as_of.astimezone(ZoneInfo(body.point.timezone))
     return fmt.gettext("Forecast of {moment}").format(moment=fmt.moment(local))
-
-
-def headline(whole: WeatherBody, near: WeatherBody | None, today: date, fmt: Formatter) -> str:
-    """Return the stay's sentences; for a straddling stay those of both its parts."""
-    if near is None:
-        return summary_text.stay_text(whole, today, fmt)
-    said = [summary_text.warmth_text(near, today, fmt)]
-    far = [day for day in whole.days if day.date > near.stay.end]
-    high, low = mean(d.temperature_max for d in far), mean(d.temperature_min for d in far)
-    if high is not None and low is not None:
-        text = fmt.gettext("From {date}, typically {high} by day and {low} at night.")
-        high_text, low_text = fmt.temperature(high), fmt.temperature(low)
-        said.append(text.format(date=fmt.day(far[0].date), high=high_text, low=low_text))
-    if wetness := _Days(whole, near, fmt).said_rain(today):
-        said.append(wetness.sentence(fmt))
-    return fmt.join_sentences(said)

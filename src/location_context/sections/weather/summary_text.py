@@ -35,10 +35,10 @@ def stay_text(body: WeatherBody, today: date, fmt: Formatter) -> str:
         said = usual_rain(body.days, today, body.units, fmt)
         departure = _few_years(body, fmt)
     wetness = said.sentence(fmt) if said else ""
-    return fmt.join_sentences([warmth_text(body, today, fmt), wetness, departure])
+    return fmt.join_sentences([_warmth_text(body, today, fmt), wetness, departure])
 
 
-def warmth_text(body: WeatherBody, today: date, fmt: Formatter) -> str:
+def _warmth_text(body: WeatherBody, today: date, fmt: Formatter) -> str:
     """Say how warm the days are that are left, by day, and where they are typical also at night."""
     left = [day for day in body.days if day.date >= today]
     highs = [day.temperature_max for day in left if day.temperature_max is not None]
