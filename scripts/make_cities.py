@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from location_context.gazetteer.cities import FILE, search_key, search_keys
+from location_context.gazetteer.cities import FILE, search_key
 
 REGIONS = Path(__file__).parent / "regions.toml"
 MIN_POPULATION_NAME, MIN_POPULATION_ALTERNATE_NAMES = 3_000, 50_000  # of those found by name
@@ -53,6 +53,11 @@ def iso_regions() -> Mapping[tuple[str, str], str]:
             code, _, suffix = pair.partition("=")
             table[country, code] = f"{country}-{suffix or code}"
     return table
+
+
+def search_keys(name: str) -> set[str]:
+    """The search keys of a name; "Donostia / San Sebastián" has three."""
+    return {search_key(part) for part in (name, *name.split(" / "))}
 
 
 def columns() -> dict[str, NDArray]:
