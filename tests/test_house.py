@@ -152,19 +152,19 @@ def test_no_function_is_longer_than_60_lines() -> None:
 
 # To raise a number is a decision: say why in the commit, and beside the number.
 LINES = {
-    "access": 1100,
+    "access": 1050,
     "cli": 2050,
     "gazetteer": 450,
-    "localisation": 550,
+    "localisation": 500,
     "sections": 1600,  # what all sections share
-    "sections/astronomy": 2700,
+    "sections/astronomy": 2650,
     "sections/events": 5300,
     "sections/guide": 2650,
     "sections/weather": 6800,
     "settings": 750,
-    "storage": 2800,
+    "storage": 2550,
     "testing": 600,
-    "upstream": 2250,
+    "upstream": 2200,
     "web": 2200,
     "widget": 3350,  # days, joined; ways of dressing; PNG for mails; map links as place
     "": 1750,  # the modules of no room; `days` and ways of dressing with their errors
