@@ -1,7 +1,7 @@
 """Calendars (ICS): icalendar parses a file, recurring-ical-events expands each series of events.
 
-What happens once comes before what repeats. Each series has half a second of the processor, and
-only a moment after three seconds were spent in vain: hostile rules cost nobody but themselves.
+What happens once comes before what repeats. Each series has half a second of the processor: a
+hostile rule costs nobody but itself.
 """
 
 import signal
@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, time, timedelta, tzinfo
 from itertools import islice
-from time import process_time
 from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -21,9 +20,9 @@ from location_context.sections.events.imports import reading
 from location_context.sections.events.records import OWN_SOURCE, Place, ProviderEvent, When
 
 Component = Any  # icalendar's own type admits every kind of value under every name
+Series = Sequence[Component]  # one event with its repetitions, and those that replace dates of it
 
-_SECONDS, _SECONDS_LATER = 0.5, 0.03  # of the processor for a series
-_MAX_IN_VAIN = 3.0  # seconds spent on series that gave nothing
+_SECONDS = 0.5  # of the processor for a series
 _MAX_OCCURRENCES = 2000  # of a series: five years of days
 _REPEATING = ("RRULE", "RDATE", "EXDATE", "RECURRENCE-ID")
 _VITAL = {*_REPEATING, "DTSTART", "DTEND", "DURATION", "EXRULE"}
@@ -40,53 +39,52 @@ def read_ics(data: bytes, task: reading.Task) -> reading.Found:
         return
     if not calendars:
         yield reading.RejectedEntry("the calendar", "it is not one, or ends too early")
-    pending: list[Series] = []
-    for calendar in calendars:
-        if str(calendar.get("CALSCALE", "GREGORIAN")).upper() != "GREGORIAN":
-            yield reading.RejectedEntry("the calendar", "its dates are not Gregorian")
-        elif str(calendar.get("METHOD", "")).upper() != "CANCEL":
-            pending += _series(calendar, task)
-    yield from _expand(sorted(pending, key=lambda one: (one.repeats, one.size)))
+    found = [one for calendar in calendars for one in _series(calendar, task)]
+    for series, zone in sorted(found, key=lambda one: _repeats(one[0])):
+        yield from _expanded(series, zone, task)
 
 
-def _unfolded(data: bytes) -> bytes:
-    """Return the lines in UTF-8, each ended by LF; joined as bytes: some fold within a letter."""
-    lines = b"\n".join(line for line in reading.to_utf8(data).splitlines() if line)
-    return reading.decode_line(lines.replace(b"\n ", b"").replace(b"\n\t", b"")).encode()
+def _unfolded(data: bytes) -> str:
+    """Return whole lines, each ended by LF; joined as bytes, since some fold within a letter."""
+    lines = b"\n".join(line for line in data.splitlines() if line)
+    return reading.decode(lines.replace(b"\n ", b"").replace(b"\n\t", b""))
 
 
-def _series(calendar: Component, task: reading.Task) -> "Iterator[Series]":
-    """Yield each event of a calendar together with the events that replace dates of it."""
+def _series(calendar: Component, task: reading.Task) -> Iterator[tuple[Series, ZoneInfo]]:
+    """Yield each event with those that replace dates of it, and the zone of times that name none.
+
+    Some programs give all events the same UID: those that begin at other times are others.
+    """
     name = str(calendar.get("X-WR-TIMEZONE", ""))
-    zone = ZoneInfo(name) if name in available_timezones() else None
+    zone = ZoneInfo(name) if name in available_timezones() else task.zone
     by_uid: dict[str, list[Component]] = {}
     for number, event in enumerate(calendar.walk("VEVENT")):
         by_uid.setdefault(str(event.get("UID", f"event {number}")), []).append(event)
-    for uid, events in by_uid.items():
+    for events in by_uid.values():
         replacing = [event for event in events if "RECURRENCE-ID" in event]
         masters = [event for event in events if "RECURRENCE-ID" not in event]
         latest = max((event.get("SEQUENCE", 0) for event in masters), default=0)
-        # some programs give all events the same UID: those that begin at other times are others
         by_start = {
             str(one.get("DTSTART")): one for one in masters if one.get("SEQUENCE", 0) == latest
         }
         for series in [[one, *replacing] for one in by_start.values()] or [replacing]:
-            yield Series(uid, series, zone, task)
+            yield series, zone
 
 
-def _expand(pending: "Sequence[Series]") -> reading.Found:
-    in_vain = 0.0
-    for series in pending:
-        found: list[ProviderEvent | reading.RejectedEntry] = []
-        before = process_time()
-        try:
-            with cpu_time_limit(_SECONDS if in_vain < _MAX_IN_VAIN else _SECONDS_LATER):
-                found = list(reading.guard(series.occurrences(), series.title))
-        except CpuTimeExceeded:
-            yield reading.RejectedEntry(series.title, "its rule takes too long to expand")
-        yield from found
-        if not found:
-            in_vain += process_time() - before
+def _repeats(series: Series) -> bool:
+    return len(series) > 1 or any(name in series[0] for name in _REPEATING)
+
+
+def _expanded(series: Series, zone: ZoneInfo, task: reading.Task) -> reading.Found:
+    """Yield the events of a series, or one rejection where its rule takes too long."""
+    titles = (fields.strip_markup(event.get("SUMMARY"), 60) for event in series)
+    title = next(filter(None, titles), "untitled")
+    try:
+        with cpu_time_limit(_SECONDS):
+            found = list(reading.guard(_occurrences(series, title, zone, task), title))
+    except CpuTimeExceeded:
+        found = [reading.RejectedEntry(title, "its rule takes too long to expand")]
+    yield from found
 
 
 class CpuTimeExceeded(BaseException):
@@ -115,82 +113,57 @@ def cpu_time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, previous)
 
 
-class Series:
-    """One event with all its repetitions, and the events that replace dates of it.
+def _occurrences(series: Series, title: str, zone: ZoneInfo, task: reading.Task) -> reading.Found:
+    """Yield the events of a series within the task's dates.
 
-    Attributes:
-        title: what it is called, for the owner of the calendar.
-        repeats: whether it has more than one date.
-        size: the number of its properties and of the dates that they list.
+    Raises:
+        UnreadableEntry: it cannot be read, and why.
     """
+    calendar = Calendar()
+    for event in series:
+        _check(event)
+        named = getattr(event["DTSTART"].dt, "tzinfo", None)  # often meant for all its times
+        _set_zone(event, named or reading.local_zone(_coordinates(event), zone))
+        if not _ends_after_start(event):
+            event.pop("DTEND", None)
+            event.pop("DURATION", None)
+        calendar.add_component(event)
+    first = datetime.combine(task.first, time(), task.zone) - _DAY
+    last = datetime.combine(task.last, time(), task.zone) + 2 * _DAY
+    found = recurring_ical_events.of(calendar).between(first, last)
+    if len(found) > _MAX_OCCURRENCES:
+        reason = f"only its first {_MAX_OCCURRENCES} dates are kept"
+        yield reading.RejectedEntry(title, reason)
+    for occurrence in islice(found, _MAX_OCCURRENCES):
+        yield from _event(occurrence, task)
 
-    def __init__(
-        self, uid: str, events: list[Component], zone: ZoneInfo | None, task: reading.Task
-    ) -> None:
-        """`zone` is the calendar's own, which its times in UTC follow as well."""
-        self._uid = uid
-        self._events = events
-        self._zone = zone
-        self._task = task
-        titles = (fields.strip_markup(event.get("SUMMARY"), 60) for event in events)
-        self.title = next(filter(None, titles), "untitled")
-        self.repeats = len(events) > 1 or any(name in events[0] for name in _REPEATING)
-        self.size = sum(len(event) + len(_all(event, "RDATE")) for event in events)
 
-    def occurrences(self) -> reading.Found:
-        """Yield its events within the task's dates.
-
-        Raises:
-            UnreadableEntry: it cannot be read, and why.
-        """
-        calendar, zone = Calendar(), self._task.zone
-        if self._zone:
-            calendar.add("X-WR-TIMEZONE", self._zone.key)
-        own_place = _coordinates(self._events[0])
-        for event in self._events:
-            _check(event)
-            named = getattr(event["DTSTART"].dt, "tzinfo", None)  # often meant for all its times
-            place = _coordinates(event) or own_place
-            _set_zone(event, named or reading.local_zone(place, self._zone or zone))
-            if not _ends_after_start(event):
-                event.pop("DTEND", None)
-                event.pop("DURATION", None)
-            calendar.add_component(event)
-        first = datetime.combine(self._task.first, time(), zone) - _DAY
-        last = datetime.combine(self._task.last, time(), zone) + 2 * _DAY
-        found = recurring_ical_events.of(calendar).between(first, last)
-        if len(found) > _MAX_OCCURRENCES:
-            reason = f"only its first {_MAX_OCCURRENCES} dates are kept"
-            yield reading.RejectedEntry(self.title, reason)
-        for occurrence in islice(found, _MAX_OCCURRENCES):
-            yield from self._event(occurrence)
-
-    def _event(self, event: Component) -> reading.Found:
-        """Yield one date as an event, unless it is cancelled or outside of the task's dates."""
-        if str(event.get("STATUS") or "").strip().upper() == "CANCELLED":
-            return
-        title = fields.strip_markup(event.get("SUMMARY"), fields.MAX_TITLE_LENGTH)
-        if title is None:
-            yield reading.RejectedEntry(self.title, "it has no title")
-            return
-        start, end, all_day = _span(event)
-        groups = _all(event, "CATEGORIES")
-        words = (str(word) for group in groups for word in getattr(group, "cats", [group]))
-        lat, lng = _coordinates(event) or (None, None)
-        yield from self._task.placed(
-            ProviderEvent(
-                id=self._uid,
-                source=OWN_SOURCE,
-                title=title,
-                category=self._task.category(" ".join(words)),
-                start=start,
-                end=end,
-                all_day=all_day,
-                place=Place(name=fields.strip_markup(event.get("LOCATION")), lat=lat, lng=lng),
-                url=fields.single_line(event.get("URL"), fields.MAX_URL_LENGTH),
-                image=fields.single_line(event.get("IMAGE"), fields.MAX_URL_LENGTH),
-            )
+def _event(event: Component, task: reading.Task) -> reading.Found:
+    """Yield one date as an event, unless it is cancelled or outside of the task's dates."""
+    if str(event.get("STATUS") or "").strip().upper() == "CANCELLED":
+        return
+    title = fields.strip_markup(event.get("SUMMARY"), fields.MAX_TITLE_LENGTH)
+    if title is None:
+        yield reading.RejectedEntry("untitled", "it has no title")
+        return
+    start, end, all_day = _span(event)
+    groups = _all(event, "CATEGORIES")
+    words = (str(word) for group in groups for word in getattr(group, "cats", [group]))
+    lat, lng = _coordinates(event) or (None, None)
+    yield from task.placed(
+        ProviderEvent(
+            id=str(event.get("UID", title)),
+            source=OWN_SOURCE,
+            title=title,
+            category=task.category(" ".join(words)),
+            start=start,
+            end=end,
+            all_day=all_day,
+            place=Place(name=fields.strip_markup(event.get("LOCATION")), lat=lat, lng=lng),
+            url=fields.single_line(event.get("URL"), fields.MAX_URL_LENGTH),
+            image=fields.single_line(event.get("IMAGE"), fields.MAX_URL_LENGTH),
         )
+    )
 
 
 def _check(event: Component) -> None:

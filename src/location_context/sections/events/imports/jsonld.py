@@ -33,7 +33,7 @@ _CATEGORIES: dict[str, Category] = {
 def read_jsonld(data: bytes, task: reading.Task) -> reading.Found:
     """The events of a page or a file."""
     found = False
-    for number, script in enumerate(_scripts(reading.to_utf8(data)), start=1):
+    for number, script in enumerate(_scripts(reading.decode(data).encode()), start=1):
         try:
             graph = _decode(script)
         except (ValueError, RecursionError) as error:
@@ -54,13 +54,8 @@ def _scripts(data: bytes) -> Iterator[bytes]:
     if data.lstrip()[:1] in {b"{", b"["}:
         yield data
         return
-    try:  # a page in UTF-8 is read as that whatever it says of itself
-        data.decode()
-        encoding = "utf-8"
-    except UnicodeDecodeError:
-        encoding = None
-    try:
-        page = lxml.html.document_fromstring(data, parser=lxml.html.HTMLParser(encoding=encoding))
+    try:  # it is UTF-8 whatever the page says of itself
+        page = lxml.html.document_fromstring(data, parser=lxml.html.HTMLParser(encoding="utf-8"))
     except (lxml.etree.LxmlError, ValueError):
         return
     for script in page.iter("script"):

@@ -10,7 +10,6 @@ there. Dates are ISO 8601; a row of dates alone is all-day. A time without an of
 of the row's own coordinates, else of the calendar.
 """
 
-import codecs
 import contextlib
 import csv
 import hashlib
@@ -217,28 +216,17 @@ def parse_times(start: str, end: str | None, zone: ZoneInfo) -> tuple[When, When
         raise UnreadableEntry(reason) from None
 
 
-def to_utf8(data: bytes) -> bytes:
-    """UTF-16 recoded, a mark dropped; bytes that are not UTF-8 stay, for `decode_line`."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        encoding = "utf-16"
-    elif (data[:1] == b"\0") != (data[1:2] == b"\0"):
-        encoding = "utf-16-be" if data[:1] == b"\0" else "utf-16-le"
-    else:
-        return data.removeprefix(codecs.BOM_UTF8)
-    return data.decode(encoding, "replace").encode("utf-8", "replace")
-
-
-def decode_line(line: bytes) -> str:
-    """A line as UTF-8, or as Windows wrote it before that."""
+def decode(data: bytes) -> str:
+    """Return the text in UTF-8, or as Windows wrote it before that."""
     try:
-        return line.decode()
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return line.decode("cp1252", "replace")
+        return data.decode("cp1252", "replace")
 
 
 def read_table(data: bytes, task: Task) -> Found:
     """Yield the rows of a table; what cannot be read is rejected with its line."""
-    rows = _rows(decode_line(to_utf8(data)))
+    rows = _rows(decode(data))
     header = next(rows, None)
     columns = [name.strip().lower() for name in header[1]] if header and header[1] else []
     if missing := {"title", "start"} - set(columns):
