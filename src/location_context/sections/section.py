@@ -78,7 +78,8 @@ class SectionContext:
         `limits` are those of a provider without such settings: units by the seconds of a window.
         """
         settings = self.settings
-        given = settings.limits(name) or limits or {}
+        has_setting = f"{name}_budget" in settings.__struct_fields__  # an empty one: no limit
+        given = settings.limits(name) if has_setting else limits or {}
         return self.hosts.get(name, given, share=settings.budget_share)
 
     def shared_cache(self) -> SharedCache:
