@@ -183,7 +183,7 @@ async def test_it_is_asked_for_what_is_active_in_the_week_within_the_tile(openin
             await opened.read((48.8566, 2.3522), "2026-12-24", "2026-12-26")
     (asked,) = provider.asked
     assert asked.path == "/v1/events/"
-    assert asked.query["within"] == "36km@48.9,2.39"
+    assert asked.query["within"] == "40km@48.92,2.46"
     assert asked.query["active.gte"] == "2026-12-21T00:00:00"
     assert asked.query["active.lte"] == "2026-12-27T23:59:59"
     assert asked.query["active.tz"] == "Europe/Paris"

@@ -104,7 +104,7 @@ async def test_the_same_concert_from_two_providers_is_one_with_both_sources(open
     assert event["venue"]["distance"] == pytest.approx(2.3, abs=0.3)
     assert asked["localStartEndDateTime"] == "2026-11-30T00:00:00,2026-12-06T23:59:59"
     centre = ticketmaster.geohash_point(asked["geoPoint"])
-    assert centre == pytest.approx((48.9, 2.39), abs=0.001)
+    assert centre == pytest.approx((48.92, 2.46), abs=0.001)
     assert body["as_of"].startswith("2026-11-21T08:00:00")
 
 

@@ -68,7 +68,7 @@ async def test_a_stay_of_few_events_is_asked_page_by_page(opening):
     assert len(provider.asked) == 3
 
 
-async def test_a_crowded_stay_is_asked_in_parts_until_every_event_has_come(opening):
+async def test_a_crowded_week_is_asked_day_by_day_until_every_event_has_come(opening):
     async with _asking(opening, responding(_crowd(8, 160))) as (opened, provider):
         result = await _fetch(opened, 8)
     assert _per_day(result.events) == {FIRST + timedelta(days=n): 160 for n in range(8)}
@@ -88,14 +88,6 @@ async def test_the_last_days_of_the_longest_stay_in_the_greatest_city_are_not_em
     assert set(counted.values()) == {65}
     assert len(provider.asked) <= 14 * 3  # three pages of each week
     assert result.status == "ok"
-
-
-async def test_a_part_that_is_fuller_than_the_others_is_split_again(opening):
-    crowd = _crowd(30, 10) + _crowd(2, 600)
-    rows = {row["id"]: row for row in crowd}
-    async with _asking(opening, responding(list(rows.values()))) as (opened, _):
-        result = await _fetch(opened, 30)
-    assert {one.id for one in result.events} == rows.keys()
 
 
 async def test_what_has_come_by_the_deadline_is_given_and_the_rest_to_the_next(opening):

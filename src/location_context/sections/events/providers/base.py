@@ -1,12 +1,11 @@
 """What a provider of events promises, and the base class of those behind HTTP.
 
 A provider behind HTTP is asked for a tile and a week at once. A tile is a point of a fixed grid
-with a circle around it, which holds the circle of every point near by. A week begins on Monday by
-the clock of the point. Why so: `docs/decisions/events.md`.
+with a circle around it, which holds the circle of every point in its cell. A week begins on Monday
+by the clock of the point. Why so: `docs/decisions/events.md`.
 """
 
 import asyncio
-import functools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Mapping, Sequence
@@ -18,10 +17,10 @@ import msgspec
 
 from location_context.errors import DAMAGED, ProviderError
 from location_context.localisation.language import Language
-from location_context.point import EARTH_RADIUS_KM, canonical, distance_km
+from location_context.point import EARTH_RADIUS_KM, canonical
 from location_context.sections import contract
 from location_context.sections.events.fields import event_from_row, parse_rows, value_at
-from location_context.sections.events.records import ProviderEvent, When
+from location_context.sections.events.records import ProviderEvent
 from location_context.sections.events.response import CoverageStatus
 from location_context.sections.section import DEFAULT_ORDER, SectionContext, provider_state
 from location_context.stay import Stay
@@ -35,25 +34,22 @@ Body = TypeVar("Body")
 Other = list[Any] | str | int | float | bool | None
 MAX_CACHED_EVENTS = 20_000  # of all results of a provider together, about 22 MB
 _KM_PER_DEGREE = math.radians(1) * EARTH_RADIUS_KM
+_SIDE = 0.8  # smaller cells are shared by fewer points, larger ones read more in vain
 _ROUNDED_KM = math.hypot(0.005, 0.005) * _KM_PER_DEGREE  # from a point to its hundredth of a degree
-_SHARED_KM = 1.0  # beyond its cell, so that neighbours across its edge can do with one tile
-_STEP = 0.6  # of a side: far enough into every other cell whose tile may hold the circle
 _WEEK, _DAY = timedelta(days=7), timedelta(days=1)
 
 
 class Grid:
     """The tiles for circles of `radius` km.
 
-    A cell is a square of half the radius, in rows of one latitude; each row has as many as fit
-    around the Earth, fewer towards the poles, and none is cut at 180°. `reach` is the radius in km,
-    whole, to ask around the centre of a tile.
+    A cell is a square, its side `_SIDE` of the radius, in rows of one latitude; each row has as
+    many as fit around the Earth, fewer towards the poles, and none is cut at 180°. `reach` is the
+    radius in km, whole, to ask around the centre of a tile.
     """
 
     def __init__(self, radius: float) -> None:
-        self._radius = radius
-        self._side = radius / 2
-        corner = self._side * math.sqrt(0.5)
-        self.reach = math.ceil(radius + corner + _ROUNDED_KM + _SHARED_KM)
+        self._side = radius * _SIDE
+        self.reach = math.ceil(radius + self._side * math.sqrt(0.5) + _ROUNDED_KM)
 
     def centre(self, lat: float, lng: float) -> tuple[float, float]:
         """The centre of the cell that the point lies in, to a hundredth of a degree."""
@@ -64,18 +60,6 @@ class Grid:
         east = round(lng / 360 * columns) % columns * 360 / columns
         return canonical(round(middle, 2), round(east - 360 if east > 180 else east, 2))
 
-    def centres(self, lat: float, lng: float) -> list[tuple[float, float]]:
-        """Those of all tiles that hold the circle around the point, its own cell's first."""
-        step = _STEP * self._side / _KM_PER_DEGREE
-        wide = step / max(0.01, math.cos(math.radians(lat)))
-        near = dict.fromkeys(
-            self.centre(max(-90.0, min(90.0, lat + north * step)), lng + east * wide)
-            for north in (0, -1, 1)
-            for east in (0, -1, 1)
-        )
-        room = self.reach - self._radius
-        return [one for one in near if distance_km(lat, lng, *one) <= room]
-
 
 def weeks_of(stay: Stay) -> list[Stay]:
     """The weeks that the stay touches, from Monday to Sunday."""
@@ -84,64 +68,45 @@ def weeks_of(stay: Stay) -> list[Stay]:
     return [Stay(monday + n * _WEEK, monday + n * _WEEK + 6 * _DAY) for n in range(count)]
 
 
-class Truncated:
-    """Yielded after the pages of a result: the provider has more events, which are not read."""
-
-
-Page = Sequence[ProviderEvent] | Truncated
-
-
 @dataclass(frozen=True)
-class EventBatch:
-    """Events by id and start, since pages may repeat events, and providers repeat ids.
+class Page:
+    """Events of one page, or of several joined.
 
     Attributes:
-        events: each event once.
+        events: what was read of it.
         truncated: whether the provider has more events, which are not read.
     """
 
-    events: dict[tuple[str, When], ProviderEvent] = field(default_factory=dict, repr=False)
+    events: Sequence[ProviderEvent] = field(default=(), repr=False)
     truncated: bool = False
 
-    @classmethod
-    def of(cls, page: Page) -> "EventBatch":
-        """Return the batch of one page."""
-        if isinstance(page, Truncated):
-            return cls(truncated=True)
-        return cls({(event.id, event.start): event for event in page})
-
-    def merge(self, later: "EventBatch") -> "EventBatch":
-        """Return both; of an event in both, the later."""
-        return EventBatch(self.events | later.events, self.truncated or later.truncated)
-
-    @property
-    def size(self) -> int:
-        """Events, and one for the batch itself, which may be empty."""
-        return len(self.events) + 1
+    def joined(self, later: "Page") -> "Page":
+        """Return both; of an event in both, the later: pages may repeat events."""
+        return Page(unique([*self.events, *later.events]), self.truncated or later.truncated)
 
 
-class _SharedEvents(msgspec.Struct, array_like=True):
-    """A whole result as other processes find it; `again` is no longer read."""
-
-    at: datetime
-    again: datetime
-    events: list[ProviderEvent]
-    truncated: int | bool = False  # earlier versions stored a number
+def unique(events: Iterable[ProviderEvent]) -> list[ProviderEvent]:
+    """Return each event once, by id and start, since providers repeat ids."""
+    return list({(event.id, event.start): event for event in events}.values())
 
 
-def pack(batch: EventBatch, fetched_at: datetime) -> bytes:
-    """Return a batch and when it was fetched as bytes, for other processes."""
-    events = list(batch.events.values())
-    return msgspec.msgpack.encode(_SharedEvents(fetched_at, fetched_at, events, batch.truncated))
+# a whole result as other processes find it; the second moment is no longer read, and earlier
+# versions stored a number as the last
+_SharedPage = tuple[datetime, datetime, list[ProviderEvent], int | bool]
 
 
-def unpack(data: bytes) -> tuple[EventBatch, datetime] | None:
+def pack(page: Page, fetched_at: datetime) -> bytes:
+    """Return a result and when it was fetched as bytes, for other processes."""
+    return msgspec.msgpack.encode((fetched_at, fetched_at, page.events, page.truncated))
+
+
+def unpack(data: bytes) -> tuple[Page, datetime] | None:
     """Return what `pack` was given; None if it is damaged."""
     try:
-        shared = msgspec.msgpack.decode(data, type=_SharedEvents)
+        at, _, events, truncated = msgspec.msgpack.decode(data, type=_SharedPage)
     except DAMAGED:
         return None
-    return replace(EventBatch.of(shared.events), truncated=bool(shared.truncated)), shared.at
+    return Page(events, bool(truncated)), at
 
 
 @dataclass(frozen=True)
@@ -312,14 +277,14 @@ class HttpEventProvider(EventProvider):
             context.clock,
             host=context.host(self.name, self.budget),
         )
-        self.cache: Cached[Hashable, EventBatch] = Cached(
+        self.cache: Cached[Hashable, Page] = Cached(
             context.clock,
             fresh=self.fresh,
             stale=self.stale,
             max_size=MAX_CACHED_EVENTS,
-            size_of=lambda batch: batch.size,
+            size_of=lambda page: len(page.events) + 1,
             on_join=lambda _: self.client.calls.join(),
-            merge=EventBatch.merge,
+            merge=Page.joined,
             sharing=Sharing(
                 context.shared_cache(),
                 name=lambda key: (self.name, repr(key)),
@@ -356,13 +321,13 @@ class HttpEventProvider(EventProvider):
         return {}
 
     async def fetch_pages(self, query: contract.Query) -> AsyncIterator[Page]:
-        """Page after page of events; `Truncated` at the end if there are more to read.
+        """Page after page of events; `truncated` where there are more than are read.
 
         Raises:
             ProviderError: a page could not be had.
         """
         rows = await self.get_json(query, self.params(query), self.read_rows)
-        yield self.parse_events(rows, query)
+        yield Page(self.parse_events(rows, query))
 
     def read_rows(self, body: Any) -> list[Any]:
         """The rows of a body; whatever this raises is the provider's failure."""
@@ -427,51 +392,37 @@ class HttpEventProvider(EventProvider):
         less = (not entry.complete or entry.value.truncated for entry in entries)
         partial = len(entries) < len(parts) or any(less)
         status: CoverageStatus = "stale" if stale else "partial" if partial else "ok"
-        events = functools.reduce(EventBatch.merge, (entry.value for entry in entries)).events
+        events = unique(event for entry in entries for event in entry.value.events)
         as_of = min(entry.fetched_at for entry in entries)
-        return ProviderResult(status, list(events.values()), as_of, reason)
+        return ProviderResult(status, events, as_of, reason)
 
     def _parts(self, query: contract.Query) -> list[tuple[contract.Query, Hashable]]:
-        """What is cached apart: each week of the stay, at a tile that holds the point's circle."""
+        """What is cached apart: each week of the stay, at the tile of the point."""
         if not self.by_tile:
             return [(query, self.cache_key(query))]
-        point = query.point
-        centres = self.grid.centres(point.lat, point.lng)
-        points = [msgspec.structs.replace(point, lat=lat, lng=lng) for lat, lng in centres]
-        parts = []
-        for week in weeks_of(query.dates):
-            at = [replace(query, point=one, stay=week) for one in points]
-            keyed = [(part, self.cache_key(part)) for part in at]
-            # the first of the best: its own tile, or a neighbour's that is known already
-            parts.append(min(keyed, key=lambda one: self._effort(one[1], query.public)))
-        return parts
-
-    def _effort(self, key: Hashable, public: bool) -> int:
-        """0: nothing is to be asked; 1: there is an old result for bad times; 2: there is none."""
-        if self.cache.is_fetching(key):
-            return 0
-        if (entry := self.cache.peek(key)) is None:
-            return 2
-        return 0 if self.clock() < entry.retry_at and entry.serves(public=public) else 1
+        lat, lng = self.grid.centre(query.point.lat, query.point.lng)
+        centre = msgspec.structs.replace(query.point, lat=lat, lng=lng)
+        parts = [replace(query, point=centre, stay=week) for week in weeks_of(query.dates)]
+        return [(part, self.cache_key(part)) for part in parts]
 
     async def _entry(
         self, part: contract.Query, key: Hashable, deadline: Deadline
-    ) -> Entry[EventBatch] | Exception:
+    ) -> Entry[Page] | Exception:
         """What is known of a part by the deadline; the reason where that is nothing."""
         try:
             return await self.cache.get(
-                key, lambda: self._batches(part), deadline, public=part.public
+                key, lambda: self._pages(part), deadline, public=part.public
             )
         except (ProviderError, TimeoutError) as error:
             return error
 
-    async def _batches(self, part: contract.Query) -> AsyncIterator[EventBatch]:
+    async def _pages(self, part: contract.Query) -> AsyncIterator[Page]:
         empty = True
         async for page in self.fetch_pages(part):
             empty = False
-            yield EventBatch.of(page)
+            yield page
         if empty:  # no page at all: the provider has no event
-            yield EventBatch()
+            yield Page()
 
     def state(self) -> contract.ProviderState:
         return provider_state(self.client)

@@ -88,7 +88,7 @@ class OpenHolidays(HttpEventProvider):
             "validTo": f"{query.dates.end.year}-12-31",
         }
         rows = await self.get_json(query, params, self.read_rows, "/SchoolHolidays")
-        yield parse_holidays(rows, country, query.language)
+        yield Page(parse_holidays(rows, country, query.language))
 
 
 def parse_holidays(rows: Sequence[Any], country: str, language: Language) -> list[ProviderEvent]:

@@ -82,17 +82,17 @@ class PredictHQ(base.HttpEventProvider):
         """Page after page as long as there is budget; the first holds the highest ranks."""
         params = self.params(query)
         body = await self._first_page(query, params)
-        yield self.parse_events(body.results, query)
+        yield base.Page(self.parse_events(body.results, query))
         read, pages = len(body.results), 1
         while body.results and body.next and pages < MAX_PAGES:
             try:
                 body = await self._page(query, params, read)
             except ProviderBackoff:
                 break
-            yield self.parse_events(body.results, query)
+            yield base.Page(self.parse_events(body.results, query))
             read, pages = read + len(body.results), pages + 1
         if body.has_more_than(read):
-            yield base.Truncated()
+            yield base.Page(truncated=True)
 
     async def _first_page(self, query: Query, params: dict[str, str]) -> Body:
         """The first page, with events not announced yet where the plan gives them."""

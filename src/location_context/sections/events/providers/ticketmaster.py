@@ -1,7 +1,7 @@
 """Ticketmaster Discovery v2: events with a venue; 5 calls a second and 5,000 a day are free.
 
-It pages through a thousand events at the most, in a great city not enough for a week: such a stay
-is asked in parts by date. Where even these are too many, the most relevant of every part come.
+It pages through a thousand events at the most, in a great city not enough for a week: such a week
+is asked day by day. Where even a day has too many, its most relevant ones come.
 
 Coordinates come as strings, zones are often missing (the venue has one), a time to be announced is
 not midnight; tests, cancelled events and what is sold with an event (parking, vouchers, upgrades)
@@ -13,7 +13,7 @@ import math
 import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from datetime import time as clock_time
 from typing import Any, NamedTuple, TypedDict
 from zoneinfo import ZoneInfo
@@ -30,8 +30,6 @@ from location_context.stay import Stay
 
 PAGE_SIZE, MAX_PAGES = 200, 5  # size × page must stay below 1,000
 MAX_PAGED_EVENTS = PAGE_SIZE * MAX_PAGES
-TARGET_EVENTS_PER_WINDOW = 800  # since days are not equally full
-MAX_CALLS = 30  # for one week
 ROWS_AT_ONCE = 60  # which are read in 1 ms
 LOGO_WARNING = (
     "Ticketmaster: its branding guide asks for its logo on every page that shows its events; the "
@@ -138,61 +136,42 @@ class Ticketmaster(base.HttpEventProvider):
         return [LOGO_WARNING] if self.client.configured else []
 
     async def fetch_pages(self, query: Query) -> AsyncIterator[base.Page]:
-        """Page after page; a stay of more events than can be paged through is asked in parts."""
-        room, calls, crowded = MAX_CALLS, deque([_Call(query.dates, 0)]), False
-        while calls and room:
-            call, room = calls.popleft(), room - 1
-            body = await self.get_body(query, self._call_params(query, call), Body)
+        """Page after page; days of more events than can be paged through are asked one by one."""
+        calls, crowded = deque([_Call(query.dates, 0)]), False
+        while calls:
+            days, page = calls.popleft()
+            body = await self.get_body(query, self._call_params(query, days, page), Body)
             rows = body.embedded.events
             for start in range(0, max(1, len(rows)), ROWS_AT_ONCE):
                 await asyncio.sleep(0)  # other requests go on meanwhile
-                yield self.parse_events(rows[start : start + ROWS_AT_ONCE], query)
-            if call.page == 0:
-                further = _further_calls(call.days, body.total, room - len(calls))
-                crowded |= body.total > MAX_PAGED_EVENTS and all(one.page for one in further)
-                calls += further
-        if crowded or calls:
-            yield base.Truncated()
+                yield base.Page(self.parse_events(rows[start : start + ROWS_AT_ONCE], query))
+            if page == 0 and body.total > MAX_PAGED_EVENTS and days.days > 1:
+                calls += [_Call(Stay(day, day), 0) for day in days.dates()]
+            elif page == 0:
+                pages = min(math.ceil(body.total / PAGE_SIZE), MAX_PAGES)
+                calls += [_Call(days, further) for further in range(1, pages)]
+                crowded |= body.total > MAX_PAGED_EVENTS
+        if crowded:
+            yield base.Page(truncated=True)
 
     def parse_event(self, row: Any, query: Query) -> ProviderEvent | None:
         return parse_event(row, query.point.zone)
 
-    def _call_params(self, query: Query, call: _Call) -> dict[str, str]:
+    def _call_params(self, query: Query, days: Stay, page: int) -> dict[str, str]:
         return {
             "apikey": self._key.reveal(),
             "geoPoint": geohash(*base.rounded_point(query)),
             "radius": str(self.radius),
             "unit": "km",
-            "localStartEndDateTime": f"{call.days.start}T00:00:00,{call.days.end}T23:59:59",
+            "localStartEndDateTime": f"{days.start}T00:00:00,{days.end}T23:59:59",
             "locale": "*",  # else only what is on sale in English
             "includeTBA": "yes",
             "includeTBD": "no",
             "includeTest": "no",
             "sort": "relevance,desc",
             "size": str(PAGE_SIZE),
-            "page": str(call.page),
+            "page": str(page),
         }
-
-
-def _further_calls(days: Stay, total: int, room: int) -> list[_Call]:
-    """What to ask after the first page: further pages, or the windows that the days are split in.
-
-    `total`: how many events there are; `room`: how many calls may be made.
-    """
-    pages = math.ceil(total / PAGE_SIZE)
-    needed = math.ceil(total / TARGET_EVENTS_PER_WINDOW)
-    # where not every page can be asked, many small windows leave no day out
-    windows = min(days.days, room, needed if pages + needed <= room else room)
-    if total <= MAX_PAGED_EVENTS or windows < 2:
-        return [_Call(days, page) for page in range(1, min(pages, MAX_PAGES))]
-    return [_Call(window, 0) for window in _split(days, windows)]
-
-
-def _split(days: Stay, count: int) -> list[Stay]:
-    """Windows of nearly the same length, in order, which together are the days."""
-    firsts = [days.start + timedelta(days=days.days * n // count) for n in range(count)]
-    lasts = [first - timedelta(days=1) for first in firsts[1:]]
-    return [Stay(first, last) for first, last in zip(firsts, [*lasts, days.end], strict=True)]
 
 
 def geohash(lat: float, lng: float, length: int = 9) -> str:
