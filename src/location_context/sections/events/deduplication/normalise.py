@@ -8,7 +8,6 @@ import tomllib
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from itertools import takewhile
 from pathlib import Path
 
 from anyascii import anyascii
@@ -26,18 +25,14 @@ _SCRIPT_CHANGE = re.compile(
 _NON_LATIN = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff\u2100-\u214f\u3005\u3400-\u9fff]")
 _ABJAD = re.compile(r"[\u0590-\u06ff]")
 _CJK = re.compile(rf"[{_HAN}]")
-_ARTICLE = re.compile(r"\bال(?=\w{2})")  # Arabic writes it as one with its word
 _ORDINAL = re.compile(r"(\d{1,3})(?:st|nd|rd|th|er|ere|eme|e|a|o)$")
 _YOUTH_TEAM = re.compile(r"u\d\d$")
 # letters that acts write as signs: P!nk, A$AP
 _SIGNS = ((re.compile(r"(?<=\w)!(?=\w)"), "i"), (re.compile(r"\$(?=[^\W\d])"), "s"))
 _LAST_ROMAN = {"i": "1", "v": "5"}
 
-# the similarity above which two words are one misspelt, and of two long ones
-_SAME_WORD, _SAME_LONG_WORD, _MIN_LONG_WORD = 0.75, 0.7, 9
-_MIN_SIMILARITY, _MIN_PREFIX = 0.6, 4
-# letters that languages and romanisations write for one sound at the beginning of a word
-_FIRST_SOUNDS = str.maketrans("cqzyv", "kksjw")
+_SAME_WORD = 0.75  # the similarity above which two words are one misspelt
+_MIN_SIMILARITY = 0.6
 
 
 def to_ascii(text: str) -> str:
@@ -48,7 +43,7 @@ def to_ascii(text: str) -> str:
     if text.isascii():
         return text.casefold()
     whole = _SCRIPT_CHANGE.sub(" ", unicodedata.normalize("NFKC", text))
-    return anyascii(_ARTICLE.sub("", whole)).replace("`", "").casefold()
+    return anyascii(whole).replace("`", "").casefold()
 
 
 def tokenize(text: str) -> list[str]:
@@ -172,31 +167,25 @@ def _number_or_word(word: str) -> str:
 
 
 def token_similarity(one: str, other: str) -> float:
-    """How alike two words are written, 0.6 to 1, or 0: by pairs of letters or the beginning.
+    """How alike two words are written, 0.6 to 1, or 0: by the pairs of letters that they share.
 
-    Symmetric. Words that begin with different sounds, numbers, and two words that the vocabulary
+    Symmetric. Words that begin with different letters, numbers, and two words that the vocabulary
     knows are not alike unless they are the same.
     """
     if one == other:
         return 1.0
     if one.isdigit() or other.isdigit() or (one in _KNOWN_WORDS and other in _KNOWN_WORDS):
         return 0.0
-    if one[0].translate(_FIRST_SOUNDS) != other[0].translate(_FIRST_SOUNDS):
+    if one[0] != other[0]:
         return 0.0
     mine, theirs = ngrams(one, 2), ngrams(other, 2)
     dice = 2 * len(mine & theirs) / (len(mine) + len(theirs))
-    prefix = sum(
-        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
-    )
-    beginning = prefix / max(len(one), len(other)) if prefix >= _MIN_PREFIX else 0.0
-    found = max(dice, beginning)
-    return found if found >= _MIN_SIMILARITY else 0.0
+    return dice if dice >= _MIN_SIMILARITY else 0.0
 
 
 def is_same_word(one: str, other: str) -> bool:
     """Whether two words are one, misspelt."""
-    is_long = min(len(one), len(other)) >= _MIN_LONG_WORD
-    return token_similarity(one, other) > (_SAME_LONG_WORD if is_long else _SAME_WORD)
+    return token_similarity(one, other) > _SAME_WORD
 
 
 def ngrams(text: str, size: int) -> frozenset[str]:
