@@ -47,7 +47,6 @@ ANSWERED = (
         ".scroll",
         "cells scrolled out of sight, which axe does not measure and HTML_CodeSniffer does",
     ),
-    Answer("axe", "color-contrast", ".plot", "text in drawings: a test measures it"),
     Answer("axe", "color-contrast", ".map", "on grounds of its own: tests measure these colours"),
     Answer("axe", "color-contrast", "svg:has(> #t)", "text of the static card: a test measures it"),
     Answer("IBM", "style_color_misuse", "", "tests: rain, certainty and tiers are told by words"),

@@ -146,9 +146,3 @@ def test_the_page_has_no_script_loads_nothing_and_its_style_is_allowed_by_its_ha
     assert not [given for _, given in tags if "style" in given]
     assert page.headers["content-security-policy"].startswith("default-src 'none'; style-src 'sha")
     assert len(page.content) < 100_000
-
-
-def test_every_drawing_says_in_words_what_it_shows(page):
-    drawings = [given for tag, given in Tables(page.text).tags if tag == "svg" and "role" in given]
-    assert len(drawings) == 8
-    assert all(given["role"] == "img" and len(given["aria-label"]) > 30 for given in drawings)
