@@ -14,7 +14,7 @@ the whole disc, 0.272281 where the last sunlight through its valleys counts (NAS
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -181,16 +181,11 @@ def _lunar_kind(umbral: float) -> EclipseKind:
     return "partial" if umbral > 0 else "penumbral"
 
 
-SolarKind = Literal["partial", "annular", "total", "hybrid"]
-
-
 @dataclass(frozen=True, slots=True)
 class SolarEclipse:
-    """An eclipse somewhere on Earth; `gamma` is the axis's least distance in Earth radii."""
+    """An eclipse somewhere on Earth."""
 
-    kind: SolarKind
     greatest: float
-    gamma: float
     minutes: Minutes
 
     def visible(self, lat: float, lng: float) -> SeenEclipse | None:
@@ -216,71 +211,32 @@ class SolarEclipse:
         return SeenEclipse(kind, start, maximum, end, magnitude, obscuration)
 
 
-@dataclass(frozen=True, slots=True)
-class _Cones:
-    """The Moon's shadow at each minute, in Earth radii: axis and cones at the Earth's centre.
-
-    `away` is the axis's distance from the centre; `deep` less than 1 where it meets the Earth;
-    `penumbra` and `umbra` the cones' radii there, the umbra's below 0 where it is total.
-    """
-
-    away: Floats
-    north: Floats
-    deep: Floats
-    penumbra: Floats
-    umbra: Floats
-    narrowing: Floats
-
-    def umbra_on_ground(self, index: int) -> float:
-        height = np.sqrt(max(0.0, 1 - float(self.deep[index]) ** 2))
-        return float(self.umbra[index] - height * self.narrowing[index])
-
-
 def solar_eclipse(ephemeris: Ephemeris, new_moon: float) -> SolarEclipse | None:
-    """The eclipse at a new moon, if the shadow meets the Earth."""
+    """Return the eclipse at a new moon, if the penumbra meets the Earth."""
     minutes = Minutes.around(ephemeris, new_moon)
-    cones = _cones(*(minutes.sun_and_moon / horizon.EQUATOR_AU))
-    position = lowest(cones.away**2)
-    kind = _solar_kind(cones, round(position))
-    if kind is None:
+    away, deep, penumbra = _shadow_of_moon(*(minutes.sun_and_moon / horizon.EQUATOR_AU))
+    position = lowest(away**2)
+    greatest = round(position)
+    if away[greatest] * (1 - 1 / deep[greatest]) >= penumbra[greatest]:
         return None
-    greatest = minutes.moment(position)
-    gamma = float(np.copysign(minutes.value(cones.away, greatest), cones.north[round(position)]))
-    return SolarEclipse(kind, greatest, gamma, minutes)
+    return SolarEclipse(minutes.moment(position), minutes)
 
 
-def _cones(sun: Floats, moon: Floats) -> _Cones:
+def _shadow_of_moon(sun: Floats, moon: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return where the Moon's shadow passes the Earth's centre at each minute, in Earth radii.
+
+    The axis's distance from the centre; that distance for the flattened Earth, less than 1 where
+    the axis meets it; and the radius of the penumbra there.
+    """
     between = sun - moon
     apart = length(between)
     axis = between / apart
     height = (moon * axis).sum(axis=0)
     foot = moon - height * axis
-    inner, outer = MOON_INNER_AU / horizon.EQUATOR_AU, MOON_AU / horizon.EQUATOR_AU
-    sun_radius = SUN_AU / horizon.EQUATOR_AU
-    narrow, wide = (sun_radius - inner) / apart, (sun_radius + outer) / apart
+    moon_radius, sun_radius = (one / horizon.EQUATOR_AU for one in (MOON_AU, SUN_AU))
+    wide = (sun_radius + moon_radius) / apart
     flattened = np.array([foot[0], foot[1], foot[2] / (1 - horizon.FLATTENING)])
-    return _Cones(
-        away=length(foot),
-        north=foot[2],
-        deep=length(flattened),
-        penumbra=(height * wide + outer) / np.sqrt(1 - wide**2),
-        umbra=(height * narrow - inner) / np.sqrt(1 - narrow**2),
-        narrowing=narrow / np.sqrt(1 - narrow**2),
-    )
-
-
-def _solar_kind(cones: _Cones, greatest: int) -> SolarKind | None:
-    past_limb = cones.away[greatest] * (1 - 1 / cones.deep[greatest])
-    if past_limb >= cones.penumbra[greatest]:
-        return None
-    if past_limb >= abs(cones.umbra[greatest]):
-        return "partial"
-    if cones.umbra_on_ground(greatest) > 0:
-        return "annular"
-    ends = np.flatnonzero(cones.deep < 1)
-    if ends.size and max(cones.umbra[ends[0]], cones.umbra[ends[-1]]) > 0:
-        return "hybrid"
-    return "total"
+    return length(foot), length(flattened), (height * wide + moon_radius) / np.sqrt(1 - wide**2)
 
 
 class Eclipses:
