@@ -28,7 +28,7 @@ guide = typer.Typer(
 
 T = TypeVar("T")
 _MAX_LISTED = 20  # rejected rows printed for people; --json lists all
-Source = Annotated[str | None, typer.Argument(metavar="FILE|URL", help="CSV, SPARQL.")]
+Source = Annotated[str | None, typer.Argument(metavar="FILE|URL", help="CSV, GeoJSON, SPARQL.")]
 
 
 @guide.command("import")

@@ -1,7 +1,9 @@
 """Broken copies: each gives a clear error, and what served before serves on unchanged."""
 
 import gzip
+import io
 import re
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +22,13 @@ PAGE = b"\n<!DOCTYPE html><html><head><title>502 Bad Gateway</title></head></htm
 
 def latin(data: bytes) -> bytes:
     return data.decode().replace("Exemple 2", "Exémple 2").encode("cp1252")
+
+
+def zipped(data: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("guide.csv", data)
+    return packed.getvalue()
 
 
 def swapped(data: bytes) -> bytes:
@@ -41,7 +50,7 @@ def long(_: bytes) -> bytes:
 
 BROKEN: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "Latin-1": (latin, r"not UTF-8: byte [\d,]+ on line [\d,]+"),
-    "UTF-16": (lambda data: data.decode("utf-8-sig").encode("utf-16"), "Save it as UTF-8"),
+    "UTF-16": (lambda data: data.decode("utf-8-sig").encode("utf-16"), "UTF-16"),
     "encoded twice": (
         lambda data: data.decode("utf-8-sig").encode().decode("cp1252", "replace").encode(),
         r"rows are wrong.*wrongly encoded",
@@ -54,13 +63,14 @@ BROKEN: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "too large": (wide, r"larger than 2 MB"),
     "gzip too large": (lambda data: gzip.compress(wide(data), 1), r"larger than 2 MB"),
     "an HTML error page": (lambda _: PAGE, "web page"),
+    "a zip": (zipped, "zip archive"),
     "gzip cut short": (lambda data: gzip.compress(data)[:-20], "damaged or cut short"),
     "a quote never closed": (lambda data: data + b'"never closed, Paris', r"broken at line \d+"),
     "empty": (lambda _: b"", "empty"),
     "only a header": (lambda data: data.partition(b"\n")[0], "no rows"),
-    "JSON of another kind": (lambda _: b'{"error": true}', "not the result of a SPARQL query"),
-    "cut JSON": (lambda _: b'{"results": {"bindings": [', "not the result of a SPARQL query"),
-    "JSON 100,000 deep": (lambda _: b"[" * 100_000, "not the result of a SPARQL query"),
+    "JSON of another kind": (lambda _: b'{"error": true}', "neither a GeoJSON"),
+    "cut JSON": (lambda _: b'{"type": "FeatureCollection", "features": [', "broken"),
+    "JSON 100,000 deep": (lambda _: b"[" * 100_000, "broken"),
     "numbers for awards": (
         lambda data: re.sub(rb"\d Stars?", b"17", data),
         r"rows are wrong.* line 2: the award",
@@ -89,7 +99,7 @@ async def test_a_broken_file_gives_a_clear_error_and_changes_nothing(
 
 @pytest.mark.parametrize(
     "name",
-    ["UTF-16", "encoded twice", "a column renamed", "swapped coordinates", "zero bytes"],
+    ["UTF-16", "encoded twice", "a column renamed", "swapped coordinates", "a zip", "zero bytes"],
 )
 async def test_a_broken_copy_of_a_snapshot_is_refused_whole(
     shared_data: Path, name: str, world_importer: Importer, guides: SqlGuideStore

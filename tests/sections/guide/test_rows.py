@@ -1,5 +1,7 @@
 """Rows of all vintages and formats come out right; wrong ones are listed with line and reason."""
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -172,6 +174,44 @@ async def test_a_plain_csv_of_the_documented_columns_is_taken(
     (one,) = await guides.load(1)
     assert report.kind == "plain_csv"
     assert (one.tier, one.lat, one.price_level, one.award_year) == ("good_value", 48.85, 2, 2025)
+
+
+def feature(number: int, **changes: Any) -> dict[str, Any]:
+    return {
+        "type": "Feature",
+        "geometry": {"type": "Point", "coordinates": [round(2.3 + number / 100, 2), 48.85]},
+        "properties": {"name": f"Chez Geo {number}", "stars": 2, "cuisine": ["Modern", "Soup"]},
+    } | changes
+
+
+async def test_geojson_points_are_taken_and_others_listed_by_number(
+    importer: Importer, guides: SqlGuideStore
+) -> None:
+    line = {"type": "LineString", "coordinates": [[1, 2], [3, 4]]}
+    features = [feature(1), feature(2), feature(3, geometry=line), feature(4, geometry=None)]
+    data = msgspec.json.encode({"type": "FeatureCollection", "features": [*features, feature(5)]})
+    version, report = await importer.run(data, METADATA)
+    assert (report.kind, report.counted_in) == ("geojson", "feature")
+    assert [row.line for row in report.refused] == [3, 4]
+    kept = await guides.load(version.number)
+    assert {(r.tier, r.cuisine) for r in kept} == {("two_star", ("Modern", "Soup"))}
+    assert {r.lng for r in kept} == {2.31, 2.32, 2.35}
+
+
+@pytest.mark.parametrize("field", ["cuisine", "coordinates", "type"])
+async def test_a_deeply_nested_geojson_feature_is_listed_or_read_without_the_field(
+    importer: Importer, guides: SqlGuideStore, field: str
+) -> None:
+    deep: list[Any] = []
+    for _ in range(400):
+        deep = [deep]
+    odd = feature(2)
+    (odd["properties"] if field == "cuisine" else odd["geometry"])[field] = deep
+    data = msgspec.json.encode({"type": "FeatureCollection", "features": [feature(1), odd]})
+    version, report = await importer.run(data, METADATA)
+    kept = await guides.load(version.number)
+    assert len(kept) + len(report.refused) == 2
+    assert 2.31 in {r.lng for r in kept}
 
 
 def binding(**values: str) -> dict[str, dict[str, str]]:

@@ -1,13 +1,13 @@
-"""The built-in formats: CSV, and the JSON result of a SPARQL query.
+"""The built-in formats: CSV, GeoJSON points, and the JSON result of a SPARQL query.
 
 The CSV is the open restaurant-guide CSV in all its vintages, or the plain one in
-docs/guide-data.md, which has the query too. Results of JSON are counted, the first being 1.
+docs/guide-data.md, which has the query too. Records of JSON are counted, the first being 1.
 """
 
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -80,22 +80,8 @@ def _csv_rows(lines: Any, fields: list[str | None]) -> Iterator[formats.Row]:
         )
 
 
-class _Cell(msgspec.Struct):
-    value: str = ""
-
-
-class _Results(msgspec.Struct):
-    bindings: list[dict[str, _Cell]]
-
-
-class _Answer(msgspec.Struct):
-    """The result of a SPARQL query, as far as it is read."""
-
-    results: _Results
-
-
 class JsonFormat(formats.GuideFormat):
-    """The JSON result of a SPARQL query."""
+    """A GeoJSON FeatureCollection, or the JSON result of a SPARQL query."""
 
     name = "json"
     order = 1000
@@ -105,20 +91,63 @@ class JsonFormat(formats.GuideFormat):
 
     def read(self, data: bytes) -> formats.Table:
         try:
-            value = msgspec.json.decode(formats.decode_text(data), type=_Answer)
+            value = msgspec.json.decode(formats.decode_text(data))
         except (msgspec.DecodeError, RecursionError) as error:
-            raise OperatorError(f"The JSON is not the result of a SPARQL query: {error}") from None
-        return formats.Table.of("sparql", _rows(value.results.bindings), "result")
+            raise OperatorError(f"The file begins as JSON and is broken: {error}") from None
+        if isinstance(value, dict):
+            if value.get("type") == "FeatureCollection" and isinstance(value.get("features"), list):
+                return formats.Table.of("geojson", _features(value["features"]), "feature")
+            results = value.get("results")
+            if isinstance(results, dict) and isinstance(results.get("bindings"), list):
+                return formats.Table.of("sparql", _bindings(results["bindings"]), "result")
+        raise OperatorError("The JSON is neither a GeoJSON FeatureCollection nor a SPARQL result.")
 
 
-def _rows(bindings: list[dict[str, _Cell]]) -> Iterator[formats.Row]:
+def _features(features: list[Any]) -> Iterator[formats.Row]:
+    for number, feature in enumerate(features, 1):
+        try:
+            geometry, properties = feature["geometry"], feature["properties"] or {}
+            lng, lat = geometry["coordinates"][:2]
+            point = geometry["type"] == "Point"
+            fields = _known_fields(properties)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            yield formats.Row(number, {}, broken="not a feature with a point and properties")
+            continue
+        if not point:
+            yield formats.Row(
+                number, {}, broken=f"its geometry is a {_text(geometry['type'])[:40]}"
+            )
+            continue
+        yield formats.Row(number, {**fields, "lat": _text(lat), "lng": _text(lng)})
+
+
+def _bindings(bindings: list[Any]) -> Iterator[formats.Row]:
     for number, binding in enumerate(bindings, 1):
-        fields: dict[str, str] = {}
-        for name, cell in binding.items():
-            if (known := formats.known_field(name)) and (text := cell.value.strip()):
-                fields.setdefault(known, text)
+        try:
+            fields = _known_fields({name: cell["value"] for name, cell in binding.items()})
+        except (KeyError, TypeError, AttributeError):
+            yield formats.Row(number, {}, broken="not a binding of values")
+            continue
         if match := _POINT.fullmatch(fields.pop("coordinates", "")):
             fields["lng"], fields["lat"] = match.groups()
         if match := _WIKIDATA_ENTITY.fullmatch(fields.get("url", "")):
             fields["url"] = f"https://www.wikidata.org/wiki/{match[1]}"
         yield formats.Row(number, fields)
+
+
+def _known_fields(values: Mapping[str, Any]) -> dict[str, str]:
+    fields: dict[str, str] = {}
+    for name, value in values.items():
+        if (known := formats.known_field(name)) and (text := _text(value)):
+            fields.setdefault(known, text)
+    return fields
+
+
+def _text(value: Any) -> str:
+    """Return a text or number, or those of a list; what is nested deeper is left out."""
+    parts = value if isinstance(value, list) else [value]
+    return ", ".join(
+        str(one).strip()
+        for one in parts
+        if isinstance(one, str | int | float) and not isinstance(one, bool)
+    )

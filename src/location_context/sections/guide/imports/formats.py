@@ -16,6 +16,15 @@ from location_context.errors import OperatorError
 MAX_ROWS = 200_000
 MAX_BYTES = 64_000_000  # plain and unpacked; 200,000 rows of 320 bytes
 _MEGABYTE = 1_000_000
+_PACKED = {
+    b"PK\x03\x04": "a zip archive",
+    b"PK\x05\x06": "a zip archive",
+    b"BZh": "a bzip2 archive",
+    b"\xfd7zXZ": "an xz archive",
+    b"7z\xbc\xaf": "a 7z archive",
+    b"%PDF": "a PDF",
+}
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _FIELDS = {
     "id", "name", "award", "tier", "stars", "lat", "lng", "coordinates", "address", "location",
     "city", "country", "cuisine", "price", "price_level", "min_price", "max_price", "currency",
@@ -158,6 +167,8 @@ def read_table(data: bytes, formats: Sequence[GuideFormat]) -> Table:
     for candidate in formats:
         if candidate.recognises(data):
             return candidate.read(data)
+    if found := next((what for magic, what in _PACKED.items() if data.startswith(magic)), None):
+        raise OperatorError(f"The file is {found}: unpack it and import what is inside.")
     start = decode_text(data)[:2000].lstrip().lower()
     if not start:
         raise OperatorError("The file is empty.")
@@ -169,7 +180,9 @@ def read_table(data: bytes, formats: Sequence[GuideFormat]) -> Table:
 
 
 def first_character(data: bytes) -> str:
-    """The first character of a file that is not blank; "" where there is none."""
+    """The first character of a text file that is not blank; "" where it is empty or no text."""
+    if data.startswith((*_UTF16_MARKS, *_PACKED)) or b"\0" in data[:2000]:
+        return ""
     return data[:2000].decode("utf-8-sig", "ignore").lstrip()[:1]
 
 
@@ -179,6 +192,8 @@ def decode_text(data: bytes) -> str:
     Raises:
         OperatorError: it is in another encoding, or no text.
     """
+    if data.startswith(_UTF16_MARKS):
+        raise OperatorError("The file is UTF-16: save it as UTF-8.")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
