@@ -47,14 +47,14 @@ def examine(folder: Path, *, fails: bool = False, **settings: str) -> Found:
 
 def test_what_is_not_configured_or_not_needed_is_neither_ticked_nor_warned_of(house: Path) -> None:
     found = examine(house)
-    for name in ("met_norway", "ticketmaster", "predicthq", "calendars"):
+    for name in ("met_norway", "osrm", "ticketmaster", "predicthq", "calendars"):
         assert found[f"provider {name}"] == ("info", "not configured")
     assert found["dataset climate"] == ("info", "no months stored yet; the fallback grid is there")
     assert found["dataset events"][0] == "info"
     assert found["dataset guide"][0] == "ok"
     assert found["data directory"][0] == "ok"
     assert str(house) in found["data directory"][1]
-    assert "✓ provider ticketmaster" not in command(house, "doctor").stdout
+    assert "✓ provider osrm" not in command(house, "doctor").stdout
 
 
 def test_redis_is_asked_whether_it_answers_and_has_a_bound(
@@ -131,11 +131,10 @@ def test_doctor_names_only_settings_that_exist(house: Path) -> None:
 
 
 def test_doctor_warns_of_a_misspelt_setting(house: Path) -> None:
-    outcome, message = examine(house, TICKETMASTER_ULR="http://127.0.0.1:5000")["settings"]
+    outcome, message = examine(house, OSRM_ULR="http://127.0.0.1:5000")["settings"]
     assert outcome == "warning"
     assert message == (
-        "LOCATION_CONTEXT_TICKETMASTER_ULR is not a setting; "
-        "did you mean LOCATION_CONTEXT_TICKETMASTER_URL?"
+        "LOCATION_CONTEXT_OSRM_ULR is not a setting; did you mean LOCATION_CONTEXT_OSRM_URL?"
     )
 
 

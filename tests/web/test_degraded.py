@@ -21,6 +21,7 @@ from tests.fakes.server import Answered, StandIn
 from tests.moved_clock import NOON
 from tests.sections.guide.samples import PROVENANCE
 from tests.sections.guide.test_section import around
+from tests.sections.guide.test_travel import Osrm
 from tests.sections.weather.conftest import (  # noqa: F401  fixtures
     clock,
     fakes,
@@ -43,10 +44,10 @@ SOLD = ticketmaster.responding(
 ASKED = [("weather", NEAR), ("weather", FAR), ("astronomy", FAR), ("guide", FAR), ("events", FAR)]
 REASONS = {
     "all answer": [None, None, None, None, None],
-    "all fail": ["forecast_unavailable", "archive_unavailable", None, None,
+    "all fail": ["forecast_unavailable", "archive_unavailable", None, "provider_unavailable",
                  "provider_unavailable"],
-    "budgets are spent": ["budget_spent", "budget_spent", None, None, "budget_spent"],
-    "all are silent": ["forecast_unavailable", "archive_unavailable", None, None, "late"],
+    "budgets are spent": ["budget_spent", "budget_spent", None, "budget_spent", "budget_spent"],
+    "all are silent": ["forecast_unavailable", "archive_unavailable", None, "late", "late"],
 }  # fmt: skip
 
 
@@ -65,13 +66,17 @@ def load_guide(settings: Settings) -> None:
 def real(settings, clock, fakes, fault: Answered | None) -> Iterator[Client]:  # noqa: F811
     """The real sections, with every provider answering well or by `fault`."""
     open_meteo, *others = fakes
+    road = Osrm([600.0])
     if fault:
         open_meteo.faults = {FORECAST: fault, ARCHIVE: fault}
         for one in others:
             one.fault = fault
-    with StandIn(lambda asked: fault or SOLD(asked)).running() as seller:
+    with (
+        StandIn(lambda asked: fault or road(asked)).running() as osrm,
+        StandIn(lambda asked: fault or SOLD(asked)).running() as seller,
+    ):
         settings = msgspec.structs.replace(
-            settings, ticketmaster_url=seller.url, open_holidays_url="",
+            settings, osrm_url=osrm.url, ticketmaster_url=seller.url, open_holidays_url="",
             ticketmaster_api_key=Secret(ticketmaster.KEY), log_level="error",
             json_deadline=2.0 if fault else 60.0,
         )  # fmt: skip
@@ -94,7 +99,7 @@ def test_an_answer_is_degraded_exactly_when_it_is_kept_for_a_shorter_time(
 ):  # fmt: skip
     is_spent = situation == "budgets are spent"
     if is_spent:  # of whoever has a second source, or is one of several
-        names = ("open_meteo_budget", "ticketmaster_budget")
+        names = ("open_meteo_budget", "ticketmaster_budget", "osrm_budget")
         weather_settings = msgspec.structs.replace(
             weather_settings,
             calibrate_forecast=False,  # nothing is fetched behind an answer

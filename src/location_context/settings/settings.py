@@ -55,8 +55,6 @@ GONE = {  # names of settings that were once there, and what stands in their pla
     "events_keep_days": "past imported events are kept for 31 days",
     "guide_versions": "the 5 newest versions of the guide are kept",
     "key_hold": "API keys are valid for 60 seconds while the database does not answer",
-    "osrm_budget": "travel times are estimated from the distance",
-    "osrm_url": "travel times are estimated from the distance",
     "purge_header": "a CDN follows within the hour",
     "purge_url": "a CDN follows within the hour",
     "traces_url": "the log has each request's trace_id",
@@ -148,6 +146,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     predicthq_url: Annotated[Address, "PredictHQ events."] = "https://api.predicthq.com/v1/events/"
     predicthq_api_key: Annotated[HeaderSecret, "PredictHQ token."] = Secret()
     predicthq_budget: Annotated[Budget, "PredictHQ calls a window."] = ("48/minute", "800/day")
+    osrm_url: Annotated[Address, "OSRM server for travel times; empty: estimated."] = ""
+    osrm_budget: Annotated[Budget, "OSRM calls a window; empty: no limit."] = ()
 
     calibrate_forecast: Annotated[
         Flag,

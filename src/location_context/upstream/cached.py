@@ -1,6 +1,6 @@
 """Cached: values by key from an outside source, fetched once and never waited for long.
 
-Forecasts, archives, elevations, events and the sections' results are all cached here.
+Forecasts, archives, elevations, events, travel times and the sections' results are all cached here.
 A fresh value is returned at once. Otherwise one fetch for each key is under way, for all callers
 and all processes; it outlives its callers, each of which waits until its own deadline.
 """

@@ -12,9 +12,15 @@ from location_context.sections.addresses import web_address
 from location_context.sections.guide import response
 from location_context.sections.guide.records import STARS, GuideVersion, Tier, TierTexts
 from location_context.sections.guide.restaurant_index import Found, TierFound
-from location_context.sections.guide.travel import estimate
 from location_context.sections.section import TextTable
 from location_context.sections.units import Measure
+
+_ROAD_NOTICE = contract.Attribution(
+    name="OpenStreetMap",
+    url="https://www.openstreetmap.org/copyright",
+    license=contract.ODBL.name,
+    text="Travel times: © OpenStreetMap contributors, ODbL",
+)
 
 # beyond a day's drive the nearest is of no use to a guest, and often a row with wrong coordinates
 MAX_BEYOND_KM = 1000.0
@@ -57,17 +63,34 @@ class Presenter:
         self._measure = Measure(query.units)
         self._texts = tier_texts(query.language, version.provenance.labels)
 
-    def body(self, found: Sequence[TierFound]) -> response.GuideBody:
-        """Return the body of an answer, from the tiers in rank order."""
+    def body(
+        self,
+        found: Sequence[TierFound],
+        ways: Sequence[response.Travel],
+        degraded: contract.DegradedReason | None,
+    ) -> response.GuideBody:
+        """The body of an answer.
+
+        Args:
+            found: the tiers in rank order.
+            ways: the way to each restaurant inside a radius, in the same order.
+            degraded: why drives are not routed that could be.
+        """
         point = self._query.point
+        inside = [one for tier in found for one in tier.inside]
         return response.GuideBody(
             point=contract.point_body(point),
             units=self._measure.body,
             as_of=datetime.combine(self._provenance.dated, time(), UTC),
             stale=False,
-            attribution=[self._attribution(), *contract.point_notices(point)],
+            degraded_reason=degraded,
+            attribution=[
+                self._attribution(),
+                *([_ROAD_NOTICE] if any(not way.estimated for way in ways) else []),
+                *contract.point_notices(point),
+            ],
             tiers=[self._tier(rank, tier) for rank, tier in enumerate(found, 1)],
-            restaurants=[self._restaurant(one) for tier in found for one in tier.inside],
+            restaurants=[self._restaurant(one, way) for one, way in zip(inside, ways, strict=True)],
             total=sum(tier.inside_radius for tier in found),
         )
 
@@ -103,9 +126,8 @@ class Presenter:
             ),
         )
 
-    def _restaurant(self, found: Found) -> response.RestaurantBody:
+    def _restaurant(self, found: Found, way: response.Travel) -> response.RestaurantBody:
         (km, _, restaurant), point = found, self._query.point
-        towards = bearing(point.lat, point.lng, restaurant.lat, restaurant.lng)
         own = msgspec.structs.asdict(restaurant) | {
             "cuisine": list(restaurant.cuisine),
             "url": web_address(restaurant.url),
@@ -116,23 +138,27 @@ class Presenter:
             label=self._texts[restaurant.tier][0],
             stars=STARS[restaurant.tier],
             distance=self._distance(km),
-            bearing=self._measure.bearing(towards) or 0.0,  # never None
-            travel=estimate(km),
+            bearing=self._bearing(bearing(point.lat, point.lng, restaurant.lat, restaurant.lng)),
+            travel=way,
         )
 
     def _distance(self, km: float) -> float:
         return self._measure.distance(km) or 0.0  # never None, since `km` is a number
 
+    def _bearing(self, degrees: float) -> float:
+        """Rounded to 0.1, where 359.96 is north again."""
+        return (self._measure.angle(degrees) or 0.0) % 360
+
 
 def to_text(body: response.GuideBody) -> Iterator[str | TextTable]:
     """What `location-context read` prints: the restaurants, and how many there are in all."""
-    rows = [
-        (
+    rows = []
+    for one in body.restaurants:
+        about = "about " if one.travel.estimated else ""
+        rows.append([
             one.label, one.name, f"{one.distance:g} {body.units.distance}",
-            f"{one.travel.kind}, about {one.travel.minutes} min", ", ".join(one.cuisine),
+            f"{one.travel.kind}, {about}{one.travel.minutes} min", ", ".join(one.cuisine),
             one.city or "",
-        )
-        for one in body.restaurants
-    ]  # fmt: skip
+        ])  # fmt: skip
     yield TextTable(columns=_COLUMNS, rows=rows)
     yield f"{len(body.restaurants)} of {body.total} restaurants"

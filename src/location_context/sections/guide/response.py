@@ -44,7 +44,7 @@ class Travel(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: Annotated[Literal["walk", "drive"], Meta(description="On foot or by car.")]
     minutes: Annotated[int, Meta(ge=1, description="How long it takes.")]
-    estimated: Annotated[bool, Meta(description="Always true: from distance alone.")]
+    estimated: Annotated[bool, Meta(description="From distance alone; false when routed.")]
 
 
 class RestaurantBody(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,8 +22,9 @@ from location_context.sections.guide.presenter import Presenter, to_text
 from location_context.sections.guide.records import GuideStore, GuideVersion
 from location_context.sections.guide.response import GuideBody
 from location_context.sections.guide.restaurant_index import RestaurantIndex
+from location_context.sections.guide.travel import Router
 from location_context.stay import Clock
-from location_context.upstream.deadline import Deadline
+from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
 
 MAX_RESTAURANTS = 50
 _TTL = timedelta(hours=1)
@@ -60,10 +61,13 @@ class Guide(section.Section[GuideBody]):
         hint="none: location-context guide import FILE",
     )
 
-    def __init__(self, store: GuideStore, clock: Clock, radii: Sequence[float]) -> None:
+    def __init__(
+        self, store: GuideStore, clock: Clock, radii: Sequence[float], router: Router
+    ) -> None:
         self._store = store
         self._clock = clock
         self._radii = tuple(radii)
+        self._router = router
         self._active: ActiveGuide | None = None
         self._loading = asyncio.Lock()
         self._loaded = False
@@ -72,7 +76,9 @@ class Guide(section.Section[GuideBody]):
 
     @classmethod
     def build(cls, context: section.SectionContext) -> Self:
-        return cls(context.stores["guide"], context.clock, context.settings.guide_radii)
+        settings, clock = context.settings, context.clock
+        router = Router(context)
+        return cls(context.stores["guide"], clock, settings.guide_radii, router)
 
     async def read(self, query: contract.Query, deadline: Deadline) -> contract.SectionResult:
         """The restaurants around the point.
@@ -80,17 +86,21 @@ class Guide(section.Section[GuideBody]):
         Raises:
             UpstreamUnavailable: the guide was never loaded, and the database cannot be read.
         """
-        del deadline  # it answers from memory
         guide = await self._current()
         if guide is None:
             message = query.language.gettext("No restaurant guide is loaded.")
             return self._not_applicable("no_guide_loaded", message)
         point = query.point
         found = guide.index.query(point.lat, point.lng, self._radii, MAX_RESTAURANTS)
-        if not any(tier.inside for tier in found):
+        inside = [one for tier in found for one in tier.inside]
+        if not inside:
             message = query.language.gettext("No restaurant of the guide is in range.")
             return self._not_applicable("no_restaurants_in_range", message)
-        return self._result(Presenter(query, guide.version, self._radii).body(found), _TTL)
+        ways, degraded = await self._router.travel(
+            point, inside, deadline.earlier(ANSWER_RESERVE), public=query.public
+        )
+        body = Presenter(query, guide.version, self._radii).body(found, ways, degraded)
+        return self._result(body, _TTL)
 
     def _not_applicable(
         self, reason: contract.NotApplicableReason, message: str
@@ -163,6 +173,10 @@ class Guide(section.Section[GuideBody]):
             await self._follow()
             await asyncio.sleep(section.FOLLOW_SECONDS)
 
+    async def close(self) -> None:
+        """End requests that are under way."""
+        await self._router.close()
+
     async def _follow(self) -> None:
         try:
             await self.refresh()
@@ -171,6 +185,9 @@ class Guide(section.Section[GuideBody]):
             if self._failure is None:  # once, not every two seconds
                 structlog.get_logger().warning("guide_not_followed", why=error.message)
             self._failure = error.message
+
+    def providers(self) -> Sequence[contract.ProviderState]:
+        return [section.provider_state(self._router.client)]
 
     async def dataset(self) -> contract.DatasetState | None:
         try:
