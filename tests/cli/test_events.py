@@ -112,20 +112,26 @@ def test_what_cannot_be_read_exits_1_with_each_reason_and_leaves_what_is_there(
         assert listed["rows"] == 3
 
 
-def test_a_calendar_that_cannot_be_read_exits_1_and_one_without_events_is_imported(
-    run, calendar, tmp_path
-):
+def test_a_calendar_without_events_exits_1_unless_it_may_be_empty(run, calendar, tmp_path):
     run("import", str(calendar), "--country", "FR")
-    calendar.write_bytes(b"BEGIN:VCALENDAR\n")
+    calendar.write_bytes(b"BEGIN:VCALENDAR\nEND:VCALENDAR\n")
     arguments = ("events", "import", str(calendar), "--country", "FR", "--json")
     result = command(tmp_path / "data", *arguments, fails=True)
     assert result.code == 1
-    assert json.loads(result.stdout)["calendar"] is None
-    assert "Nothing was changed." in result.stderr
-    calendar.write_bytes(b"BEGIN:VCALENDAR\nEND:VCALENDAR\n")
-    assert "0 events" in run("import", str(calendar)).stdout
+    assert json.loads(result.stdout) == {"calendar": None, "refused": []}
+    assert "gave 3 before. Nothing was changed. --allow-empty drops them." in result.stderr
+    assert "0 events" in run("import", str(calendar), "--allow-empty").stdout
     (listed,) = json.loads(run("list", "--json").stdout)
     assert listed["rows"] == 0
+
+
+def test_progress_is_shown_without_a_terminal(tmp_path):
+    rows = (f"Event {n},2026-12-{n % 28 + 1:02}\n" for n in range(12_000))
+    (tmp_path / "town.csv").write_text("title,start\n" + "".join(rows))
+    arguments = ("events", "import", str(tmp_path / "town.csv"), "--country", "FR", "--json")
+    result = command(tmp_path / "data", *arguments, more={"XDG_DATA_HOME": str(tmp_path)})
+    assert result.stderr.splitlines() == ["5,000 events read", "10,000 events read"]
+    assert json.loads(result.stdout)["calendar"]["rows"] == 12_000
 
 
 def test_a_file_is_one_import_by_whatever_path_it_is_named(run, calendar, tmp_path, monkeypatch):

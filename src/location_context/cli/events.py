@@ -1,7 +1,8 @@
 """`events`: import the operator's own events, keep feeds of them, list both."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 import typer
@@ -24,6 +25,7 @@ events = typer.Typer(
     add_completion=False, help="Import your own events and manage feeds.", no_args_is_help=True
 )
 T = TypeVar("T")
+_PRINT_INTERVAL = 5000  # events, where no terminal shows a changing count
 
 feed = typer.Typer(help="Calendars at an address that the server refreshes.", no_args_is_help=True)
 events.add_typer(feed, name="feed")
@@ -46,12 +48,16 @@ def import_(  # noqa: PLR0913  each is an option of the command
     country: Country = None,
     region: Region = None,
     category: CategoryOption = None,
+    allow_empty: Annotated[
+        bool,
+        typer.Option("--allow-empty", help="Let an empty calendar delete what is stored."),
+    ] = False,
     json: console.Json = False,
 ) -> None:
     """Import events once, replacing what the same source gave before."""
     place = _place(lat, lng, country, region)
     calendar = _calendar(importer.canonical_source(source), "import", name, category, **place)
-    _import(calendar, json=json)
+    _import(calendar, allow_empty=allow_empty, json=json)
 
 
 @feed.command("add")
@@ -68,7 +74,7 @@ def add(  # noqa: PLR0913  each is an option of the command
 ) -> None:
     """Read a feed now and have the server refresh it every hour."""
     place = _place(lat, lng, country, region)
-    _import(_calendar(address, "feed", name, category, **place), json=json)
+    _import(_calendar(address, "feed", name, category, **place), allow_empty=False, json=json)
 
 
 @events.command("list")
@@ -117,10 +123,14 @@ def _run(work: Callable[[importer.Feeds], Awaitable[T]]) -> T:
     return asyncio.run(run())
 
 
-def _import(calendar: Calendar, *, json: bool) -> None:
+def _import(calendar: Calendar, *, allow_empty: bool, json: bool) -> None:
     try:
-        with console.err().status("Reading"):
-            imported = _run(lambda feeds: feeds.import_calendar(calendar))
+        with _progress() as progress:
+            imported = _run(
+                lambda feeds: feeds.import_calendar(
+                    calendar, allow_empty=allow_empty, progress=progress
+                )
+            )
     except importer.ImportRejected as error:
         _report(None, error.rejected, json=json)
         raise
@@ -140,6 +150,22 @@ def _warn_of_venues(imported: importer.ImportedCalendar) -> None:
             f"everywhere in {imported.calendar.country}. If they take place at one point, import "
             "again with --lat and --lng."
         )
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int], None]]:
+    """A callback that shows the number of events read: in place on a terminal, else as lines."""
+    err = console.err()
+    if err.is_terminal:
+        with err.status("Reading") as status:
+            yield lambda read: status.update(f"{read:,} events read")
+        return
+
+    def print_count(read: int) -> None:
+        if read % _PRINT_INTERVAL == 0:
+            err.print(f"{read:,} events read")
+
+    yield print_count
 
 
 def _place(

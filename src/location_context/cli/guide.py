@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 import typer
+from rich.progress import Progress
 
 from location_context.cli import console
 from location_context.errors import OperatorError
@@ -133,8 +134,14 @@ async def _import(
             dataset = await sources.fetch(client, source, settings)
         dated = metadata.dated or dataset.dated
         metadata = replace(metadata, source=dataset.source, dated=dated)
-        with console.err().status("Checking rows"):
-            _, report = await datasets.run(dataset.data, metadata, strict=strict)
+        with Progress(console=console.err(), transient=True) as bar:
+            task = bar.add_task("Checking rows", total=None)
+            _, report = await datasets.run(
+                dataset.data,
+                metadata,
+                strict=strict,
+                progress=lambda done, total: bar.update(task, completed=done, total=total),
+            )
         return report
 
 

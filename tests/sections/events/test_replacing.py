@@ -69,10 +69,11 @@ async def test_what_cannot_be_read_changes_nothing(opening, tmp_path, name, file
         await feeds.import_calendar(_calendar("import", str(file)))
         stored = await feeds.calendars()
         file.write_bytes(UNREADABLE[name])
-        with pytest.raises(OperatorError, match="othing was changed"):
-            await feeds.import_calendar(_calendar("import", str(file)))
-        assert await feeds.calendars() == stored
-        assert await _titles(opened) == ["Choir"]
+        for allow_empty in (False, True):
+            with pytest.raises(OperatorError, match="othing was changed"):
+                await feeds.import_calendar(_calendar("import", str(file)), allow_empty=allow_empty)
+            assert await feeds.calendars() == stored
+            assert await _titles(opened) == ["Choir"]
 
 
 @pytest.mark.parametrize("name", OF_FEEDS)
@@ -86,14 +87,19 @@ async def test_what_cannot_be_read_is_no_new_import(opening, tmp_path, name):
 
 
 @pytest.mark.parametrize("name", WITHOUT_EVENTS)
-async def test_a_calendar_without_events_replaces_what_the_source_gave(opening, tmp_path, name):
+async def test_a_calendar_without_events_empties_only_where_that_is_allowed(
+    opening, tmp_path, name
+):
     file = tmp_path / "town"
     file.write_bytes(GOOD)
     async with opening() as opened:
         feeds = opened.section._feeds
         await feeds.import_calendar(_calendar("import", str(file)))
         file.write_bytes(WITHOUT_EVENTS[name])
-        imported = await feeds.import_calendar(_calendar("import", str(file)))
+        with pytest.raises(OperatorError, match="--allow-empty"):
+            await feeds.import_calendar(_calendar("import", str(file)))
+        assert await _titles(opened) == ["Choir"]
+        imported = await feeds.import_calendar(_calendar("import", str(file)), allow_empty=True)
         assert (imported.calendar.rows, imported.rejected) == (0, [])
         assert await _titles(opened) == []
 
@@ -119,7 +125,7 @@ async def test_a_feed_that_answers_200_with_no_calendar_keeps_its_events_and_say
 
 
 @pytest.mark.parametrize("name", EMPTY_FEEDS)
-async def test_a_feed_without_events_is_emptied_and_one_that_fails_is_not(opening, name):
+async def test_a_feed_is_emptied_when_it_came_without_events_twice_in_a_row(opening, name):
     answers = [Answered(GOOD, headers={"ETag": '"1"'})]
 
     def respond(asked):
@@ -136,14 +142,16 @@ async def test_a_feed_without_events_is_emptied_and_one_that_fails_is_not(openin
             broken = Answered(status=500)
             good = answers[0]
             for answer, expected in [
-                (broken, ["Choir"]), (empty, []), (empty, []), (good, ["Choir"]),
+                (empty, ["Choir"]), (broken, ["Choir"]), (empty, ["Choir"]), (good, ["Choir"]),
+                (empty, ["Choir"]), (empty, []), (empty, []), (good, ["Choir"]),
             ]:  # fmt: skip
                 answers[:] = [answer]
                 opened.clock.move(hours=2)
                 await feeds.refresh_due()
                 assert await _titles(opened) == expected
                 (listed,) = await feeds.calendars()
-                assert bool(listed.failed_with) == (answer is broken)
+                kept_nevertheless = answer is not good and bool(expected)
+                assert bool(listed.failed_with) == kept_nevertheless
 
 
 async def test_a_part_never_replaces_a_whole(opening, tmp_path, monkeypatch):
@@ -182,8 +190,13 @@ async def test_twenty_thousand_rows_are_all_read_while_the_wall_clock_runs_away(
     file.write_text("title,start\n" + "".join(rows))
     async with opening() as opened:
         monkeypatch.setattr(deadline, "time", Busy)
-        imported = await opened.section._feeds.import_calendar(_calendar("import", str(file)))
+        counted: list[int] = []
+        imported = await opened.section._feeds.import_calendar(
+            _calendar("import", str(file)), progress=counted.append
+        )
     assert (imported.calendar.rows, imported.rejected) == (20_000, [])
+    assert counted == sorted(counted)
+    assert counted[-1] == 20_000
 
 
 def _stopped_at_once(monkeypatch) -> queue.Queue[subprocess.Popen]:

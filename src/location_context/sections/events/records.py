@@ -132,7 +132,8 @@ class LocalEvent:
 class Calendar(msgspec.Struct, frozen=True, kw_only=True):
     """One of the operator's own sources: a file imported once, or a feed that is refreshed.
 
-    Its place is that of events without one: a point, a region or a country. `digest` tells its
+    Its place is that of events without one: a point, a region or a country. `came_empty`: the last
+    response of a feed was a calendar without events, and those from before stay. `digest` tells its
     events from others.
     """
 
@@ -152,6 +153,7 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True):
     failed_with: str | None = None
     etag: str | None = None
     last_modified: str | None = None
+    came_empty: bool = False
     digest: str | None = None
 
 

@@ -6,14 +6,14 @@ entries, is an error and no import.
 
 A feed is requested with the `ETag` and date it last gave, by one server of many. Every month it is
 read again in any case, since the window has moved on. What fails, or cannot be read, changes
-nothing and says why.
+nothing and says why; a calendar without events replaces events only where that is allowed, or, for
+a feed, when it came so twice in a row: a calendar that is lost often comes as an empty one.
 """
 
 import asyncio
-import codecs
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -28,6 +28,7 @@ from location_context.sections.events.imports.reading import (
     Reading,
     RejectedEntry,
     Task,
+    to_utf8,
 )
 from location_context.sections.events.records import Calendar, EventStore, ProviderEvent
 from location_context.settings import Settings
@@ -35,6 +36,8 @@ from location_context.stay import Clock
 from location_context.upstream.download import Downloaded, download
 from location_context.upstream.http import HttpClient
 
+Progress = Callable[[int], None]  # entries read so far
+_PROGRESS_EVERY = 1000  # entries
 _TYPES: dict[str, Format] = {
     "text/calendar": "ics",
     "text/csv": "csv",
@@ -48,6 +51,10 @@ MAX_BYTES = 16_000_000
 _REFRESH_INTERVAL = timedelta(hours=1)
 _REREAD_AFTER = timedelta(days=30)  # even if unchanged: the window has moved on
 _POLL_SECONDS = 60.0
+_HOW_TO_EMPTY = {
+    "import": "--allow-empty drops them.",
+    "feed": "A feed is emptied when the server finds it so twice in a row; or: events feed remove",
+}
 
 
 class ImportRejected(OperatorError):
@@ -78,22 +85,32 @@ class Feeds:
         self._client = client
         self._store = store
 
-    async def import_calendar(self, calendar: Calendar) -> ImportedCalendar:
+    async def import_calendar(
+        self, calendar: Calendar, *, allow_empty: bool = False, progress: Progress | None = None
+    ) -> ImportedCalendar:
         """Import a file or address now, in place of what it gave before.
 
         Raises:
-            ImportRejected: it cannot be read. Nothing is changed.
+            ImportRejected: it cannot be read, or holds no event where it held some (unless
+                `allow_empty`). Nothing is changed.
             OperatorError: it is not there, or its address is not allowed.
         """
         source = calendar.source
         try:
-            imported = await self._read(calendar, await self._fetch(calendar, {}))
+            imported = await self._read(calendar, await self._fetch(calendar, {}), progress)
         except ImportRejected as error:
             reason = f"{source}: {error.message}. Nothing was changed."
             raise ImportRejected(reason, error.rejected) from None
         except ProviderError as error:
             reason = f"{source} cannot be fetched: {error.message}. Nothing was changed."
             raise OperatorError(reason) from None
+        stored = await self._store.calendars()
+        former = next((one for one in stored if one.id == calendar.id), None)
+        if not imported.events and former and former.rows and not allow_empty:
+            raise ImportRejected(
+                f"{source} holds no event from a month back to three years ahead, and gave "
+                f"{former.rows} before. Nothing was changed. {_HOW_TO_EMPTY[calendar.kind]}"
+            )
         return await self._keep(imported)
 
     async def calendars(self) -> list[Calendar]:
@@ -110,10 +127,17 @@ class Feeds:
         try:
             fetched = await self._fetch(calendar, self._conditions(calendar))
             if fetched.status == 304:
-                unchanged = msgspec.structs.replace(calendar, failed_with=None)
+                unchanged = msgspec.structs.replace(calendar, failed_with=None, came_empty=False)
                 await self._store.update_calendar(unchanged)
+                return
+            imported = await self._read(calendar, fetched)
+            if imported.events or not calendar.rows or calendar.came_empty:
+                await self._keep(imported)
             else:
-                await self._keep(await self._read(calendar, fetched))
+                reason = (
+                    "it came without events; those it gave before stay unless it comes so again"
+                )
+                await self._record_failure(calendar, reason, came_empty=True)
         except ImportRejected as error:
             await self._record_failure(calendar, f"{error.message}; its events stay")
         except LocationContextError as error:
@@ -140,10 +164,13 @@ class Feeds:
                 structlog.get_logger().warning("feeds_not_refreshed", why=error.message)
             await asyncio.sleep(_POLL_SECONDS)
 
-    async def _record_failure(self, calendar: Calendar, reason: str) -> None:
+    async def _record_failure(
+        self, calendar: Calendar, reason: str, *, came_empty: bool = False
+    ) -> None:
         """Record it; the `ETag` stays that of the events which are kept."""
         structlog.get_logger().warning("feed_failed", feed=calendar.id, why=reason)
-        await self._store.update_calendar(msgspec.structs.replace(calendar, failed_with=reason))
+        failed = msgspec.structs.replace(calendar, failed_with=reason, came_empty=came_empty)
+        await self._store.update_calendar(failed)
 
     def _conditions(self, calendar: Calendar) -> dict[str, str]:
         fresh = calendar.imported_at and self._clock() - calendar.imported_at < _REREAD_AFTER
@@ -175,7 +202,9 @@ class Feeds:
         )
         return replace(imported, calendar=calendar)
 
-    async def _read(self, calendar: Calendar, downloaded: Downloaded) -> ImportedCalendar:
+    async def _read(
+        self, calendar: Calendar, downloaded: Downloaded, progress: Progress | None = None
+    ) -> ImportedCalendar:
         """Its events; the calendar keeps the validators of the response for the next request."""
         data, headers, now = downloaded.body, downloaded.headers, self._clock()
         calendar = msgspec.structs.replace(
@@ -183,7 +212,7 @@ class Feeds:
         )
         format_ = format_of(calendar.source, data, headers.get("content-type", ""))
         task = Task.of(calendar, format_, now.date())
-        return await read_calendar(task, data, now)
+        return await read_calendar(task, data, now, progress)
 
 
 def _read_file(source: str) -> bytes:
@@ -218,7 +247,7 @@ def calendar_id(source: str) -> str:
 
 def format_of(source: str, data: bytes, content_type: str = "") -> Format:
     """The format, by what the bytes begin with, the type they came with, or their name."""
-    head = data[:2000].removeprefix(codecs.BOM_UTF8).lstrip(b" \t\r\n").upper()
+    head = to_utf8(data[:2000]).lstrip(b" \t\r\n").upper()
     if head.startswith(b"BEGIN:VCALENDAR"):
         return "ics"
     if head[:1] in {b"{", b"[", b"<"}:
@@ -228,7 +257,9 @@ def format_of(source: str, data: bytes, content_type: str = "") -> Format:
     return _TYPES.get(kind) or _EXTENSIONS.get(extension, "csv")
 
 
-async def read_calendar(task: Task, data: bytes, now: datetime) -> ImportedCalendar:
+async def read_calendar(
+    task: Task, data: bytes, now: datetime, progress: Progress | None = None
+) -> ImportedCalendar:
     """Read the bytes of a calendar in a process of their own.
 
     Raises:
@@ -236,7 +267,7 @@ async def read_calendar(task: Task, data: bytes, now: datetime) -> ImportedCalen
     """
     reading = Reading(data, task)
     try:
-        events, rejected = await asyncio.to_thread(_events, reading)
+        events, rejected = await asyncio.to_thread(_events, reading, progress)
     except OperatorError as error:
         raise ImportRejected(error.message) from None
     finally:
@@ -244,20 +275,25 @@ async def read_calendar(task: Task, data: bytes, now: datetime) -> ImportedCalen
     if rejected and not events:
         raise ImportRejected(f"nothing in it could be read ({rejected[0].reason})", rejected)
     calendar = msgspec.structs.replace(
-        task.calendar, rows=len(events), imported_at=now, checked_at=now, failed_with=None
-    )
+        task.calendar, rows=len(events), imported_at=now, checked_at=now,
+        failed_with=None, came_empty=False,
+    )  # fmt: skip
     return ImportedCalendar(calendar, events, rejected)
 
 
-def _events(reading: Reading) -> tuple[list[ProviderEvent], list[RejectedEntry]]:
+def _events(
+    reading: Reading, progress: Progress | None
+) -> tuple[list[ProviderEvent], list[RejectedEntry]]:
     events: dict[str, ProviderEvent] = {}
     rejected: list[RejectedEntry] = []
     with closing(reading.found()) as found:
-        for one in found:
+        for count, one in enumerate(found, 1):
             if isinstance(one, RejectedEntry):
                 rejected.append(one)
             else:
                 events[one.id] = one
+            if progress and count % _PROGRESS_EVERY == 0:
+                progress(count)
     return list(events.values()), rejected
 
 

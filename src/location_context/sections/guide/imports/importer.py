@@ -15,7 +15,7 @@ from location_context.errors import OperatorError
 from location_context.sections.contract import MIT
 from location_context.sections.guide import records
 from location_context.sections.guide.imports import matching
-from location_context.sections.guide.imports.reading import ImportReport, Read
+from location_context.sections.guide.imports.reading import ImportReport, Progress, Read
 from location_context.stay import Clock
 
 
@@ -74,13 +74,14 @@ class Importer:
         metadata: ImportMetadata,
         *,
         strict: bool = False,
+        progress: Progress | None = None,
     ) -> tuple[records.GuideVersion, ImportReport]:
         """Import a dataset and make it the active version.
 
         Raises:
             OperatorError: it is not a dataset, or too much of it is wrong; nothing is changed.
         """
-        reading = self._read(data)
+        reading = self._read(data, progress or (lambda _done, _all: None))
         report = reading.report
         _check(report, strict=strict)
         active = await self._store.active()

@@ -18,6 +18,8 @@ from location_context.sections.guide.imports import formats, matching
 from location_context.sections.guide.imports.validation import CountryAt, RowValidator
 from location_context.sections.sandbox import Sandbox, confine
 
+Progress: TypeAlias = Callable[[int, int], None]  # rows done, rows in all
+_PROGRESS_EVERY = 256  # rows
 CPU_SECONDS = 300  # three times what the largest file takes on a slow core of 2026
 
 
@@ -59,25 +61,26 @@ class Reading:
     report: ImportReport
 
 
-Read: TypeAlias = Callable[[bytes], Reading]
+Read: TypeAlias = Callable[[bytes, Progress], Reading]
 
 
 class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A line of the process's output: a restaurant, the report, or why there is none."""
+    """A line of the process's output: how far it is, a restaurant, the report, or the end."""
 
+    progress: tuple[int, int] | None = None
     restaurant: records.Restaurant | None = None
     report: ImportReport | None = None
     error: str | None = None
 
 
-def read(data: bytes, *, country_at: CountryAt) -> Reading:
+def read(data: bytes, progress: Progress, *, country_at: CountryAt) -> Reading:
     """Read a dataset in this process; `country_at` gives the country at a point.
 
     Raises:
         OperatorError: it is not a dataset.
     """
     table = formats.read_table(data, installed_formats())
-    valid, rejected = _validated(table, RowValidator(country_at))
+    valid, rejected = _validated(table, RowValidator(country_at), progress)
     groups = matching.group_duplicates([restaurant for _, restaurant in valid])
     restaurants = [matching.merge([valid[n][1] for n in group]) for group in groups]
     tiers = [restaurant.tier for restaurant in restaurants]
@@ -97,7 +100,7 @@ def read(data: bytes, *, country_at: CountryAt) -> Reading:
     return Reading(restaurants, report)
 
 
-def read_in_sandbox(data: bytes) -> Reading:
+def read_in_sandbox(data: bytes, progress: Progress) -> Reading:
     """Read a stranger's dataset in a process with bounds on memory and time.
 
     Raises:
@@ -111,6 +114,8 @@ def read_in_sandbox(data: bytes) -> Reading:
             line = msgspec.json.decode(text, type=_Line)
             if line.restaurant:
                 restaurants.append(line.restaurant)
+            elif line.progress:
+                progress(*line.progress)
             report, problem = line.report, line.error
     except msgspec.DecodeError:
         problem = "The file cannot be imported: reading it was cut short."  # its last line was
@@ -133,15 +138,18 @@ def installed_formats() -> list[formats.GuideFormat]:
 
 
 def _validated(
-    table: formats.Table, validator: RowValidator
+    table: formats.Table, validator: RowValidator, progress: Progress
 ) -> tuple[Sequence[tuple[formats.Row, records.Restaurant]], list[RejectedRow]]:
     valid: list[tuple[formats.Row, records.Restaurant]] = []
     rejected: list[RejectedRow] = []
-    for row in table.rows:
+    for done, row in enumerate(table.rows):
+        if done % _PROGRESS_EVERY == 0:
+            progress(done, len(table.rows))
         try:
             valid.append((row, validator.restaurant(row)))
         except formats.RowError as reason:
             rejected.append(RejectedRow(row.line, str(reason)))
+    progress(len(table.rows), len(table.rows))
     return valid, rejected
 
 
@@ -152,8 +160,12 @@ def main() -> None:
     def put(line: _Line) -> None:
         sys.stdout.buffer.write(msgspec.json.encode(line) + b"\n")
 
+    def progress(done: int, rows: int) -> None:
+        put(_Line(progress=(done, rows)))
+        sys.stdout.buffer.flush()
+
     try:
-        found = read(sys.stdin.buffer.read(), country_at=Gazetteer.load().country)
+        found = read(sys.stdin.buffer.read(), progress, country_at=Gazetteer.load().country)
     except OperatorError as error:
         put(_Line(error=error.message))
     else:
