@@ -187,6 +187,7 @@ FILES = {
     "escapes, markup and entities": Case(
         calendar(event(BERLIN, title="<b>Rock</b> &amp; Roll\\, again\\; \\n live")),
         {FIRST.replace("A", "Rock & Roll, again; live", 1)}),
+    "a calendar of cancellations": Case(calendar(UTC_EVENT, head="METHOD:CANCEL\r\n"), set()),
     "lines that cannot be read": Case(
         calendar(
             event("DTSTART:soon", uid="b"), event("DTSTART 20261205", uid="c"),

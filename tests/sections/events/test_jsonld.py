@@ -160,7 +160,7 @@ def test_events_alike_in_all_but_their_place_are_several():
     assert len({entry.id for entry in entries}) == 4
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
 def test_a_page_is_read_in_its_encoding(encoding: str):
     """UTF-8 also where the page does not say so, as with most."""
     script = msgspec.json.encode(EVENT | {"name": "Fête"})

@@ -84,7 +84,7 @@ def test_a_file_that_is_no_table_says_so_or_is_empty(data: bytes):
     assert entries == []
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 def test_a_table_is_read_in_the_encoding_that_a_spreadsheet_chose(encoding: str):
     (entry,), refused = _read("title;start\nFête;2026-12-05\n".encode(encoding))
     assert (entry.title, refused) == ("Fête", [])

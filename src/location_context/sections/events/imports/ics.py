@@ -1,7 +1,7 @@
 """Calendars (ICS): icalendar parses a file, recurring-ical-events expands each series of events.
 
-What happens once comes before what repeats. Each series has half a second of the processor: a
-hostile rule costs nobody but itself.
+What happens once comes before what repeats. Each series has half a second of the processor, and
+only a moment after three seconds were spent in vain: hostile rules cost nobody but themselves.
 """
 
 import signal
@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, time, timedelta, tzinfo
 from itertools import islice
+from time import process_time
 from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -22,7 +23,8 @@ from location_context.sections.events.records import OWN_SOURCE, Place, Provider
 Component = Any  # icalendar's own type admits every kind of value under every name
 Series = Sequence[Component]  # one event with its repetitions, and those that replace dates of it
 
-_SECONDS = 0.5  # of the processor for a series
+_SECONDS, _SECONDS_LATER = 0.5, 0.03  # of the processor for a series
+_MAX_IN_VAIN = 3.0  # seconds spent on series that gave nothing
 _MAX_OCCURRENCES = 2000  # of a series: five years of days
 _REPEATING = ("RRULE", "RDATE", "EXDATE", "RECURRENCE-ID")
 _VITAL = {*_REPEATING, "DTSTART", "DTEND", "DURATION", "EXRULE"}
@@ -39,9 +41,15 @@ def read_ics(data: bytes, task: reading.Task) -> reading.Found:
         return
     if not calendars:
         yield reading.RejectedEntry("the calendar", "it is not one, or ends too early")
-    found = [one for calendar in calendars for one in _series(calendar, task)]
-    for series, zone in sorted(found, key=lambda one: _repeats(one[0])):
-        yield from _expanded(series, zone, task)
+    pending = [one for calendar in calendars for one in _series(calendar, task)]
+    in_vain = 0.0
+    for series, zone in sorted(pending, key=lambda one: _repeats(one[0])):
+        before = process_time()
+        seconds = _SECONDS if in_vain < _MAX_IN_VAIN else _SECONDS_LATER
+        found = _expanded(series, zone, task, seconds)
+        yield from found
+        if not any(isinstance(one, ProviderEvent) for one in found):
+            in_vain += process_time() - before
 
 
 def _unfolded(data: bytes) -> str:
@@ -55,6 +63,8 @@ def _series(calendar: Component, task: reading.Task) -> Iterator[tuple[Series, Z
 
     Some programs give all events the same UID: those that begin at other times are others.
     """
+    if str(calendar.get("METHOD", "")).upper() == "CANCEL":
+        return
     name = str(calendar.get("X-WR-TIMEZONE", ""))
     zone = ZoneInfo(name) if name in available_timezones() else task.zone
     by_uid: dict[str, list[Component]] = {}
@@ -75,16 +85,17 @@ def _repeats(series: Series) -> bool:
     return len(series) > 1 or any(name in series[0] for name in _REPEATING)
 
 
-def _expanded(series: Series, zone: ZoneInfo, task: reading.Task) -> reading.Found:
-    """Yield the events of a series, or one rejection where its rule takes too long."""
+def _expanded(
+    series: Series, zone: ZoneInfo, task: reading.Task, seconds: float
+) -> list[ProviderEvent | reading.RejectedEntry]:
+    """Return the events of a series, or one rejection where its rule takes too long."""
     titles = (fields.strip_markup(event.get("SUMMARY"), 60) for event in series)
     title = next(filter(None, titles), "untitled")
     try:
-        with cpu_time_limit(_SECONDS):
-            found = list(reading.guard(_occurrences(series, title, zone, task), title))
+        with cpu_time_limit(seconds):
+            return list(reading.guard(_occurrences(series, title, zone, task), title))
     except CpuTimeExceeded:
-        found = [reading.RejectedEntry(title, "its rule takes too long to expand")]
-    yield from found
+        return [reading.RejectedEntry(title, "its rule takes too long to expand")]
 
 
 class CpuTimeExceeded(BaseException):

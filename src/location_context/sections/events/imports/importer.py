@@ -11,6 +11,7 @@ a feed, when it came so twice in a row: a calendar that is lost often comes as a
 """
 
 import asyncio
+import codecs
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +29,7 @@ from location_context.sections.events.imports.reading import (
     Reading,
     RejectedEntry,
     Task,
-    to_utf8,
+    decode,
 )
 from location_context.sections.events.records import Calendar, EventStore, ProviderEvent
 from location_context.settings import Settings
@@ -247,10 +248,10 @@ def calendar_id(source: str) -> str:
 
 def format_of(source: str, data: bytes, content_type: str = "") -> Format:
     """The format, by what the bytes begin with, the type they came with, or their name."""
-    head = to_utf8(data[:2000]).lstrip(b" \t\r\n").upper()
-    if head.startswith(b"BEGIN:VCALENDAR"):
+    head = decode(data[:2000].removeprefix(codecs.BOM_UTF8)).lstrip().upper()
+    if head.startswith("BEGIN:VCALENDAR"):
         return "ics"
-    if head[:1] in {b"{", b"[", b"<"}:
+    if head[:1] in {"{", "[", "<"}:
         return "jsonld"
     kind = content_type.partition(";")[0].strip().lower()
     extension = source.partition("?")[0].rpartition(".")[2].lower()

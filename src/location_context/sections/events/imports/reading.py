@@ -10,6 +10,7 @@ there. Dates are ISO 8601; a row of dates alone is all-day. A time without an of
 of the row's own coordinates, else of the calendar.
 """
 
+import codecs
 import contextlib
 import csv
 import hashlib
@@ -217,7 +218,9 @@ def parse_times(start: str, end: str | None, zone: ZoneInfo) -> tuple[When, When
 
 
 def decode(data: bytes) -> str:
-    """Return the text in UTF-8, or as Windows wrote it before that."""
+    """Return the text in UTF-8, in UTF-16 with its mark, or as Windows wrote it before both."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
