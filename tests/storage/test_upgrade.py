@@ -82,7 +82,6 @@ async def see_what_is_kept(database: Database) -> None:
     assert [one.data for one in await SqlAccuracyStore(database).load_forecasts(now.date())] == [
         b"f"
     ]
-    assert [one.data for one in await SqlAccuracyStore(database).load_observed("s")] == [b"o"]
 
 
 async def see_events(store: SqlEventStore) -> None:

@@ -27,7 +27,7 @@ from sqlalchemy import (
 
 from location_context.errors import DAMAGED, OperatorError, StorageError
 from location_context.sections.guide.records import GuideVersion, Provenance, Restaurant
-from location_context.sections.weather.accuracy.records import CellExtent, ForecastRow, ObservedRow
+from location_context.sections.weather.accuracy.records import CellExtent, ForecastRow
 from location_context.sections.weather.records import ArchiveCell, MonthRow
 from location_context.storage import schema
 from location_context.storage.database import Database
@@ -35,7 +35,6 @@ from location_context.storage.schema import (
     forecast_records,
     guide_restaurants,
     guide_versions,
-    observed_days,
 )
 from location_context.upstream.shared_cache import CacheRecord
 
@@ -351,38 +350,10 @@ class SqlAccuracyStore:
         rows = await self._database.rows(query)
         return {row.cell: CellExtent(row.first, row.last, row.rows) for row in rows}
 
-    async def load_observed(self, source: str) -> list[ObservedRow]:
-        query = select(observed_days).where(observed_days.c.source == source)
-        return [ObservedRow(**row._asdict()) for row in await self._database.rows(query)]
-
-    async def claim(self, source: str, cell: str, now: datetime, before: datetime) -> bool:
-        table, is_it = observed_days.c, observed_days.c.cell == cell
-        insert = self._database.insert(observed_days).on_conflict_do_nothing()
-        blank = {"first": now.date(), "elevation": None, "data": b""}
-        due = update(observed_days).where(table.source == source, is_it, table.asked_at <= before)
-
-        def work(connection: Connection) -> bool:
-            values = {"source": source, "cell": cell, "asked_at": now, **blank}
-            if connection.execute(insert.values(**values)).rowcount == 1:
-                return True
-            return connection.execute(due.values(asked_at=now)).rowcount == 1
-
-        return await self._database.write(work)
-
-    async def save_observed(self, row: ObservedRow) -> None:
-        insert = self._database.insert(observed_days)
-        replaced = ("asked_at", "first", "elevation", "data")
-        statement = insert.on_conflict_do_update(
-            index_elements=["source", "cell"],
-            set_={name: insert.excluded[name] for name in replaced},
-        )
-        await self._database.execute((statement, [msgspec.structs.asdict(row)]))
-
-    async def prune(self, oldest: date, dropped: Sequence[str], unasked_since: datetime) -> None:
+    async def prune(self, oldest: date, dropped: Sequence[str]) -> None:
         table = forecast_records.c
         parts = [dropped[n : n + _ROWS_AT_ONCE] for n in range(0, len(dropped), _ROWS_AT_ONCE)]
         await self._database.execute(
             (delete(forecast_records).where(table.issued_on < oldest), {}),
             *((delete(forecast_records).where(table.cell.in_(cells)), {}) for cells in parts),
-            (delete(observed_days).where(observed_days.c.asked_at < unasked_since), {}),
         )

@@ -95,7 +95,8 @@ def upgrade(connection: Connection) -> None:
 def convert(connection: Connection) -> None:
     """Turn the tables of the nine migrations before the first release into those of the first.
 
-    Events move from levels and buckets to their days; triggers that counted rows go.
+    Events move from levels and buckets to their days; triggers that counted rows go, and so do the
+    days of the score's own.
     """
     if connection.dialect.name == "sqlite":
         for name in ("insert", "update", "delete"):
@@ -104,6 +105,7 @@ def convert(connection: Connection) -> None:
         for name in ("insert", "update", "delete"):
             connection.execute(text(f"DROP FUNCTION climate_extent_{name}() CASCADE"))
     connection.execute(text("DROP TABLE climate_extent"))
+    connection.execute(text("DROP TABLE observed_days"))
     connection.execute(text("DROP INDEX events_by_calendar"))
     connection.execute(text("ALTER TABLE events RENAME TO events_before"))
     for index in climate_months.indexes:
@@ -340,18 +342,6 @@ forecast_records = Table(  # the first forecast of a day for a cell, packed
     Column("elevation", Double),
     _filled("data", LargeBinary),
     Index("forecast_records_by_day", "issued_on"),
-    sqlite_with_rowid=False,
-)
-
-observed_days = Table(  # what an archive knows of the days that forecasts were given for, packed
-    "observed_days",
-    metadata,
-    _key("source", String(40)),
-    _key("cell", String(80)),
-    _filled("asked_at", UtcDateTime),
-    _filled("first", Date),
-    Column("elevation", Double),
-    _filled("data", LargeBinary),
     sqlite_with_rowid=False,
 )
 

@@ -32,9 +32,25 @@ PARIS = Point(48.8566, 2.3522, "Europe/Paris", "FR", "FR-IDF")
 ENGLISH = Languages({}).english
 
 
-def weather_section(settings, clock, client, store, hosts=None, **stores) -> Weather:
+class NoForecasts:
+    """An `AccuracyStore` that keeps nothing."""
+
+    async def save_forecasts(self, rows):
+        pass
+
+    async def load_forecasts(self, since):
+        return []
+
+    async def cells(self):
+        return {}
+
+    async def prune(self, oldest, dropped):
+        pass
+
+
+def weather_section(settings, clock, client, climate, hosts=None, **stores) -> Weather:
     """The section over a store of climate data, and what other `stores` it is given."""
-    stores = {"climate": store, **stores}
+    stores = {"climate": climate, "accuracy": NoForecasts(), **stores}
     return Weather.build(SectionContext(settings, clock, client, stores, hosts or Hosts()))
 
 

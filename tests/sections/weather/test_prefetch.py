@@ -28,7 +28,14 @@ from location_context.upstream.http import HttpClient
 from tests.fakes.nasa_power import PATH as POWER
 from tests.fakes.open_meteo import ARCHIVE, FORECAST
 from tests.fakes.server import Answered, Asked
-from tests.sections.weather.conftest import PARIS, World, query, weather_section, write_grid
+from tests.sections.weather.conftest import (
+    PARIS,
+    NoForecasts,
+    World,
+    query,
+    weather_section,
+    write_grid,
+)
 
 pytestmark = pytest.mark.anyio
 TODAY = date(2026, 11, 21)
@@ -186,7 +193,8 @@ class Processes:
         self.sections = [
             Weather.build(
                 SectionContext(
-                    settings, world.clock, client, {"climate": SqlClimateStore(world.database)},
+                    settings, world.clock, client,
+                    {"climate": SqlClimateStore(world.database), "accuracy": NoForecasts()},
                     shared=store,
                 )
             )

@@ -14,8 +14,7 @@ from location_context.sections import contract, registry, section
 from location_context.sections.card import Card, CardContext
 from location_context.sections.weather import card, climatology, summary_text
 from location_context.sections.weather.accuracy import page as accuracy_page
-from location_context.sections.weather.accuracy.recorder import Recorder
-from location_context.sections.weather.accuracy.scorekeeper import Scorekeeper
+from location_context.sections.weather.accuracy.scorekeeper import Recorder, Scorekeeper
 from location_context.sections.weather.calibration import Calibration
 from location_context.sections.weather.estimate import Estimator
 from location_context.sections.weather.fallback_grid import MODEL
@@ -83,8 +82,8 @@ class Weather(section.Section[WeatherBody]):
         self._prefetch = Prefetch(self.sources.archives)
         calibration = Calibration.load() if settings.calibrate_forecast else None
         self._estimator = Estimator(calibration, self.sources.fallback, self._clock)
-        archives = self.sources.archives.providers
-        self.score = Scorekeeper(context.stores.get("accuracy"), archives, self._clock)
+        archives = self.sources.archives
+        self.score = Scorekeeper(context.stores["accuracy"], archives, self._clock)
         self._recorder = Recorder(self.score, self.sources, self._estimator)
         context.unwritten.append(lambda: self.sources.repository.pending + self.score.pending)
 

@@ -12,8 +12,10 @@ from location_context.sections.weather.accuracy.records import LEADS
 from location_context.sections.weather.accuracy.scorekeeper import Scorekeeper
 from location_context.sections.weather.providers.open_meteo import OpenMeteoArchive
 from location_context.sections.weather.records import Cell
+from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
+from location_context.sections.weather.retrieval.archives import Archives
 from location_context.storage.database import Database
-from location_context.storage.datasets import SqlAccuracyStore
+from location_context.storage.datasets import SqlAccuracyStore, SqlClimateStore
 from location_context.upstream.host import Hosts
 from location_context.upstream.http import HttpClient
 from tests.fakes import weather_truth
@@ -33,13 +35,17 @@ class Kept:
     open_meteo: OpenMeteo
     database: Database
     archive: OpenMeteoArchive
+    context: SectionContext
     keeper: Scorekeeper = field(init=False)
     others: list[Scorekeeper] = field(default_factory=list)
 
-    def another(self, store=None, *, cells: int = 50, days: int = 120) -> Scorekeeper:
+    def another(self, store=None) -> Scorekeeper:
         """A scorekeeper of another process, over the same database."""
         store = store or SqlAccuracyStore(self.database)
-        made = Scorekeeper(store, [self.archive], self.clock, cells=cells, days=days)
+        repository = ArchiveRepository(SqlClimateStore(self.database), self.clock)
+        shared = self.context.shared_cache()
+        archives = Archives([self.archive], repository, self.clock, shared)
+        made = Scorekeeper(store, archives, self.clock)
         self.others.append(made)
         return made
 
@@ -97,8 +103,8 @@ class Kept:
 async def scorekeeping(clock, open_meteo, settings, database):
     """A scorekeeper over a database."""
     async with HttpClient(settings.user_agent) as client:
-        archive = OpenMeteoArchive(SectionContext(settings, clock, client, {}, Hosts()))
-        made = Kept(clock, open_meteo, database, archive)
+        context = SectionContext(settings, clock, client, {}, Hosts())
+        made = Kept(clock, open_meteo, database, OpenMeteoArchive(context), context)
         made.keeper = made.another()
         yield made
         for keeper in made.others:

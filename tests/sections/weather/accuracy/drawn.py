@@ -4,7 +4,8 @@ from datetime import date, timedelta
 
 import numpy as np
 
-from location_context.sections.weather.accuracy.records import LEADS, ForecastRow, ObservedDays
+from location_context.sections.weather.accuracy.records import LEADS, ForecastRow
+from location_context.sections.weather.accuracy.verification import ObservedDays
 
 FIRST = date(2026, 6, 1)
 CELLS = ("48.9000,2.4000,Europe/Paris", "52.5000,13.4000,Europe/Berlin")

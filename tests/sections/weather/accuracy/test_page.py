@@ -7,13 +7,16 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import httpx2
+import numpy as np
 import pytest
 
 from location_context.errors import StorageError
-from location_context.sections.weather.accuracy.records import ObservedRow
+from location_context.sections.weather.accuracy.verification import OBSERVED, months_around
+from location_context.sections.weather.providers.base import months_from
+from location_context.sections.weather.records import ARCHIVE_FIELDS, Grid, MonthRow
 from location_context.settings import Settings
 from location_context.storage.database import Database
-from location_context.storage.datasets import SqlAccuracyStore
+from location_context.storage.datasets import SqlAccuracyStore, SqlClimateStore
 from tests.moved_clock import NOON, MovedClock
 from tests.sections.weather.accuracy.drawn import drawn
 from tests.sections.weather.accuracy.test_report import unpacked
@@ -65,11 +68,17 @@ def kept_scores(folder: Path) -> Settings:
 
     async def fill():
         async with await Database.open(settings) as database:
-            store = SqlAccuracyStore(database)
-            await store.save_forecasts(rows)
+            await SqlAccuracyStore(database).save_forecasts(rows)
             for cell, days in came.items():
                 key = ARCHIVE_CELLS[cell.partition(",")[0]]
-                await store.save_observed(ObservedRow.pack(SOURCE, key, NOON, days))
+                count = days.values.shape[1]
+                block = np.full((len(ARCHIVE_FIELDS), count), np.nan)
+                block[OBSERVED] = days.values
+                wanted = months_around(days.first, days.first + timedelta(count - 1))
+                grid = Grid(0.0, 0.0, days.elevation)
+                months = months_from(wanted, [(days.first, block)], grid, NOON)
+                packed = [MonthRow.pack(SOURCE, key, month) for month in months]
+                await SqlClimateStore(database).save(packed)
 
     asyncio.run(fill())
     return settings

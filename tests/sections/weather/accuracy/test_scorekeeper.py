@@ -2,16 +2,22 @@
 
 import asyncio
 import itertools
-from datetime import timedelta
+from datetime import date, timedelta
 
 import numpy as np
 import pytest
 
 from location_context.errors import StorageError
 from location_context.sections.weather.accuracy import scorekeeper
-from location_context.sections.weather.accuracy.records import ObservedDays, unpack_forecasts
-from location_context.sections.weather.accuracy.verification import merge, months_around
-from location_context.sections.weather.records import Cell, month_span
+from location_context.sections.weather.accuracy.records import unpack_forecasts
+from location_context.sections.weather.accuracy.verification import ObservedDays, months_around
+from location_context.sections.weather.records import (
+    ARCHIVE_FIELDS,
+    Cell,
+    Grid,
+    Month,
+    month_span,
+)
 from location_context.storage.datasets import SqlAccuracyStore
 from tests.fakes.open_meteo import ARCHIVE
 from tests.fakes.server import Answered
@@ -55,9 +61,11 @@ async def test_a_forecast_that_is_asked_for_all_day_is_written_once(sqlite_kept,
     assert len(written) == 1
 
 
-async def test_no_more_cells_are_kept_than_have_a_place_and_idle_ones_give_it_up(sqlite_kept):
-    kept = sqlite_kept
-    keeper = kept.another(cells=2)
+async def test_no_more_cells_are_kept_than_have_a_place_and_idle_ones_give_it_up(
+    sqlite_kept, monkeypatch
+):
+    monkeypatch.setattr(scorekeeper, "SCORED_CELLS", 2)
+    kept, keeper = sqlite_kept, sqlite_kept.keeper
     cells = [Cell(float(lat), 2.0, "Europe/Paris") for lat in range(40, 44)]
 
     async def day(*asked):
@@ -75,11 +83,11 @@ async def test_no_more_cells_are_kept_than_have_a_place_and_idle_ones_give_it_up
     assert {row.cell for row in await stored(kept)} == {cells[0].key, cells[3].key}
 
 
-async def test_forecasts_older_than_the_setting_go(kept):
-    keeper = kept.another(days=60)
+async def test_forecasts_older_than_120_days_go(kept):
+    keeper = kept.keeper
     kept.record(keeper=keeper)
     await keeper.flush()
-    kept.clock.advance(86_400 * 60)
+    kept.clock.advance(86_400 * 120)
     kept.record(keeper=keeper)
     await keeper.flush()
     await keeper.pass_once()
@@ -187,10 +195,6 @@ class Failing(SqlAccuracyStore):
         self._fail()
         return await super().load_forecasts(*given)
 
-    async def load_observed(self, *given):
-        self._fail()
-        return await super().load_observed(*given)
-
     async def cells(self):
         self._fail()
         return await super().cells()
@@ -257,26 +261,6 @@ async def test_what_could_not_be_written_is_written_with_the_next_pass(sqlite_ke
     assert len(await stored(kept)) == 1
 
 
-async def test_without_places_nothing_is_kept_or_asked_and_what_was_kept_goes_with_its_age(
-    sqlite_kept,
-):
-    kept = sqlite_kept
-    keeper = kept.another(cells=0)
-    for _ in range(8):
-        kept.record()
-        await kept.next_day()
-    before = len(await stored(kept))
-    kept.record(keeper=keeper)
-    await keeper.flush()
-    assert not await keeper.pass_once()
-    assert len(await stored(kept)) == before
-    kept.clock.advance(120 * 86_400)
-    assert not await keeper.pass_once()
-    assert await stored(kept) == []
-    assert kept.asked == 0
-    assert (await keeper.report()).providers == []
-
-
 def test_the_months_asked_for_cover_the_days_and_hardly_more(clock):
     for ahead, length in itertools.product(range(0, 400, 3), (1, 10, 31, 120)):
         first = clock().date() + timedelta(ahead)
@@ -290,9 +274,14 @@ def test_the_months_asked_for_cover_the_days_and_hardly_more(clock):
 
 
 def test_days_that_are_known_stay_known_when_the_archive_has_a_gap(clock):
-    today = clock().date()
-    before = ObservedDays(today - timedelta(10), 80.0, np.ones((3, 5)))
-    after = merge(before, [], today - timedelta(30), today - timedelta(6))
-    assert after.values.shape == (3, 25)
-    assert np.isfinite(after.values[0]).sum() == 5
+    (year, month), now = (2026, 10), clock()
+    days = (month_span(year, month)[1] - month_span(year, month)[0]).days + 1
+    known = np.full((len(ARCHIVE_FIELDS), days), 8.0, np.float32)
+    gap = np.full_like(known, np.nan)
+    months = [
+        Month(year, month, Grid(0, 0, 80.0), now, gap),
+        Month(year, month, Grid(0, 0, None), now - timedelta(5), known),
+    ]
+    after = ObservedDays.of(months, date(2026, 10, 1), date(2026, 10, 5))
+    assert (after.values == 8).all()
     assert after.elevation == 80.0

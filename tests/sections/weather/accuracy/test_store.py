@@ -1,4 +1,4 @@
-"""What is kept of forecasts and of the days that came: on both databases, and never in the way."""
+"""The forecasts that are kept: on both databases."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -13,8 +13,6 @@ from location_context.sections.weather.accuracy.records import (
     LEADS,
     CellExtent,
     ForecastRow,
-    ObservedDays,
-    ObservedRow,
     unpack_forecasts,
 )
 from location_context.storage.datasets import SqlAccuracyStore
@@ -44,7 +42,6 @@ def test_a_damaged_row_is_unknown_and_the_others_are_not():
     found = unpack_forecasts([damaged, row("cell", DAY)])
     assert np.isnan(found["issued_max"][0]).all()
     assert (found["issued_max"][1] == 20).all()
-    assert ObservedRow("a", "cell", NOW, DAY, None, b"junk!").unpack().values.size == 0
 
 
 async def test_the_first_forecast_of_a_day_stays_whoever_writes_another(database):
@@ -69,37 +66,11 @@ async def test_forecasts_are_found_by_date(database):
     }  # fmt: skip
 
 
-async def test_of_two_workers_that_ask_about_a_cell_one_is_told_to(database):
-    store = SqlAccuracyStore(database)
-    five_days = timedelta(days=5)
-    assert await store.claim("era5", "a", NOW, NOW - five_days)
-    assert not await store.claim("era5", "a", NOW, NOW - five_days)
-    later = NOW + five_days
-    assert await store.claim("era5", "a", later, later - five_days)
-    assert not await store.claim("era5", "a", later, later - five_days)
-    assert await store.claim("era5", "b", later, later - five_days)
-
-
-async def test_the_days_that_came_back_take_the_place_of_the_claim(database):
-    store = SqlAccuracyStore(database)
-    await store.claim("era5", "a", NOW, NOW)
-    values = np.array([[20.125, -3.5, np.nan], [10, -9, 0], [0, 12.35, 999.9]])
-    await store.save_observed(ObservedRow.pack("era5", "a", NOW, ObservedDays(DAY, 80.0, values)))
-    (kept,) = await store.load_observed("era5")
-    days = kept.unpack()
-    assert (kept.asked_at, days.first, days.elevation) == (NOW, DAY, 80.0)
-    assert np.allclose(days.values, values, atol=0.026, equal_nan=True)
-    assert await store.load_observed("power") == []
-
-
-async def test_pruning_takes_old_forecasts_dropped_cells_and_days_nobody_asks_for(database):
+async def test_pruning_takes_old_forecasts_and_dropped_cells(database):
     store = SqlAccuracyStore(database)
     old, new = DAY - timedelta(100), DAY
     await store.save_forecasts([row(cell, day) for cell in "abc" for day in (old, new)])
-    for cell, asked in (("x", NOW - timedelta(100)), ("y", NOW)):
-        await store.claim("era5", cell, asked, asked)
-    await store.prune(DAY - timedelta(99), ["b"], NOW - timedelta(99))
+    await store.prune(DAY - timedelta(99), ["b"])
     assert [(one.cell, one.issued_on) for one in await store.load_forecasts(old)] == [
         ("a", new), ("c", new),
     ]  # fmt: skip
-    assert [one.cell for one in await store.load_observed("era5")] == ["y"]

@@ -4,7 +4,11 @@ from dataclasses import dataclass
 
 from location_context.sections.section import DocsPage
 from location_context.sections.weather.accuracy.report import Report
-from location_context.sections.weather.accuracy.scorekeeper import Scorekeeper
+from location_context.sections.weather.accuracy.scorekeeper import (
+    KEPT_DAYS,
+    SCORED_CELLS,
+    Scorekeeper,
+)
 
 MIN_PAIRS = 10  # fewer say little, and are shown pale
 STYLE = """
@@ -24,8 +28,8 @@ class PageView:
     """The values that the template shows."""
 
     report: Report
-    max_cells: int
-    days: int
+    cells: int = SCORED_CELLS
+    days: int = KEPT_DAYS
     min_pairs: int = MIN_PAIRS
 
 
@@ -33,7 +37,7 @@ def docs_page(scorekeeper: Scorekeeper) -> DocsPage:
     """Return the page; what it shows is as old as the scorekeeper's report."""
 
     async def read() -> PageView:
-        return PageView(await scorekeeper.report(), scorekeeper.max_cells, scorekeeper.days)
+        return PageView(await scorekeeper.report())
 
     return DocsPage(
         name="accuracy",

@@ -16,20 +16,14 @@ from numpy.typing import NDArray
 
 from location_context.sections.weather.accuracy.records import (
     LEADS,
-    OBSERVED_COLUMNS,
     ForecastRow,
-    ObservedDays,
     unpack_forecasts,
 )
+from location_context.sections.weather.accuracy.verification import OBSERVED, ObservedDays
 from location_context.sections.weather.climatology import WET_MM
 from location_context.sections.weather.records import LAPSE_K_PER_M, Floats
 
-LEAD_BANDS = (
-    (0, 2),
-    (3, 5),
-    (6, 9),
-    (10, 15),
-)  # of the reliability of rain: few pairs fall on one lead
+LEAD_BANDS = ((0, 2), (3, 5), (6, 9), (10, 15))  # of reliability: few pairs fall on one lead
 
 Share = Annotated[float | None, Meta(description="0 to 1; null without pairs.")]
 Degrees = Annotated[float | None, Meta(description="°C; null without pairs.")]
@@ -48,14 +42,6 @@ class Errors(NamedTuple):
     def rmse(self) -> Floats:
         root: Floats = np.sqrt(self.squared)
         return root
-
-
-class Bin(NamedTuple):
-    """One bin of a reliability diagram: pairs, their mean chance and the share of wet days in %."""
-
-    pairs: int
-    chance: float
-    wet_share: float
 
 
 def errors(forecast: Floats, observed: Floats) -> Errors:
@@ -83,7 +69,7 @@ def brier(chance: Floats, wet: Floats) -> tuple[NDArray[np.int_], Floats]:
     return np.isfinite(wrong).sum(axis=0), _mean(wrong**2)
 
 
-def reliability(chance: Floats, wet: Floats) -> list[Bin]:
+def reliability(chance: Floats, wet: Floats) -> list["ReliabilityBin"]:
     """The bins of `BINS` that hold pairs, over all rows and leads given."""
     known = np.isfinite(chance) & np.isfinite(wet)
     chances, outcomes = chance[known], wet[known]
@@ -92,7 +78,8 @@ def reliability(chance: Floats, wet: Floats) -> list[Bin]:
     for number in np.unique(place).tolist():
         held = place == number
         share = 100 * float(outcomes[held].mean())
-        found.append(Bin(int(held.sum()), float(chances[held].mean()), share))
+        mean = float(chances[held].mean())
+        found.append(ReliabilityBin(pairs=int(held.sum()), chance=mean, wet_share=share))
     return found
 
 
@@ -175,7 +162,6 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The score of an installation; without providers nothing was kept yet."""
 
     wet_mm: float
-    band_percent: int
     providers: list[ProviderScore]
 
     @property
@@ -193,28 +179,22 @@ def make_report(rows: Sequence[ForecastRow], find: FindDays) -> Report:
         _provider_score(provider, list(group), find)
         for provider, group in groupby(rows, lambda row: row.provider)
     ]
-    return Report(wet_mm=WET_MM, band_percent=80, providers=providers)
+    return Report(wet_mm=WET_MM, providers=providers)
 
 
 def observed_at(rows: Sequence[ForecastRow], find: FindDays) -> Mapping[str, Floats]:
     """What came of the forecasts: highs and lows at the forecast's height, and rain, by lead."""
     known: dict[str, ObservedDays | None] = {}
-    values = np.full((len(rows), len(OBSERVED_COLUMNS), LEADS), np.nan)
+    values = np.full((len(rows), len(OBSERVED), LEADS), np.nan)
     for place, row in enumerate(rows):
         if row.cell not in known:
             known[row.cell] = find(row.cell)
         days = known[row.cell]
         if days is not None:
             values[place] = days.on(row.issued_on, LEADS)
-            values[place, :2] += lift(days.elevation, row.elevation)
-    return {name: values[:, place] for place, name in enumerate(OBSERVED_COLUMNS)}
-
-
-def lift(archive: float | None, forecast: float | None) -> float:
-    """Kelvin to add to the archive's temperatures at the forecast's height; 0 if one is unknown."""
-    if archive is None or forecast is None:
-        return 0.0
-    return (archive - forecast) * LAPSE_K_PER_M
+            if days.elevation is not None and row.elevation is not None:
+                values[place, :2] += (days.elevation - row.elevation) * LAPSE_K_PER_M
+    return {name: values[:, place] for place, name in enumerate(("max", "min", "rain"))}
 
 
 def _provider_score(provider: str, rows: Sequence[ForecastRow], find: FindDays) -> ProviderScore:
@@ -280,15 +260,11 @@ def _rain_scores(given: Mapping[str, Floats], wet: Floats) -> list[RainScore]:
 
 
 def _reliability(chance: Floats, wet: Floats) -> list[Reliability]:
-    found = []
-    for first, last in LEAD_BANDS:
-        leads = slice(first, last + 1)
-        bins = [
-            ReliabilityBin(pairs=pairs, chance=round(mean, 1), wet_share=round(share, 1))
-            for pairs, mean, share in reliability(chance[:, leads], wet[:, leads])
-        ]
-        found.append(Reliability(first_lead=first, last_lead=last, bins=bins))
-    return found
+    bands = ((first, last, slice(first, last + 1)) for first, last in LEAD_BANDS)
+    return [
+        Reliability(first_lead=first, last_lead=last, bins=reliability(chance[:, of], wet[:, of]))
+        for first, last, of in bands
+    ]
 
 
 def _number(value: float) -> float | None:

@@ -1,30 +1,37 @@
 """Scorekeeper: keeps forecasts as they were given, and says how they came out.
 
-The first forecast of a day for a cell is kept, behind its guest. So many cells have a place as the
-setting says; a place is given up after a week in which nobody asked for its cell. Forecasts are
-kept for 120 days. A store that cannot be read or written costs the score,
-never an answer.
+The first forecast of a day for a cell is kept, behind its guest. Fifty cells have a place; it is
+given up after a week in which nobody asked for the cell. Forecasts are kept for 120 days. A store
+that cannot be read or written costs the score, never an answer.
 """
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 
+import numpy as np
 import structlog
 
 from location_context.errors import StorageError
 from location_context.lru import LRUCache
+from location_context.sections.contract import Query
 from location_context.sections.weather.accuracy.records import (
+    LEADS,
     AccuracyStore,
     CellExtent,
     ForecastRow,
+    given_columns,
 )
 from location_context.sections.weather.accuracy.report import Report, make_report
 from location_context.sections.weather.accuracy.verification import Verification
-from location_context.sections.weather.providers.base import ArchiveProvider
+from location_context.sections.weather.estimate import Estimator, height_between
+from location_context.sections.weather.providers.base import Forecast, ForecastProvider
 from location_context.sections.weather.records import Cell, Columns
-from location_context.stay import Clock
+from location_context.sections.weather.retrieval.archives import Archives
+from location_context.sections.weather.retrieval.sources import Sources
+from location_context.stay import Clock, Stay
 from location_context.upstream.deadline import WriteBehind
 
 IDLE_DAYS = 7  # a cell that is asked for weekly keeps its place
@@ -43,28 +50,15 @@ class Scorekeeper:
     """The score of one installation.
 
     Args:
-        store: where forecasts and observed days are kept; without one no score is kept.
-        archives: the archives that know, the preferred one first.
+        store: where forecasts are kept.
+        archives: know what came, and keep it.
         clock: the time, UTC.
-        cells: how many cells have a place; 0 keeps no score.
-        days: for how many days forecasts are kept.
     """
 
-    def __init__(
-        self,
-        store: AccuracyStore | None,
-        archives: Sequence[ArchiveProvider],
-        clock: Clock,
-        *,
-        cells: int = SCORED_CELLS,
-        days: int = KEPT_DAYS,
-    ) -> None:
-        self._store: AccuracyStore = store  # type: ignore[assignment]  # not used without a cell
-        self._has_store = store is not None
+    def __init__(self, store: AccuracyStore, archives: Archives, clock: Clock) -> None:
+        self._store = store
         self._clock = clock
-        self.max_cells = cells if store is not None else 0
-        self.days = days
-        self.verification = Verification(self._store, archives, clock, days)
+        self._verification = Verification(archives.repository, archives.providers, clock, KEPT_DAYS)
         self._cells: dict[str, CellExtent] | None = None  # those with a place, once read
         self._seen: LRUCache[FirstForecast, bool] = LRUCache(MAX_REMEMBERED)
         self._waiting: dict[FirstForecast, tuple[float | None, GetColumns]] = {}
@@ -91,7 +85,7 @@ class Scorekeeper:
             columns: gives `FORECAST_COLUMNS` for the 16 leads; it is called behind the guest.
         """
         key = (provider, cell.key, issued_on)
-        if self.max_cells and key not in self._seen and len(self._waiting) < MAX_WAITING:
+        if key not in self._seen and len(self._waiting) < MAX_WAITING:
             self._waiting.setdefault(key, (elevation, columns))
             self._writes.start()
 
@@ -103,7 +97,7 @@ class Scorekeeper:
         extent = self._cells.get(cell)
         if extent is None:
             taken = sum(one.last >= today - timedelta(IDLE_DAYS) for one in self._cells.values())
-            if taken >= self.max_cells:
+            if taken >= SCORED_CELLS:
                 return False
             extent = CellExtent(today, today, 0)
         last = max(extent.last, today)
@@ -154,17 +148,13 @@ class Scorekeeper:
             return self._report[0]
 
     async def _make_report(self) -> Report:
-        if not self.max_cells:
-            return make_report([], lambda _: None)
-        rows = await self._store.load_forecasts(self._clock().date() - timedelta(self.days))
+        rows = await self._store.load_forecasts(self._clock().date() - timedelta(KEPT_DAYS))
         cells = sorted({row.cell for row in rows})
-        found = await self.verification.find_all(cells)
+        found = await self._verification.find_all(cells)
         return await asyncio.to_thread(make_report, rows, found.get)
 
     async def run(self) -> None:
         """Verify and prune until cancelled; the workers of one start begin at different times."""
-        if not self._has_store:
-            return
         await asyncio.sleep(PASS_SECONDS * random.uniform(0.1, 1))  # noqa: S311  spread, no secret
         while True:
             try:
@@ -178,7 +168,7 @@ class Scorekeeper:
         await self.flush()
         try:
             cells = await self._prune()
-            return bool(self.max_cells) and await self.verification.verify_next(cells)
+            return await self._verification.verify_next(cells)
         except StorageError as error:
             structlog.get_logger().warning("score_not_kept", why=error.message)
             return False
@@ -190,12 +180,12 @@ class Scorekeeper:
         for and have the longest record stay.
         """
         now = self._clock()
-        oldest = now.date() - timedelta(self.days)
+        oldest = now.date() - timedelta(KEPT_DAYS)
         idle = now.date() - timedelta(IDLE_DAYS)
         cells = {key: one for key, one in (await self._store.cells()).items() if one.last >= oldest}
         ranked = sorted(cells, key=lambda key: (cells[key].last >= idle, cells[key].rows))
-        dropped = ranked[: -self.max_cells] if self.max_cells else []  # those go with their age
-        await self._store.prune(oldest, dropped, now - timedelta(self.days))
+        dropped = ranked[:-SCORED_CELLS]
+        await self._store.prune(oldest, dropped)
         self._cells = {key: cells[key] for key in ranked[len(dropped) :]}
         return self._cells
 
@@ -212,3 +202,47 @@ class Scorekeeper:
     async def close(self) -> None:
         """End what is under way, and write what is to be kept."""
         await self.flush()
+
+
+class Recorder:
+    """Hands forecasts to the score, as guests of all their days are given them."""
+
+    def __init__(self, score: Scorekeeper, sources: Sources, estimator: Estimator) -> None:
+        self._score = score
+        self._sources = sources
+        self._estimator = estimator
+
+    def record(self, provider: ForecastProvider, query: Query, forecast: Forecast) -> None:
+        """Keep the forecast, if it is the cell's first of the day."""
+        issued = (forecast.issued_at or forecast.fetched_at).astimezone(query.point.zone).date()
+        last = min(forecast.last_known, issued + timedelta(LEADS - 1))
+        if last < issued:
+            return
+
+        async def columns() -> Columns:
+            # month by month, since what is typical of one may be held when the next one's is not
+            months = [
+                await self._given(replace(query, stay=stay), provider, forecast)
+                for stay in by_month(Stay(issued, last))
+            ]
+            return {name: np.concatenate([one[name] for one in months]) for name in months[0]}
+
+        cell = Cell.of(query.point, provider.cell_degrees)
+        self._score.record(provider.title, cell, issued, forecast.grid.elevation, columns)
+
+    async def _given(self, query: Query, provider: ForecastProvider, forecast: Forecast) -> Columns:
+        """Return what a guest is given of a forecast, as it is kept; nothing is asked for."""
+        series = self._sources.forecasts.part_of(provider, query, forecast)
+        typical = await self._sources.archives.load(query)
+        given = self._estimator.estimate(query, replace(series, typical=typical), None)
+        grid = typical.grid if typical is not None else None
+        return given_columns(given, height_between(given.grid, grid, None))
+
+
+def by_month(stay: Stay) -> Iterator[Stay]:
+    """Return the parts of a stay within each calendar month."""
+    first = stay.start
+    while first <= stay.end:
+        after = date(first.year + first.month // 12, first.month % 12 + 1, 1)
+        yield Stay(first, min(stay.end, after - timedelta(1)))
+        first = after

@@ -11,19 +11,21 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, timedelta
 
 import structlog
 
 from location_context.errors import StorageError
 from location_context.lru import LRUCache
 from location_context.sections.weather.records import (
+    PAD_DAYS,
     ArchiveCell,
     ClimateStore,
     Month,
     MonthRow,
     Spot,
     YearMonth,
+    month_span,
 )
 from location_context.stay import Clock
 from location_context.upstream.deadline import SingleFlight, WriteBehind
@@ -73,6 +75,23 @@ class ArchiveRepository:
             )
             await asyncio.shield(task)
             found = self._in_memory(source, cell, wanted)
+        return found
+
+    async def load(self, source: str, cell: str, first: date, last: date) -> list[Month]:
+        """Return every month stored that holds a date from `first` to `last`, settled or not.
+
+        Raises:
+            StorageError: the store cannot be read.
+        """
+        await self.flush()
+        self._touch((source, cell))
+        days = range(-PAD_DAYS, (last - first).days + PAD_DAYS + 1)
+        names = sorted({(first + timedelta(n)).month for n in days})
+        found = []
+        for row in await self._store.load(source, cell, names):
+            begin, end = month_span(row.year, row.month)
+            if begin <= last and first <= end and (month := row.unpack()) is not None:
+                found.append(month)
         return found
 
     def _touch(self, cell: ArchiveCell) -> None:
