@@ -1,35 +1,25 @@
 """Addresses of pages and pictures as an answer may carry them: RFC 3986, so ASCII alone."""
 
 import re
+from functools import lru_cache
 from urllib.parse import quote, urlsplit, urlunsplit
 
 _LONGEST = 2000
-_CHARACTERS = r"A-Za-z0-9._~!$&'()*+,;=:@/-"
-_PATH = rf"[{_CHARACTERS}]*(?:%[0-9A-Fa-f]{{2}}[{_CHARACTERS}]*)*"  # in runs, not one by one
-_QUERY = rf"[{_CHARACTERS}?]*(?:%[0-9A-Fa-f]{{2}}[{_CHARACTERS}?]*)*"
-_PLAIN = re.compile(
-    rf"https?://[A-Za-z0-9.-]+(?::[0-9]{{1,4}})?(?:/{_PATH})?(?:\?{_QUERY})?(?:#{_QUERY})?"
-)
 _BLANK = re.compile(r"[\s\x00-\x1f]")
 _STRAY = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _HOST = re.compile(r"[A-Za-z0-9.:@_~%\[\]-]+")
 _SAFE = "%/:@!$&'()*+,;=~?"
 
 
+@lru_cache(maxsize=2_000)
 def web_address(text: str | None) -> str | None:
     """An address in http or https, with what is not ASCII encoded; None for anything else.
 
     A blank inside, a control character and more than 2,000 characters are not an address.
     """
     address = (text or "").strip()
-    if len(address) > _LONGEST:
+    if len(address) > _LONGEST or _BLANK.search(address):
         return None
-    if _PLAIN.fullmatch(address):
-        return address
-    return None if _BLANK.search(address) else _encoded(address)
-
-
-def _encoded(address: str) -> str | None:
     try:
         parts = urlsplit(address)
         host, port = parts.hostname, parts.port
