@@ -13,6 +13,11 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 
 from location_context.point import Point
+from location_context.sections.events.deduplication.match_score import (
+    MODEL,
+    match_score,
+    read_record,
+)
 from location_context.sections.events.records import LocalEvent, Place, ProviderEvent, When
 from location_context.sections.events.selection import relevant_events
 from location_context.stay import Stay
@@ -24,6 +29,11 @@ STAY = Stay(date(2026, 12, 1), date(2026, 12, 10))
 _LAT, _LNG = 48.8701, 2.3281
 _KM_PER_DEGREE = 111.195
 _WIDE = {"public_holiday", "school_holiday", "observance"}
+
+
+def is_duplicate(one: LocalEvent, other: LocalEvent) -> bool:
+    """Whether two providers describe the same event; two of one provider never are."""
+    return match_score(read_record(one), read_record(other)) >= MODEL.threshold
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from location_context.point import Point
-from location_context.sections.events.deduplication.match_score import is_duplicate
 from location_context.sections.events.deduplication.merge_records import merge_duplicates
 from location_context.sections.events.records import LocalEvent, Place, ProviderEvent, When
 from location_context.sections.events.response import Price
 from location_context.sections.events.selection import relevant_events
 from location_context.stay import Stay
+from tests.sections.events.deduplication.labelled import is_duplicate
 
 POINT = Point(48.8566, 2.3522, "Europe/Paris", "FR", "FR-IDF")
 STAY = Stay(date(2026, 12, 1), date(2026, 12, 10))

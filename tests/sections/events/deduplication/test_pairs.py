@@ -11,12 +11,11 @@ import pytest
 
 from location_context.sections.events.deduplication.match_score import (
     MODEL,
-    is_duplicate,
     match_score,
     read_record,
 )
 from location_context.sections.events.records import ProviderEvent
-from tests.sections.events.deduplication.labelled import Pair, acts, measured, pairs
+from tests.sections.events.deduplication.labelled import Pair, acts, is_duplicate, measured, pairs
 
 
 @pytest.mark.parametrize(

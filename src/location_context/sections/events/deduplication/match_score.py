@@ -50,7 +50,6 @@ _MIN_TEAM_SIMILARITY = 0.5
 _MIN_LETTERS_IN_COMMON = 0.2
 _HOLIDAY_SCORE = 0.9  # of two on one day; of several, those of the likest names are joined first
 _SAME_VENUE_KM, _NEARBY_KM, _SAME_AREA_KM, _SAME_NAME_KM = 0.15, 0.5, 2.5, 5.0
-_FAR_APART_DEGREES = 0.046  # of latitude, 5.1 km: more than the farthest of these
 MAX_TIME_APART = timedelta(minutes=90)  # doors and the beginning of a show
 _SAME_TIME = timedelta(minutes=20)
 MIN_DAYS_OF_A_RUN = 2  # days after the first from which an event is one that runs on
@@ -127,20 +126,15 @@ def venue_proximity(one: VenueKey | None, other: VenueKey | None) -> Proximity:
         return Proximity.NEARBY
     if one is None or other is None:
         return Proximity.UNKNOWN
-    same = _same_name(one.name, other.name)
     if one.lat is None or one.lng is None or other.lat is None or other.lng is None:
+        same = _same_name(one.name, other.name)
         if same is None:
             return Proximity.UNKNOWN
         return Proximity.SAME if same else Proximity.APART
     km = distance_km(one.lat, one.lng, other.lat, other.lng)
-    return _by_distance(km, same)
-
-
-def _are_far_apart(one: VenueKey | None, other: VenueKey | None) -> bool:
-    """Whether they are certainly `APART`, by their latitudes alone, which is quickly told."""
-    if one is None or other is None or one.lat is None or other.lat is None:
-        return False
-    return abs(one.lat - other.lat) > _FAR_APART_DEGREES
+    if km > _SAME_NAME_KM:  # as most are: no name need be read
+        return Proximity.APART
+    return _by_distance(km, _same_name(one.name, other.name))
 
 
 def _by_distance(km: float, same: bool | None) -> Proximity:
@@ -149,7 +143,7 @@ def _by_distance(km: float, same: bool | None) -> Proximity:
     if km <= _NEARBY_KM:
         by_name = {True: Proximity.SAME, False: Proximity.UNKNOWN, None: Proximity.NEARBY}
         return by_name[same]
-    if same and km <= _SAME_NAME_KM:
+    if same:
         return Proximity.NEARBY
     return Proximity.SAME_AREA if km <= _SAME_AREA_KM else Proximity.APART
 
@@ -239,11 +233,6 @@ def origin_of(event: LocalEvent) -> tuple[str, str]:
     return details.source, calendar
 
 
-def is_duplicate(one: LocalEvent, other: LocalEvent) -> bool:
-    """Whether two providers describe the same event; two of one provider never are."""
-    return match_score(read_record(one), read_record(other)) >= MODEL.threshold
-
-
 def match_score(
     one: MatchRecord,
     other: MatchRecord,
@@ -272,11 +261,11 @@ def features(
     proximity: Callable[[VenueKey | None, VenueKey | None], Proximity] = venue_proximity,
 ) -> dict[str, float] | None:  # fmt: skip
     """What the score weighs, each from 0 to 1; None where something says that they are two."""
-    if _are_far_apart(one.venue, other.venue) or not _may_match(one, other):
-        return None
     place = proximity(one.venue, other.venue)
+    if place is Proximity.APART or not _may_match(one, other):
+        return None
     time = time_proximity(one.event, other.event, repeated=one.repeated or other.repeated)
-    if Proximity.APART in (place, time) or _needs_nearer(one, other, place, time):
+    if time is Proximity.APART or _needs_nearer(one, other, place, time):
         return None
     teams = 0.0
     if one.matchup and other.matchup:
