@@ -178,7 +178,7 @@ def test_an_address_too_long_to_keep_is_none_and_not_half_of_one():
     [
         ([{"min": 20, "max": 80.5, "currency": "EUR"}], (20.0, 80.5, "EUR")),
         ([{"type": "standard"}, {"min": 20.0}], (20.0, None, None)),
-        ([{"min": "20", "max": True, "currency": "EUR"}], None),
+        ([{"min": "20", "max": True, "currency": "EUR"}], (20.0, None, "EUR")),
         ([], None),
     ],
 )

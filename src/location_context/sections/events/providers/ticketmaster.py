@@ -282,9 +282,7 @@ def _image(images: list[dict[str, Any]]) -> str | None:
 
 def _price(ranges: list[dict[str, Any]]) -> Price | None:
     """The first range that names an amount."""
-    for price_range in ranges:
-        low, high = (fields.optional_number(price_range.get(name)) for name in ("min", "max"))
-        if low is not None or high is not None:
-            currency = fields.optional_text(price_range.get("currency"), 3)
-            return Price(min=low, max=high, currency=currency)
-    return None
+    found = (
+        fields.parse_price(one.get("min"), one.get("max"), one.get("currency")) for one in ranges
+    )
+    return next(filter(None, found), None)
