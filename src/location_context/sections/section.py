@@ -197,6 +197,7 @@ class Section(ABC, Generic[Body]):
     answers_past: bool = True
     splits_at_horizon: bool = False
     card_height: int = 150
+    _listeners: Sequence[Callable[[], None]] = ()
 
     @classmethod
     def build(cls, context: SectionContext) -> Self:
@@ -259,6 +260,12 @@ class Section(ABC, Generic[Body]):
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Register what is called whenever another dataset serves: cached answers are void."""
+        self._listeners = (*self._listeners, listener)
+
+    def announce_change(self) -> None:
+        """Call what was registered: another dataset serves."""
+        for listener in self._listeners:
+            listener()
 
     async def close(self) -> None:
         """End what `read` left under way, and write what is still to be written."""

@@ -5,7 +5,7 @@ from their cache, or not at all: `coverage` says which.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import ClassVar, Self
 
@@ -68,7 +68,6 @@ class Events(section.Section[EventsBody]):
         self._feeds = feeds
         self._radius = radius
         self._clock = clock
-        self._listeners: list[Callable[[], None]] = []
 
     @classmethod
     def build(cls, context: section.SectionContext) -> Self:
@@ -166,13 +165,9 @@ class Events(section.Section[EventsBody]):
     async def refresh(self) -> bool:
         """Look whether another dataset serves, and void cached answers; whether it was."""
         changed = [await one.dataset_changed() for one in self._providers]
-        for listener in self._listeners if any(changed) else ():
-            listener()
+        if any(changed):
+            self.announce_change()
         return any(changed)
-
-    def on_change(self, listener: Callable[[], None]) -> None:
-        """Call `listener` whenever an import replaced events: cached answers are out of date."""
-        self._listeners.append(listener)
 
     async def close(self) -> None:
         for provider in self._providers:

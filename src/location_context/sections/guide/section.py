@@ -6,7 +6,7 @@ database cannot be read, the former one stays in use.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import ClassVar, Self
@@ -72,7 +72,6 @@ class Guide(section.Section[GuideBody]):
         self._loading = asyncio.Lock()
         self._loaded = False
         self._failure: str | None = None  # why the active version cannot be followed
-        self._listeners: list[Callable[[], None]] = []
 
     @classmethod
     def build(cls, context: section.SectionContext) -> Self:
@@ -149,15 +148,10 @@ class Guide(section.Section[GuideBody]):
 
     def _activate_version(self, guide: ActiveGuide | None) -> None:
         self._active, self._loaded = guide, True
-        for listener in self._listeners:
-            listener()
+        self.announce_change()
         version = guide.version if guide else None
         number, rows = (version.number, version.rows) if version else (None, 0)
         structlog.get_logger().info("guide_changed_over", version=number, rows=rows)
-
-    def on_change(self, listener: Callable[[], None]) -> None:
-        """Call `listener` whenever another version is activated: cached answers are out of date."""
-        self._listeners.append(listener)
 
     async def prepare(self) -> None:
         """Load the guide, so that no request waits for it; a failing database is logged."""
