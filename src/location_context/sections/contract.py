@@ -310,11 +310,14 @@ class SectionResult:
     shared_until: datetime | None = None
 
     @property
+    def reason(self) -> DegradedReason | None:
+        """Why it is less than it should be; None where nothing is missing."""
+        return self.body.degraded_reason if isinstance(self.body, Applicable) else self.lacks
+
+    @property
     def complete(self) -> bool:
         """Whether nothing is missing: else it is soon read again."""
-        if isinstance(self.body, Applicable):
-            return not self.body.degraded
-        return self.lacks is None
+        return self.reason is None
 
     @property
     def is_cacheable(self) -> bool:
@@ -323,16 +326,12 @@ class SectionResult:
         It is complete, or whole but for an optional provider whose budget is spent: nothing is
         stale, and asking again would bring no more.
         """
-        if isinstance(self.body, Applicable):
-            return lasts(self.body.degraded_reason, stale=self.body.stale)
-        return lasts(self.lacks)
+        return lasts(self.reason, stale=isinstance(self.body, Applicable) and self.body.stale)
 
     @property
     def is_late(self) -> bool:
         """True while something better is on its way."""
-        body = self.body
-        reason = body.degraded_reason if isinstance(body, Applicable) else self.lacks
-        return reason == "late" or self.awaits is not None
+        return self.reason == "late" or self.awaits is not None
 
     @property
     def superseded(self) -> bool:

@@ -128,6 +128,7 @@ class Presenter:
 
     def _restaurant(self, found: Found, way: response.Travel) -> response.RestaurantBody:
         (km, _, restaurant), point = found, self._query.point
+        towards = bearing(point.lat, point.lng, restaurant.lat, restaurant.lng)
         own = msgspec.structs.asdict(restaurant) | {
             "cuisine": list(restaurant.cuisine),
             "url": web_address(restaurant.url),
@@ -138,16 +139,12 @@ class Presenter:
             label=self._texts[restaurant.tier][0],
             stars=STARS[restaurant.tier],
             distance=self._distance(km),
-            bearing=self._bearing(bearing(point.lat, point.lng, restaurant.lat, restaurant.lng)),
+            bearing=self._measure.bearing(towards) or 0.0,  # never None
             travel=way,
         )
 
     def _distance(self, km: float) -> float:
         return self._measure.distance(km) or 0.0  # never None, since `km` is a number
-
-    def _bearing(self, degrees: float) -> float:
-        """Rounded to 0.1, where 359.96 is north again."""
-        return (self._measure.angle(degrees) or 0.0) % 360
 
 
 def to_text(body: response.GuideBody) -> Iterator[str | TextTable]:
