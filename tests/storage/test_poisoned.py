@@ -9,7 +9,6 @@ import pytest
 
 from location_context.access.quota import Limit, Limits
 from location_context.sections.events.providers import base
-from location_context.sections.events.providers.base import EventBatch
 from location_context.sections.events.records import ProviderEvent, When
 from location_context.sections.weather.retrieval import archives, elevations
 from location_context.settings import Secret
@@ -61,7 +60,7 @@ EVENT = ProviderEvent(
     start=When.of(date(2026, 11, 22)),
 )
 STORED = {
-    "events": (base.unpack, base.pack(EventBatch.of([EVENT]), NOW)),
+    "events": (base.unpack, base.pack(base.Page([EVENT]), NOW)),
     "months": (archives._unpack, archives._pack([month(2020, 2)], NOW)),
     "height": (elevations._unpack, msgspec.msgpack.encode((35.0, NOW))),
 }
