@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -15,7 +14,7 @@ from location_context.cli import console
 from location_context.errors import OperatorError
 from location_context.sections.contract import CC0
 from location_context.sections.guide.imports import importer, reading, sources
-from location_context.sections.guide.records import GuideVersion
+from location_context.sections.guide.records import GuideVersion, Provenance
 from location_context.stay import system_clock
 from location_context.storage.database import Database
 from location_context.storage.datasets import SqlGuideStore
@@ -55,17 +54,21 @@ def import_(  # noqa: PLR0913  each option is an argument
     """Import a dataset and serve it; running servers switch to it within seconds."""
     if [source is not None, sample, wikidata].count(True) != 1:
         raise OperatorError("Give one of: a file or address, --sample, --wikidata.")
-    metadata = importer.ImportMetadata(
-        source="",
-        dated=_date(dated),
-        attribution=attribution or ("Wikidata" if wikidata else ""),
-        attribution_url=attribution_url or ("https://www.wikidata.org/" if wikidata else None),
-        license=license_ or (CC0.name if wikidata else None),
-        labels=sources.read_labels(labels) if labels else {},
-    )
+    day, texts = _date(dated), sources.read_labels(labels) if labels else {}
+
+    def describe(dataset: sources.Dataset) -> Provenance:
+        return Provenance(
+            source=dataset.source,
+            dated=day or dataset.dated or system_clock().date(),
+            attribution=attribution or ("Wikidata" if wikidata else ""),
+            attribution_url=attribution_url or ("https://www.wikidata.org/" if wikidata else None),
+            license=license_ or (CC0.name if wikidata else None),
+            labels=texts,
+        )
+
     try:
         report = _run(
-            lambda guides: _import(guides, source, metadata, sample=sample, strict=strict)
+            lambda guides: _import(guides, source, describe, sample=sample, strict=strict)
         )
     except importer.ImportRejected as rejected:
         _print_report(rejected.report, json=json)
@@ -116,7 +119,7 @@ def _run(work: Callable[[SqlGuideStore], Awaitable[T]]) -> T:
 async def _import(
     guides: SqlGuideStore,
     source: str | None,
-    metadata: importer.ImportMetadata,
+    describe: Callable[[sources.Dataset], Provenance],
     *,
     sample: bool,
     strict: bool,
@@ -132,13 +135,11 @@ async def _import(
             dataset = await sources.fetch_wikidata(client)
         else:
             dataset = await sources.fetch(client, source, settings)
-        dated = metadata.dated or dataset.dated
-        metadata = replace(metadata, source=dataset.source, dated=dated)
         with Progress(console=console.err(), transient=True) as bar:
             task = bar.add_task("Checking rows", total=None)
             _, report = await datasets.run(
                 dataset.data,
-                metadata,
+                describe(dataset),
                 strict=strict,
                 progress=lambda done, total: bar.update(task, completed=done, total=total),
             )

@@ -11,12 +11,11 @@ from typing import Any
 from location_context.localisation.language import Languages
 from location_context.point import Point
 from location_context.sections.contract import Query
-from location_context.sections.guide.imports.importer import ImportMetadata
 from location_context.sections.guide.records import TIERS, Provenance, Restaurant
 
 RADII = (80.0, 40.0, 15.0, 2.0, 1.0)
 PARIS = Point(48.8566, 2.3522, "Europe/Paris", "FR", "FR-IDF")
-METADATA = ImportMetadata(source="made-up.csv", dated=date(2025, 3, 1))
+METADATA = Provenance(source="made-up.csv", dated=date(2025, 3, 1))
 PROVENANCE = Provenance(
     kind="plain_csv", source="made-up.csv", dated=date(2025, 3, 1), attribution="Made up"
 )

@@ -43,15 +43,18 @@ class TierTexts(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where a version of the guide came from, and the notice that its licence asks for."""
+    """Where a version of the guide came from, and the notice that its licence asks for.
 
-    kind: str  # sample, or the format it was read from
+    An import fills in kind and attribution where the operator says nothing.
+    """
+
     source: str  # the file's name or the host it came from
     dated: date  # the day its data was true
-    attribution: str
+    kind: str = ""  # sample, or the format it was read from
+    attribution: str = ""
     attribution_url: str | None = None
     license: str | None = None
-    labels: dict[Tier, TierTexts] = {}
+    labels: dict[Tier, TierTexts] = {}  # the operator's own texts
 
     @property
     def sample(self) -> bool:

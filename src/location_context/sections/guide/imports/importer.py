@@ -4,7 +4,6 @@ A file with more than half of its rows rejected is rejected whole; a strict impo
 first.
 """
 
-from dataclasses import dataclass, field
 from datetime import date
 from importlib import resources
 
@@ -18,32 +17,10 @@ from location_context.sections.guide.imports import matching
 from location_context.sections.guide.imports.reading import ImportReport, Progress, Read
 from location_context.stay import Clock
 
-
-@dataclass(frozen=True, kw_only=True)
-class ImportMetadata:
-    """What the operator says about a dataset.
-
-    Attributes:
-        source: the file's name, or the host it came from.
-        dated: the day its data was true; None: unknown, so the day of the import.
-        kind: the format's name, unless it is the sample.
-        attribution: the notice that its licence asks for, with its address and the licence's name.
-        labels: the operator's own texts for tiers.
-    """
-
-    source: str
-    dated: date | None = None
-    kind: str | None = None
-    attribution: str = ""
-    attribution_url: str | None = None
-    license: str | None = None
-    labels: dict[records.Tier, records.TierTexts] = field(default_factory=dict)
-
-
 # Well-known restaurants written from general knowledge (name, tier, city, coordinates to a few
 # hundred metres, year of the award), not from any dataset, so that a first run shows something
 # true. It is not current, and says so wherever it is shown. Most rows are of 2024, some of 2023.
-SAMPLE = ImportMetadata(
+SAMPLE = records.Provenance(
     source="sample.csv",
     dated=date(2024, 6, 30),
     kind="sample",
@@ -71,7 +48,7 @@ class Importer:
     async def run(
         self,
         data: bytes,
-        metadata: ImportMetadata,
+        provenance: records.Provenance,
         *,
         strict: bool = False,
         progress: Progress | None = None,
@@ -86,8 +63,13 @@ class Importer:
         _check(report, strict=strict)
         active = await self._store.active()
         former = await self._store.load(active.number) if active else []
+        notice = f"Restaurant guide, as of {provenance.dated.isoformat()}"
         version = await self._store.replace(
-            self._provenance(metadata, report.kind),
+            msgspec.structs.replace(
+                provenance,
+                kind=provenance.kind or report.kind,
+                attribution=provenance.attribution or notice,
+            ),
             matching.assign_ids(reading.restaurants, former),
             self._clock(),
         )
@@ -95,18 +77,6 @@ class Importer:
             "import_done", kind="guide", version=version.number, rows=version.rows
         )
         return version, msgspec.structs.replace(report, version=version.number)
-
-    def _provenance(self, metadata: ImportMetadata, kind: str) -> records.Provenance:
-        dated = metadata.dated or self._clock().date()
-        return records.Provenance(
-            kind=metadata.kind or kind,
-            source=metadata.source,
-            dated=dated,
-            attribution=metadata.attribution or f"Restaurant guide, as of {dated.isoformat()}",
-            attribution_url=metadata.attribution_url,
-            license=metadata.license,
-            labels=metadata.labels,
-        )
 
 
 async def import_sample(importer: Importer) -> tuple[records.GuideVersion, ImportReport]:
