@@ -5,14 +5,12 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
 
 import msgspec
 import pytest
 
 from location_context.point import Point
 from location_context.sections.cached_section import CachedSection
-from location_context.sections.contract import Query
 from location_context.sections.section import SectionContext
 from location_context.sections.weather.climatology import months_to_horizon
 from location_context.sections.weather.records import month_span
@@ -100,61 +98,6 @@ async def test_a_second_archives_years_are_used_where_they_are_held(world: World
     assert reading.awaits is None
     assert "NASA POWER" in {notice.name for notice in reading.body.attribution}
     assert reading.body.basis.spread.climatology == "archive"
-
-
-async def test_a_page_across_the_horizon_costs_one_archive_call_and_both_its_parts_know_it(
-    world: World, monkeypatch: pytest.MonkeyPatch
-):
-    # so that a busy machine is not a failure: time for the archive, which is asked first
-    monkeypatch.setattr("location_context.sections.weather.retrieval.sources.TYPICAL_WAIT", 20.0)
-    asked, respond = threading.Event(), world.open_meteo.server.respond
-
-    def archive_first(request: Asked) -> Answered:
-        if request.path == ARCHIVE:
-            asked.set()
-        elif request.path == FORECAST:
-            asked.wait(20)
-        return respond(request)
-
-    world.open_meteo.server.respond = archive_first
-    world.norway.fault = DOWN  # it would answer in place of a forecast that is held
-    whole = Stay(date(2026, 12, 3), date(2026, 12, 9))
-    near = Stay(whole.start, date(2026, 12, 6))
-    first, _ = await asyncio.gather(
-        world.read(query(near), seconds=60), world.read(query(whole), seconds=60)
-    )
-    assert first.awaits is None
-    assert first.body.basis.spread.climatology == "archive"
-    await asyncio.gather(*(fetched_behind(world, stay) for stay in (near, whole)))
-    assert len(world.open_meteo.calls(ARCHIVE)) == 1
-
-
-async def test_an_archive_that_answers_while_the_store_is_read_is_found(
-    world: World, monkeypatch: pytest.MonkeyPatch
-):
-    archives = world.section.sources.archives
-    read, stay = archives._load_stored, Stay(date(2026, 12, 3), date(2026, 12, 9))
-    fetching: list[asyncio.Task[Any]] = []
-
-    async def slow_read(asked: Query) -> Any:
-        found = await read(asked)
-        await asyncio.gather(*fetching)
-        return found
-
-    respond = world.open_meteo.server.respond
-    asked, may_answer = threading.Event(), threading.Event()
-
-    def held(request: Asked) -> Answered:
-        asked.set()
-        may_answer.wait(20)
-        return respond(request)
-
-    world.open_meteo.server.respond = held
-    fetching.append(asyncio.create_task(archives.fetch(query(stay), Deadline.after(60))))
-    await asyncio.to_thread(asked.wait, 20)
-    monkeypatch.setattr(archives, "_load_stored", slow_read)
-    may_answer.set()
-    assert await archives.load(query(stay)) is not None
 
 
 async def test_what_a_guest_has_fetched_meanwhile_is_not_fetched_behind(world: World):

@@ -18,7 +18,7 @@ from location_context.upstream.deadline import Deadline
 from location_context.upstream.host import Hosts
 from location_context.upstream.http import HttpClient
 from tests.fakes import weather_truth
-from tests.fakes.open_meteo import ARCHIVE, ELEVATION, FORECAST
+from tests.fakes.open_meteo import ARCHIVE, FORECAST
 from tests.sections.weather.conftest import PARIS, query, weather_section
 
 pytestmark = pytest.mark.anyio
@@ -122,23 +122,6 @@ async def test_a_stay_around_a_stored_february_is_answered_by_the_first_archive(
     assert result.body.basis.provider == "Open-Meteo"
     assert len(result.body.basis.years) == 10
     assert not world.power.server.asked
-
-
-async def test_who_has_time_has_the_elevation_before_an_archive_is_asked(world):
-    """Else a spent budget may refuse the one unit without which a hundred make no whole answer."""
-    respond, seen = world.open_meteo.respond, []
-
-    def noted(asked):
-        seen.append(f"asked {asked.path}")
-        answer = respond(asked)
-        seen.append(f"answered {asked.path}")
-        return answer
-
-    world.open_meteo.server.respond = noted
-    world.open_meteo.slow_seconds = 0.1  # so that what is asked side by side overlaps
-    assert (await world.read(query(FAR), seconds=60)).complete
-    assert seen == [f"{what} {path}" for path in (ELEVATION, ARCHIVE)
-                    for what in ("asked", "answered")]  # fmt: skip
 
 
 async def test_what_was_fetched_is_held_after_a_restart(world):

@@ -85,7 +85,7 @@ class Weather(section.Section[WeatherBody]):
         archives = self.sources.archives
         self.score = Scorekeeper(context.stores["accuracy"], archives, self._clock)
         self._recorder = Recorder(self.score, self.sources, self._estimator)
-        context.unwritten.append(lambda: self.sources.repository.pending + self.score.pending)
+        context.unwritten.append(lambda: self.sources.repository.pending)
 
     @classmethod
     def build(cls, context: section.SectionContext) -> Self:

@@ -8,8 +8,6 @@ what nobody asks for any more is deleted from the store (`storage/retention.py`)
 """
 
 import asyncio
-import contextlib
-import time
 from collections.abc import Sequence
 from datetime import date, timedelta
 
@@ -28,11 +26,10 @@ from location_context.sections.weather.records import (
     month_span,
 )
 from location_context.stay import Clock
-from location_context.upstream.deadline import SingleFlight, WriteBehind
+from location_context.upstream.deadline import WriteBehind
 
 MAX_CELL_MONTHS = 600  # in memory, about 36 kB each
 MAX_PENDING = 20_000  # months of 3 kB each, 60 MB: about 160 cells with all their ten years
-REREAD_SECONDS = 60.0
 RETRY_WRITE_SECONDS = 10.0
 TOUCH_DAYS = 7  # retention counts in months, so that a week is exact enough
 MAX_TOUCHED = 20_000  # cells in memory; one that fell out costs a small write
@@ -47,8 +44,6 @@ class ArchiveRepository:
         self._store = store
         self._clock = clock
         self._months: LRUCache[CellMonth, dict[int, Month]] = LRUCache(MAX_CELL_MONTHS)
-        self._read_at: LRUCache[CellMonth, float] = LRUCache(MAX_CELL_MONTHS)
-        self._reads: SingleFlight[None] = SingleFlight()
         self._touched: LRUCache[ArchiveCell, date] = LRUCache(MAX_TOUCHED)
         self._pending_touches: dict[ArchiveCell, date] = {}
         self._writes = WriteBehind(self._write)
@@ -56,24 +51,14 @@ class ArchiveRepository:
         self._pending_elevations: dict[Spot, float] = {}
 
     async def get(
-        self, source: str, cell: str, wanted: Sequence[YearMonth], *, reread: bool = True
+        self, source: str, cell: str, wanted: Sequence[YearMonth]
     ) -> dict[YearMonth, Month]:
-        """Those of the wanted months that are at hand.
-
-        What is not in memory is looked for in the store, or with `reread` false only where
-        nothing was read lately.
-        """
+        """Return those of the wanted months that are at hand, in memory or in the store."""
         self._touch((source, cell))
         found = self._in_memory(source, cell, wanted)
         missing = {month for year, month in wanted if (year, month) not in found}
-        unread = sorted(
-            month for month in missing if reread or not self._was_read((source, cell, month))
-        )
-        if unread:
-            task = self._reads.start(
-                (source, cell, *unread), lambda: self._read(source, cell, unread)
-            )
-            await asyncio.shield(task)
+        if missing:
+            await self._read(source, cell, sorted(missing))
             found = self._in_memory(source, cell, wanted)
         return found
 
@@ -111,11 +96,6 @@ class ArchiveRepository:
                 found[year, name] = month
         return found
 
-    def _was_read(self, key: CellMonth) -> bool:
-        """Whether the store was read for this month of a cell in the last minute."""
-        read = self._read_at.get(key)
-        return read is not None and time.monotonic() - read < REREAD_SECONDS
-
     async def _read(self, source: str, cell: str, names: Sequence[int]) -> None:
         """Read months of a cell into memory."""
         try:
@@ -135,7 +115,6 @@ class ArchiveRepository:
                 if year not in years or years[year].fetched_at < month.fetched_at:
                     years[year] = month  # newer than the store has, or not written yet
             self._months.put(key, years)
-            self._read_at.put(key, time.monotonic())
 
     def hold(self, source: str, cell: str, months: Sequence[Month]) -> None:
         """Keep months in memory."""
@@ -167,7 +146,10 @@ class ArchiveRepository:
     async def _write(self) -> bool:
         """Write what is pending, whether more gathered meanwhile; what fails stays pending."""
         months, elevations = list(self._pending_months), dict(self._pending_elevations)
+        touches, self._pending_touches = self._pending_touches, {}  # noted again in a week
         try:
+            if touches:
+                await self._store.touch(touches)
             if months:  # packed in a thread, since some tens of cells may have gathered
                 rows = await asyncio.to_thread(lambda: [MonthRow.pack(*month) for month in months])
                 await self._store.save(rows)
@@ -188,13 +170,6 @@ class ArchiveRepository:
         """How many months and elevations are not written yet."""
         return len(self._pending_months) + len(self._pending_elevations)
 
-    async def _write_touches(self) -> None:
-        """Write which cells were asked for; what fails is noted again in a week."""
-        touches, self._pending_touches = self._pending_touches, {}
-        if touches:
-            with contextlib.suppress(StorageError):  # a store that cannot be written loses nothing
-                await self._store.touch(touches)
-
     async def retry_writes(self) -> None:
         """Write again, until cancelled, what could not be written: a full disk is made room on."""
         while True:
@@ -203,6 +178,5 @@ class ArchiveRepository:
 
     async def flush(self) -> None:
         """Write what is pending, as far as that is possible now."""
-        if self.pending or self._writes.active:
+        if self.pending or self._pending_touches or self._writes.active:
             await self._writes.flush()
-        await self._write_touches()

@@ -7,7 +7,6 @@ two more requests reach.
 `ArchiveBuilder` fills the store for many places ahead of their guests, as far as the budget allows.
 """
 
-import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -87,19 +86,9 @@ class Archives:
                 serves=lambda key, found: not key.months.isdisjoint(map(_name, found)),
             ),
         )
-        self._under_way: dict[asyncio.Future[None], set[Cell]] = {}  # calls of `fetch`
 
     async def fetch(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
-        """The climatology of the stay; None when none can be had."""
-        ended = asyncio.get_running_loop().create_future()
-        self._under_way[ended] = self._cells(query)
-        try:
-            return await self._fetch(query, deadline)
-        finally:
-            del self._under_way[ended]
-            ended.set_result(None)
-
-    async def _fetch(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
+        """Return the climatology of the stay; None when none can be had."""
         sources = [partial(archive.series, deadline) for archive in self.queries(query)]
         chain = FallbackChain(sources, deadline, SETTLE_WINDOW)
         best, failure = await chain.run(), chain.first_failure
@@ -107,23 +96,8 @@ class Archives:
             return best  # what the plan lacks was never due
         return replace(best, degraded_reason=degraded_by(failure))
 
-    def _cells(self, query: Query) -> set[Cell]:
-        return {provider.cell(query.point) for provider in self.providers}
-
-    async def load(self, query: Query, patience: float = 0.0) -> WeatherSeries | None:
-        """The climatology from what is stored alone; None when something is missing.
-
-        `patience` is how many seconds to wait for what `fetch` is asked for in this cell just now.
-        """
-        cells = self._cells(query)
-        others = [ended for ended, own in self._under_way.items() if own & cells]
-        series = await self._load_stored(query)  # meanwhile others may end
-        if series is None and others:
-            await asyncio.wait(others, timeout=patience)
-            series = await self._load_stored(query)
-        return series
-
-    async def _load_stored(self, query: Query) -> WeatherSeries | None:
+    async def load(self, query: Query) -> WeatherSeries | None:
+        """Return the climatology from what is stored alone; None when something is missing."""
         for archive in self.queries(query):
             with contextlib.suppress(errors.ProviderError):  # it has no data for this cell
                 if (series := await archive.series(None)) is not None:
@@ -258,10 +232,9 @@ class ArchiveQuery:
         """Have the months of the years, fetched if need be; False when that may not be done."""
         wanted = [month for year in years for month in climatology.months_of(self.stay, year)]
         repository, source = self._archives.repository, self.provider.source
-        may_ask = deadline is not None  # which is paid for, so that a look into the store is not
-        along = self._months_along() if may_ask else []
+        along = self._months_along() if deadline is not None else []
         of_all = [*wanted, *along]
-        self._months |= await repository.get(source, self.cell.key, of_all, reread=may_ask)
+        self._months |= await repository.get(source, self.cell.key, of_all)
         absent = [month for month in wanted if month not in self._months]
         if absent and deadline is not None:
             missing = [month for month in of_all if month not in self._months]
@@ -279,7 +252,6 @@ class ArchiveQuery:
 
     def summarise(self, years: Sequence[int], values: Floats) -> WeatherSeries:
         """The climatology from the windows of these years."""
-        values = climatology.remove_outliers(values)
         month = self._months[climatology.months_of(self.stay, years[-1])[0]]
         return WeatherSeries(
             mode="climatology",

@@ -81,13 +81,6 @@ class Forecasts:
             return best
         return replace(best, degraded_reason=degraded_by(chain.first_failure))
 
-    def brings_elevation(self, query: Query) -> bool:
-        """Whether the forecast to come is asked for at the point, and so brings its elevation."""
-        if not self.providers or not self.providers[0].at_point:
-            return False
-        entry = self.cache.peek(self._key(self.providers[0], query))
-        return entry is None or self.clock() >= entry.fresh_until
-
     async def probe(self, query: Query) -> None:
         """Ask every provider for the point's forecast; what fails shows in its client."""
         today = query.point.today(self.clock())

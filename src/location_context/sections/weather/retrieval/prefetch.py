@@ -7,7 +7,6 @@ provider's budget is left for guests who wait.
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
@@ -18,11 +17,10 @@ from location_context.sections.contract import Query
 from location_context.sections.weather import climatology
 from location_context.sections.weather.records import YearMonth
 from location_context.sections.weather.retrieval.archives import ArchiveQuery, Archives
-from location_context.upstream.deadline import GATHER_SECONDS, Deadline
+from location_context.upstream.deadline import GATHER_SECONDS, Deadline, SingleFlight
 
 MAX_QUEUED = 50  # cells; a free archive gives one in a second or two
 LONGEST_SECONDS = 60.0  # of one call with its turn in the queue
-LONGEST_WAIT = 10.0  # seconds for a guest's own call for the same months
 BUDGET_SHARE = 0.5  # spent by whomever in any window: what is left is for who waits
 AGAIN = timedelta(hours=1)  # after a call that left something missing
 AGAIN_AFTER_FAILURE = timedelta(minutes=10)
@@ -32,68 +30,54 @@ MAX_REMEMBERED = 5_000
 CellMonths = tuple[str, str, tuple[int, ...]]  # source, cell, months of the year
 
 
-@dataclass(frozen=True)
-class _Queued:
-    archive: ArchiveQuery
-    wanted: Sequence[YearMonth]
-    done: "asyncio.Future[None]"
-
-
 class Prefetch:
-    """What is to be fetched behind, and when what failed may be tried again."""
+    """The cells that are fetched behind, and when what failed may be tried again."""
 
     def __init__(self, archives: Archives) -> None:
         self._archives = archives
-        self._queue: dict[CellMonths, _Queued] = {}
+        self._fetches: SingleFlight[None] = SingleFlight()
+        self._turn = asyncio.Lock()
         self._again_at: LRUCache[CellMonths, datetime] = LRUCache(MAX_REMEMBERED)
-        self._task: asyncio.Task[None] | None = None
 
     def start(self, query: Query) -> "asyncio.Future[None] | None":
         """Fetch the climatology of the stay soon, with that of other stays until the horizon.
 
         Returns:
-            What is done once it has come or failed; None where nothing may be asked now.
+            A future that is done once it has come or failed; None where nothing may be asked now.
         """
         archive = next(filter(_may_be_asked, self._archives.queries(query)), None)
         if archive is None:
             return None
         wanted = climatology.months_to_horizon(query.dates, archive.today)
         key = (archive.provider.source, archive.cell.key, tuple(sorted({m for _, m in wanted})))
-        if (queued := self._queue.get(key)) is not None:
-            return queued.done
-        again_at = self._again_at.get(key)
-        if len(self._queue) >= MAX_QUEUED or (again_at and self._archives.clock() < again_at):
-            return None
-        done = asyncio.get_running_loop().create_future()
-        self._queue[key] = _Queued(archive, wanted, done)
-        if self._task is None or self._task.done():
-            self._task = asyncio.ensure_future(self._run())
-        return done
+        if key not in self._fetches:
+            again_at = self._again_at.get(key)
+            if len(self._fetches) >= MAX_QUEUED or (again_at and self._archives.clock() < again_at):
+                return None
+        return self._fetches.start(key, lambda: self._run(key, archive, wanted))
 
-    async def _run(self) -> None:
-        """Fetch what is queued, the oldest first."""
-        while self._queue:
-            key, queued = next(iter(self._queue.items()))
+    async def _run(
+        self, key: CellMonths, archive: ArchiveQuery, wanted: Sequence[YearMonth]
+    ) -> None:
+        """Fetch one cell in its turn, and note when it may be asked for again."""
+        async with self._turn:
             await asyncio.sleep(GATHER_SECONDS)  # a guest may ask for the same
             try:
-                pause = await self._fetch(queued)
+                pause = await self._fetch(archive, wanted)
             except Exception:  # noqa: BLE001  it costs this cell, not those behind it
                 structlog.get_logger().exception("prefetch_failed")
                 pause = AGAIN_AFTER_FAILURE
             self._again_at.put(key, self._archives.clock() + pause)
-            del self._queue[key]
-            queued.done.set_result(None)
 
-    async def _fetch(self, queued: _Queued) -> timedelta:
-        """Ask once for what is missing; how long to leave the cell alone then."""
-        if not _may_be_asked(queued.archive):
+    async def _fetch(self, archive: ArchiveQuery, wanted: Sequence[YearMonth]) -> timedelta:
+        """Ask once for what is missing; return how long to leave the cell alone then."""
+        if not _may_be_asked(archive):
             return AGAIN_AFTER_REFUSAL
         try:
-            if await self._archives.load(queued.archive.query, LONGEST_WAIT) is not None:
+            if await self._archives.load(archive.query) is not None:
                 return timedelta(0)  # a guest who waited for it has had it fetched
-            await self._archives.fetch_missing(
-                queued.archive, queued.wanted, Deadline.after(LONGEST_SECONDS)
-            )
+            deadline = Deadline.after(LONGEST_SECONDS)
+            await self._archives.fetch_missing(archive, wanted, deadline)
         except ProviderBackoff as backoff:
             if backoff.until is None:
                 return AGAIN_AFTER_REFUSAL
@@ -103,13 +87,8 @@ class Prefetch:
         return AGAIN
 
     async def close(self) -> None:
-        """End what is under way, and forget what is queued."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-        for queued in self._queue.values():
-            queued.done.cancel()
-        self._queue.clear()
+        """End what is under way."""
+        await self._fetches.close()
 
 
 def _may_be_asked(archive: ArchiveQuery) -> bool:

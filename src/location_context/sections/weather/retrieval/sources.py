@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from location_context.errors import ProviderError
 from location_context.sections.contract import DegradedReason, Query, degraded_by
 from location_context.sections.section import SectionContext
 from location_context.sections.weather.fallback_grid import FallbackGrid
@@ -27,9 +28,7 @@ from location_context.upstream.fallback_chain import FallbackChain
 
 ELEVATION_WAIT = 1.0  # seconds for the point's elevation, where temperatures hang on it
 ELEVATION_LOOKUP = 0.05  # seconds to look up whether it is stored, where nothing hangs on it
-PATIENT_SECONDS = 20.0  # more than a guest has: who fills caches waits so long and longer
 FORECAST_SECONDS, FORECAST_SHARE = 2.0, 0.6  # after which an archive, of 65 units, is asked too
-TYPICAL_WAIT = 1.0  # seconds for the climatology that the rest of the page waits for, if it does
 
 
 @dataclass(frozen=True)
@@ -77,30 +76,14 @@ class Sources:
 
     async def fetch(self, query: Query, deadline: Deadline) -> Found | None:
         """Return the best there is by the deadline; None where there is nothing at all."""
-        is_near = query.dates.within_horizon(query.point.today(self._clock()))
-        comes_along = is_near and self.forecasts.brings_elevation(query)
-        elevation = None if comes_along else self._ask_elevation(query, deadline)
-        try:
-            if elevation is not None and deadline.left() > PATIENT_SECONDS:
-                # else an archive's hundred units may be spent, and the one for this be refused
-                await asyncio.wait([elevation])
-            series = await self._choose(query, deadline, is_near=is_near)
-            if series is None:
-                return None
-            elevation = elevation or self._ask_elevation(query, deadline)  # cached, if it came
-            return Found(series, *await self._elevation(elevation, series))
-        finally:
-            if elevation is not None:
-                elevation.cancel()
-                await asyncio.gather(elevation, return_exceptions=True)
+        series = await self._choose(query, deadline)
+        return Found(series, *await self._elevation(query, series, deadline)) if series else None
 
-    async def _choose(
-        self, query: Query, deadline: Deadline, *, is_near: bool
-    ) -> WeatherSeries | None:
+    async def _choose(self, query: Query, deadline: Deadline) -> WeatherSeries | None:
         """Return the series of the best source that answers by the deadline."""
         inner = deadline.earlier(FALLBACK_RESERVE)
         series: WeatherSeries | None
-        if is_near:
+        if query.dates.within_horizon(query.point.today(self._clock())):
             sources = [
                 lambda: self._forecast(query, inner),
                 lambda: self.archives.fetch(query, inner),
@@ -116,27 +99,23 @@ class Sources:
         series = await self.forecasts.fetch(query, deadline)
         if series is None:
             return None
-        typical = await self.archives.load(query, min(TYPICAL_WAIT, deadline.left() / 2))
+        typical = await self.archives.load(query)
         if typical is None:
             return series
         return replace(series, typical=typical).crediting(typical.attribution)
 
-    def _ask_elevation(self, query: Query, deadline: Deadline) -> asyncio.Task[float | None]:
-        elevation = self.elevations.fetch(query.point, deadline, public=query.public)
-        return asyncio.ensure_future(elevation)
-
     async def _elevation(
-        self, asked: asyncio.Task[float | None], series: WeatherSeries
+        self, query: Query, series: WeatherSeries, deadline: Deadline
     ) -> tuple[float | None, DegradedReason | None]:
         """Return the point's elevation if it comes soon, and why it is missing if it matters."""
         matters = series.grid is not None and series.grid.elevation is not None
-        await asyncio.wait([asked], timeout=ELEVATION_WAIT if matters else ELEVATION_LOOKUP)
-        error = asked.exception() if asked.done() else TimeoutError()
-        if error is None:
-            return asked.result(), None
-        if not (matters and self.elevations.client.configured):
-            return None, None
-        return None, degraded_by(error)
+        soon = deadline.at_most(ELEVATION_WAIT if matters else ELEVATION_LOOKUP)
+        try:
+            elevation = await self.elevations.fetch(query.point, soon, public=query.public)
+        except (ProviderError, TimeoutError) as error:
+            known = matters and self.elevations.client.configured
+            return None, degraded_by(error) if known else None
+        return elevation, None
 
     async def probe(self, query: Query) -> None:
         """Ask every provider for this point, whether an answer would need it or not."""
