@@ -152,5 +152,5 @@ def test_a_package_with_another_hash_is_refused_by_pip(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
     (tmp_path / "into").mkdir()
     with pytest.raises(OperatorError, match="could not fetch") as refused:
-        grid.fetch(tmp_path / "into", quiet)
+        grid.fetch(tmp_path / "into")
     assert "://" not in refused.value.message

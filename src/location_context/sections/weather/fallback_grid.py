@@ -50,7 +50,6 @@ REQUIREMENT = (
 _TEMPERATURE = "itur/data/1510/v1_t_month{:02d}.npz"
 _RAIN = "itur/data/837/v7_mt_month{:02d}.npz"
 _ABSOLUTE_ZERO = 273.15
-PACKAGE_BYTES = 163_384_630
 _DAMAGED = (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError)
 
 
@@ -146,57 +145,35 @@ def make(data_dir: Path, say: Callable[[str], None]) -> Path:
     """
     with tempfile.TemporaryDirectory(prefix="location-context-") as folder:
         say("Fetching the grids (156 MB, once) …")
-        package = fetch(Path(folder), say)
+        package = fetch(Path(folder))
         values = extract(package, say)
     path = write(values, data_dir)
     say(f"The fallback grid is ready: {path.stat().st_size / 1e6:.1f} MB")
     return path
 
 
-def fetch(folder: Path, say: Callable[[str], None]) -> Path:
-    """The package as pip downloads it into `folder`, checked by its hash.
+def fetch(folder: Path) -> Path:
+    """Return the package as pip downloads it into `folder`, checked by its hash.
 
     Raises:
         OperatorError: pip could not fetch it.
     """
-    wanted, said = folder / "wanted.txt", folder / "said.txt"
+    wanted = folder / "wanted.txt"
     wanted.write_text(REQUIREMENT, encoding="utf-8")
     command = [
         sys.executable, "-m", "pip", "download", "--no-deps", "--require-hashes",
         "--only-binary", ":all:", "--disable-pip-version-check", "--quiet",
         "--requirement", str(wanted), "--dest", str(folder),
     ]  # fmt: skip
-    with said.open("wb") as output:
-        inside = {**os.environ, "TMPDIR": str(folder)}  # where its progress can be seen
-        with subprocess.Popen(command, stdout=output, stderr=output, env=inside) as pip:  # noqa: S603  a fixed command
-            try:
-                _follow(pip, folder, say)
-            except BaseException:
-                pip.terminate()
-                raise
+    pip = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  a fixed command
     found = list(folder.glob("itur-*.whl"))
     if pip.returncode or not found:
         raise OperatorError(
             "pip could not fetch the package itur for the fallback grid: "
-            f"{_why(said.read_text(errors='replace'))}. Try again with "
+            f"{_why(pip.stdout + pip.stderr)}. Try again with "
             "`location-context climate fallback`, or serve without it."
         )
     return found[0]
-
-
-def _follow(pip: subprocess.Popen[bytes], folder: Path, say: Callable[[str], None]) -> None:
-    """Say each further tenth of the package that lies in the folder, until pip ends."""
-    said = 0
-    while True:
-        try:
-            pip.wait(timeout=1)
-        except subprocess.TimeoutExpired:
-            size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-            if (share := min(99, int(100 * size / PACKAGE_BYTES))) >= said + 10:
-                said = share
-                say(f"Fetching the grids … {share} %")
-        else:
-            return
 
 
 def _why(said: str) -> str:
