@@ -44,8 +44,7 @@ def test_recorded_daily_answers_are_read_by_their_dates(shared_data):
                 read_daily(body, ARCHIVE_FIELDS)
             continue
         read += 1
-        first, values = read_daily(body, ARCHIVE_FIELDS)
-        columns = dict(zip(ARCHIVE_FIELDS, values, strict=True))
+        first, columns = read_daily(body, ARCHIVE_FIELDS)
         assert first == date.fromisoformat(body["daily"]["time"][0])
         raw = [math.nan if v is None else v for v in body["daily"]["temperature_2m_max"]]
         assert np.array_equal(columns["temperature_max"], raw, equal_nan=True)
@@ -62,8 +61,8 @@ def test_a_recorded_forecast_of_nulls_is_no_forecast(shared_data):
         if set(body.get("daily", {}).get("temperature_2m_max", [0])) == {None}
     ]
     assert len(nulls) == 1
-    _, values = read_daily(nulls[0], ARCHIVE_FIELDS)
-    assert np.isnan(values[ARCHIVE_FIELDS.index("temperature_max")]).all()
+    _, columns = read_daily(nulls[0], ARCHIVE_FIELDS)
+    assert np.isnan(columns["temperature_max"]).all()
 
 
 async def test_recorded_and_quoted_errors_are_understood(shared_data):

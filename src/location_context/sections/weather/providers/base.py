@@ -97,17 +97,6 @@ def read_columns(
         >>> columns["temperature_max"].tolist(), columns["wind_speed_max"].tolist()
         ([10.0, nan], [nan, nan])
     """
-    first, values = read_table(native, dates, table, fields)
-    return first, dict(zip(fields, values, strict=True))
-
-
-def read_table(
-    native: Mapping[str, Any],
-    dates: Sequence[date],
-    table: Mapping[str, Native],
-    fields: Sequence[str],
-) -> tuple[date, records.Floats]:
-    """Likewise, with the columns as the rows of one array, in the order of `fields`."""
     ordinals = [day.toordinal() for day in dates]
     if not ordinals or len(set(ordinals)) != len(ordinals):
         raise ValueError("no dates, or one twice")
@@ -130,7 +119,7 @@ def read_table(
         values = numbers.reshape(len(given), len(dates)) * factors + offsets
         rows, days = [position[name] for name in given], [day - first for day in ordinals]
         columns[np.ix_(rows, days)] = records.plausible(tuple(given), values)
-    return date.fromordinal(first), columns
+    return date.fromordinal(first), dict(zip(fields, columns, strict=True))
 
 
 @lru_cache(maxsize=64)

@@ -28,13 +28,13 @@ from location_context.sections.weather.providers.base import (
     Forecast,
     ForecastProvider,
     Native,
-    read_table,
+    read_columns,
 )
 from location_context.sections.weather.records import (
     ARCHIVE_FIELDS,
     FORECAST_FIELDS,
     Cell,
-    Floats,
+    Columns,
     Grid,
     Month,
     YearMonth,
@@ -131,8 +131,8 @@ def _checked(body: Any) -> Any:
     return body
 
 
-def read_daily(body: Any, fields: Sequence[str]) -> tuple[date, Floats]:
-    """The first date of an answer, and a row for each field with a value for each date from it on.
+def read_daily(body: Any, fields: Sequence[str]) -> tuple[date, Columns]:
+    """Return the first date of an answer, and a column for each field from it on.
 
     Raises:
         ProviderResponseInvalid: dates or columns are not what they should be.
@@ -140,13 +140,12 @@ def read_daily(body: Any, fields: Sequence[str]) -> tuple[date, Floats]:
     try:
         block = body["daily"]
         dates = [date.fromisoformat(day) for day in block["time"]]
-        first, values = read_table(block, dates, TABLE, fields)
+        first, columns = read_columns(block, dates, TABLE, fields)
     except (AttributeError, KeyError, TypeError, ValueError):
         raise ProviderResponseInvalid(NAME, "the answer is not one of days and columns") from None
-    if "precipitation_hours" in fields:  # 0, not null, where there is no precipitation data
-        hours, total = fields.index("precipitation_hours"), fields.index("precipitation_sum")
-        values[hours, np.isnan(values[total])] = math.nan
-    return first, values
+    # 0, not null, where there is no precipitation data
+    columns["precipitation_hours"][np.isnan(columns["precipitation_sum"])] = math.nan
+    return first, columns
 
 
 def read_grid(body: Any, cell: Cell) -> Grid:
@@ -220,8 +219,7 @@ class OpenMeteoForecast(ForecastProvider):
         )
 
     def _read(self, body: Any, cell: Cell) -> Forecast:
-        first, values = read_daily(body, FORECAST_FIELDS)
-        columns = dict(zip(FORECAST_FIELDS, values, strict=True))
+        first, columns = read_daily(body, FORECAST_FIELDS)
         if not np.isfinite(columns["temperature_max"]).any():
             raise ProviderResponseInvalid(NAME, "not one day of the forecast is known")
         now = self._clock()
@@ -284,5 +282,6 @@ class OpenMeteoArchive(base.ArchiveProvider):
 
     def _read(self, cell: Cell, wanted: Sequence[YearMonth], body: Any) -> list[Month]:
         answers = body if isinstance(body, list) else [body]
-        blocks = [read_daily(answer, ARCHIVE_FIELDS) for answer in answers]
+        daily = [read_daily(answer, ARCHIVE_FIELDS) for answer in answers]
+        blocks = [(first, np.stack(list(columns.values()))) for first, columns in daily]
         return base.months_from(wanted, blocks, read_grid(answers[0], cell), self._clock())
