@@ -129,7 +129,7 @@ def judge(series: Series, year: int, month: int, score: Score) -> None:
     stay, hidden = Stay(start, end), date(year, 1, 1)
     find = cache(lambda y, m: series.month(y, m, hidden))
     years = range(year - 10, year)
-    values = climatology.remove_outliers(windows(stay, years, find))
+    values = windows(stay, years, find)
     truth = np.stack([series.of(day) for day in stay.dates()], axis=1)
     raw = np.stack(
         [[series.of(in_year(day, y)) for y in years] for day in stay.dates()]
@@ -194,7 +194,7 @@ def climate_of(series: Series, stay: Stay, error: tuple[float, float]) -> Weathe
     """Return the climatology of a stay from the ten years before it, as an archive gives it."""
     years = range(stay.start.year - 10, stay.start.year)
     find = cache(lambda year, month: series.month(year, month, date(stay.start.year, 1, 1)))
-    values = climatology.remove_outliers(windows(stay, years, find))
+    values = windows(stay, years, find)
     return WeatherSeries(
         mode="climatology", kind="reanalysis", provider="", model=None, attribution=(),
         columns=climatology.summarise(values), ttl=timedelta(1), as_of=None, years=years,

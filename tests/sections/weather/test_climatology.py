@@ -143,28 +143,6 @@ def test_one_day_in_ten_has_more_rain_than_its_p90():
         assert amount == pytest.approx(np.nanquantile(rain[:, place : place + 31], 0.9))
 
 
-def test_a_day_of_2533_mm_is_screened_out_and_heavy_rain_is_not():
-    values = constant(precipitation_sum=0.0)
-    values[ROW["precipitation_sum"], 0, 16] = 900
-    values[ROW["precipitation_sum"], 1, 16] = 80
-    rain = climatology.remove_outliers(values)[ROW["precipitation_sum"]]
-    assert np.isnan(rain[0, 16])
-    assert rain[1, 16] == 80
-    values[ROW["precipitation_sum"], 2, 17] = 400
-    assert climatology.remove_outliers(values)[ROW["precipitation_sum"], 0, 16] == 900
-
-
-def test_a_wild_temperature_is_screened_out_and_a_cold_spell_is_not():
-    season = np.random.default_rng(3).normal(0, 5, SHAPE[1:])
-    values = constant()
-    values[ROW["temperature_max"]] = season
-    values[ROW["temperature_max"], 0, 0] = 60
-    values[ROW["temperature_max"], 0, 1:6] = -20
-    kept = climatology.remove_outliers(values)[ROW["temperature_max"]]
-    assert np.isnan(kept[0, 0])
-    assert (kept[0, 1:6] == -20).all()
-
-
 @pytest.mark.parametrize(
     ("today", "year"),
     [

@@ -136,7 +136,7 @@ def answers(
 
     Day 15 stands in both: yesterday it was beyond the horizon.
     """
-    columns = climatology.summarise(climatology.remove_outliers(place.past(random)))
+    columns = climatology.summarise(place.past(random))
     near = Stay(place.today, place.today + (HORIZON_DAYS - 1) * DAY)
     far = Stay(near.end, near.end + AFTER * DAY)
     typical, beyond = (

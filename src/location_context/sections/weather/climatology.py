@@ -31,8 +31,6 @@ WET_MM = 1.0
 WIDTH = 2 * PAD_DAYS + 1
 _OFFSETS = np.arange(-PAD_DAYS, PAD_DAYS + 1, dtype=float)
 _FIRST_TEMPERATURE = ROW[records.TEMPERATURES[0]]
-_EXTREMES = slice(ROW["temperature_max"], ROW["temperature_min"] + 1)
-OUTLIER_K, OUTLIER_MM = 25.0, 300.0
 YEARS = 10
 SETTLED_DAYS = 10  # a year counts when its 31 December is so long past
 MISSING_SHARE = 0.2
@@ -49,29 +47,6 @@ class Fit:
 
     value: Floats
     slope: Floats
-
-
-def remove_outliers(values: Floats) -> Floats:
-    """Values (ARCHIVE_FIELDS x years x days) without what no weather explains.
-
-    A temperature is dropped when it lies both 25 K and eight scaled median deviations from the
-    window's median; the wettest day when it has over 300 mm and five times the next.
-    """
-    values = values.copy()
-    for row in values[_EXTREMES]:
-        known = np.sort(row[np.isfinite(row)])
-        if known.size and known[-1] - known[0] > OUTLIER_K:
-            middle = known[known.size // 2]
-            spread = 1.4826 * np.sort(np.abs(known - middle))[known.size // 2]
-            if max(known[-1] - middle, middle - known[0]) > (limit := max(OUTLIER_K, 8 * spread)):
-                row[np.abs(row - middle) > limit] = np.nan
-    rain = values[ROW["precipitation_sum"]]
-    known = rain[np.isfinite(rain)]
-    if known.size > 1 and known.max() > OUTLIER_MM:
-        next_wettest = np.partition(known, -2)[-2]
-        if known.max() > 5 * next_wettest:
-            rain[rain == known.max()] = np.nan
-    return values
 
 
 def fit(rows: Floats) -> Fit:
@@ -266,7 +241,7 @@ def missing(values: Floats) -> NDArray[np.bool_]:
 
 
 def history(stay: Stay, years: Sequence[int], values: Floats) -> list[YearBody]:
-    """The stay's own dates in each year, from windows without outliers; gaps are few."""
+    """The stay's own dates in each year, from its windows; gaps are few."""
     own, asked = _own_dates(stay, years, values)
     known = np.isfinite(own)
     count = known.sum(axis=-1)
