@@ -245,22 +245,6 @@ async def test_nothing_is_worked_out_before_the_guest_has_the_answer(sqlite_kept
     assert worked
 
 
-async def test_what_could_not_be_written_is_written_with_the_next_pass(sqlite_kept):
-    kept = sqlite_kept
-    store = Failing(kept.database)
-    store.well = True
-    keeper = kept.another(store)
-    await keeper.report()
-    await keeper._read_cells()
-    store.well = False
-    kept.record(keeper=keeper)
-    await keeper.flush()
-    assert await stored(kept) == []
-    store.well = True
-    await keeper.pass_once()
-    assert len(await stored(kept)) == 1
-
-
 def test_the_months_asked_for_cover_the_days_and_hardly_more(clock):
     for ahead, length in itertools.product(range(0, 400, 3), (1, 10, 31, 120)):
         first = clock().date() + timedelta(ahead)

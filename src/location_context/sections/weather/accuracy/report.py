@@ -7,11 +7,10 @@ height that the forecast is for. Errors are in °C, forecast minus observed; cha
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from itertools import groupby
-from typing import Annotated, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
-from msgspec import Meta
 from numpy.typing import NDArray
 
 from location_context.sections.weather.accuracy.records import (
@@ -25,8 +24,6 @@ from location_context.sections.weather.records import LAPSE_K_PER_M, Floats
 
 LEAD_BANDS = ((0, 2), (3, 5), (6, 9), (10, 15))  # of reliability: few pairs fall on one lead
 
-Share = Annotated[float | None, Meta(description="0 to 1; null without pairs.")]
-Degrees = Annotated[float | None, Meta(description="°C; null without pairs.")]
 BINS = np.array([0.0, 10.0, 30.0, 50.0, 70.0, 90.0, 100.0])  # of the chance of rain, in percent
 
 
@@ -105,15 +102,15 @@ class TemperatureScore(msgspec.Struct, frozen=True, kw_only=True):
 
     lead: int
     pairs: int
-    coverage: Share
-    mean_error: Degrees
-    mae: Degrees
-    rmse: Degrees
-    issued_mean_error: Degrees
-    issued_rmse: Degrees
+    coverage: float | None
+    mean_error: float | None
+    mae: float | None
+    rmse: float | None
+    issued_mean_error: float | None
+    issued_rmse: float | None
     typical_pairs: int
-    typical_mae: Degrees
-    typical_rmse: Degrees
+    typical_mae: float | None
+    typical_rmse: float | None
 
 
 class RainScore(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,11 +118,11 @@ class RainScore(msgspec.Struct, frozen=True, kw_only=True):
 
     lead: int
     pairs: int
-    wet_share: Share
-    brier: Share
-    issued_brier: Share
+    wet_share: float | None
+    brier: float | None
+    issued_brier: float | None
     typical_pairs: int
-    typical_brier: Share
+    typical_brier: float | None
 
 
 class ReliabilityBin(msgspec.Struct, frozen=True, kw_only=True):
@@ -221,42 +218,40 @@ def _temperature_scores(
     issued = errors(given[f"issued_{name}"], observed)
     typical = errors(given[f"typical_{name}"], observed)
     _, inside = coverage(given[f"{name}_p10"], given[f"{name}_p90"], observed)
-    return [
-        TemperatureScore(
-            lead=lead,
-            pairs=int(best.pairs[lead]),
-            coverage=_number(inside[lead]),
-            mean_error=_number(best.mean[lead]),
-            mae=_number(best.absolute[lead]),
-            rmse=_number(best.rmse[lead]),
-            issued_mean_error=_number(issued.mean[lead]),
-            issued_rmse=_number(issued.rmse[lead]),
-            typical_pairs=int(typical.pairs[lead]),
-            typical_mae=_number(typical.absolute[lead]),
-            typical_rmse=_number(typical.rmse[lead]),
-        )
-        for lead in range(LEADS)
-    ]
+    columns = {
+        "pairs": best.pairs,
+        "coverage": inside,
+        "mean_error": best.mean,
+        "mae": best.absolute,
+        "rmse": best.rmse,
+        "issued_mean_error": issued.mean,
+        "issued_rmse": issued.rmse,
+        "typical_pairs": typical.pairs,
+        "typical_mae": typical.absolute,
+        "typical_rmse": typical.rmse,
+    }
+    return [TemperatureScore(lead=lead, **_at(columns, lead)) for lead in range(LEADS)]
 
 
 def _rain_scores(given: Mapping[str, Floats], wet: Floats) -> list[RainScore]:
     pairs, best = brier(given["chance"], wet)
     _, issued = brier(given["issued_chance"], wet)
     typical_pairs, typical = brier(given["typical_chance"], wet)
-    known = np.where(np.isfinite(given["chance"]), wet, np.nan)
-    share = errors(known, np.zeros_like(known)).mean
-    return [
-        RainScore(
-            lead=lead,
-            pairs=int(pairs[lead]),
-            wet_share=_number(share[lead]),
-            brier=_number(best[lead]),
-            issued_brier=_number(issued[lead]),
-            typical_pairs=int(typical_pairs[lead]),
-            typical_brier=_number(typical[lead]),
-        )
-        for lead in range(LEADS)
-    ]
+    columns = {
+        "pairs": pairs,
+        "wet_share": _mean(np.where(np.isfinite(given["chance"]), wet, np.nan)),
+        "brier": best,
+        "issued_brier": issued,
+        "typical_pairs": typical_pairs,
+        "typical_brier": typical,
+    }
+    return [RainScore(lead=lead, **_at(columns, lead)) for lead in range(LEADS)]
+
+
+def _at(columns: Mapping[str, NDArray[Any]], lead: int) -> dict[str, Any]:
+    """Return the value of each column at a lead, None where it is NaN."""
+    found = {name: values[lead].item() for name, values in columns.items()}
+    return {name: value if np.isfinite(value) else None for name, value in found.items()}
 
 
 def _reliability(chance: Floats, wet: Floats) -> list[Reliability]:
@@ -265,8 +260,3 @@ def _reliability(chance: Floats, wet: Floats) -> list[Reliability]:
         Reliability(first_lead=first, last_lead=last, bins=reliability(chance[:, of], wet[:, of]))
         for first, last, of in bands
     ]
-
-
-def _number(value: float) -> float | None:
-    """Rounded for people and JSON; None for NaN."""
-    return round(float(value), 4) if np.isfinite(value) else None

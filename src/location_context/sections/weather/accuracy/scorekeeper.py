@@ -36,7 +36,6 @@ from location_context.upstream.deadline import WriteBehind
 
 IDLE_DAYS = 7  # a cell that is asked for weekly keeps its place
 PASS_SECONDS = 3600.0  # one cell is verified in each
-MAX_PENDING = 2_000  # rows of half a kB; a store that is slower loses the oldest
 MAX_WAITING = 500  # forecasts of some kB that came within a quarter of a second
 SCORED_CELLS, KEPT_DAYS = 50, 120
 MAX_REMEMBERED = 5_000  # cells whose forecast of the day is known to be kept
@@ -62,7 +61,6 @@ class Scorekeeper:
         self._cells: dict[str, CellExtent] | None = None  # those with a place, once read
         self._seen: LRUCache[FirstForecast, bool] = LRUCache(MAX_REMEMBERED)
         self._waiting: dict[FirstForecast, tuple[float | None, GetColumns]] = {}
-        self._pending: list[ForecastRow] = []
         self._writes = WriteBehind(self._write)
         self._report: tuple[Report, datetime] | None = None
         self._report_lock = asyncio.Lock()
@@ -113,8 +111,9 @@ class Scorekeeper:
         return True
 
     async def _write(self) -> bool:
-        """Make rows of the forecasts that wait, and write them with those pending."""
+        """Write the forecasts that wait; those that a store does not take are lost."""
         waiting, self._waiting = self._waiting, {}
+        rows = []
         for (provider, cell, issued_on), (elevation, columns) in waiting.items():
             if await self._has_place(cell, issued_on):
                 self._seen.put((provider, cell, issued_on), value=True)
@@ -123,16 +122,11 @@ class Scorekeeper:
                 except Exception:  # noqa: BLE001  whatever it is, the others are written
                     structlog.get_logger().exception("forecast_not_recorded")
                     continue
-                row = ForecastRow.pack(provider, cell, issued_on, elevation, given)
-                self._pending = [*self._pending, row][-MAX_PENDING:]
-        rows = self._pending
+                rows.append(ForecastRow.pack(provider, cell, issued_on, elevation, given))
         try:
-            if rows:
-                await self._store.save_forecasts(rows)
+            await self._store.save_forecasts(rows)
         except StorageError as error:
             structlog.get_logger().warning("score_not_written", why=error.message)
-            return False
-        self._pending = []
         return bool(self._waiting)
 
     async def report(self) -> Report:
@@ -189,14 +183,9 @@ class Scorekeeper:
         self._cells = {key: cells[key] for key in ranked[len(dropped) :]}
         return self._cells
 
-    @property
-    def pending(self) -> int:
-        """How many rows are not written yet."""
-        return len(self._pending)
-
     async def flush(self) -> None:
         """Write what is recorded, as far as that is possible now."""
-        if self._waiting or self._pending or self._writes.active:
+        if self._waiting or self._writes.active:
             await self._writes.flush()
 
     async def close(self) -> None:
