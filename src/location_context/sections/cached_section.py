@@ -78,7 +78,7 @@ class CachedSection:
             UpstreamUnavailable: the section has nothing to give, and nothing is cached.
         """
         query = query if self.dated else replace(query, stay=None)
-        key, public = _key(query), query.public
+        key, public = self._key(query), query.public
         cached = self._cache.peek(key)
         if cached and cached.value.superseded:
             self._cache.drop(key)
@@ -125,13 +125,16 @@ class CachedSection:
 
     def is_reading(self, query: Query) -> bool:
         """True while a read is under way that such a caller would join."""
-        key = _key(query if self.dated else replace(query, stay=None))
-        return self._cache.is_fetching(key, public=query.public)
+        return self._cache.is_fetching(self._key(query), public=query.public)
 
     def peek(self, query: Query) -> SectionResult | None:
         """The result cached for a query, fresh or not; nothing is read for it."""
-        entry = self._cache.peek(_key(query if self.dated else replace(query, stay=None)))
+        entry = self._cache.peek(self._key(query))
         return entry.value if entry else None
+
+    def _key(self, query: Query) -> Hashable:
+        stay = query.stay if self.dated else None
+        return (query.point.lat, query.point.lng, stay, query.units, query.language.tag)
 
     async def _fetch(self, query: Query, deadline: Deadline) -> SectionResult:
         try:
@@ -159,10 +162,6 @@ class CachedSection:
 
 def _size(result: SectionResult) -> int:
     return ENTRY_BYTES + int(BYTES_PER_JSON_BYTE * len(result.payload))
-
-
-def _key(query: Query) -> Hashable:
-    return (query.point.lat, query.point.lng, query.stay, query.units, query.language.tag)
 
 
 def _stale(result: SectionResult) -> SectionResult:
