@@ -39,15 +39,6 @@ from location_context.upstream.http import HttpClient
 
 Progress = Callable[[int], None]  # entries read so far
 _PROGRESS_EVERY = 1000  # entries
-_TYPES: dict[str, Format] = {
-    "text/calendar": "ics",
-    "text/csv": "csv",
-    "text/html": "jsonld",
-}
-_EXTENSIONS: dict[str, Format] = {
-    "ics": "ics", "ical": "ics", "ifb": "ics", "csv": "csv",
-    "json": "jsonld", "jsonld": "jsonld", "html": "jsonld", "htm": "jsonld",
-}  # fmt: skip
 MAX_BYTES = 16_000_000
 _REFRESH_INTERVAL = timedelta(hours=1)
 _REREAD_AFTER = timedelta(days=30)  # even if unchanged: the window has moved on
@@ -211,8 +202,7 @@ class Feeds:
         calendar = msgspec.structs.replace(
             calendar, etag=headers.get("etag"), last_modified=headers.get("last-modified")
         )
-        format_ = format_of(calendar.source, data, headers.get("content-type", ""))
-        task = Task.of(calendar, format_, now.date())
+        task = Task.of(calendar, format_of(data), now.date())
         return await read_calendar(task, data, now, progress)
 
 
@@ -246,16 +236,12 @@ def calendar_id(source: str) -> str:
     return "cal_" + hashlib.blake2b(source.encode(), digest_size=6).hexdigest()
 
 
-def format_of(source: str, data: bytes, content_type: str = "") -> Format:
-    """The format, by what the bytes begin with, the type they came with, or their name."""
+def format_of(data: bytes) -> Format:
+    """The format, by what the bytes begin with: a calendar, JSON, a page, else a table."""
     head = decode(data[:2000].removeprefix(codecs.BOM_UTF8)).lstrip().upper()
-    if head.startswith("BEGIN:VCALENDAR"):
+    if head.startswith(("BEGIN:VCALENDAR", "BEGIN:VEVENT")):
         return "ics"
-    if head[:1] in {"{", "[", "<"}:
-        return "jsonld"
-    kind = content_type.partition(";")[0].strip().lower()
-    extension = source.partition("?")[0].rpartition(".")[2].lower()
-    return _TYPES.get(kind) or _EXTENSIONS.get(extension, "csv")
+    return "jsonld" if head[:1] in {"{", "[", "<"} else "csv"
 
 
 async def read_calendar(

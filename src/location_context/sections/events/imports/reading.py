@@ -233,7 +233,9 @@ def read_table(data: bytes, task: Task) -> Found:
     header = next(rows, None)
     columns = [name.strip().lower() for name in header[1]] if header and header[1] else []
     if missing := {"title", "start"} - set(columns):
-        yield RejectedEntry("line 1", f"the header lacks {' and '.join(sorted(missing))}")
+        lacking = " and ".join(sorted(missing))
+        reason = f"it is not a calendar or a page, and as a table it lacks the columns {lacking}"
+        yield RejectedEntry("line 1", reason)
         return
     for number, row in rows:
         location = f"line {number}"
