@@ -132,10 +132,7 @@ def paused(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_warm_waits_for_the_budget_says_how_long_and_goes_on_where_it_was_stopped(
     tmp_path: Path, paused: list[float]
 ) -> None:
-    """A week over New Year costs about 99 units, and its elevation one; 200 a minute.
-
-    What is asked side by side overlaps, so that an archive could be asked before an elevation.
-    """
+    """A week over New Year costs about 99 units, and its elevation one; 200 a minute."""
     command(tmp_path, "setup", "--without-fallback")
     standin, file = OpenMeteo(system_clock), far_places(tmp_path, 7)
     standin.slow_seconds = 0.05

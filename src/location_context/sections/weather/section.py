@@ -22,7 +22,7 @@ from location_context.sections.weather.presenter import Presenter
 from location_context.sections.weather.providers.base import ArchiveProvider, ForecastProvider
 from location_context.sections.weather.records import ClimateStore, WeatherSeries
 from location_context.sections.weather.response import WeatherBody
-from location_context.sections.weather.retrieval.prefetch import Prefetch
+from location_context.sections.weather.retrieval.archives import Prefetch
 from location_context.sections.weather.retrieval.sources import Sources
 from location_context.upstream.deadline import ANSWER_RESERVE, Deadline
 
