@@ -65,6 +65,17 @@ def test_nothing_is_wider_than_the_page_from_280_to_1200_px(full, open_page, lan
         assert page.evaluate(CLIPPED) == [], width
 
 
+@pytest.mark.parametrize("sections", ["", "weather,astronomy,events", "astronomy"])
+@pytest.mark.parametrize("width", [390, 500, 720, 1000, 1280])
+def test_the_suns_arc_has_room_in_whichever_column_it_stands(full, open_page, sections, width):
+    given = {"sections": sections} if sections else {}
+    page = open_page(full.address(STAY, **given)).page
+    page.set_viewport_size({"width": width, "height": TALL})
+    assert page.locator(".arc svg").bounding_box()["width"] >= 190
+    tops = [one.bounding_box()["y"] for one in page.locator(".times p").all()]
+    assert len({*tops}) == 1
+
+
 @pytest.mark.parametrize("width", [320, 640])
 @pytest.mark.parametrize("language", ["de", "fr"])
 def test_text_at_200_percent_and_wide_spacing_keeps_everything(full, open_page, width, language):

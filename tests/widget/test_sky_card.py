@@ -198,6 +198,11 @@ def test_the_best_night_is_named_by_both_its_dates(gazetteer):
     assert view.best[2].startswith("Perseid meteors")
 
 
+def test_the_best_night_of_a_summer_is_that_of_most_meteors_not_of_most_darkness(gazetteer):
+    card = sky_of(gazetteer, 43.3, -1.98, "2027-06-01", 91)
+    assert card.view.best[2].startswith("Perseid meteors")
+
+
 @pytest.mark.parametrize("start", ["2026-08-11", "2027-01-02"])  # no Moon; a Moon that rises late
 def test_the_best_time_for_meteors_lies_within_one_dark_window(gazetteer, start):
     body = read(Astronomy(EPHEMERIS, lambda: NOW), query(gazetteer, 40.4, -3.7, start, 4))

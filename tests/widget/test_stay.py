@@ -69,7 +69,7 @@ def test_what_matters_most_stands_in_the_row(found):
 def test_a_row_of_several_days_names_the_day_of_each_moment():
     found = [Moment(day=START + timedelta(2), title="Market", text="11:00")]
     stay = joined(card(*found, lengths=(5,)), STAY, START, WORDS)
-    assert stay.rows[0].moments[0].text.replace("\u00a0", " ") == "Sat 28, 11:00"
+    assert stay.rows[0].moments[0].text.replace("\u00a0", " ") == "Sat 28 · 11:00"
     alone = joined(card(*found, lengths=(1,) * 5), STAY, START, WORDS)
     assert alone.rows[2].moments[0].text == "11:00"
 

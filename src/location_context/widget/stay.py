@@ -235,8 +235,7 @@ class _Joint:
         section, moment = one
         parts = moment.text.split(DOT) if moment.text else []
         if dated and moment.day:
-            day = self.fmt.day(moment.day)
-            parts[:1] = [self.fmt.comma.join([day, *parts[:1]])]
+            parts.insert(0, self.fmt.day(moment.day))
         while parts and not self._fits(f"{moment.title} {DOT.join(parts)}"):
             parts.pop()
         return Shown(section=section, moment=moment, text=DOT.join(parts))

@@ -1,7 +1,7 @@
 """The sky card: what the widget says and draws of Sun, Moon and night.
 
 The first day still to come stands for the Sun's path, with the Sun in the evening's best light; the
-best night is the one with most dark, moonless hours, weighted by what there is to see.
+best night is the one with most dark, moonless hours, weighted by the meteors seen in an hour.
 """
 
 import math
@@ -135,8 +135,8 @@ def _no_window(day: Day, fmt: Formatter) -> str:
 
 def _best(nights: Sequence[Day], found: Sequence[HighlightView]) -> int | None:
     """The night with most to see; None where none is dark for long."""
-    seen = {one.day: one.weight for one in found if one.icon == "meteor_shower"}
-    hours = [night.night.dark_hours * (1 + seen.get(night.date, 0)) for night in nights]
+    meteors = {one.day: one.meteors for one in found if one.icon == "meteor_shower"}
+    hours = [night.night.dark_hours * (1 + meteors.get(night.date, 0.0)) for night in nights]
     best = max(range(len(nights)), key=lambda n: hours[n])
     return best if nights[best].night.dark_hours >= FEWEST_HOURS else None
 

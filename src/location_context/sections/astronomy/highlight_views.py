@@ -24,7 +24,8 @@ _LUNAR = {"total": 6, "partial": 5, "penumbral": 1}
 class HighlightView:
     """One highlight as it is shown in the row of its day; a night's is the evening's.
 
-    `to` is the date after midnight, where that is when it is best seen; else None.
+    `to` is the date after midnight, where that is when it is best seen; else None. `meteors` are
+    those that are seen in an hour.
     """
 
     icon: str
@@ -33,6 +34,7 @@ class HighlightView:
     day: date
     to: date | None
     weight: int
+    meteors: float = 0.0
 
 
 def highlight_views(body: AstronomyBody, fmt: Formatter, today: date) -> list[HighlightView]:
@@ -59,6 +61,7 @@ def _view(one: Highlight, body: AstronomyBody, fmt: Formatter) -> HighlightView:
         day=day,
         to=last if last > day and one.details else None,
         weight=_weight(one),
+        meteors=_meteors(one.details) if one.details else 0.0,
     )
 
 
