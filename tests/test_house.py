@@ -158,8 +158,8 @@ LINES = {
     "localisation": 500,
     "sections": 1600,  # what all sections share
     "sections/astronomy": 2650,
-    "sections/events": 5300,
-    "sections/guide": 2650,
+    "sections/events": 5200,
+    "sections/guide": 2600,
     "sections/weather": 6800,
     "settings": 750,
     "storage": 2550,

@@ -97,7 +97,8 @@ def test_what_cannot_be_read_exits_1_with_each_reason_and_leaves_what_is_there(
     data = tmp_path / "data"
     command(data, "events", "import", str(calendar), "--country", "FR")
     for content, reason in [
-        (b"<html>Back soon</html>", "it holds no event of schema.org"), (b"", "it is not a calendar"),
+        (b"<html>Back soon</html>", "it holds no event of schema.org"),
+        (b"", "it is not a calendar"),
     ]:  # fmt: skip
         calendar.write_bytes(content)
         result = command(data, "events", "import", "town.ics", *["--json"] * as_json, fails=True)

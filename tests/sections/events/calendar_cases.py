@@ -70,6 +70,14 @@ ZONES = {
                  event("RECURRENCE-ID:20261206T190000", "DTSTART:20261206T200000",
                        "GEO:28.12;-15.43")),
         {"A, 2026-12-05T19:00+09:00, -", "A, 2026-12-06T20:00+00:00, -"}),
+    "UTC at a place of its own in a calendar that has a clock": Case(
+        at("DTSTART:20270327T180000Z", "RRULE:FREQ=DAILY;COUNT=2", "GEO:35.68;139.77",
+           head="X-WR-TIMEZONE:Europe/Berlin\r\n"),
+        {"A, 2027-03-27T19:00+01:00, -", "A, 2027-03-28T19:00+02:00, -"}),
+    "UTC repeated on the calendar's clock": Case(
+        at("DTSTART:20270327T180000Z", "RRULE:FREQ=DAILY;COUNT=2",
+           head="X-WR-TIMEZONE:Europe/Berlin\r\n"),
+        {"A, 2027-03-27T19:00+01:00, -", "A, 2027-03-28T19:00+02:00, -"}),
     "an end without the start's zone": Case(
         at("DTSTART;TZID=Asia/Tokyo:20261205T190000", "DTEND:20261205T210000"),
         {"A, 2026-12-05T19:00+09:00, 2026-12-05T21:00+09:00"}),

@@ -41,7 +41,7 @@ def read_ics(data: bytes, task: reading.Task) -> reading.Found:
         return
     if not calendars:
         yield reading.RejectedEntry("the calendar", "it is not one, or ends too early")
-    pending = [one for calendar in calendars for one in _series(calendar, task)]
+    pending = [one for calendar in calendars for one in _series(calendar)]
     in_vain = 0.0
     for series, zone in sorted(pending, key=lambda one: _repeats(one[0])):
         before = process_time()
@@ -58,15 +58,15 @@ def _unfolded(data: bytes) -> str:
     return reading.decode(lines.replace(b"\n ", b"").replace(b"\n\t", b""))
 
 
-def _series(calendar: Component, task: reading.Task) -> Iterator[tuple[Series, ZoneInfo]]:
-    """Yield each event with those that replace dates of it, and the zone of times that name none.
+def _series(calendar: Component) -> Iterator[tuple[Series, ZoneInfo | None]]:
+    """Yield each event with those that replace dates of it, and the calendar's own zone.
 
     Some programs give all events the same UID: those that begin at other times are others.
     """
     if str(calendar.get("METHOD", "")).upper() == "CANCEL":
         return
     name = str(calendar.get("X-WR-TIMEZONE", ""))
-    zone = ZoneInfo(name) if name in available_timezones() else task.zone
+    zone = ZoneInfo(name) if name in available_timezones() else None
     by_uid: dict[str, list[Component]] = {}
     for number, event in enumerate(calendar.walk("VEVENT")):
         by_uid.setdefault(str(event.get("UID", f"event {number}")), []).append(event)
@@ -86,7 +86,7 @@ def _repeats(series: Series) -> bool:
 
 
 def _expanded(
-    series: Series, zone: ZoneInfo, task: reading.Task, seconds: float
+    series: Series, zone: ZoneInfo | None, task: reading.Task, seconds: float
 ) -> list[ProviderEvent | reading.RejectedEntry]:
     """Return the events of a series, or one rejection where its rule takes too long."""
     titles = (fields.strip_markup(event.get("SUMMARY"), 60) for event in series)
@@ -124,17 +124,21 @@ def cpu_time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, previous)
 
 
-def _occurrences(series: Series, title: str, zone: ZoneInfo, task: reading.Task) -> reading.Found:
+def _occurrences(
+    series: Series, title: str, zone: ZoneInfo | None, task: reading.Task
+) -> reading.Found:
     """Yield the events of a series within the task's dates.
 
     Raises:
         UnreadableEntry: it cannot be read, and why.
     """
     calendar = Calendar()
+    if zone:  # which its times in UTC follow as well
+        calendar.add("X-WR-TIMEZONE", zone.key)
     for event in series:
         _check(event)
         named = getattr(event["DTSTART"].dt, "tzinfo", None)  # often meant for all its times
-        _set_zone(event, named or reading.local_zone(_coordinates(event), zone))
+        _set_zone(event, named or reading.local_zone(_coordinates(event), zone or task.zone))
         if not _ends_after_start(event):
             event.pop("DTEND", None)
             event.pop("DURATION", None)
