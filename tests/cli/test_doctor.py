@@ -1,4 +1,4 @@
-"""`doctor` where the clock, the disk or rights are not well, and what it must leave alone."""
+"""`doctor` where the disk or rights are not well, and what it must leave alone."""
 
 import json
 import os
@@ -6,7 +6,6 @@ import re
 import resource
 import ssl
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from multiprocessing.connection import Connection
@@ -20,7 +19,6 @@ from location_context.settings import Settings
 from location_context.widget import png
 from tests.databases import OwnRedis
 from tests.deploy.proxies import certificate
-from tests.fakes.server import Answered, StandIn
 from tests.sections.weather.conftest import write_grid
 from tests.serving import free_port
 from tests.storage.subprocess_targets import be_bound_by_rights, child
@@ -150,48 +148,6 @@ def test_without_a_grid_and_rows_climate_is_warned_of_with_the_command(tmp_path:
     found = examine(tmp_path, fails=True)
     assert found["dataset climate"][0] == "warning"
     assert "location-context climate fallback" in found["dataset climate"][1]
-
-
-@pytest.mark.parametrize(
-    ("days", "outcome", "said"),
-    [
-        (0, "ok", "agrees with a provider's"),
-        (400, "failed", "400.0 days behind a provider's"),
-        (-400, "failed", "400.0 days ahead of a provider's"),
-        (1 / 48, "warning", "30 minutes behind a provider's"),
-    ],
-)
-def test_the_clock_is_compared_with_a_provider_s(
-    house: Path, days: float, outcome: str, said: str
-) -> None:
-    provider = StandIn(lambda _: Answered(status=404))
-    provider.date = time.time() + days * DAY
-    with provider.running():
-        url = f"{provider.url}/v1/forecast"
-        found = examine(house, fails=outcome == "failed", OPEN_METEO_FORECAST_URL=url)
-    assert found["clock"][0] == outcome
-    assert said in found["clock"][1]
-
-
-def test_a_date_beyond_all_calendars_is_no_clock_to_compare_with(house: Path) -> None:
-    provider = StandIn(lambda _: Answered(status=404))
-    provider.date = "Fri, 31 Dec 99999999999999999999 23:59:59 GMT"
-    with provider.running():
-        found = examine(house, OPEN_METEO_FORECAST_URL=f"{provider.url}/v1/forecast")
-    assert found["clock"][0] == "info"
-    assert "no provider to compare it with" in found["clock"][1]
-
-
-def test_without_a_provider_a_clock_behind_the_store_s_last_write_is_found(tmp_path: Path) -> None:
-    command(tmp_path, "setup", "--without-fallback")
-    write_grid(tmp_path)
-    nowhere = {"MET_NORWAY_URL": ""}
-    assert examine(tmp_path, **nowhere)["clock"][0] == "info"
-    later = time.time() + 400 * DAY
-    os.utime(tmp_path / "location-context.sqlite3", (later, later))
-    outcome, said = examine(tmp_path, fails=True, **nowhere)["clock"]
-    assert outcome == "failed"
-    assert "at least 400.0 days behind the last write" in said
 
 
 def examine_a_full_disk(pipe: Connection, folder: str) -> None:

@@ -2,7 +2,6 @@
 
 Providers are tested by reading every section for Paris, next week and half a year from now. Free
 space is tested by writing, since permissions, quotas and full disks show reliably in nothing else.
-The clock is compared with a provider's, or with the time of the last write to the database.
 """
 
 import asyncio
@@ -12,7 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -30,21 +29,20 @@ from location_context.sections.section import Section
 from location_context.sections.weather.fallback_grid import FallbackGrid
 from location_context.service import Service, read_all
 from location_context.settings import Settings, not_a_setting, parsers, unknown
-from location_context.stay import Clock, Stay, system_clock
+from location_context.stay import Stay
 from location_context.storage.access import SqlApiKeyStore
 from location_context.storage.backup import sqlite_file
 from location_context.storage.database import Database
 from location_context.storage.shared import memory
 from location_context.upstream.deadline import Deadline
 from location_context.upstream.download import download
-from location_context.upstream.http import HttpClient, server_time
+from location_context.upstream.http import HttpClient
 from location_context.web.status import status
 from location_context.widget import png
 
 Outcome = Literal["ok", "info", "warning", "failed"]
 LOW_DISK_SPACE = 500_000_000  # bytes
 _PROBE_BYTES = 1_000_000  # written and removed again, to find out whether there is space
-_CLOCK_TOLERANCE, _CLOCK_FAILURE = timedelta(minutes=2), timedelta(days=1)
 _PERMISSION_ERRORS = {errno.EACCES, errno.EPERM, errno.EROFS}
 _STATUS_TIMEOUT = 5.0  # seconds
 _MAX_WARNING_CHARACTERS = 500
@@ -129,7 +127,6 @@ async def _findings(server: str) -> AsyncIterator[Finding]:
         yield Finding("settings", "ok", "every setting is well-formed")
     for finding in _settings_of_packages():
         yield finding
-    yield await _clock(settings, system_clock)
     checks = {"data directory": _data_dir, "database": _database, "keys": _keys, "redis": _redis}
     for name, check in checks.items():
         try:
@@ -317,42 +314,6 @@ def _write_error(folder: Path) -> OSError | None:
     except OSError as error:
         return error
     return None
-
-
-async def _clock(settings: Settings, now: Clock) -> Finding:
-    """Whether the clock agrees with a provider's; without one, that no file is from the future."""
-    urls = (settings.forecast_url, settings.met_norway_url, settings.open_holidays_url)
-    async with HttpClient(settings.user_agent) as client:
-        times = await asyncio.gather(*(server_time(client, url) for url in urls if url))
-    if provider_time := next(filter(None, times), None):
-        return _clock_finding(now() - provider_time, "a provider's", exactly=True)
-    if (written := _last_written(settings)) is not None and now() < written - _CLOCK_TOLERANCE:
-        return _clock_finding(now() - written, "the last write to the database", exactly=False)
-    return Finding("clock", "info", f"{now():%Y-%m-%d %H:%M} UTC; no provider to compare it with")
-
-
-def _clock_finding(ahead: timedelta, other: str, *, exactly: bool) -> Finding:
-    outcome: Outcome
-    difference = abs(ahead)
-    if difference <= _CLOCK_TOLERANCE:
-        return Finding("clock", "ok", f"agrees with {other}")
-    if difference >= _CLOCK_FAILURE:
-        outcome, how_far = "failed", f"{difference / timedelta(days=1):,.1f} days"
-    else:
-        outcome, how_far = "warning", f"{difference / timedelta(minutes=1):.0f} minutes"
-    least = "" if exactly else "at least "
-    side = "ahead of" if ahead > timedelta() else "behind"
-    message = f"is {least}{how_far} {side} {other}: set this machine's clock (NTP)"
-    return Finding("clock", outcome, message)
-
-
-def _last_written(settings: Settings) -> datetime | None:
-    """When the SQLite database was last written."""
-    if (path := sqlite_file(settings)) is None:
-        return None
-    files = [path, path.with_name(path.name + "-wal")]
-    times = [file.stat().st_mtime for file in files if file.exists()]
-    return datetime.fromtimestamp(max(times), UTC) if times else None
 
 
 class _ServerStatus(msgspec.Struct):

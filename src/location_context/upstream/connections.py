@@ -77,7 +77,6 @@ class Connections:
 
     async def request(  # noqa: PLR0913  a bounded request has these parts
         self,
-        method: str,
         url: str,
         provider: str,
         max_bytes: int,
@@ -95,7 +94,7 @@ class Connections:
         limits = aiohttp.ClientTimeout(sock_connect=CONNECT_TIMEOUT, sock_read=timeout)
         try:
             async with self._session.request(
-                method,
+                "GET",
                 URL(url),
                 headers=headers,
                 allow_redirects=False,

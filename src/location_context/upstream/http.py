@@ -3,16 +3,13 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, Literal, Self, TypeVar
-from urllib.parse import urlsplit
 
 import msgspec
 import structlog
 
 from location_context.counters import ProviderCalls
-from location_context.errors import ProviderError, ProviderResponseInvalid, ProviderStatusError
+from location_context.errors import ProviderResponseInvalid, ProviderStatusError
 
 T = TypeVar("T")
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -127,7 +124,6 @@ class HttpClient:
         provider: str,
         max_bytes: int,
         *,
-        method: str = "GET",
         headers: Mapping[str, str] | None = None,
         only_200: bool = False,
         timeout: float | None = READ_TIMEOUT,  # noqa: ASYNC109  of each single read
@@ -139,7 +135,6 @@ class HttpClient:
             url: what to ask; a word and name in it are sent as Basic authorization.
             provider: its name, for errors.
             max_bytes: the most that the body may come to, packed or not.
-            method: GET or HEAD.
             headers: sent besides the User-Agent.
             only_200: leave the body of any other status unread.
             timeout: seconds for each read; None where the caller bounds the whole call.
@@ -150,7 +145,6 @@ class HttpClient:
         """
         await self.open()
         received = await self._connections.request(
-            method,
             url,
             provider,
             max_bytes,
@@ -166,20 +160,3 @@ def _connections() -> Any:
     from location_context.upstream.connections import Connections  # noqa: PLC0415  large, and no start needs it
 
     return Connections
-
-
-async def server_time(client: HttpClient, url: str) -> datetime | None:
-    """The `Date` header of this address's host, by its own clock; None where it has none.
-
-    Asked without TLS, since with a clock that is far off no certificate holds. Nothing but the
-    time is taken from the response, and no key is sent.
-    """
-    parts = urlsplit(url)
-    port = f":{parts.port}" if parts.port and parts.scheme == "http" else ""
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-    try:
-        response = await client.get(f"http://{host}{port}/", "clock", 0, method="HEAD")
-        moment = parsedate_to_datetime(response.headers["date"])
-    except (ProviderError, KeyError, OverflowError, ValueError):
-        return None
-    return moment if moment.tzinfo else None
