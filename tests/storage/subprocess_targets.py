@@ -132,13 +132,6 @@ def hold_the_lock(pipe: Connection, path: str) -> None:
     connection.close()
 
 
-def read_and_write_read_only(pipe: Connection, folder: str) -> None:
-    """Bound by the rights of files: tell what reading gives and what writing says."""
-    if os.getuid() == 0:
-        be_bound_by_rights()
-    pipe.send(asyncio.run(_read_then_write(folder)))
-
-
 def read_and_write_on_a_full_disk(pipe: Connection, folder: str) -> None:
     """With files that cannot grow: tell what reading gives and what writing says."""
     size = max(file.stat().st_size for file in Path(folder).iterdir())

@@ -4,11 +4,9 @@ import asyncio
 import io
 import json
 import shutil
-import signal
 import sqlite3
 import stat
 import tarfile
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
@@ -18,11 +16,9 @@ from location_context.access.keys import digest
 from location_context.settings import Settings
 from location_context.settings.data_dir import DATABASE_FILE, PEPPER_FILE
 from location_context.stay import system_clock
-from location_context.storage import backup
 from location_context.storage.access import open_api_keys
 from location_context.storage.database import Database
 from tests.sections.weather.conftest import write_grid
-from tests.storage.subprocess_targets import child
 from tests.web.commands import command
 
 
@@ -68,38 +64,6 @@ def test_a_backup_taken_under_load_is_one_moment_and_comes_back_row_by_row(
 ) -> None:
     found = restores.run(tmp_path, rounds=1, months=600)["restores"]
     assert (found["equal"], found["rows compared"] > 600) == (1, True)
-
-
-def start_a_backup(pipe: Connection, folder: str, file: str) -> None:
-    """Begin a backup that never ends."""
-
-    def wait(*_: object) -> None:
-        pipe.send("copying")
-        signal.pause()
-
-    backup._copy = wait
-    backup.back_up(Settings(data_dir=Path(folder)), Path(file))
-
-
-def test_what_a_killed_backup_left_is_removed_by_the_next_but_not_what_another_makes(
-    tmp_path: Path,
-) -> None:
-    house, files = tmp_path / "house", tmp_path / "files"
-    files.mkdir()
-    (files / ".backup-of-mine").mkdir()
-    command(house, "keys", "create", "first")
-    with child(start_a_backup, str(house), str(files / "1.tar")) as (killed, pipe):
-        assert pipe.recv() == "copying"
-        with child(start_a_backup, str(house), str(files / "2.tar")) as (_, running):
-            assert running.recv() == "copying"
-            assert len(list(files.iterdir())) == 3
-            killed.kill()
-            killed.join()
-            command(house, "backup", str(files / "3.tar"))
-            assert len(list(files.iterdir())) == 3
-    command(house, "backup", str(files / "4.tar"))
-    left = sorted(path.name for path in files.iterdir())
-    assert left == [".backup-of-mine", "3.tar", "4.tar"]
 
 
 def test_a_new_database_is_readable_by_its_owner_alone(tmp_path: Path) -> None:

@@ -1,9 +1,7 @@
 """The database when something is wrong with it: what is said, and that reads go on."""
 
 import asyncio
-import tempfile
 import threading
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,7 +22,6 @@ from tests.storage.subprocess_targets import (
     child,
     hold_the_lock,
     read_and_write_on_a_full_disk,
-    read_and_write_read_only,
 )
 
 pytestmark = pytest.mark.anyio
@@ -243,28 +240,6 @@ def test_a_writer_that_waits_too_long_says_why(tmp_path: Path) -> None:
         pass
     with second.acquire():
         pass
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder that other users may enter."""
-    with tempfile.TemporaryDirectory(prefix="100% room ") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        yield folder
-        folder.chmod(0o755)
-
-
-async def test_in_a_read_only_folder_reads_go_on_and_writes_are_refused_clearly(
-    open_folder: Path,
-) -> None:
-    path = await filled(Settings(data_dir=open_folder), keys=3)
-    path.chmod(0o444)
-    open_folder.chmod(0o555)
-    with child(read_and_write_read_only, str(open_folder)) as (_, pipe):
-        before, said, after = await asyncio.to_thread(pipe.recv)
-    assert (before, after) == (3, 3)
-    assert "cannot be written" in said
 
 
 async def test_on_a_full_disk_reads_go_on_and_writes_are_refused_clearly(

@@ -5,7 +5,6 @@ a plain copy of the file lacks what still stands in its log. With the database g
 keys, without which no stored key can be checked, and the fallback grid.
 """
 
-import fcntl
 import os
 import shutil
 import sqlite3
@@ -24,6 +23,7 @@ from location_context.settings import Settings
 from location_context.settings.data_dir import DATABASE_FILE, GRID_FILE, PEPPER_FILE, holds_store
 
 _SIDE_FILES = (PEPPER_FILE, GRID_FILE)  # in the data directory, each where it is there
+DRAFTS = ".location-context-"  # folders of unfinished files
 
 
 def back_up(settings: Settings, target: Path) -> list[str]:
@@ -39,7 +39,7 @@ def back_up(settings: Settings, target: Path) -> list[str]:
     if not database.exists():
         raise StorageError(f"There is no database to back up: {database} is missing.")
     try:
-        with _drafts(target.parent, ".location-context-backup-") as folder:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=DRAFTS) as folder:
             copy = Path(folder, DATABASE_FILE)
             _copy(database, copy)
             beside = [settings.data_dir / name for name in _SIDE_FILES]
@@ -71,7 +71,7 @@ def restore(settings: Settings, source: Path) -> list[str]:
         data_dir.mkdir(parents=True, exist_ok=True)
         with (
             tarfile.open(source) as tar,
-            _drafts(data_dir, ".location-context-restore-") as folder,
+            tempfile.TemporaryDirectory(dir=data_dir, prefix=DRAFTS) as folder,
         ):
             files = _extract(tar, Path(folder))
             _check(Path(folder, DATABASE_FILE))
@@ -125,33 +125,6 @@ def _check(copy: Path, source: Path | None = None) -> None:
         result = str(error)
     if result != "ok":
         raise StorageError(f"The database {source or 'in the backup'} is damaged: {result}")
-
-
-@contextmanager
-def _drafts(parent: Path, prefix: str) -> Iterator[str]:
-    """Yield a new folder for unfinished files, and remove those that killed commands left.
-
-    The kernel frees the lock of a folder when its command ends in whatever way.
-    """
-    for left in parent.glob(f"{prefix}*"):
-        with _lock(left) as is_free:
-            if is_free:
-                shutil.rmtree(left)
-    with tempfile.TemporaryDirectory(dir=parent, prefix=prefix) as folder, _lock(Path(folder)):
-        yield folder
-
-
-@contextmanager
-def _lock(folder: Path) -> Iterator[bool]:
-    """Lock a folder; yield whether no other command holds it."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield True
-    except BlockingIOError:
-        yield False
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

@@ -34,7 +34,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from location_context.errors import OperatorError, StorageError
 from location_context.settings import Settings
 from location_context.storage import schema
-from location_context.storage.sqlite import WriteLock, read_only_url, sqlite_engine
+from location_context.storage.sqlite import WriteLock, sqlite_engine
 
 MIGRATION_LOCK = 7_236_001  # advisory lock that a replica holds while it migrates
 THREADS = {"sqlite": 4, "postgresql": 10}  # each with a connection of its own
@@ -141,8 +141,7 @@ class Database:
         path = Path(url.database or "").absolute()
         with translate_database_errors(str(path)):
             path.parent.mkdir(parents=True, exist_ok=True)
-        engine = sqlite_engine(read_only_url(path), THREADS["sqlite"] + 1)
-        return cls(str(path), engine, path)
+        return cls(str(path), sqlite_engine(path, THREADS["sqlite"] + 1), path)
 
     def connections(self) -> tuple[int, int]:
         """Return how many are in use, and how many there may be; SQLite has no such bound (0)."""
@@ -349,7 +348,7 @@ def _make_file(path: Path) -> None:
     for leftover in path.parent.glob(f"{escape(draft.name)}*"):
         leftover.unlink()
     draft.touch(mode=0o600)  # digests of keys are not for other users
-    engine = sqlite_engine(URL.create("sqlite", database=str(draft)), 1)
+    engine = sqlite_engine(draft, 1)
     try:
         with engine.connect().execution_options(writes=True) as connection, connection.begin():
             schema.upgrade(connection)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 
@@ -17,16 +16,7 @@ BUSY_TIMEOUT = 15.0  # seconds to wait for other writers of an SQLite file
 MAX_POLL_SECONDS = 0.05
 
 
-def read_only_url(path: Path) -> URL:
-    """Return where an SQLite file is read that may lie in a folder that cannot be written."""
-    if not is_unwritable(path):
-        return URL.create("sqlite", database=str(path))
-    # such a folder has no place for WAL's shared memory
-    query = {"mode": "ro", "immutable": "1", "uri": "true"}
-    return URL.create("sqlite", database=f"file:{quote(str(path))}", query=query)
-
-
-def sqlite_engine(url: URL, connections: int) -> Engine:
+def sqlite_engine(path: Path, connections: int) -> Engine:
     """Return an engine on an SQLite file.
 
     The execution option `writes` of a connection says whether its transaction may write; None is a
@@ -34,7 +24,7 @@ def sqlite_engine(url: URL, connections: int) -> Engine:
     transaction that a power cut may undo, which saves the wait for the disk.
     """
     engine = create_engine(
-        url,
+        URL.create("sqlite", database=str(path)),
         pool_size=connections,
         max_overflow=0,
         connect_args={"timeout": BUSY_TIMEOUT, "check_same_thread": False},
@@ -46,8 +36,7 @@ def sqlite_engine(url: URL, connections: int) -> Engine:
         cursor = connection.cursor()
         cursor.execute("PRAGMA foreign_keys = ON")
         cursor.execute("PRAGMA synchronous = FULL")
-        if "mode" not in url.query:
-            cursor.execute("PRAGMA journal_mode = WAL")
+        cursor.execute("PRAGMA journal_mode = WAL")
         cursor.close()
 
     @event.listens_for(engine, "begin")
@@ -62,20 +51,6 @@ def sqlite_engine(url: URL, connections: int) -> Engine:
             cursor.close()
 
     return engine
-
-
-def is_unwritable(path: Path) -> bool:
-    """Return whether an existing file lies where WAL cannot create its shared memory."""
-    if not path.exists():
-        return False
-    try:
-        with path.open("r+b"):
-            pass
-        probe = path.with_name(path.name + ".lock")
-        probe.touch()
-    except OSError:
-        return not path.with_name(path.name + "-wal").exists()
-    return False
 
 
 class WriteLock:
