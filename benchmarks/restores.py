@@ -188,8 +188,6 @@ def load(folder: Path, months: int) -> Iterator[tuple[Load, Guests]]:
             "LOCATION_CONTEXT_OPEN_METEO_FORECAST_URL": meteo.server.url + FORECAST,
             "LOCATION_CONTEXT_OPEN_METEO_ARCHIVE_URL": meteo.server.url + ARCHIVE,
             "LOCATION_CONTEXT_WIDGET_PER_MINUTE": "100000",
-            "LOCATION_CONTEXT_CLIMATE_KEEP_DAYS": "",  # retention would delete what is compared
-            "LOCATION_CONTEXT_EVENTS_KEEP_DAYS": "",
         }
         served = stack.enter_context(serving(folder, more=addresses))
         _, sequence = stack.enter_context(child(write_sequence, str(folder)))
@@ -233,7 +231,7 @@ def one_round(under: Load, place: Path) -> Mapping[str, float]:
     before, secrets, began = under.drain(), list(under.secrets), time.monotonic()
     _run(under.folder, "backup", str(file))
     took, after = time.monotonic() - began, under.drain()
-    _run(other, "restore", str(file), "--new")
+    _run(other, "restore", str(file))
     restored = other / DATABASE_FILE
     with tarfile.open(file) as tar:
         tar.extract(DATABASE_FILE, place, filter="data")
