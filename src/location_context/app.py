@@ -104,7 +104,7 @@ async def open_service(
             stack.push_async_callback(one.close)
         if prepared:
             await asyncio.gather(
-                authenticator.prepare(), *(one.section.prepare() for one in cached)
+                authenticator.key_cache.prepare(), *(one.section.prepare() for one in cached)
             )
         yield Service(
             settings=settings,
@@ -116,7 +116,7 @@ async def open_service(
             authenticator=authenticator,
             hosts=hosts,
             proxies=TrustedProxies(settings.trusted_proxies),
-            work=[authenticator.run, hosts.run, retention.run],
+            work=[authenticator.key_cache.run, hosts.run, retention.run],
             measured=Measured(
                 calls=client.calls,
                 unwritten=context.unwritten,

@@ -51,7 +51,7 @@ class House:
 @pytest.fixture
 async def house() -> House:
     house = House()
-    await house.authenticator.prepare()
+    await house.key_cache.prepare()
     return house
 
 

@@ -29,6 +29,8 @@ class Authenticator:
 
     Attributes:
         refusals: requests that were over a limit, by its name.
+        key_cache: the keys.
+        counter: counts what keys and addresses used.
     """
 
     def __init__(  # noqa: PLR0913  the parts it is made of
@@ -41,9 +43,9 @@ class Authenticator:
         clock: Clock,
         widget_per_minute: int,
     ) -> None:
-        self._key_cache = key_cache
+        self.key_cache = key_cache
         self._pepper = pepper
-        self._counter = counter
+        self.counter = counter
         self._pseudonymiser = pseudonymiser
         self._unknown_keys = MemoryCounter(clock, MAX_SLOWED)
         self._clock = clock
@@ -55,38 +57,15 @@ class Authenticator:
     @property
     def degraded(self) -> bool:
         """Whether quotas are counted in this process alone, or records of keys are damaged."""
-        return self._counter.degraded or bool(self._key_cache.damaged)
-
-    @property
-    def counts_alone(self) -> bool:
-        """Whether what counts for all processes cannot be reached."""
-        return self._counter.degraded
-
-    @property
-    def keys_age(self) -> float:
-        """Seconds since the database told the keys; infinite before."""
-        return self._key_cache.age
-
-    async def prepare(self) -> None:
-        """Read the keys, so that no request waits for it."""
-        await self._key_cache.prepare()
-
-    async def run(self) -> None:
-        """Follow the keys in the database until cancelled."""
-        await self._key_cache.run()
-
-    @property
-    def awaited(self) -> str | None:
-        """What must come before keys can be checked: `keys` or `database`; None if they can."""
-        return self._key_cache.awaited
+        return self.counter.degraded or bool(self.key_cache.damaged)
 
     def warnings(self) -> list[str]:
         """Sentences for the operator."""
-        damaged = self._key_cache.damaged
+        damaged = self.key_cache.damaged
         found = [damaged_key_warning(key_id) for key_id in damaged[:MAX_WARNINGS]]
         if (more := len(damaged) - MAX_WARNINGS) > 0:
             found.append(f"{more} more records of API keys are damaged; these keys are refused")
-        if self._counter.degraded:
+        if self.counter.degraded:
             found.append(
                 "Redis does not answer; each process counts quotas and asks providers alone"
             )
@@ -108,9 +87,9 @@ class Authenticator:
         """
         headers = authorization_headers
         key = self._verified(headers) or await self._verify(headers, key_in_query, client)
-        result = self._counter.consume_nowait(key.id, key.limits)
+        result = self.counter.consume_nowait(key.id, key.limits)
         if result is None:
-            result = await self._counter.consume(key.id, key.limits)
+            result = await self.counter.consume(key.id, key.limits)
         if not result.allowed and (limit := result.used_up):
             self.refusals[limit.name] += 1
             raise RateLimitExceeded(
@@ -122,7 +101,7 @@ class Authenticator:
 
     async def refund(self, result: RateLimitResult) -> None:
         """Do not count a request after all: its answer is a 5xx."""
-        await self._counter.refund(result)
+        await self.counter.refund(result)
 
     async def limit_widget(self, client: str) -> None:
         """Count a widget's request by the client's address.
@@ -131,9 +110,9 @@ class Authenticator:
             RateLimitExceeded: too many in this minute.
         """
         subject = _WIDGET + await self._pseudonymiser.pseudonym(client)
-        result = self._counter.consume_nowait(subject, self._widget_limits)
+        result = self.counter.consume_nowait(subject, self._widget_limits)
         if result is None:
-            result = await self._counter.consume(subject, self._widget_limits)
+            result = await self.counter.consume(subject, self._widget_limits)
         if not result.allowed:
             self.refusals["widget"] += 1
             raise RateLimitExceeded(
@@ -145,7 +124,7 @@ class Authenticator:
         if not is_well_formed(secret):
             raise InvalidApiKey(_NOT_RECOGNISED)
         key_digest = digest(self._pepper, secret)
-        key = self._key_cache.find(key_digest) or await self._find_new(key_digest, client)
+        key = self.key_cache.find(key_digest) or await self._find_new(key_digest, client)
         if (status := key.status(self._clock())) != "active":
             raise InvalidApiKey(f"{_NOT_RECOGNISED[:-1]}: it is {status}.")
         self._digests.put(headers[0], key_digest)
@@ -154,7 +133,7 @@ class Authenticator:
     def _verified(self, headers: Sequence[bytes]) -> ApiKey | None:
         """The key that was verified with this header before, if it is active still."""
         key_digest = self._digests.get(headers[0]) if len(headers) == 1 else None
-        key = self._key_cache.find(key_digest) if key_digest else None
+        key = self.key_cache.find(key_digest) if key_digest else None
         if key is not None and (key.expires_at or key.revoked_at):
             return key if key.status(self._clock()) == "active" else None
         return key
@@ -163,7 +142,7 @@ class Authenticator:
         """A key made a moment ago; clients that try unknown ones are slowed down."""
         subject = await self._pseudonymiser.pseudonym(client)
         tried = self._unknown_keys.consume_nowait(subject, UNKNOWN_KEYS)
-        if key := await self._key_cache.find_new(key_digest, slowed=not tried.allowed):
+        if key := await self.key_cache.find_new(key_digest, slowed=not tried.allowed):
             return key
         if not tried.allowed:
             self.refusals["unknown_keys"] += 1

@@ -112,8 +112,8 @@ def measured(service: Service, app: Application, *, ready: bool) -> Iterator[Sam
             yield "section_reads_total", (section.name, kind), count
     for limit, count in service.authenticator.refusals.items():
         yield "quota_refusals_total", (limit,), count
-    yield "quotas_counted_alone", (), float(service.authenticator.counts_alone)
-    yield "keys_age_seconds", (), service.authenticator.keys_age
+    yield "quotas_counted_alone", (), float(service.authenticator.counter.degraded)
+    yield "keys_age_seconds", (), service.authenticator.key_cache.age
     for calls in service.measured.calls.values():
         yield from _provider(calls)
     for host in service.hosts:

@@ -104,7 +104,7 @@ def readiness(service: Service, *, draining: bool) -> ReadyBody:
         return ReadyBody(status="draining", awaited=[])
     sections = [one.section for one in service.sections]
     awaited = [section.name for section in sections if not section.is_ready]
-    if (access := service.authenticator.awaited) is not None:
+    if (access := service.authenticator.key_cache.awaited) is not None:
         awaited.insert(0, access)
     return ReadyBody(status="waiting" if awaited else "ready", awaited=awaited)
 
