@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import lru_cache
@@ -13,8 +12,7 @@ from location_context.access.authenticator import Authenticator
 from location_context.exchange import Exchange, Route
 from location_context.parameters import decode
 
-LONG_PASS = 0.005  # seconds of one pass of the event loop
-MAX_STARTS = 256
+STARTS_PER_PASS = 4  # of some ms each
 MAX_HOST = 255  # bytes
 PUBLIC_SHARE = 0.75  # of the requests at once that may be without a key
 _HOST = re.compile(rb"([A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
@@ -105,9 +103,8 @@ class ConcurrencyLimiter:
     """Bounds how many requests are worked on at once, so that admitted ones stay quick.
 
     Beyond `max_in_flight` a new one is refused at once, which costs next to nothing; a public one,
-    which has no key, beyond three quarters of that. Those admitted start in turns: how many in one
-    pass of the event loop is halved when a pass took longer than 5 ms and grows by one when it did
-    not, so that health and refusals never wait behind a queue of work.
+    which has no key, beyond three quarters of that. Few start in one pass of the event loop, so
+    that health and refusals never wait behind a queue of work.
 
     Attributes:
         in_flight: the number of requests that are worked on.
@@ -118,9 +115,7 @@ class ConcurrencyLimiter:
         self._max_in_flight = max_in_flight
         self._max_public = max(1, int(max_in_flight * PUBLIC_SHARE))
         self._public = 0
-        self._pass_began: float | None = None
-        self._started = 0
-        self._starts_per_pass = 16
+        self._started = 0  # in this pass of the event loop
 
     @asynccontextmanager
     async def turn(self, *, public: bool) -> AsyncIterator[None]:
@@ -134,23 +129,15 @@ class ConcurrencyLimiter:
         self.in_flight += 1
         self._public += public
         try:
-            while not self._may_start():  # noqa: ASYNC110  waiting for the loop's next pass
+            while self._started >= STARTS_PER_PASS:  # noqa: ASYNC110  until the loop's next pass
                 await asyncio.sleep(0)
+            if not self._started:
+                asyncio.get_running_loop().call_soon(self._end_pass)
+            self._started += 1
             yield
         finally:
             self.in_flight -= 1
             self._public -= public
 
-    def _may_start(self) -> bool:
-        if self._pass_began is None:
-            self._pass_began, self._started = time.perf_counter(), 0
-            asyncio.get_running_loop().call_soon(self._end_pass, self._pass_began)
-        self._started += 1
-        return self._started <= self._starts_per_pass
-
-    def _end_pass(self, began: float) -> None:
-        if time.perf_counter() - began > LONG_PASS:
-            self._starts_per_pass = max(1, self._starts_per_pass // 2)
-        else:
-            self._starts_per_pass = min(MAX_STARTS, self._starts_per_pass + 1)
-        self._pass_began = None
+    def _end_pass(self) -> None:
+        self._started = 0

@@ -69,7 +69,6 @@ class Application:
         self._now = posix_seconds(clock)
         self._admission: Admission | None = None
         self._responses: dict[str, ResponseCache] = {}
-        self._request_ids: list[str] = []
 
     def serve(self, routes: Iterable[Route], admission: Admission) -> None:
         """Serve these routes to the requests that `admission` lets in."""
@@ -82,7 +81,7 @@ class Application:
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Answer one request, or live as long as the server does."""
         if scope["type"] == "http":
-            return self._answer(Exchange(scope, self._new_id()), send)
+            return self._answer(Exchange(scope, f"req_{secrets.token_hex(12)}"), send)
         if scope["type"] == "lifespan":
             return self._live(receive, send)
         return send({"type": "websocket.close", "code": 1000})
@@ -184,13 +183,6 @@ class Application:
         # a path that is not ours may hold anything, and is not shown
         path = request.path if request.path in self.routes else "other"
         self.log.answered(request, path, status_code)
-
-    def _new_id(self) -> str:
-        """Return a random id; the system is asked for the randomness of many at once."""
-        if not self._request_ids:
-            digits = secrets.token_hex(12 * 256)
-            self._request_ids = [f"req_{digits[at : at + 24]}" for at in range(0, len(digits), 24)]
-        return self._request_ids.pop()
 
 
 def json_routes(service: Service, app: Application, oembed: type) -> list[Route]:
