@@ -13,8 +13,7 @@ from sqlalchemy import text
 from location_context.settings import Settings
 from location_context.storage import schema
 from location_context.storage.access import SqlApiKeyStore
-from location_context.storage.database import Database
-from location_context.storage.sqlite import WriteLock
+from location_context.storage.database import Database, WriteLock
 from tests.databases import EMPTY_SCHEMA
 from tests.storage.subprocess_targets import child, migrate_and_die, open_once, plain, write_keys
 

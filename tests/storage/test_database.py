@@ -14,9 +14,8 @@ from location_context.sections.weather.records import MonthRow
 from location_context.settings import Settings
 from location_context.storage import schema
 from location_context.storage.access import SqlApiKeyStore
-from location_context.storage.database import Database
+from location_context.storage.database import Database, WriteLock
 from location_context.storage.datasets import SqlClimateStore
-from location_context.storage.sqlite import WriteLock
 from tests.storage.subprocess_targets import (
     a_key,
     child,

@@ -7,7 +7,7 @@ import brotli
 import pytest
 
 from location_context.settings import Settings
-from location_context.web.caching import choose_coding
+from location_context.web.response_cache import choose_coding
 from tests.serving import serve
 from tests.web.conftest import STAY, Client, make_key
 from tests.web.sections import FakeClock, FakeSection, FakeUndatedSection

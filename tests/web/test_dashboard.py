@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from location_context.settings import Secret, Settings
-from location_context.web.measurements import METRICS, PREFIX
+from location_context.web.metrics import METRICS, PREFIX
 from tests.fakes.open_meteo import ARCHIVE, FORECAST, OpenMeteo
 from tests.fakes.server import Answered
 from tests.moved_clock import MovedClock

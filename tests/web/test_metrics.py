@@ -14,8 +14,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from location_context.settings import Settings
-from location_context.web.measurements import METRICS, PREFIX
-from location_context.web.metrics import AllProcesses
+from location_context.web.metrics import METRICS, PREFIX, AllProcesses
 from tests.databases import OwnRedis
 from tests.serving import free_port, serve
 from tests.web.commands import Serving, command, serving, with_redis

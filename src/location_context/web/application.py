@@ -29,9 +29,8 @@ from location_context.upstream.deadline import Deadline
 from location_context.web import docs, openapi, status
 from location_context.web.access_log import AccessLogger
 from location_context.web.admission import Admission, ConcurrencyLimiter, check_form, check_path
-from location_context.web.caching import Headers
 from location_context.web.error_responses import JSON, json_error
-from location_context.web.response_cache import FinishedResponse, ResponseCache
+from location_context.web.response_cache import FinishedResponse, Headers, ResponseCache
 
 # A program that repeats refused requests at once would otherwise fill the event loop with them.
 REFUSAL_SECONDS = 0.25  # before a 401 or a 429 is sent

@@ -4,27 +4,75 @@ Two requests are equal if their path, their raw query string and what the header
 language are the same (RFC 9111 section 4.1). Key and quota are checked for each; the request's id,
 the quota and the freshness that is left are written for each. A response is kept for as long as
 its data are fresh, for a moment if it lacks something, until what it awaits has come; it is dropped
-when a section says that its data have changed.
+when a section says that its data have changed. With it goes what HTTP says of content codings (RFC
+9110 section 12.5.3) and ETags.
 """
 
+import gzip
 import hashlib
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
+import brotli
 from starlette.responses import Response
 
 from location_context.exchange import Exchange
 from location_context.lru import LRUCache
 from location_context.sections.section import Section
-from location_context.web.caching import (
-    MIN_COMPRESSED,
-    ON_304,
-    Headers,
-    choose_coding,
-    compress,
-    etag_matches,
-)
+
+MIN_COMPRESSED = 600  # bytes; below this, headers and effort outweigh what is saved
+# Brotli packs JSON of 8 kB at 5 as fast as at 4, and a tenth smaller; a page of 35 kB takes 0.5 ms
+# at 4, and twice that at 5.
+_SMALL_BYTES, _BROTLI_SMALL, _BROTLI_LARGE, _GZIP = 36_000, 5, 4, 6
+MAX_ACCEPT_ENCODING = 1000  # bytes that are read, and kept as the key of a cache
+_CODINGS = ("br", "gzip")  # in order of preference
+_QUALITY = re.compile(r"q\s*=\s*(0(\.\d{0,3})?|1(\.0{0,3})?)", re.IGNORECASE)
+_ENTITY_TAG = re.compile(rb'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
+ON_304 = {
+    b"cache-control", b"cdn-cache-control", b"content-language", b"link", b"etag", b"vary",
+}  # fmt: skip
+Headers = list[tuple[bytes, bytes]]
+
+
+def choose_coding(accept_encoding: bytes) -> str | None:
+    """`br`, `gzip`, or None for the plain body; junk in the header is ignored."""
+    return _choose_coding(accept_encoding[:MAX_ACCEPT_ENCODING])
+
+
+@lru_cache(maxsize=256)
+def _choose_coding(accept_encoding: bytes) -> str | None:
+    wanted: dict[str, float] = {}
+    for part in accept_encoding.decode("latin-1").lower().split(","):
+        name, _, parameter = part.partition(";")
+        match = _QUALITY.fullmatch(parameter.strip())
+        if match or not parameter:
+            wanted[name.strip()] = float(match[1]) if match else 1.0
+    anything = wanted.get("*", 0.0)
+    best = max(_CODINGS, key=lambda coding: wanted.get(coding, anything))
+    return best if wanted.get(best, anything) > 0 else None
+
+
+def compress(body: bytes, coding: str) -> bytes:
+    """The body packed."""
+    if coding == "br":
+        quality = _BROTLI_SMALL if len(body) <= _SMALL_BYTES else _BROTLI_LARGE
+        packed: bytes = brotli.compress(body, quality=quality, mode=brotli.MODE_TEXT)
+        return packed
+    return gzip.compress(body, compresslevel=_GZIP, mtime=0)
+
+
+def etag_matches(if_none_match: bytes | None, etag: bytes) -> bool:
+    """Weak comparison (RFC 9110 section 13.1.2); what is not an entity tag matches nothing."""
+    if if_none_match is None:
+        return False
+    if if_none_match == etag:  # what nearly every client sends
+        return True
+    if if_none_match.strip() == b"*":
+        return True
+    return etag in _ENTITY_TAG.findall(if_none_match[:4000])
+
 
 MAX_BYTES = 8_000_000  # of one path; plain bodies are shared with the section's own cache
 ENTRY_BYTES = 1500  # what an entry takes besides its body and its key
