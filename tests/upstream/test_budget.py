@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from location_context.upstream.budget import DAY, MINUTE, Budget
+from tests.logs import captured_logs
 
 calls = st.lists(
     st.tuples(st.floats(0, 30), st.floats(0.1, 20), st.booleans()), min_size=1, max_size=200
@@ -120,13 +121,15 @@ def test_a_clock_that_is_set_back_neither_frees_nor_locks_a_budget():
 def test_it_is_logged_once_a_window_that_it_is_spent_and_its_public_half_apart():
     now = [1_800_000_000.0]
     budget = Budget({MINUTE: 10.0}, lambda: now[0])
-    for _ in range(3):
-        budget.take(6, public=True)
-    assert budget.to_log == [("minute", True)]
-    assert budget.take(10)
-    for _ in range(2):
-        assert not budget.take(1)
-    assert budget.to_log == [("minute", True), ("minute", False)]
+    with captured_logs() as logs:
+        for _ in range(3):
+            budget.take(6, public=True)
+        assert budget.take(10)
+        for _ in range(2):
+            assert not budget.take(1)
+    assert [(line["window"], line["share"]) for line in logs] == [
+        ("minute", "the widget's"), ("minute", "all"),
+    ]  # fmt: skip
 
 
 def test_units_given_back_may_be_spent_again():

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
+import structlog
 
 from location_context.settings.parsers import WINDOWS
 
@@ -138,7 +139,7 @@ class Budget:
     Attributes:
         total: units spent by this process.
         offset: seconds by which the clock that counts is ahead of this process' own.
-        to_log: windows that were found spent and are to be logged, and whether by public traffic.
+        name: of the provider, for the log.
     """
 
     def __init__(
@@ -148,6 +149,7 @@ class Budget:
         *,
         share: float = 1.0,
         least: float = 0.0,
+        name: str = "",
     ) -> None:
         """`limits` maps a window's length in seconds to its units; `share` is our part of them.
 
@@ -156,7 +158,7 @@ class Budget:
         self.windows = [Window(seconds, limit * share, least) for seconds, limit in limits.items()]
         self.total = 0.0
         self.offset = 0.0
-        self.to_log: list[tuple[str, bool]] = []
+        self.name = name
         self._clock = now
 
     def now(self) -> float:
@@ -196,12 +198,21 @@ class Budget:
         return self.spend(-units, public=public)
 
     def refuse(self, units: float, *, public: bool) -> None:
-        """Note which windows refuse the units, for the log."""
+        """Log which windows refuse the units, each once in its length."""
         now = self._current()
         for one in self.windows:
             refuses = not one.allows(one.spent, units, public=public)
             if refuses and one.should_log(now, public=public):
-                self.to_log.append((one.name, public))
+                limit, used = one.part(public=public)
+                structlog.get_logger().warning(
+                    "budget_spent",
+                    provider=self.name,
+                    window=one.name,
+                    share="the widget's" if public else "all",
+                    limit=round(limit, 1),
+                    used=round(used, 1),
+                    free_in=round(one.wait(now, units, public=public)),
+                )
 
     def load(self, rows: Iterable[SpentUnits]) -> None:
         """Replace what is known by what all processes spent."""

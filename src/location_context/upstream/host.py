@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-import structlog
-
 from location_context.upstream.budget import SECOND, Budget, Ledger, WindowState
 
 MAX_TURN_SECONDS = 5.0  # for which a call waits for its turn
@@ -101,7 +99,6 @@ class Host:
         if not self.budget.windows:
             self.budget.total += units
         elif not await self._take(units, public=public):
-            self._log_spent(units)
             return False
         if self._pace:
             await self._pace.wait()
@@ -127,22 +124,6 @@ class Host:
     def budgets(self) -> Sequence[WindowState]:
         """Each window of the budget as this process knows it; empty where nothing is limited."""
         return self.budget.states()
-
-    def _log_spent(self, units: float) -> None:
-        """Log which windows are spent, once in each window."""
-        found, self.budget.to_log = self.budget.to_log, []
-        for window, public in found:
-            states = self.budget.states(units, public=public)
-            state = next(one for one in states if one.window == window)
-            structlog.get_logger().warning(
-                "budget_spent",
-                provider=self.name,
-                window=window,
-                share="the widget's" if public else "all",
-                limit=round(state.limit, 1),
-                used=round(state.used, 1),
-                free_in=round(state.free_in),
-            )
 
     def slot(self, *, public: bool) -> AbstractAsyncContextManager[None]:
         """Wait until one more call may be in flight, and count it until the block ends."""
@@ -211,7 +192,7 @@ class Hosts:
         if name not in self._hosts:
             slots = None if at_once is None else Slots(max(1, at_once // self._processes))
             windows = {seconds: limit for seconds, limit in limits.items() if seconds != SECOND}
-            budget = Budget(windows, self._now, share=share, least=least)
+            budget = Budget(windows, self._now, share=share, least=least, name=name)
             rate = limits.get(SECOND)
             pace = Pace(self._processes / (rate * share)) if rate else None
             ledger = self._make_ledger(name)
