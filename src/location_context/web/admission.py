@@ -12,7 +12,7 @@ from location_context.access.authenticator import Authenticator
 from location_context.exchange import Exchange, Route
 from location_context.parameters import decode
 
-STARTS_PER_PASS = 4  # of some ms each
+STARTS_PER_PASS = 2  # of some ms each
 MAX_HOST = 255  # bytes
 PUBLIC_SHARE = 0.75  # of the requests at once that may be without a key
 _HOST = re.compile(rb"([A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
