@@ -152,8 +152,8 @@ def test_no_function_is_longer_than_60_lines() -> None:
 
 # To raise a number is a decision: say why in the commit, and beside the number.
 LINES = {
-    "access": 1050,
-    "cli": 2050,
+    "access": 1000,
+    "cli": 2000,
     "gazetteer": 450,
     "localisation": 500,
     "sections": 1600,  # what all sections share
@@ -161,11 +161,11 @@ LINES = {
     "sections/events": 5200,
     "sections/guide": 2600,
     "sections/weather": 6800,
-    "settings": 750,
-    "storage": 2550,
+    "settings": 700,
+    "storage": 2450,
     "testing": 600,
     "upstream": 2200,
-    "web": 2200,
+    "web": 2150,
     "widget": 3350,  # days, joined; ways of dressing; PNG for mails; map links as place
     "": 1750,  # the modules of no room; `days` and ways of dressing with their errors
 }
