@@ -160,7 +160,7 @@ LINES = {
     "sections/astronomy": 2650,
     "sections/events": 5200,
     "sections/guide": 2600,
-    "sections/weather": 6800,
+    "sections/weather": 6150,
     "settings": 700,
     "storage": 2450,
     "testing": 600,

@@ -3,12 +3,9 @@
 from dataclasses import dataclass
 
 from location_context.sections.section import DocsPage
+from location_context.sections.weather.accuracy.records import KEPT_DAYS
 from location_context.sections.weather.accuracy.report import Report
-from location_context.sections.weather.accuracy.scorekeeper import (
-    KEPT_DAYS,
-    SCORED_CELLS,
-    Scorekeeper,
-)
+from location_context.sections.weather.accuracy.scorekeeper import SCORED_CELLS, Scorekeeper
 
 MIN_PAIRS = 10  # fewer say little, and are shown pale
 STYLE = """

@@ -15,6 +15,7 @@ import numpy as np
 from location_context.sections.weather.records import Columns, Floats, WeatherSeries
 
 LEADS = 16  # 0 is the local day of issue
+KEPT_DAYS = 120
 FORECAST_COLUMNS = (
     "issued_max", "issued_min", "issued_chance",
     "max", "max_p10", "max_p90", "min", "min_p10", "min_p90", "chance",

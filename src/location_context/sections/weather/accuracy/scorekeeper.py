@@ -18,6 +18,7 @@ from location_context.errors import StorageError
 from location_context.lru import LRUCache
 from location_context.sections.contract import Query
 from location_context.sections.weather.accuracy.records import (
+    KEPT_DAYS,
     LEADS,
     AccuracyStore,
     CellExtent,
@@ -37,7 +38,7 @@ from location_context.upstream.deadline import WriteBehind
 IDLE_DAYS = 7  # a cell that is asked for weekly keeps its place
 PASS_SECONDS = 3600.0  # one cell is verified in each
 MAX_WAITING = 500  # forecasts of some kB that came within a quarter of a second
-SCORED_CELLS, KEPT_DAYS = 50, 120
+SCORED_CELLS = 50
 MAX_REMEMBERED = 5_000  # cells whose forecast of the day is known to be kept
 REPORT_TTL = timedelta(minutes=10)
 
@@ -57,7 +58,7 @@ class Scorekeeper:
     def __init__(self, store: AccuracyStore, archives: Archives, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._verification = Verification(archives.repository, archives.providers, clock, KEPT_DAYS)
+        self._verification = Verification(archives, clock)
         self._cells: dict[str, CellExtent] | None = None  # those with a place, once read
         self._seen: LRUCache[FirstForecast, bool] = LRUCache(MAX_REMEMBERED)
         self._waiting: dict[FirstForecast, tuple[float | None, GetColumns]] = {}
@@ -89,9 +90,12 @@ class Scorekeeper:
 
     async def _has_place(self, cell: str, today: date) -> bool:
         """Whether forecasts of a cell are kept, which takes a place if there is one."""
-        if self._cells is None and not await self._read_cells():
-            return False
-        assert self._cells is not None
+        if self._cells is None:
+            try:
+                self._cells = await self._store.cells()
+            except StorageError as error:
+                structlog.get_logger().warning("score_not_read", why=error.message)
+                return False
         extent = self._cells.get(cell)
         if extent is None:
             taken = sum(one.last >= today - timedelta(IDLE_DAYS) for one in self._cells.values())
@@ -100,14 +104,6 @@ class Scorekeeper:
             extent = CellExtent(today, today, 0)
         last = max(extent.last, today)
         self._cells[cell] = CellExtent(extent.first, last, extent.rows + 1)
-        return True
-
-    async def _read_cells(self) -> bool:
-        try:
-            self._cells = await self._store.cells()
-        except StorageError as error:
-            structlog.get_logger().warning("score_not_read", why=error.message)
-            return False
         return True
 
     async def _write(self) -> bool:

@@ -15,7 +15,7 @@ import structlog
 
 from location_context import errors
 from location_context.point import Point
-from location_context.sections.weather.accuracy.records import LEADS, CellExtent
+from location_context.sections.weather.accuracy.records import KEPT_DAYS, LEADS, CellExtent
 from location_context.sections.weather.providers.base import ArchiveProvider
 from location_context.sections.weather.records import (
     ROW,
@@ -26,7 +26,7 @@ from location_context.sections.weather.records import (
     copy_days,
     month_span,
 )
-from location_context.sections.weather.retrieval.archive_repository import ArchiveRepository
+from location_context.sections.weather.retrieval.archives import Archives
 from location_context.stay import Clock
 
 LAG_DAYS = 6
@@ -67,25 +67,18 @@ class ObservedDays:
 
 
 class Verification:
-    """Asks the preferred archive for the days of forecasts. `days` is how far back they reach."""
+    """Asks the preferred archive for the days of forecasts."""
 
-    def __init__(
-        self,
-        repository: ArchiveRepository,
-        archives: Sequence[ArchiveProvider],
-        clock: Clock,
-        days: int,
-    ) -> None:
-        self._repository = repository
-        self._archives = archives
+    def __init__(self, archives: Archives, clock: Clock) -> None:
+        self._archives = archives.providers
+        self._repository = archives.repository
         self._clock = clock
-        self._days = days
         self._next_at: dict[str, datetime] = {}  # when a cell of the archive may be asked about
 
     @property
     def archive(self) -> ArchiveProvider | None:
         """The preferred archive that the plan has; its source names what is stored."""
-        usable = (one for one in self._archives if one.client.configured and one.client.is_in_plan)
+        usable = (one for one in self._archives if one.client.is_in_plan)
         return next(usable, None)
 
     async def find_all(self, cells: Sequence[str]) -> dict[str, ObservedDays]:
@@ -97,7 +90,7 @@ class Verification:
         if (archive := self.archive) is None:
             return {}
         today = self._clock().date()
-        first, last = today - timedelta(self._days), today - timedelta(LAG_DAYS)
+        first, last = today - timedelta(KEPT_DAYS), today - timedelta(LAG_DAYS)
         found = {}
         for key in cells:
             cell = archive_cell(archive, key)
@@ -140,7 +133,7 @@ class Verification:
         left out is asked for again for a month, and then given up.
         """
         now = self._clock()
-        first = max(extent.first, now.date() - timedelta(self._days))
+        first = max(extent.first, now.date() - timedelta(KEPT_DAYS))
         last = min(now.date() - timedelta(LAG_DAYS), extent.last + timedelta(LEADS - 1))
         if last < first:
             return []

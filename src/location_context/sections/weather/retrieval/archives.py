@@ -154,19 +154,6 @@ class Archives:
             self.repository.hold(provider.source, cell.key, entry.value)
             missing.difference_update(map(_name, entry.value))
 
-    async def fetch_missing(
-        self, archive: "ArchiveQuery", wanted: Sequence[YearMonth], deadline: Deadline
-    ) -> None:
-        """Ask for those of the months that are not at hand, once, if any.
-
-        Raises:
-            ProviderError, TimeoutError: they did not come.
-        """
-        source, cell = archive.provider.source, archive.cell.key
-        held = await self.repository.get(source, cell, wanted)
-        if missing := [month for month in wanted if month not in held]:
-            await self.fetch_months(archive, missing, deadline)
-
     async def probe(self, query: Query) -> None:
         """Ask every provider for one month of last year; what fails shows in its client."""
         today = query.point.today(self.clock())
@@ -332,8 +319,11 @@ class Prefetch:
         try:
             if await self._archives.load(archive.query) is not None:
                 return timedelta(0)  # a guest who waited for it has had it fetched
-            deadline = Deadline.after(LONGEST_SECONDS)
-            await self._archives.fetch_missing(archive, wanted, deadline)
+            source, cell = archive.provider.source, archive.cell.key
+            held = await self._archives.repository.get(source, cell, wanted)
+            if missing := [month for month in wanted if month not in held]:
+                deadline = Deadline.after(LONGEST_SECONDS)
+                await self._archives.fetch_months(archive, missing, deadline)
         except errors.ProviderBackoff as backoff:
             if backoff.until is None:
                 return AGAIN_AFTER_REFUSAL
