@@ -44,8 +44,9 @@ HEAD = """# Commands
 installed. This page is made from the commands (`python scripts/document_commands.py`), and tests
 run its examples. `--help` after any of them says the same.
 
-Answers are on stdout, as JSON with `--json`; progress, warnings and errors on stderr. All
-[settings](settings.md) hold for commands too.
+Answers are on stdout, as JSON with `--json`; progress, warnings and errors on stderr. `--new`: see
+[the data directory](operate.md#the-data-directory). All [settings](settings.md) hold for commands
+too.
 
 | exit code | |
 |---|---|

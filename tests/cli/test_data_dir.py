@@ -1,5 +1,6 @@
-"""The data directory: where it is without a setting."""
+"""One data directory: where it is without a setting, and that no second one is made unseen."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -25,3 +26,44 @@ def test_without_a_setting_the_data_lies_in_the_platform_s_place(home, tmp_path:
     command(None, "keys", "create", "A", more=home)
     assert (tmp_path / "home" / "location-context" / DATABASE_FILE).exists()
     assert files(tmp_path / "elsewhere") == []
+
+
+def test_a_command_in_another_folder_makes_no_second_store_and_names_the_first(
+    home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = tmp_path / "clone" / "data"
+    command(first, "setup", "--without-fallback", more=home)
+    for words in (("keys", "create", "A"), ("keys", "list"), ("serve",), ("doctor",)):
+        done = command(None, *words, more=home, fails=True)
+        said = " ".join((done.stdout + done.stderr).split())
+        assert f"LOCATION_CONTEXT_DATA_DIR={first}" in said
+        assert "lc_live_" not in said
+    assert files(tmp_path / "elsewhere") == []
+    monkeypatch.chdir(tmp_path / "clone")
+    assert len(json.loads(command(None, "keys", "list", "--json", more=home).stdout)) == 1
+
+
+def test_a_relative_data_dir_names_the_first_store_too(home, tmp_path: Path) -> None:
+    command(tmp_path / "first", "keys", "create", "A", more=home)
+    relative = {**home, "LOCATION_CONTEXT_DATA_DIR": "data"}
+    assert "first" in command(None, "keys", "create", "B", more=relative, fails=True).stderr
+
+
+def test_a_second_store_is_made_where_it_is_asked_for(home, tmp_path: Path) -> None:
+    command(tmp_path / "first", "keys", "create", "A", more=home)
+    command(None, "keys", "create", "B", "--new", more=home)
+    listed = json.loads(command(None, "keys", "list", "--json", more=home).stdout)
+    assert [key["name"] for key in listed] == ["B"]
+    said = command(tmp_path / "third", "keys", "create", "C", more=home).stderr
+    assert "second data directory" in said
+    assert str(tmp_path / "first") in said.replace("\n", "")
+
+
+def test_a_first_store_that_is_gone_hinders_nobody(home, tmp_path: Path) -> None:
+    command(tmp_path / "first", "keys", "create", "A", more=home)
+    for file in (tmp_path / "first").iterdir():
+        file.unlink()
+    command(None, "keys", "create", "B", more=home)
+    listed = json.loads(command(None, "keys", "list", "--json", more=home).stdout)
+    assert [key["name"] for key in listed] == ["B"]
+    assert files(tmp_path / "first") == []

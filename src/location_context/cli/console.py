@@ -21,21 +21,30 @@ from rich.table import Table
 
 from location_context.errors import OperatorError
 from location_context.settings import Settings
+from location_context.settings.data_dir import note_store
 from location_context.settings.parsers import COMMAND, variable
 
 _MAX_COLUMNS = 10_000  # the terminal wraps longer lines, and nothing is cut off
 _COMMAND = re.compile(r"(?<![\w./-])location-context (?=[a-z])")
 
+New = Annotated[
+    bool, typer.Option("--new", help="Create a second data directory beside an existing one.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text for people.")]
 
 
-def settings() -> Settings:
-    """The settings of this process's environment.
+def settings(*, new: bool = False) -> Settings:
+    """The settings of this process's environment; `new` allows a second store.
 
     Raises:
-        OperatorError: a setting is invalid.
+        OperatorError: a setting is invalid, or this folder would get a second store.
     """
-    return Settings.read(os.environ)
+    settings = Settings.read(os.environ)
+    if not settings.database_url:
+        folder = settings.data_dir
+        if first := note_store(os.environ, folder, second=new):
+            warn(f"Notice: {folder.absolute()} is a second data directory; the first is {first}")
+    return settings
 
 
 @contextmanager

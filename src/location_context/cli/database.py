@@ -26,10 +26,11 @@ def backup(
 def restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `backup` wrote.")],
     *,
+    new: console.New = False,
     json: console.Json = False,
 ) -> None:
     """Restore a backup into a data directory that holds no data yet."""
-    settings = console.settings()
+    settings = console.settings(new=new)
     contents, folder = backups.restore(settings, file), settings.data_dir.absolute()
     text = f"{folder} holds {', '.join(contents)} again."
     console.emit({"data_dir": str(folder), "holds": contents}, text, json=json)

@@ -31,12 +31,13 @@ KeyId = Annotated[str, typer.Argument(metavar="ID", help="The key's id, as `keys
 
 
 @keys.command()
-def create(
+def create(  # noqa: PLR0913  each is an option of the command
     name: Annotated[str, typer.Argument(help="Whose key it is.")],
     *,
     per_minute: PerMinute = api_keys.DEFAULT_PER_MINUTE,
     per_day: PerDay = api_keys.DEFAULT_PER_DAY,
     expires: Expires = None,
+    new: console.New = False,
     json: console.Json = False,
 ) -> None:
     """Create a key and print it once, alone on the last line."""
@@ -45,6 +46,7 @@ def create(
         lambda keys: keys.create(
             name, per_minute=per_minute, per_day=per_day, expires_at=expires_at
         ),
+        new=new,
     )
     _print_minted(minted, json=json)
 
@@ -87,11 +89,11 @@ def rotate(
     )
 
 
-def _run(work: Callable[[api_keys.ApiKeys], Awaitable[T]]) -> T:
+def _run(work: Callable[[api_keys.ApiKeys], Awaitable[T]], *, new: bool = False) -> T:
     """What `work` returns of the stored keys."""
 
     async def run() -> T:
-        settings = console.settings()
+        settings = console.settings(new=new)
         async with await Database.open(settings) as database:
             return await work(await open_api_keys(settings, database, system_clock))
 

@@ -62,9 +62,10 @@ def serve(
     host: Host = "127.0.0.1",
     port: Port = 8000,
     workers: Workers = 1,
+    new: console.New = False,
 ) -> None:
     """Serve the sections, the widget and the documents until SIGTERM or Ctrl-C."""
-    settings = listening_settings(console.settings(), host, port)
+    settings = listening_settings(console.settings(new=new), host, port)
     if workers > 1 and not settings.redis_url:
         raise OperatorError(NEEDS_REDIS.format(workers=workers))
     logs.configure(settings)

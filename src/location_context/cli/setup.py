@@ -33,16 +33,17 @@ WithoutFallback = Annotated[
 ]
 
 
-def setup(
+def setup(  # noqa: PLR0913  each is an option of the command
     *,
     without_fallback: WithoutFallback = False,
     host: Host = "127.0.0.1",
     port: Port = 8000,
     workers: Workers = 1,  # noqa: ARG001  accepted so that setup and serve share their options
+    new: console.New = False,
     json: console.Json = False,
 ) -> None:
     """Prepare everything for a first start; what already exists is left as it is."""
-    settings = console.settings()
+    settings = console.settings(new=new)
     try:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,18 +1,22 @@
-"""The data directory where none is set.
+"""The data directory where none is set, and the record of this user's first store.
 
 Where DATA_DIR is not set it is `data` of the clone whose scripts are used; else `./data` if a store
-lies there, else the platform's place for application data.
+lies there, else the platform's place for application data. So that a command run in another folder
+does not quietly create a second store, the first one is recorded in the platform's place. The
+record is only a hint: one that cannot be written, or whose store is gone, is ignored.
 """
 
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
+from location_context.errors import OperatorError
 from location_context.settings.parsers import CLONE, variable
 
 DATABASE_FILE, PEPPER_FILE = "location-context.sqlite3", "key-pepper"
 GRID_FILE = "climate_fallback.npy"  # the fallback climate grid
-_NAME = "location-context"
+_NAME, _RECORD = "location-context", "first-store"
 
 
 def default_data_dir(environ: Mapping[str, str]) -> Path:
@@ -26,6 +30,35 @@ def default_data_dir(environ: Mapping[str, str]) -> Path:
 def holds_store(folder: Path) -> bool:
     """Whether a database or the pepper of its keys lies in this data directory."""
     return any((folder / name).exists() for name in (DATABASE_FILE, PEPPER_FILE))
+
+
+def note_store(environ: Mapping[str, str], folder: Path, *, second: bool = False) -> Path | None:
+    """Record the data directory as the first one; the first store, where there is another already.
+
+    Raises:
+        OperatorError: running in another folder would create a second store, and `second` does not
+            allow it; the sentence names the first.
+    """
+    place, first = _platform_folder(environ), None
+    with suppress(OSError, ValueError):
+        if place and (text := (place / _RECORD).read_text(encoding="utf-8").strip()):
+            first = Path(text) if holds_store(Path(text)) else None
+    if first is None:
+        with suppress(OSError):
+            if place:
+                place.mkdir(parents=True, exist_ok=True)
+                (place / _RECORD).write_text(f"{folder.absolute()}\n", encoding="utf-8")
+        return None
+    if holds_store(folder) or first.absolute() == folder.absolute():
+        return None
+    by_folder = not folder.is_absolute() or folder == default_data_dir(environ)
+    if by_folder and not second and variable(CLONE) not in environ:
+        raise OperatorError(
+            f"There is no data in {folder.absolute()}, and there is in {first}. To use that, set "
+            f"LOCATION_CONTEXT_DATA_DIR={first}; to start a second one here, add --new to the "
+            "command setup, serve or keys create."
+        )
+    return first
 
 
 def _platform_folder(environ: Mapping[str, str]) -> Path | None:
