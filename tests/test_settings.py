@@ -368,5 +368,21 @@ def test_a_budget_that_pays_for_no_cold_week_is_refused_with_what_one_costs():
     assert read(open_meteo_budget="100/minute").limits("open_meteo") == {60.0: 100}
 
 
+@pytest.mark.parametrize(
+    ("gone", "instead"),
+    [
+        ("PURGE_URL", "a CDN follows within the hour"),
+        ("KEY_HOLD", "valid for 60 seconds"),
+        ("OPEN_METEO_PER_DAY", "set LOCATION_CONTEXT_OPEN_METEO_BUDGET"),
+        ("TICKETMASTER_PER_SECOND", "set LOCATION_CONTEXT_TICKETMASTER_BUDGET"),
+    ],
+)
+def test_a_setting_that_is_gone_is_named_with_what_stands_in_its_place(gone: str, instead: str):
+    name = f"{PREFIX}{gone}"
+    assert unknown({name: "1"}) == [name]
+    assert not_a_setting(name).startswith(f"{name} is no longer a setting: ")
+    assert instead in not_a_setting(name)
+
+
 def test_there_are_at_most_forty_settings():
     assert len(Settings.__struct_fields__) <= 40

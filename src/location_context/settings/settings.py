@@ -7,6 +7,7 @@ it (`scripts/document_settings.py`).
 """
 
 import difflib
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -45,6 +46,21 @@ from location_context.settings.parsers import (
 
 FREE_BUDGET = ("480/minute", "4000/hour", "8000/day")  # 80 % of what free access allows
 DRAIN_AT_MOST = 5.0  # seconds after which a server that drains ends even if requests go on coming
+GONE = {  # names of settings that were once there, and what stands in their place
+    "accept_filter": "load balancers follow /v1/ready",
+    "accuracy_cells": "the forecasts of 50 cells are scored",
+    "accuracy_days": "scored forecasts are kept for 120 days",
+    "climate_keep_days": "climate months that nobody asked for are kept for 400 days",
+    "drain_at_most": "a server that drains ends after 5 seconds",
+    "events_keep_days": "past imported events are kept for 31 days",
+    "guide_versions": "the 5 newest versions of the guide are kept",
+    "key_hold": "API keys are valid for 60 seconds while the database does not answer",
+    "purge_header": "a CDN follows within the hour",
+    "purge_url": "a CDN follows within the hour",
+    "traces_url": "the log has each request's trace_id",
+    "wikidata_url": "Wikidata is asked at query.wikidata.org",
+}
+_OLD_BUDGET = re.compile(r"(.+)_per_(second|minute|hour|day|month)")
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -229,6 +245,8 @@ def not_a_setting(variable: str) -> str:
     """The beginning of a sentence about an unknown variable, with the one it resembles."""
     known = parsers.names_of(Settings) | parsers.names_of_packages()
     name = variable.removeprefix(parsers.PREFIX).lower()
+    if (instead := _instead_of(name)) is not None:
+        return f"{variable} is no longer a setting: {instead}"
     whole = name.removesuffix(parsers.FILE)
     if whole in known:
         secrets = ", ".join(one.upper() for one in parsers.secrets_of(Settings))
@@ -236,6 +254,13 @@ def not_a_setting(variable: str) -> str:
     near = difflib.get_close_matches(name, known, 1, 0.85)  # a letter or two apart
     end = f"; did you mean {parsers.variable(near[0])}?" if near else ""
     return f"{variable} is not a setting{end}"
+
+
+def _instead_of(name: str) -> str | None:
+    """Return what stands in the place of a setting that is gone; None for any other name."""
+    if (old := _OLD_BUDGET.fullmatch(name)) and f"{old[1]}_budget" in Settings.__struct_fields__:
+        return f"set {parsers.variable(old[1])}_BUDGET, such as 480/minute,8000/day"
+    return GONE.get(name)
 
 
 def _open_meteo(given: str | None, host: str, path: str, key: Secret) -> str:

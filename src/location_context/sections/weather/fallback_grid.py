@@ -50,6 +50,7 @@ REQUIREMENT = (
 _TEMPERATURE = "itur/data/1510/v1_t_month{:02d}.npz"
 _RAIN = "itur/data/837/v7_mt_month{:02d}.npz"
 _ABSOLUTE_ZERO = 273.15
+STDERR = 2  # as a file descriptor
 _DAMAGED = (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError)
 
 
@@ -162,15 +163,16 @@ def fetch(folder: Path) -> Path:
     wanted.write_text(REQUIREMENT, encoding="utf-8")
     command = [
         sys.executable, "-m", "pip", "download", "--no-deps", "--require-hashes",
-        "--only-binary", ":all:", "--disable-pip-version-check", "--quiet",
+        "--only-binary", ":all:", "--disable-pip-version-check", "--progress-bar", "on",
         "--requirement", str(wanted), "--dest", str(folder),
     ]  # fmt: skip
-    pip = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  a fixed command
+    errors = subprocess.PIPE  # what pip has to show of its progress comes on its output
+    pip = subprocess.run(command, stdout=STDERR, stderr=errors, text=True, check=False)  # noqa: S603  a fixed command
     found = list(folder.glob("itur-*.whl"))
     if pip.returncode or not found:
         raise OperatorError(
             "pip could not fetch the package itur for the fallback grid: "
-            f"{_why(pip.stdout + pip.stderr)}. Try again with "
+            f"{_why(pip.stderr)}. Try again with "
             "`location-context climate fallback`, or serve without it."
         )
     return found[0]
