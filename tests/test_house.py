@@ -161,7 +161,7 @@ LINES = {
     "sections/events": 5200,
     "sections/guide": 2600,
     "sections/weather": 6150,
-    "settings": 700,
+    "settings": 750,
     "storage": 2450,
     "testing": 600,
     "upstream": 2200,
