@@ -117,7 +117,7 @@ async def test_rotation_tells_the_new_key_before_the_old_one_ends(keys: ApiKeys)
         raise KeyboardInterrupt(minted.record.id)
 
     with pytest.raises(KeyboardInterrupt) as stopped:
-        await keys.rotate(old.record.id, timedelta(hours=24), tell=killed)
+        await keys.rotate(old.record.id, timedelta(hours=24), show=killed)
     kept = {record.id: record for record in await keys.list()}
     assert (kept[old.record.id].expires_at, kept[old.record.id].replaced_by) == (None, None)
     assert str(stopped.value) in kept

@@ -52,7 +52,7 @@ def test_the_foremost_reason_is_the_first_in_the_table() -> None:
         (TimeoutError(), "late"),
         (ProviderTimeout("x", "did not answer in time"), "late"),
         (ProviderBudgetSpent("x", "the budget of calls is spent"), "budget_spent"),
-        (ProviderBackoff("x", "asked for quiet"), "provider_unavailable"),
+        (ProviderBackoff("x", "requested a pause"), "provider_unavailable"),
         (ProviderStatusError("x", 502), "provider_unavailable"),
     ],
 )

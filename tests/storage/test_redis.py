@@ -79,7 +79,7 @@ async def test_when_redis_goes_this_process_counts_on_and_says_so(
             allowed = [(await counter.consume("key", Limits(MINUTE))).allowed for _ in range(10)]
         assert allowed == [True] * 4 + [False] * 6
         assert counter.degraded
-        assert [line["event"] for line in logs] == ["quota_store_gone"]
+        assert [line["event"] for line in logs] == ["quota_store_unavailable"]
         await proxy.start()
         counter._link.retry_now()
         assert (await counter.consume("key", Limits(MINUTE))).allowed

@@ -370,7 +370,7 @@ async def test_a_host_shares_its_budget_slots_and_quiet_among_its_addresses(clie
     standin.respond = lambda _: Answered(status=429, headers={"Retry-After": "30"})
     with pytest.raises(ProviderStatusError):
         await ask(one)
-    with pytest.raises(ProviderBackoff, match="asked for quiet"):
+    with pytest.raises(ProviderBackoff, match="requested a pause"):
         await ask(two)
 
 

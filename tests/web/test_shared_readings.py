@@ -129,7 +129,7 @@ class World:
     def took_redis_for_gone(self) -> bool:
         """Whether a worker was so busy that Redis seemed to be silent."""
         logs = (os.pread(one.output.fileno(), 1 << 24, 0) for one in self.replicas)
-        return any(b"quota_store_gone" in log for log in logs)
+        return any(b"quota_store_unavailable" in log for log in logs)
 
 
 @contextmanager

@@ -30,7 +30,7 @@ _PRIVATE = tuple(  # networks of an operator's proxies; naming one reveals no gu
 
 
 def parse(text: str) -> Address | None:
-    """The address in one element of X-Forwarded-For, which may carry a port; None for junk."""
+    """Return the address in one element of X-Forwarded-For, without its port; None for junk."""
     text = text.strip().strip('"')
     if text.startswith("["):
         text = text[1:].partition("]")[0]
@@ -61,7 +61,7 @@ class TrustedProxies:
         return address is not None and any(address in network for network in self._networks)
 
     def client(self, peer: str, forwarded_for: Sequence[str]) -> str:
-        """The client's address: the peer, or the right-most untrusted one it forwards for.
+        """Return the client's address: the peer, or the right-most untrusted one it forwards for.
 
         `forwarded_for` holds the values of all X-Forwarded-For headers, in order. Nothing to the
         left of an element that is not an address is trusted.
@@ -120,7 +120,7 @@ class ClientPseudonymiser:
 
 
 def _name(day: float) -> str:
-    """The name of a day's secret."""
+    """Return the name of a day's secret."""
     return f"address:{datetime.fromtimestamp(day * DAY, UTC).date().isoformat()}"
 
 

@@ -56,7 +56,7 @@ class Authenticator:
 
     @property
     def degraded(self) -> bool:
-        """Whether quotas are counted in this process alone, or records of keys are damaged."""
+        """True if quotas are counted in this process alone, or records of keys are damaged."""
         return self.counter.degraded or bool(self.key_cache.damaged)
 
     def warnings(self) -> list[str]:
@@ -67,7 +67,7 @@ class Authenticator:
             found.append(f"{more} more records of API keys are damaged; these keys are refused")
         if self.counter.degraded:
             found.append(
-                "Redis does not answer; each process counts quotas and asks providers alone"
+                "Redis does not answer; each process counts quotas and calls providers by itself"
             )
         return found
 
@@ -100,7 +100,7 @@ class Authenticator:
         return result
 
     async def refund(self, result: RateLimitResult) -> None:
-        """Do not count a request after all: its answer is a 5xx."""
+        """Uncount a request whose answer is a 5xx."""
         await self.counter.refund(result)
 
     async def limit_widget(self, client: str) -> None:
@@ -131,7 +131,7 @@ class Authenticator:
         return key
 
     def _verified(self, headers: Sequence[bytes]) -> ApiKey | None:
-        """The key that was verified with this header before, if it is active still."""
+        """Return the key that was verified with this header before, if it is still active."""
         key_digest = self._digests.get(headers[0]) if len(headers) == 1 else None
         key = self.key_cache.find(key_digest) if key_digest else None
         if key is not None and (key.expires_at or key.revoked_at):
@@ -139,7 +139,7 @@ class Authenticator:
         return key
 
     async def _find_new(self, key_digest: bytes, client: str) -> ApiKey:
-        """A key made a moment ago; clients that try unknown ones are slowed down."""
+        """Find a key made a moment ago; clients that try unknown keys are slowed down."""
         subject = await self._pseudonymiser.pseudonym(client)
         tried = self._unknown_keys.consume_nowait(subject, UNKNOWN_KEYS)
         if key := await self.key_cache.find_new(key_digest, slowed=not tried.allowed):
@@ -153,7 +153,7 @@ class Authenticator:
 
 
 def damaged_key_warning(key_id: str) -> str:
-    """The warning about a key whose record cannot be read."""
+    """Return the warning about a key whose record cannot be read."""
     return (
         f"The record of API key {key_id} is damaged, and the key refused: restore a backup, or "
         "make its owner another key"
@@ -161,7 +161,7 @@ def damaged_key_warning(key_id: str) -> str:
 
 
 def _bearer(headers: Sequence[bytes], key_in_query: bool) -> str:
-    """The key in the Authorization header (RFC 6750)."""
+    """Return the key in the Authorization header (RFC 6750)."""
     if len(headers) > 1:
         raise InvalidApiKey("There is more than one Authorization header; send exactly one.")
     header = headers[0].decode("latin-1") if headers else ""

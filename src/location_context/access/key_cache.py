@@ -1,10 +1,10 @@
 """ApiKeyCache: every key in memory, a few seconds old at most, so that requests need no look-up.
 
-One task asks the store for its version every second, and reads the keys again when that
+One task reads the store's version every second, and reads the keys again when that version
 has changed: a key that is revoked anywhere stops here within five seconds. While the store does not
-answer, the cached keys stay valid for a minute: nobody can revoke a key then either. A key that is
-not known is looked for in the store, since it may be new. Concurrent requests share that look-up;
-they wait for a store that has begun to fail, and not for one that has failed for some seconds.
+answer, the cached keys stay valid for a minute: nobody can revoke a key then either. An unknown
+key is looked up in the store, since it may be new. Concurrent requests share that look-up; they
+wait for a store that has begun to fail, and not for one that has failed for some seconds.
 """
 
 import asyncio
@@ -46,10 +46,10 @@ class ApiKeyCache:
         self._failures = 0
 
     async def prepare(self) -> None:
-        """Read the keys before the first request; a store that fails is asked again for a while."""
+        """Read the keys before the first request; retry for a while if the store fails."""
         with suppress(TimeoutError):
             async with asyncio.timeout(START_PATIENCE_SECONDS):
-                while not await self.refresh():  # noqa: ASYNC110  the store tells nobody
+                while not await self.refresh():  # noqa: ASYNC110  the store sends no signal
                     await asyncio.sleep(RETRY_SECONDS)
 
     async def run(self) -> None:
@@ -69,7 +69,7 @@ class ApiKeyCache:
 
     @property
     def awaited(self) -> str | None:
-        """What must come before keys can be checked: the `keys`, or the `database` again."""
+        """The part without which keys cannot be checked: `keys`, `database`, or None."""
         if self.age <= HOLD_SECONDS:
             return None
         return "keys" if self._version is None else "database"
@@ -98,10 +98,10 @@ class ApiKeyCache:
         raise _overloaded()
 
     async def _read_since(self, since: float) -> bool:
-        """Make sure the keys were read at `since` or later, by one caller for all who wait.
+        """Make sure the keys were read at `since` or later; all waiting callers share one read.
 
         Returns:
-            False if the store failed, here or for the caller that this one waited for.
+            False if the store failed, here or for the caller that made the read.
         """
         failures = self._failures
         async with self._reading:
@@ -139,7 +139,7 @@ def _overloaded() -> ServiceOverloaded:
 
 
 def _log_changes(before: Mapping[bytes, ApiKey], now: Mapping[bytes, ApiKey]) -> None:
-    """A line for each key that was made or revoked since, whoever did it where."""
+    """Log each key that was made or revoked since, on any replica."""
     for digest, key in now.items():
         former = before.get(digest)
         if former is None:

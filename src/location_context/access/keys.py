@@ -66,7 +66,7 @@ class MintedKey:
 
 
 class KeyStore(Protocol):
-    """Where keys are stored. Every change gives `version` a new value."""
+    """A store of keys. Every change gives `version` a new value."""
 
     @property
     def damaged(self) -> Sequence[str]:
@@ -95,20 +95,20 @@ class KeyStore(Protocol):
 
 
 def mint() -> str:
-    """A new key."""
+    """Return a new key."""
     body = PREFIX + _base62(int.from_bytes(secrets.token_bytes(32)), _RANDOM_CHARACTERS)
     return body + _check(body)
 
 
 def is_well_formed(key: str) -> bool:
-    """Whether the form and the checksum are right; if not, no look-up is needed."""
+    """Return True if the form and the checksum are right; if not, no look-up is needed."""
     if not _FORM.fullmatch(key):
         return False
     return key[-_CHECK_CHARACTERS:] == _check(key[:-_CHECK_CHARACTERS])
 
 
 def digest(pepper: bytes, key: str) -> bytes:
-    """What is stored instead of a key."""
+    """Return the digest that is stored instead of a key."""
     return hmac.digest(pepper, key.encode(), hashlib.sha256)
 
 
@@ -179,15 +179,15 @@ class ApiKeys:
         return record
 
     async def rotate(
-        self, key_id: str, grace: timedelta, tell: Callable[[MintedKey], None] = lambda _: None
+        self, key_id: str, grace: timedelta, show: Callable[[MintedKey], None] = lambda _: None
     ) -> MintedKey:
         """Make a key with the same name, limits and end; the old one works for `grace` longer.
 
-        `tell` shows the new key before the old one gets its end, so that a command that is killed
-        never ends a key whose successor nobody has seen.
+        `show` receives the new key before the old one gets its end, so that a command that is
+        killed never ends a key whose successor nobody has seen.
 
         Raises:
-            OperatorError: there is no such key, or it has ended or was rotated already.
+            OperatorError: the key is unknown, has ended or was rotated already.
         """
         now = self._clock()
         old = next((key for key in await self._store.all() if key.id == key_id), None)
@@ -201,7 +201,7 @@ class ApiKeys:
             )
         minted = self._mint(replace(old, created_at=now))
         await self._store.add(minted.record)
-        tell(minted)
+        show(minted)
         await self._store.retire(key_id, now + grace, minted.record.id)
         return minted
 

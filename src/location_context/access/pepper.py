@@ -19,10 +19,10 @@ from location_context.settings.data_dir import PEPPER_FILE
 
 
 async def open_pepper(settings: Settings, store: KeyStore) -> bytes:
-    """The pepper that fits the stored keys.
+    """Return the pepper that fits the stored keys.
 
     Raises:
-        OperatorError: it is missing or does not fit; the sentence says what to do.
+        OperatorError: it is missing or does not fit; the message says what to do.
     """
     path = settings.data_dir / PEPPER_FILE
     check = await store.pepper_check()

@@ -22,14 +22,14 @@ CLOCK_SLACK_SECONDS = 2 * 3600
 
 
 class Limit(Struct, frozen=True):
-    """At most `quota` requests in a window of `seconds`; one of 86,400 is the UTC day."""
+    """A limit of `quota` requests in a window of `seconds`; one of 86,400 is the UTC day."""
 
     name: str
     quota: int
     seconds: int
 
     def end(self, now: float) -> float:
-        """When a window ends that opens now."""
+        """Return the end of a window that opens now."""
         return now + self.seconds if self.seconds != DAY else (now // DAY + 1) * DAY
 
     @property
@@ -103,9 +103,9 @@ class RateLimitResult(Struct, frozen=True):
 
 
 class Windows:
-    """The windows of one subject: what is used of each limit, and when each ends.
+    """The windows of one subject: the units used of each limit, and the end of each window.
 
-    They are as they should be from `since` until `until`; outside of that `advance` mends them.
+    They are valid from `since` until `until`; outside of that `advance` corrects them.
     """
 
     __slots__ = ("ends", "since", "until", "used")
@@ -136,11 +136,11 @@ class Windows:
 
 
 class Counter(Protocol):
-    """Where windows are counted."""
+    """A counter of windows."""
 
     @property
     def degraded(self) -> bool:
-        """Whether the shared store is unreachable, and this process counts on its own."""
+        """True if the shared store is unreachable, and this process counts on its own."""
         ...
 
     async def consume(self, subject: str, limits: Limits) -> RateLimitResult:
@@ -148,7 +148,7 @@ class Counter(Protocol):
         ...
 
     def consume_nowait(self, subject: str, limits: Limits) -> RateLimitResult | None:
-        """Do the same at once; None where a shared store counts, which takes waiting."""
+        """Consume without waiting; return None if a shared store counts, which needs a wait."""
         ...
 
     async def refund(self, result: RateLimitResult) -> None:
@@ -156,7 +156,7 @@ class Counter(Protocol):
         ...
 
     async def secret(self, name: str) -> bytes:
-        """32 random bytes, the same for all who share the store, kept for two days at most."""
+        """Return 32 random bytes that all processes of the store share, for two days at most."""
         ...
 
     async def close(self) -> None: ...

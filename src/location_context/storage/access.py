@@ -113,7 +113,7 @@ class SqlApiKeyStore:
 
 
 def _key(row: Row[Any]) -> ApiKey:
-    """The key of a row.
+    """Return the key of a row.
 
     Raises:
         ValueError: the row is not the record of a key.
@@ -125,7 +125,7 @@ def _key(row: Row[Any]) -> ApiKey:
 
 
 async def open_api_keys(settings: Settings, database: Database, clock: Clock) -> ApiKeys:
-    """The operations on keys that the operator has.
+    """Return the operator's operations on keys.
 
     Raises:
         OperatorError: the pepper is missing or does not fit the stored keys.
@@ -138,7 +138,7 @@ async def open_api_keys(settings: Settings, database: Database, clock: Clock) ->
 async def open_authenticator(
     settings: Settings, database: Database, clock: Clock, redis: RedisLink | None = None
 ) -> AsyncIterator[Authenticator]:
-    """The authenticator of a server, which counts in `redis`, else in this process.
+    """Open the authenticator of a server, which counts in `redis`, else in this process.
 
     Raises:
         OperatorError: the pepper is missing or does not fit the stored keys.

@@ -86,7 +86,7 @@ def restore(settings: Settings, source: Path) -> list[str]:
 
 
 def sqlite_file(settings: Settings) -> Path | None:
-    """The SQLite file of these settings; None with PostgreSQL."""
+    """Return the SQLite file of these settings; None with PostgreSQL."""
     url = make_url(settings.database)
     is_sqlite = url.get_backend_name() == "sqlite"
     return Path(url.database or "").absolute() if is_sqlite else None
@@ -102,7 +102,7 @@ def _file_of(settings: Settings) -> Path:
 
 
 def _copy(database: Path, copy: Path) -> None:
-    """One state of the database, checked, in one file."""
+    """Copy one state of the database into one file, and check it."""
     try:
         with (
             closing(sqlite3.connect(f"file:{quote(str(database))}?mode=ro", uri=True)) as reading,
@@ -129,7 +129,7 @@ def _check(copy: Path, source: Path | None = None) -> None:
 
 @contextmanager
 def _private_file(path: Path) -> Iterator[BinaryIO]:
-    """A new file that its owner alone can read, on the disk once the block ends."""
+    """Open a new file that its owner alone can read, and sync it to disk when the block ends."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         yield file
@@ -138,7 +138,7 @@ def _private_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def _extract(tar: tarfile.TarFile, folder: Path) -> list[str]:
-    """The known members, each by its plain name; the database is the last."""
+    """Extract the known members, each by its plain name; the database is the last."""
     files = []
     for name in (*_SIDE_FILES, DATABASE_FILE):
         with suppress(KeyError):  # not in this backup

@@ -31,7 +31,7 @@ from location_context.storage.schema import provider_units
 from location_context.upstream.budget import BUCKETS, Budget, SpentUnits
 
 PATIENCE = 0.25  # seconds that a call waits for the database
-RETRY_SECONDS = 1.0  # after which a database that did not answer is asked again
+RETRY_SECONDS = 1.0  # after which a database that did not answer is tried again
 _columns = provider_units.c
 _LOCK = text("SELECT pg_advisory_xact_lock(hashtext(:host)), extract(epoch FROM clock_timestamp())")
 

@@ -40,7 +40,7 @@ from location_context.storage import schema
 
 MIGRATION_LOCK = 7_236_001  # advisory lock that a replica holds while it migrates
 THREADS = {"sqlite": 4, "postgresql": 10}  # each with a connection of its own
-KEPT = 5  # connections to PostgreSQL that stay open when idle
+IDLE_CONNECTIONS = 5  # connections to PostgreSQL that stay open when idle
 PATIENCE = 60.0  # seconds after which a PostgreSQL is given up that is silent about a write
 READ_PATIENCE = 10.0  # seconds for a query; the largest, of all forecasts as given, take one
 CLOSE_TIMEOUT = 2.0  # seconds to wait for connections in use
@@ -52,9 +52,9 @@ class _Job:
     """A piece of work in a thread, whose connection can be cut from outside."""
 
     def __init__(self, *, writes: bool | None, durable: bool = True) -> None:
-        """`writes`: whether its transaction writes; None for a single query without one.
+        """Set whether the transaction `writes`; None for a single query without a transaction.
 
-        `durable`: whether what it wrote survives a power cut.
+        With `durable`, what it wrote survives a power cut.
         """
         self.writes = writes
         self.durable = durable
@@ -71,7 +71,7 @@ class _Job:
 
 
 class Database:
-    """One database while it is open. Everything it raises itself is a `StorageError`."""
+    """An open database. Everything it raises itself is a `StorageError`."""
 
     def __init__(self, label: str, engine: Engine, path: Path | None = None) -> None:
         """`label` names it in errors; `path` is set for SQLite alone."""
@@ -256,7 +256,7 @@ class Database:
 
     def _on_done(self, job: _Job, done: asyncio.Future[Any]) -> None:
         if not done.cancelled():
-            done.exception()  # marks it as retrieved: the caller may have gone
+            done.exception()  # marks it as retrieved: the caller may have left
         self._jobs.discard(job)
         if not self._jobs:
             self._idle.set()
@@ -376,8 +376,8 @@ def postgresql_engine(url: URL) -> Engine:
     try:
         return create_engine(
             url.set(drivername="postgresql+psycopg"),
-            pool_size=KEPT,
-            max_overflow=THREADS["postgresql"] - KEPT,
+            pool_size=IDLE_CONNECTIONS,
+            max_overflow=THREADS["postgresql"] - IDLE_CONNECTIONS,
             pool_timeout=5,
             pool_pre_ping=True,
             execution_options={"preserve_rowcount": True},  # of an INSERT that may do nothing
@@ -464,13 +464,13 @@ def sqlite_engine(path: Path, connections: int) -> Engine:
 
 
 class WriteLock:
-    """Lets one writer at a time into an SQLite file, among threads and processes (a file lock).
+    """A lock for one writer at a time on an SQLite file, among threads and processes (a file lock).
 
     SQLite before 3.51.3 can damage a WAL database when two connections write and reset the log at
-    the same moment; with one writer at a time that cannot happen, and nobody meets SQLITE_BUSY.
+    the same moment; with one writer at a time that cannot happen, and SQLITE_BUSY does not occur.
 
-    A waiting writer holds a second file, without which nobody takes the lock: one who writes
-    without a pause lets the others in between. Waits at most `timeout` seconds.
+    A waiting writer holds a second file, without which no writer takes the lock: so a writer
+    without pauses lets the others in between. Waits at most `timeout` seconds.
     """
 
     def __init__(self, path: Path, timeout: float = BUSY_TIMEOUT) -> None:

@@ -1,9 +1,9 @@
-"""What sections read from the database: the restaurant guide, the climate archive, answers.
+"""Stores of what sections read: the restaurant guide, the climate archive, providers' answers.
 
-A new version of the guide is stored complete and active, or not at all. The newest few are kept,
+A new version of the guide is stored complete and active, or not at all. The newest few are stored,
 and always the active one and the one it would roll back to. The climate archive has a row for each
 source, cell, month and year; rows are written once and replaced whole, and a reader sees all rows
-of one `save` or none. What providers answered is kept until it expires.
+of one `save` or none. Providers' answers are stored until they expire.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ from location_context.upstream.shared_cache import CacheRecord
 
 _RESTAURANTS_AT_ONCE, _MONTHS_AT_ONCE = 1000, 60  # rows in one statement
 _CELLS_AT_ONCE = 5  # deleted in one transaction; a cell has 120 months
-KEPT_VERSIONS = 5  # of the guide: the newest, and the one to roll back to
+STORED_VERSIONS = 5  # of the guide: the newest, and the one to roll back to
 IMPORT_LOCK = 7_236_002  # advisory lock that one import at a time holds on PostgreSQL
 
 T = TypeVar("T")
@@ -78,12 +78,12 @@ class SqlGuideStore:
         return await self._database.read(_active)
 
     async def versions(self) -> list[GuideVersion]:
-        """All versions kept, newest first."""
+        """Return all stored versions, newest first."""
         query = select(guide_versions).order_by(guide_versions.c.number.desc())
         return [_version(row) for row in await self._database.rows(query)]
 
     async def load(self, number: int) -> list[Restaurant]:
-        """The restaurants of a version; empty when it is gone."""
+        """Return the restaurants of a version; an empty list if the version was deleted."""
         table = guide_restaurants.c
         query = select(table.id, table.record).where(table.version == number)
         rows = await self._database.rows(query)
@@ -166,9 +166,9 @@ def _insert(
 
 
 def _superseded(active: GuideVersion) -> ColumnElement[bool]:
-    """Versions that are no longer kept: never the active one, nor the one before it."""
+    """Return the condition for versions to delete: never the active one, nor the one before it."""
     number = guide_versions.c.number
-    return and_(number <= active.number - KEPT_VERSIONS, number != (active.replaces or 0))
+    return and_(number <= active.number - STORED_VERSIONS, number != (active.replaces or 0))
 
 
 def _version(row: Any) -> GuideVersion:
@@ -246,27 +246,27 @@ class SqlClimateStore:
         await self._database.execute((self._touch, _touches(cells)), *parts)
 
     async def touch(self, cells: Mapping[ArchiveCell, date]) -> None:
-        """Note on which day somebody asked for cells; the latest stays."""
+        """Record the day on which cells were last used; the latest stays."""
         await self._database.execute((self._touch, _touches(cells)))
 
-    async def prune(self, asked_before: date) -> int:
-        """Delete the months of cells last asked for before a day; return how many.
+    async def prune(self, used_before: date) -> int:
+        """Delete the months of cells last used before a day; return how many.
 
-        A few cells at a time, so that other writers come between. A cell that is asked for
+        It deletes a few cells at a time, so that other writers come between. A cell that is used
         meanwhile stays.
         """
         count, cells = 0, schema.climate_cells.c
-        due = select(cells.source, cells.cell).where(cells.asked_on < asked_before)
-        due = due.order_by(cells.asked_on).limit(_CELLS_AT_ONCE)
-        while rows := await self._database.rows(due):
+        unused = select(cells.source, cells.cell).where(cells.asked_on < used_before)
+        unused = unused.order_by(cells.asked_on).limit(_CELLS_AT_ONCE)
+        while rows := await self._database.rows(unused):
             names = sorted(map(tuple, rows))
             count += await self._database.write(
-                lambda connection: _delete_cells(connection, names, asked_before)  # noqa: B023  awaited at once
+                lambda connection: _delete_cells(connection, names, used_before)  # noqa: B023  awaited at once
             )
         return count
 
     async def load_elevation(self, lat: float, lng: float) -> float | None:
-        """The stored elevation of a point in m."""
+        """Return the stored elevation of a point in m."""
         return await self._database.scalar(_ELEVATION, lat=_to_grid(lat), lng=_to_grid(lng))
 
     async def save_elevations(self, elevations: Mapping[tuple[float, float], float]) -> None:
@@ -284,20 +284,20 @@ class SqlClimateStore:
 
 
 def _delete_cells(
-    connection: Connection, names: Sequence[tuple[str, str]], asked_before: date
+    connection: Connection, names: Sequence[tuple[str, str]], used_before: date
 ) -> int:
-    """Delete cells nobody asked for since, with their months; return how many months.
+    """Delete cells that were not used since, with their months; return how many months.
 
     The cells go first, as `save` touches them, so that neither waits for the other.
     """
-    cells, months, gone = schema.climate_cells, schema.climate_months, []
+    cells, months, deleted = schema.climate_cells, schema.climate_months, []
     for source, cell in names:
         is_it = cells.c.source == source, cells.c.cell == cell
-        old = delete(cells).where(*is_it, cells.c.asked_on < asked_before)
+        old = delete(cells).where(*is_it, cells.c.asked_on < used_before)
         if connection.execute(old).rowcount:
-            gone.append((source, cell))
+            deleted.append((source, cell))
     count = 0
-    for source, cell in gone:
+    for source, cell in deleted:
         is_it = months.c.source == source, months.c.cell == cell
         count += connection.execute(delete(months).where(*is_it)).rowcount
     return count

@@ -93,13 +93,13 @@ class SqlEventStore:
     async def claim(self, now: datetime, checked_before: datetime) -> Calendar | None:
         """Return a feed last checked before that, marked as checked now."""
         checked = event_calendars.c.checked_at
-        due = and_(
+        waits = and_(
             event_calendars.c.kind == "feed", or_(checked.is_(None), checked < checked_before)
         )
-        for calendar_id in await self._database.scalars(select(event_calendars.c.id).where(due)):
+        for calendar_id in await self._database.scalars(select(event_calendars.c.id).where(waits)):
             taken = (
                 update(event_calendars)
-                .where(event_calendars.c.id == calendar_id, due)
+                .where(event_calendars.c.id == calendar_id, waits)
                 .values(checked_at=now)
                 .returning(event_calendars.c.record)
             )

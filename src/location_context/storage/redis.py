@@ -1,7 +1,7 @@
-"""What replicas share in Redis or Valkey: the connection and quotas.
+"""Replicas' shared state in Redis or Valkey: the connection and quotas.
 
-While Redis is gone, callers go on alone: `execute` returns None at once, and one caller a second
-tries again.
+While Redis is unavailable, callers go on alone: `execute` returns None at once, and one caller a
+second tries again.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ class RedisLink:
     """A connection to Redis that callers can do without. `prefix` stands before every key.
 
     Attributes:
-        degraded: whether Redis is gone: the last command had no answer in time.
+        degraded: True if Redis is unavailable: the last command had no answer in time.
     """
 
     def __init__(
@@ -71,16 +71,15 @@ class RedisLink:
         )
 
     def script(self, text: str) -> Callable[..., Awaitable[Any]]:
-        """A script in Lua, sent once and called by its hash."""
+        """Return a Lua script that is sent once and called by its hash."""
         return self.redis.register_script(text)
 
     async def execute(self, command: Callable[[], Awaitable[Any]]) -> Any:
-        """The reply of Redis; None while it is gone or late, and where it refuses this command.
+        """Return the reply of Redis; None while it is unavailable or late, or if it refuses.
 
-        A command that is late goes on behind the caller, who is then not kept waiting again for a
-        second.
+        A late command goes on behind its caller; for the next second, callers do not wait.
         """
-        if self.is_gone:
+        if self.is_unavailable:
             return None
         if self.degraded:
             self._retry_at = time.monotonic() + self._timeout + RETRY_AFTER
@@ -96,7 +95,7 @@ class RedisLink:
             self._retry_at = time.monotonic() + RETRY_AFTER
             if not self.degraded:
                 structlog.get_logger().warning(
-                    "quota_store_gone", why=failure, counting="in this process"
+                    "quota_store_unavailable", why=failure, counting="in this process"
                 )
         elif self.degraded:
             structlog.get_logger().info("quota_store_back")
@@ -104,7 +103,7 @@ class RedisLink:
         return reply
 
     async def _connected(self, command: Callable[[], Awaitable[Any]]) -> tuple[str, Any]:
-        """The name of the failure, empty if there was none, and the reply."""
+        """Return the name of the failure, empty if there was none, and the reply."""
         async with self._semaphore:
             try:
                 return "", await command()
@@ -122,8 +121,8 @@ class RedisLink:
             structlog.get_logger().warning("redis_refused", why=type(error).__name__, code=code)
 
     @property
-    def is_gone(self) -> bool:
-        """Whether the next command would not be tried."""
+    def is_unavailable(self) -> bool:
+        """True while the next command would not be tried."""
         return self.degraded and time.monotonic() < self._retry_at
 
     def retry_now(self) -> None:
@@ -156,13 +155,13 @@ Waiting: TypeAlias = dict[tuple[str, Limits], list[asyncio.Future[RateLimitResul
 
 
 class RedisCounter:
-    """`access.quota.Counter` in Redis, shared by all replicas; counted here while it is gone.
+    """`access.quota.Counter` in Redis, shared by all replicas; counts here while it is unavailable.
 
-    One script counts all requests that came while the one before was under way, each in all windows
-    of its subject or in none, so that counts are exact whatever the concurrency. The rules are
-    those of `access.quota.Windows`. Times are whole milliseconds of `clock`. Where the clocks of
+    One script counts all requests that came while the previous call was under way, each in all
+    windows of its subject or in none, so that counts are exact whatever the concurrency. The rules
+    are those of `access.quota.Windows`. Times are whole milliseconds of `clock`. If the clocks of
     the machine and of Redis differ, a window of one replica would long have ended for another, so
-    that the difference is added.
+    the difference is added.
     """
 
     def __init__(
@@ -194,8 +193,8 @@ class RedisCounter:
 
     @property
     def _alone(self) -> bool:
-        """Whether Redis is gone, and nobody or another request tries whether it is back."""
-        return self._link.is_gone or (self._link.degraded and self._calling)
+        """True if Redis is unavailable, and no request or another request tries to reach it."""
+        return self._link.is_unavailable or (self._link.degraded and self._calling)
 
     def consume_nowait(self, subject: str, limits: Limits) -> RateLimitResult | None:
         return self._local.consume_nowait(subject, limits) if self._alone else None
@@ -210,12 +209,12 @@ class RedisCounter:
         return await future or self._local.consume_nowait(subject, limits)
 
     async def _call(self) -> None:
-        """Count those who wait, and those who came meanwhile."""
+        """Count the waiting requests, and those that came meanwhile."""
         while waiting := self._waiting:
             self._waiting = {}
             try:
                 await self._count(waiting)
-            finally:  # who was told nothing is counted here
+            finally:  # requests without a reply are counted here
                 for future in chain.from_iterable(waiting.values()):
                     if not future.done():
                         future.set_result(None)
@@ -260,11 +259,11 @@ class RedisCounter:
             return self._secret[1]
         key, made = self._link.prefix + name, secrets.token_hex(16)
         await self._link.execute(lambda: self._link.redis.set(key, made, nx=True, ex=SECRET_TTL))
-        kept = await self._link.execute(lambda: self._link.redis.get(key))
-        if not kept:
+        stored = await self._link.execute(lambda: self._link.redis.get(key))
+        if not stored:
             return await self._local.secret(name)
-        self._secret = (name, bytes(kept))
+        self._secret = (name, bytes(stored))
         return self._secret[1]
 
     async def close(self) -> None:
-        """Whoever opened the link closes it."""
+        """Do nothing: the link is closed where it was opened."""

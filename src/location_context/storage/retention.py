@@ -1,7 +1,7 @@
-"""Retention: each process deletes once a day what is no longer kept; whoever is first finds it.
+"""Retention: each process deletes expired rows once a day; the first one to run deletes them.
 
-Climate months go by cell, once nobody has asked for it for 400 days; imported events once they are
-past for 31 days. Large deletions are split into batches, so that other writers come between.
+Climate months are deleted by cell, 400 days after the cell was last used; imported events 31 days
+after their end. Large deletions are split into batches, so that other writers come between.
 """
 
 import asyncio
@@ -18,14 +18,14 @@ from location_context.storage.database import Database
 from location_context.storage.datasets import SqlClimateStore
 from location_context.storage.events import SqlEventStore
 
-CLIMATE_KEPT = timedelta(days=400)  # since somebody asked for the cell
-EVENTS_KEPT = timedelta(days=31)  # since they ended
+CLIMATE_RETENTION = timedelta(days=400)  # since the cell was last used
+EVENTS_RETENTION = timedelta(days=31)  # since they ended
 PASS_SECONDS = 86_400.0  # between two passes of a process
 START_SECONDS = 600.0  # within which the first one begins, so that workers do not start together
 
 
 class Deleted(msgspec.Struct):
-    """How many rows a pass deleted."""
+    """The number of rows that a pass deleted."""
 
     climate_months: int = 0
     events: int = 0
@@ -49,7 +49,7 @@ class Retention:
             await asyncio.sleep(PASS_SECONDS)
 
     async def prune(self) -> Deleted:
-        """Delete all that is no longer kept; log and return how many rows.
+        """Delete all expired rows; log and return how many.
 
         Raises:
             StorageError: the database cannot be read or written; what was deleted stays deleted.
@@ -57,8 +57,8 @@ class Retention:
         database, now = self._database, self._clock()
         await delete_old(database, now.timestamp())
         deleted = Deleted(
-            climate_months=await SqlClimateStore(database).prune(now.date() - CLIMATE_KEPT),
-            events=await SqlEventStore(database).prune(now.date() - EVENTS_KEPT),
+            climate_months=await SqlClimateStore(database).prune(now.date() - CLIMATE_RETENTION),
+            events=await SqlEventStore(database).prune(now.date() - EVENTS_RETENTION),
         )
         structlog.get_logger().info("retention_done", **msgspec.structs.asdict(deleted))
         return deleted

@@ -46,12 +46,12 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 def head() -> str:
-    """The revision this version of the service needs."""
+    """Return the revision that this version of the service needs."""
     return _revisions()[-1]
 
 
 def current(connection: Connection) -> str | None:
-    """The revision the database holds; None for a new one."""
+    """Return the revision of the database; None for a new one."""
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
     number: Column[str] = Column("version_num", String)
@@ -60,9 +60,9 @@ def current(connection: Connection) -> str | None:
 
 
 def pending(revision: str | None) -> list[str]:
-    """The revisions that `upgrade` would apply to a database that holds `revision`, in order.
+    """Return the revisions that `upgrade` would apply to a database of `revision`, in order.
 
-    None of them if it is a newer version's.
+    The list is empty if `revision` belongs to a newer version.
     """
     revisions = _revisions()
     if revision in {None, BEFORE_FIRST}:
@@ -160,7 +160,7 @@ def require_usable(connection: Connection) -> None:
 
 
 def _oldest_usable(connection: Connection) -> str | None:
-    """The oldest revision whose version of the service can use the schema as it is."""
+    """Return the oldest revision whose version of the service can use the schema as it is."""
     name, value = metadata_kv.c.name, metadata_kv.c.value
     found: str | None = connection.scalar(select(value).where(name == OLDEST_USABLE))
     return found
@@ -172,7 +172,7 @@ def _revisions() -> list[str]:
 
 
 def _usable_from() -> str:
-    """The oldest revision whose version can use the newest schema: the newest that one names."""
+    """Return the oldest revision whose version can use the newest schema."""
     from alembic.script import ScriptDirectory  # noqa: PLC0415  large, and rare
 
     scripts = ScriptDirectory.from_config(_config()).walk_revisions()
@@ -222,7 +222,7 @@ metadata = MetaData()
 
 
 def _key(name: str, type_: Any, *rest: SchemaItem) -> Column[Any]:
-    """A column of the primary key; its numbers are given, never counted up."""
+    """Return a column of the primary key; its numbers are supplied, never counted up."""
     return Column(name, type_, *rest, primary_key=True, autoincrement=False)
 
 
@@ -304,7 +304,7 @@ climate_months = Table(  # one year's month of a cell's archive: a kB, too long 
     Index("climate_months_by_fetch", "fetched_at"),
 )
 
-climate_cells = Table(  # when somebody last asked for a cell, to the week
+climate_cells = Table(  # the last use of each cell, to the week
     "climate_cells",
     metadata,
     _key("source", String(40)),

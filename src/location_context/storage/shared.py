@@ -1,8 +1,8 @@
-"""What processes share in Redis of what providers answered: a value by key, and a lock for it.
+"""Providers' answers that processes share in Redis: a value by key, and a lock for it.
 
-A value has the life that its owner gives it, two days at most. Whoever wants to fetch a value takes
-its lock; the others look again ten times a second until the lock is free, and find the value. A
-lock ends after ten seconds, so that a holder that died blocks its key no longer. Lives are by
+The owner of a value sets its life, two days at most. A process takes the lock of a value before it
+fetches; the others look again ten times a second until the lock is free, and find the value. A
+lock ends after ten seconds, so that a holder that died no longer blocks its key. Lives are by
 Redis' own clock.
 """
 
@@ -98,7 +98,7 @@ class RedisSharedStore:
         await self._link.execute(store)
 
     async def _has_room(self) -> bool:
-        """Whether Redis is far enough from its limit that nothing else is pushed out for values."""
+        """Return True if Redis has room for values without evicting anything else."""
         now = asyncio.get_running_loop().time()
         if now >= self._room_known_until:
             self._room_known_until = now + ROOM_SECONDS

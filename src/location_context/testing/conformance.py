@@ -172,7 +172,7 @@ async def _fetch(provider: Any, trial: _Trial) -> str | None:
     except TimeoutError:
         return "nothing came in time"
     except ProviderError as error:
-        return "asked for quiet" if isinstance(error, ProviderBackoff) else error.message
+        return "requested a pause" if isinstance(error, ProviderBackoff) else error.message
     except Exception as error:  # noqa: BLE001  whatever it is, it is what the kit looks for
         return f"raised {type(error).__name__}: {error}"
 

@@ -1,6 +1,6 @@
-"""Budget: how much a provider may be asked in each window, and where that is counted (`Ledger`).
+"""Budget: how much of a provider may be used in each window, and where that is counted (`Ledger`).
 
-Spent units are kept by sixtieths of a window (`bucket`), so that no stretch of a window's length
+Spent units are stored by sixtieths of a window (`bucket`), so that no stretch of a window's length
 ever holds more than its limit. Processes share them as rows of the database (`storage.budgets`).
 """
 
@@ -39,7 +39,7 @@ class SpentUnits(msgspec.Struct, frozen=True):
 class WindowState:
     """A window of a budget, in the provider's units.
 
-    `free_in` is in seconds: when as many units are free as were asked about, 0 if they are now.
+    `free_in` is in seconds: the wait until the requested units are free, 0 if they are now.
     """
 
     window: str
@@ -76,7 +76,7 @@ class Window:
         )
 
     def part(self, *, public: bool) -> tuple[float, float]:
-        """Return the limit and what is used of it; of public traffic's part alone if asked."""
+        """Return the limit and the units used; with `public`, those of public traffic's part."""
         return (self.public_limit if public else self.limit), self.spent[public]
 
     def oldest(self, now: float) -> int:
@@ -253,7 +253,7 @@ class Budget:
 
 
 class Ledger(Protocol):
-    """Where the units of a budget are counted for all processes."""
+    """A store that counts the units of a budget for all processes."""
 
     async def take(self, budget: Budget, units: float, *, public: bool) -> bool:
         """Spend units as `Budget.take` does, for all processes that share this."""

@@ -23,16 +23,16 @@ Fetch = Callable[[], Awaitable[V] | AsyncIterator[V]]
 
 @dataclass(frozen=True, slots=True)
 class Entry(Generic[V]):
-    """A value as it is cached.
+    """A cached value.
 
     Attributes:
-        value: what was fetched.
-        fetched_at: when its oldest part was fetched.
-        fresh_until: until when it is as good as a new one.
-        retry_at: when to ask again; before `fresh_until` where it is incomplete.
-        complete: whether asking again would not give more.
-        error: why it is incomplete, or why it could not be replaced by a newer one; else None.
-        public: whether it was fetched for public traffic, which may spend half of each budget.
+        value: the fetched value.
+        fetched_at: the time at which its oldest part was fetched.
+        fresh_until: the end of its freshness.
+        retry_at: the time to fetch again; before `fresh_until` if the value is incomplete.
+        complete: True if another fetch would not add anything.
+        error: the reason why it is incomplete or could not be replaced by a newer value, or None.
+        public: True if it was fetched for public traffic, which may spend half of each budget.
     """
 
     value: V
@@ -44,22 +44,22 @@ class Entry(Generic[V]):
     public: bool = False
 
     def serves(self, *, public: bool) -> bool:
-        """Whether it may answer: what half a budget left incomplete is not for keyed traffic."""
+        """Return True if it may answer; one left incomplete by half a budget is for public use."""
         return self.complete or public or not self.public
 
 
 @dataclass(frozen=True)
 class Sharing(Generic[K, V]):
-    """How complete values are shared with other processes, for as long as they may be used at all.
+    """The way in which processes share complete values, until these are too old to be used.
 
     Attributes:
-        cache: where they are stored.
-        name: the provider and the key under which a value is stored.
-        pack: a value and when it was fetched, as bytes.
-        unpack: what `pack` was given; None where the data are damaged.
-        stored: whether they are kept in the database too, which a provider's terms must allow.
-        serves: whether a value found under the key's name has any of the parts that the key wants,
-            where equal keys may want different ones.
+        cache: the cache that stores them.
+        name: returns the provider and the key under which a value is stored.
+        pack: encodes a value and its fetch time as bytes.
+        unpack: decodes what `pack` returned; None if the data are damaged.
+        stored: True if the database stores them too, which a provider's terms must allow.
+        serves: True if a stored value has any of the parts that the key wants, where equal keys
+            may want different parts.
     """
 
     cache: SharedCache
@@ -71,28 +71,28 @@ class Sharing(Generic[K, V]):
 
 
 class Cached(Generic[K, V]):
-    """Values by key, each from memory, from another process or from a fetch.
+    """A cache of values by key, filled from other processes and by fetches.
 
-    A fetch is a call without arguments that gives an awaitable of the value, or an async iterator
+    A fetch is a call without arguments that returns an awaitable of the value, or an async iterator
     of its parts, which `merge` joins. One fetch per key is under way at a time; it outlives its
-    callers. Fetches ask through a provider's client, whose breaker, budget and slots hold.
+    callers. Fetches call a provider's client, which applies its breaker, budget and slots.
 
     Args:
         clock: the time, UTC.
-        fresh: how long a value is fresh: a time span, or a function of key, value and the moment
-            it was fetched that gives the moment when it is no longer.
-        stale: how long after its fetch a value may be used when newer cannot be had; None: as long
-            as there is room.
-        max_size: the most that all values may come to together.
+        fresh: the time for which a value is fresh: a time span, or a function of key, value and
+            fetch time that returns the end of freshness.
+        stale: the age up to which a value may be used if no newer one is available; None: no limit
+            but the room.
+        max_size: the largest total size of all values.
         size_of: the size of a value; without it every value counts 1.
         on_join: called with the key by each caller that finds a fetch under way.
-        merge: joins two values, the later one last. With it, an incomplete value adds to the one
-            before instead of replacing it.
-        is_complete: whether asking again would not give more than this value.
-        retry_incomplete: after how long an incomplete value is asked for again.
-        apart: whether keyed and public traffic fetch apart. Otherwise both wait for one fetch, and
-            a keyed caller fetches again only what public traffic was refused or left incomplete.
-        sharing: how values are shared with other processes; None: they are not.
+        merge: joins two values, the later one last. With it, an incomplete value adds to the
+            previous value instead of replacing it.
+        is_complete: returns True if another fetch would not add to this value.
+        retry_incomplete: the time after which an incomplete value is fetched again.
+        apart: True if keyed and public traffic fetch apart. Otherwise both wait for one fetch, and
+            a keyed caller repeats only what public traffic was refused or left incomplete.
+        sharing: the way in which processes share values; None: they do not.
 
     Example:
         >>> import asyncio
@@ -104,7 +104,7 @@ class Cached(Generic[K, V]):
         ...         stale=timedelta(hours=6),
         ...         max_size=2_000,
         ...     )
-        ...     async def fetch():  # a real one asks its `ProviderClient`
+        ...     async def fetch():  # a real fetch calls its `ProviderClient`
         ...         return "sunny"
         ...     entry = await source.get("Paris", fetch, Deadline.after(2.0))
         ...     await source.close()
@@ -145,7 +145,7 @@ class Cached(Generic[K, V]):
         self._generation = 0
 
     def peek(self, key: K) -> Entry[V] | None:
-        """The cached value, fresh or stale; nothing is fetched."""
+        """Return the cached value, fresh or stale, without a fetch."""
         entry = self._entries.get(key)
         if entry and self._stale is not None and self._clock() - entry.fetched_at > self._stale:
             self._entries.pop(key)
@@ -155,12 +155,12 @@ class Cached(Generic[K, V]):
     async def get(
         self, key: K, fetch: Fetch[V], deadline: Deadline, *, public: bool = False
     ) -> Entry[V]:
-        """The best there is by the deadline: a fresh value, else a stale one, else some parts.
+        """Return the best value by the deadline: a fresh one, else a stale one, else some parts.
 
-        The entry's `error` says why there is nothing better.
+        The entry's `error` says why nothing better is available.
 
         Raises:
-            ProviderError: there is nothing at all, and the fetch failed.
+            ProviderError: nothing is cached, and the fetch failed.
             TimeoutError: nothing came in time; the fetch goes on for the next caller.
         """
         try:
@@ -174,10 +174,10 @@ class Cached(Generic[K, V]):
     async def get_fresh(
         self, key: K, fetch: Fetch[V], deadline: Deadline, *, public: bool = False
     ) -> Entry[V]:
-        """The cached value if it is not yet to be asked for again, else a fetched one.
+        """Return the cached value until it must be fetched again, else the fetched value.
 
         Raises:
-            ProviderError: the fetch failed; any other error of `fetch` comes as it is.
+            ProviderError: the fetch failed; any other error of `fetch` is raised unchanged.
             TimeoutError: nothing came in time; the fetch goes on for the next caller.
         """
         cached = self.peek(key)
@@ -236,7 +236,7 @@ class Cached(Generic[K, V]):
             await self._sharing.cache.close()
 
     async def _run(self, key: K, fetch: Fetch[V], *, public: bool) -> Entry[V]:
-        """A value of another process, else what is fetched here while no other process fetches."""
+        """Return another process's value, or fetch it here while no other process does."""
         if (sharing := self._sharing) is None:
             return await self._fetch(key, fetch, public=public)
         name = sharing.name(key)
@@ -258,7 +258,7 @@ class Cached(Generic[K, V]):
         return entry
 
     async def _collect(self, key: K, fetch: Fetch[V]) -> tuple[V, ProviderError | None]:
-        """What the fetch gives, and what it failed with after its first part."""
+        """Return what the fetch yielded, and the error that stopped it after its first part."""
         fetched = fetch()
         if not isinstance(fetched, AsyncIterator):
             return await fetched, None
@@ -311,7 +311,7 @@ class Cached(Generic[K, V]):
         return self._fresh(key, value, fetched_at)
 
     def _partial(self, key: K) -> Entry[V] | None:
-        """What has come of a value whose other parts are still under way."""
+        """Return the parts that have come so far of a value that is still being fetched."""
         if (value := self._parts.get(key)) is None:
             return None
         now = self._clock()

@@ -1,11 +1,11 @@
-"""ProviderClient: the one way in which the service asks a provider, one for each of its addresses.
+"""ProviderClient: the service's only way to call a provider, with one client for each address.
 
 A call has one deadline over all its parts, at most one retry out of a retry budget, a breaker, a
-weighted budget, a bound on calls in flight and a cap on the unpacked bytes of the response. What a
-provider counts by caller (units, calls at once, backoff) lies in its `Host`. A call succeeds only
-once its own parser has read the response. Redirects are refused, but for those within the
-provider's host where its terms ask to follow them. What is raised is a `ProviderError` whose
-sentence names no address.
+weighted budget, a bound on calls in flight and a cap on the unpacked bytes of the response. The
+provider's limits by caller (units, calls at once, backoff) are in its `Host`. A call succeeds only
+once its own parser has read the response. Redirects are refused, except those within the
+provider's host where its terms ask to follow them. Failures raise a `ProviderError` whose message
+names no address.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ MAX_BACKOFF = 86400.0  # seconds; a longer one is a mistake, and only a restart 
 
 @dataclass(frozen=True, kw_only=True)
 class ClientLimits:
-    """How much one address may cost: seconds, unpacked bytes, calls at once and waiting for it."""
+    """The limits of one address: seconds, unpacked bytes, calls at once and the wait for a slot."""
 
     timeout: float = 10.0
     max_bytes: int = 8_000_000
@@ -45,9 +45,9 @@ class ClientLimits:
 
 @dataclass(frozen=True)
 class Failure:
-    """Kind and sentence of a failed call.
+    """The kind and message of a failed call.
 
-    The error itself is not kept: the frames of its traceback hold the provider's response, which
+    The error itself is not stored: the frames of its traceback hold the provider's response, which
     may be many megabytes.
     """
 
@@ -60,18 +60,18 @@ class ProviderClient:
 
     Args:
         name: of the provider, for errors and `/v1/status`.
-        url: with its path; an empty one is `not configured`, and never asked.
+        url: with its path; an empty address is `not configured` and is never called.
         client: the connections, shared by all providers.
         clock: the time, UTC.
-        limits: what one call may cost.
-        host: what the provider counts by caller; shared by all addresses of one provider.
-        breaker: stops asking while the provider does not answer.
+        limits: the limits of one call.
+        host: the provider's limits by caller; shared by all addresses of one provider.
+        breaker: stops calls while the provider does not answer.
         backoff: reads a response whose status is not accepted.
 
     Attributes:
-        last_success_at: when a response was last read, UTC.
+        last_success_at: the time at which a response was last read, UTC.
         last_error: the newest failure since, or None.
-        calls: what came of them.
+        calls: counts of their outcomes.
 
     Example:
         client = ProviderClient("skyline", settings.skyline_url, http, clock)
@@ -114,7 +114,7 @@ class ProviderClient:
 
     @property
     def hostname(self) -> str:
-        """The host that is asked, for the sentences of commands."""
+        """The host that is called, for the messages of commands."""
         return urlsplit(self._url).hostname or ""
 
     @property
@@ -124,7 +124,7 @@ class ProviderClient:
 
     @property
     def backoff_until(self) -> datetime | None:
-        """Until when nothing is asked here, since the provider said so; None if it may be asked."""
+        """The end of the pause that the provider requested; None if it may be called."""
         now = self._clock()
         given = (self._backoff_until, self.host.backoff_until)
         return max((until for until in given if until and now < until), default=None)
@@ -140,13 +140,13 @@ class ProviderClient:
 
     @property
     def available(self) -> bool:
-        """Whether a call might be made now, without taking the breaker's probe."""
+        """True if a call may be made now, without taking the breaker's probe."""
         return self.configured and self.backoff_until is None and self.breaker.state != "open"
 
     async def get_json(
         self, params: Mapping[str, str], parse: Callable[[Any], T], **call: Any
     ) -> T:
-        """What `parse` makes of the JSON that comes; the arguments of `get` may follow.
+        """Return what `parse` makes of the JSON received; the arguments of `get` may follow.
 
         `parse` may raise any of KeyError, TypeError, ValueError and the like: a response that it
         cannot read is the provider's failure.
@@ -205,18 +205,18 @@ class ProviderClient:
         if not self.configured:
             raise errors.ProviderBackoff(self.name, "is not configured", reason="off")
         if (until := self.backoff_until) is not None:
-            raise errors.ProviderBackoff(self.name, "asked for quiet", until, reason="quiet")
+            raise errors.ProviderBackoff(self.name, "requested a pause", until, reason="quiet")
         if self.breaker.state == "open":
             raise self._breaker_backoff()
 
     @asynccontextmanager
     async def _slot(self, *, public: bool) -> AsyncIterator[None]:
-        """Waits for a slot of this address, then of its host: both may take one time-out.
+        """Wait for a slot of this address, then of its host, for one time-out in all.
 
         Public traffic fills three quarters of the queue; the rest is left for keyed calls.
 
         Raises:
-            ProviderBackoff: too many wait, or too long; the provider is not to blame for either.
+            ProviderBackoff: too many calls wait, or too long; neither is the provider's failure.
         """
         longest = self._limits.max_waiting
         if self._waiting >= (longest * 3 // 4 if public else longest):
@@ -254,7 +254,7 @@ class ProviderClient:
         self.last_error = Failure(type(error), error.message)
         self.calls.fail(error)
         if isinstance(error, errors.ProviderStatusError) and error.status in range(400, 500):
-            self._close_breaker()  # it is alive; this call was wrong, or it asked for quiet
+            self._close_breaker()  # it is alive; this call was wrong, or it requested a pause
             return
         before = self.breaker.state
         self.breaker.fail()
@@ -269,7 +269,7 @@ class ProviderClient:
     async def _call(
         self, url: str, headers: dict[str, str], units: float, public: bool, accept: tuple[int, ...]
     ) -> HttpResponse:
-        """The response; a broken connection or a 429 is worth one more call."""
+        """Return the response; retry once after a broken connection or a 429."""
         sent = time.monotonic()
         try:
             async with asyncio.timeout(self._limits.timeout):
@@ -294,7 +294,7 @@ class ProviderClient:
     async def _get_paid(
         self, url: str, headers: Mapping[str, str], units: float, *, public: bool
     ) -> HttpResponse:
-        """As `_get`; a connection that was never made costs nothing."""
+        """Return the response as `_get` does; give the units back if no connection was made."""
         try:
             return await self._get(url, headers)
         except errors.ProviderNotConnected:
@@ -302,10 +302,10 @@ class ProviderClient:
             raise
 
     async def _get(self, url: str, headers: Mapping[str, str]) -> HttpResponse:
-        """The response, whatever its status, behind as many redirects within the host as allowed.
+        """Return the response, whatever its status, after as many redirects in the host as allowed.
 
         Raises:
-            ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: none came whole.
+            ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: it is incomplete.
         """
         get = partial(
             self._http.get,
@@ -325,7 +325,7 @@ class ProviderClient:
         return response
 
     async def _may_retry(self, units: float, *, public: bool) -> bool:
-        """As long as the retry budget lasts, and the provider's own pays for one more call."""
+        """Return True if the retry budget and the provider's budget both allow another call."""
         if self._retries < 1:
             return False
         await asyncio.sleep(RETRY_DELAY * random.uniform(1, 2))  # noqa: S311  jitter, no secret

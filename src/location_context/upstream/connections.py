@@ -31,7 +31,7 @@ from location_context.errors import (
 
 MAX_CONNECTIONS = 64
 CONNECT_TIMEOUT = 3.0
-# beside a body: heads, chunk sizes, and the 400 kB that are read ahead of whoever takes them
+# beside a body: heads, chunk sizes, and the 400 kB that are read ahead of the reader
 MAX_OTHER_BYTES = 1_000_000
 END_SECONDS = 0.02  # the last chunk has no bytes, and comes with those before it or at once after
 _GZIP_MEMBER = 31  # zlib's `wbits` for one member with its header and checksum
@@ -47,7 +47,7 @@ class MeteredProtocol(ResponseHandler):
         super().set_response_params(**params)
 
     def allow_body(self, cap: int) -> None:
-        """The heads are read: from now on a body of `cap` bytes may come."""
+        """Allow a body of `cap` bytes, now that the heads are read."""
         self._left = cap + MAX_OTHER_BYTES
 
     def data_received(self, data: bytes) -> None:
@@ -55,7 +55,7 @@ class MeteredProtocol(ResponseHandler):
         if self._left >= 0:
             super().data_received(data)
         elif self.transport is not None:
-            self.transport.abort()  # whoever reads is told by `connection_lost`
+            self.transport.abort()  # the reader receives `connection_lost`
 
 
 class Connections:
@@ -63,7 +63,7 @@ class Connections:
 
     def __init__(self, user_agent: str) -> None:
         connector = aiohttp.TCPConnector(limit=MAX_CONNECTIONS, ssl=_certificates())
-        # it offers no other way to its protocol, and none to leave retries to us; tests would tell
+        # it offers no other way to its protocol, and none to leave retries to us; tests would fail
         protocol: Any = partial(MeteredProtocol, loop=asyncio.get_running_loop())
         connector._factory = protocol  # noqa: SLF001  see above
         self._session = aiohttp.ClientSession(
@@ -133,7 +133,7 @@ def _certificates() -> ssl.SSLContext | bool:
 
 
 async def _read_body(response: aiohttp.ClientResponse, provider: str, cap: int) -> bytes:
-    """The unpacked body of at most `cap` bytes.
+    """Return the unpacked body of at most `cap` bytes.
 
     Raises:
         ProviderResponseInvalid: it is larger, packed or not, or damaged, or cut off.
@@ -162,7 +162,7 @@ async def _read_body(response: aiohttp.ClientResponse, provider: str, cap: int) 
 
 
 async def _end(content: aiohttp.StreamReader) -> None:
-    """Reads the end of a body, if it is there, without which its connection is not used again."""
+    """Read the end of a body if it is there; without it the connection is not used again."""
     if content.at_eof():
         return
     with suppress(TimeoutError, aiohttp.ClientError):

@@ -1,7 +1,7 @@
-"""Deadline: when an answer is due; SingleFlight: fetches that go on after it; WriteBehind: writes.
+"""Deadline, SingleFlight (fetches that outlive their callers) and WriteBehind (delayed writes).
 
-A section has one deadline. Whoever waits for somebody else keeps back the reserve named here, so
-that what has come is still answered in time; these are the only places where a deadline is cut.
+A section has one deadline. Code that waits for another part subtracts the reserve named here, so
+that it can still answer in time with what has come. Deadlines are shortened only here.
 """
 
 import asyncio
@@ -40,16 +40,16 @@ class Deadline:
         return max(0.0, self.at - time.monotonic())
 
     def earlier(self, seconds: float) -> "Deadline":
-        """A deadline that leaves `seconds` for what follows."""
+        """Return a deadline that leaves `seconds` for what follows."""
         return Deadline(self.at - seconds)
 
     def at_most(self, seconds: float) -> "Deadline":
-        """This deadline, or the one in `seconds` if that comes first."""
+        """Return this deadline, or the moment in `seconds` if that is earlier."""
         return Deadline(min(self.at, time.monotonic() + seconds))
 
 
 class SingleFlight(Generic[T]):
-    """Fetches under way, by key: one for all who want it, which outlives each of them.
+    """Fetches under way, by key: all callers of a key share one fetch, which outlives each of them.
 
     A caller waits until its own deadline; the fetch goes on for the next caller. Cancelling a
     caller never cancels the fetch; `close` cancels what is left.
@@ -58,7 +58,7 @@ class SingleFlight(Generic[T]):
         >>> async def main():
         ...     calls = []
         ...     async def fetch():
-        ...         calls.append("asked")
+        ...         calls.append("fetched")
         ...         await asyncio.sleep(0.01)
         ...         return "sunny"
         ...     flights = SingleFlight[str]()
@@ -72,7 +72,7 @@ class SingleFlight(Generic[T]):
         self._tasks: dict[Hashable, asyncio.Task[T]] = {}
 
     async def run(self, key: Hashable, fetch: Callable[[], Awaitable[T]], deadline: Deadline) -> T:
-        """The result of the one fetch for `key`, which is started if none is under way.
+        """Return the result of the one fetch for `key`, which is started if none is under way.
 
         Raises:
             TimeoutError: the deadline came first; the fetch goes on.
@@ -82,7 +82,7 @@ class SingleFlight(Generic[T]):
             return await asyncio.shield(task)
 
     def start(self, key: Hashable, fetch: Callable[[], Awaitable[T]]) -> asyncio.Task[T]:
-        """The task that fetches `key`, started if none is under way."""
+        """Return the task that fetches `key`, started if none is under way."""
         task = self._tasks.get(key)
         if task is None or task.done():  # done, but its callback has not run yet
             task = asyncio.ensure_future(_run(fetch))
@@ -94,7 +94,7 @@ class SingleFlight(Generic[T]):
         if self._tasks.get(key) is task:
             del self._tasks[key]
         if not task.cancelled():
-            task.exception()  # marks it as retrieved: all callers may have gone
+            task.exception()  # marks it as retrieved: all callers may have left
 
     async def close(self) -> None:
         """Cancel what is under way and wait for its end."""
@@ -150,7 +150,7 @@ class WriteBehind:
 
     @property
     def active(self) -> bool:
-        """Whether something is to be written, or being written."""
+        """True while a write is waiting or under way."""
         return bool(len(self._runs))
 
 

@@ -32,7 +32,7 @@ _NOT_PUBLIC = tuple(
 
 @dataclass(frozen=True)
 class Downloaded:
-    """What came. Header names are in lower case; `body` is unpacked, empty with a 304."""
+    """A downloaded response. Header names are lower-case; `body` is unpacked, empty with a 304."""
 
     body: bytes = field(repr=False)
     headers: Mapping[str, str]
@@ -52,7 +52,7 @@ async def download(  # noqa: PLR0913  each argument is one bound of this call
     """GET `url`, following at most five redirects, within `timeout` seconds in all.
 
     Raises:
-        OperatorError: the address, or one it redirects to, may not be asked.
+        OperatorError: the address, or one it redirects to, may not be called.
         ProviderError: nothing usable came.
     """
     try:
@@ -85,7 +85,7 @@ def _redirect_target(url: str, location: str) -> str:
 
 
 class _Target(NamedTuple):
-    """An address that may be asked: the host's IP in `url`, its name for TLS and `Host`."""
+    """An address that may be called: the host's IP in `url`, its name for TLS and `Host`."""
 
     url: str
     host: str
@@ -114,12 +114,12 @@ async def _check_address(url: str, *, allow_private: bool) -> _Target:
             f"The host {parsed.host} lies in a loopback, link-local or private range; "
             "LOCATION_CONTEXT_FEEDS_ALLOW_PRIVATE=true allows that"
         )
-    asked = str(parsed.with_host(addresses[0]))
-    return _Target(asked, parsed.raw_host, parsed.host_port_subcomponent or parsed.raw_host)
+    url_by_ip = str(parsed.with_host(addresses[0]))
+    return _Target(url_by_ip, parsed.raw_host, parsed.host_port_subcomponent or parsed.raw_host)
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is one of the public internet, also when wrapped in IPv6."""
+    """Return True if an IP address belongs to the public internet, also when wrapped in IPv6."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
         inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo or (None, None))[1]

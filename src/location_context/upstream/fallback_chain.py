@@ -1,9 +1,9 @@
 """FallbackChain: sources in order of preference, raced with staggered starts (hedged requests).
 
-The first is asked at once, the next when the one before failed or has taken its share of the time.
-The best result wins: a lower one waits `settle_window` seconds for those above it. A caller that
-leaves, at its deadline or before, stops waiting; the fetches behind the sources go on for the next
-caller.
+The first source starts at once, the next when the previous one failed or has used its share of the
+time. The best result wins: a lower one waits `settle_window` seconds for those above it. A caller
+that leaves, at its deadline or before, stops waiting; the fetches behind the sources go on for the
+next caller.
 """
 
 import asyncio
@@ -23,13 +23,13 @@ STAGGER_SHARE = 0.4  # of the time there is, for all starts together
 
 
 class FallbackChain(Generic[T]):
-    """Asks sources once, the preferred one first.
+    """A run over sources in order of preference.
 
     Args:
         sources: calls that return a result, or None if they have none; in order of preference.
-        deadline: when the caller needs a result.
+        deadline: the moment by which the caller needs a result.
         settle_window: seconds for which a result waits for better ones.
-        stagger: seconds between two starts; without it a share of the time there is.
+        stagger: seconds between two starts; without it a share of the time left.
 
     Attributes:
         first_failure: after `run`, why the preferred source returned nothing; None if it did.

@@ -1,9 +1,9 @@
-"""Host: what a provider counts by caller, whichever of its addresses is asked; and its breaker.
+"""Host: the limits that a provider applies by caller, across all its addresses; and its breaker.
 
-Units spent (`Budget`), calls in flight (`Slots`) and the time it asked to be left alone belong to
-the host: every `ProviderClient` that asks it, of whatever section, shares one `Host`, which `Hosts`
-hands out by name. Calls at once and their pace are kept by this process, which has its part of the
-host's limits. Units are counted in the database by all processes that share it (`storage.budgets`).
+Units spent (`Budget`), calls in flight (`Slots`) and the pause that it requested belong to the
+host: every `ProviderClient` that calls it, of whatever section, shares one `Host`, which `Hosts`
+returns by name. Each process counts its calls at once and their pace against its part of the
+host's limits. The database counts units for all processes that share it (`storage.budgets`).
 """
 
 import asyncio
@@ -51,7 +51,7 @@ class Pace:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether the next turn is too far away to wait for it."""
+        """True if the next turn is too far away to wait for it."""
         return self._next_at - time.monotonic() > MAX_TURN_SECONDS
 
     async def wait(self) -> None:
@@ -62,7 +62,7 @@ class Pace:
 
 
 class Host:
-    """One provider's machines as its terms count them."""
+    """A provider's machines, with the limits of its terms."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Host:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether too many calls wait for their turn."""
+        """True if too many calls wait for their turn."""
         return self._pace is not None and self._pace.is_crowded
 
     async def spend(self, units: float, *, public: bool) -> bool:
@@ -158,11 +158,11 @@ class Hosts:
 
     @property
     def refused(self) -> int:
-        """How many calls the budgets did not allow so far, of those that are worth a wait."""
+        """The number of calls that the budgets have refused, of those for which waiting helps."""
         return sum(host.refused for host in self)
 
     def wait(self, units: float) -> float:
-        """Seconds until every host may be asked for so many units."""
+        """Return the seconds until every host has so many units free."""
         return max((host.budget.wait(units) for host in self if host.refused), default=0.0)
 
     def span(self, share: float) -> float:
@@ -179,7 +179,7 @@ class Hosts:
         least: float = 0.0,
         at_once: int | None = None,
     ) -> Host:
-        """The host of that name; whoever asks first settles its limits.
+        """Return the host of that name; the first caller settles its limits.
 
         Args:
             name: a word for file names and Redis keys, such as `open_meteo`.
@@ -209,7 +209,7 @@ class Hosts:
 
 @dataclass
 class Breaker:
-    """Stops asking a provider that does not answer, and finds out when it is back.
+    """A breaker: it stops calls to a provider that does not answer, and probes for its return.
 
     Closed until `threshold` failures in a row. Open for `pause` seconds, doubling up to `longest`;
     then one caller in each `pause` may probe (half open), and its outcome closes or reopens. Times
@@ -245,7 +245,7 @@ class Breaker:
         self._until = 0.0
 
     def fail(self) -> None:
-        """A call failed."""
+        """Count a failed call."""
         self._failures += 1
         if self._failures >= self.threshold or self._opened:
             self._open()

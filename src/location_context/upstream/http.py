@@ -23,7 +23,7 @@ _PARSE_ERRORS = (
 
 @dataclass(frozen=True)
 class HttpResponse:
-    """What a provider answered. Header names are in lower case; `body` is unpacked."""
+    """A provider's response. Header names are in lower case; `body` is unpacked."""
 
     provider: str
     status: int
@@ -35,10 +35,10 @@ class HttpResponse:
         return self.status in _REDIRECTS
 
     def json(self, kind: Any = Any) -> Any:
-        """The body as JSON; of a `kind` that msgspec knows, only what that names.
+        """Return the body as JSON; with a `kind` that msgspec knows, only the fields it names.
 
         Raises:
-            ProviderResponseInvalid: it is not JSON, or nested beyond reason.
+            ProviderResponseInvalid: it is not JSON, or nested too deeply.
             msgspec.ValidationError: it is not of that kind.
         """
         try:
@@ -51,10 +51,10 @@ class HttpResponse:
             raise ProviderResponseInvalid(self.provider, what) from None
 
     def read(self, parse: Callable[["HttpResponse"], T]) -> T:
-        """What `parse` makes of it.
+        """Return what `parse` makes of this response.
 
         Raises:
-            ProviderResponseInvalid: it cannot be read so.
+            ProviderResponseInvalid: `parse` cannot read it.
         """
         try:
             return parse(self)
@@ -67,13 +67,13 @@ class HttpResponse:
 
 @dataclass(frozen=True)
 class Backoff:
-    """What a response with a status that was not accepted asks for.
+    """The pause that a response with a status that is not accepted requests.
 
     Attributes:
-        seconds: without calls, or before the one more try of this call.
-        scope: who waits: everyone who asks the `host`, whoever asks this `address`, or this
-            `call`, which is then made once more while nobody else waits.
-        error: what is raised.
+        seconds: without calls, or before the one retry of this call.
+        scope: the callers that wait: all of the `host`, all of this `address`, or this `call`
+            alone, which is then retried once.
+        error: the error to raise.
     """
 
     seconds: float = 0.0
@@ -82,7 +82,7 @@ class Backoff:
 
 
 def backoff_from_headers(response: HttpResponse) -> Backoff:
-    """What a 429 or 503 asks for with Retry-After; a minute when it does not say."""
+    """Return the pause that a 429 or 503 requests with Retry-After; a minute without the header."""
     if response.status not in {429, 503}:
         return Backoff()
     value = response.headers.get("retry-after", "")
@@ -129,19 +129,19 @@ class HttpClient:
         timeout: float | None = READ_TIMEOUT,  # noqa: ASYNC109  of each single read
         server_hostname: str | None = None,
     ) -> HttpResponse:
-        """The response to one GET, whatever its status; redirects are not followed.
+        """Return the response to one GET, whatever its status; redirects are not followed.
 
         Args:
-            url: what to ask; a word and name in it are sent as Basic authorization.
+            url: the address; a user name and password in it are sent as Basic authorization.
             provider: its name, for errors.
-            max_bytes: the most that the body may come to, packed or not.
+            max_bytes: the largest body, packed or not.
             headers: sent besides the User-Agent.
             only_200: leave the body of any other status unread.
             timeout: seconds for each read; None where the caller bounds the whole call.
-            server_hostname: whom TLS must show a certificate of, where the address has an IP.
+            server_hostname: the host of the TLS certificate, where the address has an IP.
 
         Raises:
-            ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: none came whole.
+            ProviderTimeout, ProviderUnreachable, ProviderResponseInvalid: it is incomplete.
         """
         await self.open()
         received = await self._connections.request(

@@ -1,8 +1,8 @@
-"""SharedCache: what processes share of the answers of providers, and which of them fetches.
+"""SharedCache: providers' answers that processes share, and the choice of the one that fetches.
 
-Records lie in a `CacheStore`, the database, which keeps them over restarts and is written behind,
-and in a `SharedStore` (Redis). Whoever wants to fetch takes a lock there, so that of all processes
-one fetches and the others find its value. Without a `SharedStore`, and while it is unavailable,
+Records lie in a `CacheStore`, the database, which preserves them over restarts and is written
+behind, and in a `SharedStore` (Redis). A process takes a lock there before it fetches, so that one
+process fetches and the others find its value. Without a `SharedStore`, and while it is unavailable,
 each process fetches for itself.
 """
 
@@ -24,7 +24,7 @@ _MAX_UNWRITTEN = 2_000  # records of some kB each; a store that is slower loses 
 
 
 def inflate(data: bytes, most: int) -> bytes:
-    """The bytes that zlib compressed, whose size is `most` at most.
+    """Return the bytes that zlib compressed, at most `most`.
 
     Raises:
         zlib.error: they are damaged, cut, or more.
@@ -37,7 +37,7 @@ def inflate(data: bytes, most: int) -> bytes:
 
 
 class CacheRecord(msgspec.Struct, frozen=True):
-    """One answer: `provider` and `key` name it; `data` is its owner's own encoding."""
+    """An answer: `provider` and `key` name it; `data` is its owner's own encoding."""
 
     provider: str
     key: str
@@ -49,7 +49,7 @@ class CacheStore(Protocol):
     """Stores records until they expire; `storage` implements it."""
 
     async def load(self, provider: str, key: str, now: datetime) -> bytes | None:
-        """The data of the record of this name that has not expired, or None.
+        """Return the data of the record of this name that has not expired, or None.
 
         Raises:
             StorageError: it cannot be read.
@@ -66,9 +66,9 @@ class CacheStore(Protocol):
 
 
 class SharedStore(Protocol):
-    """What running processes share at once; `storage` implements it in Redis.
+    """A store that running processes share; `storage` implements it in Redis.
 
-    Nothing is raised: while it is unavailable there is nothing in it, and everyone fetches.
+    Nothing is raised: while it is unavailable there is nothing in it, and every process fetches.
     """
 
     async def load(self, provider: str, key: str) -> bytes | None:
@@ -85,7 +85,7 @@ class SharedStore(Protocol):
 
 
 class SharedCache:
-    """What providers answered, read at once and written behind; without stores it holds nothing.
+    """A cache of providers' answers, read at once and written behind; empty without stores.
 
     A store that cannot be read or written costs a call to the provider, never the answer.
     """
@@ -101,9 +101,9 @@ class SharedCache:
         self._writes = WriteBehind(self._write)
 
     async def load(self, provider: str, key: str, *, stored: bool = True) -> bytes | None:
-        """The data that have not expired; None where there are none, or no store.
+        """Return the data that have not expired; None if there are none, or no store.
 
-        Only those that are `stored` are looked for in the database too.
+        The database is searched only for those that are `stored`.
         """
         if self._shared is not None and (data := await self._shared.load(provider, key)):
             return data

@@ -9,7 +9,7 @@ from location_context.errors import OperatorError, StorageError
 from location_context.sections.guide.imports.importer import Importer
 from location_context.settings import Settings
 from location_context.storage.database import Database
-from location_context.storage.datasets import KEPT_VERSIONS, SqlGuideStore
+from location_context.storage.datasets import STORED_VERSIONS, SqlGuideStore
 from tests.moved_clock import NOON
 from tests.sections.guide.samples import METADATA, PROVENANCE, open_csv, open_row, restaurant
 from tests.sections.guide.subprocess_targets import import_and_die
@@ -17,7 +17,7 @@ from tests.storage.subprocess_targets import child, plain
 
 pytestmark = pytest.mark.anyio
 
-KEPT = KEPT_VERSIONS
+KEPT = STORED_VERSIONS
 STATEMENTS = 6  # of an import
 
 
