@@ -42,9 +42,9 @@ async def test_widgets_that_cannot_wait_cost_keyed_calls_no_forecast(world: Worl
 
 
 async def test_guests_at_new_places_cost_keyed_calls_no_forecast(world: World):
-    """Four guests go on to the next new place at their deadline; the provider takes 1.2 s."""
+    """Four guests go on to the next new place at their deadline; the provider takes 2 s."""
     write_grid(world.settings.data_dir)
-    world.open_meteo.slow_seconds = 1.2
+    world.open_meteo.slow_seconds = 2.0
     async with HttpClient(world.settings.user_agent) as client:
         store = SqlClimateStore(world.database)
         section = weather_section(paid(world, contact=""), world.clock, client, store, Hosts())
@@ -52,12 +52,12 @@ async def test_guests_at_new_places_cost_keyed_calls_no_forecast(world: World):
 
         async def visit() -> None:
             while True:
-                await section.read(query(NEAR, next(new), public=True), Deadline.after(1.05))
+                await section.read(query(NEAR, next(new), public=True), Deadline.after(1.75))
 
         guests = [asyncio.create_task(visit()) for _ in range(4)]
         await asyncio.sleep(0)
         bodies = [
-            (await section.read(query(NEAR, next(new)), Deadline.after(2.2))).body for _ in range(6)
+            (await section.read(query(NEAR, next(new)), Deadline.after(3.7))).body for _ in range(6)
         ]
         for guest in guests:
             guest.cancel()
