@@ -93,7 +93,7 @@ async def test_a_table_of_fields_makes_events_and_neighbours_share_one_call(tmp_
     assert (event.place.name, event.place.lat, event.place.lng) == ("Pier", 48.9, 2.35)
     assert (event.url, event.rank) == ("https://harbour.example/7", 41.0)
     assert results[1].events == results[0].events
-    assert [one.query["at"] for one in server.asked] == ["48.9,2.39"]  # the tile's centre
+    assert [one.query["at"] for one in server.asked] == ["48.92,2.46"]  # the tile's centre
     assert [one.query["from"] for one in server.asked] == ["2026-12-21"]  # the week's Monday
     assert server.asked[0].headers["x-key"] == "quay"
     assert (results[0].status, state.status) == ("ok", "operational")
